@@ -1,0 +1,1 @@
+"""Numerical privacy accounting: exact laws, optimal composition, two-sided numerical composition."""

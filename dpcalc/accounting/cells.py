@@ -1,0 +1,187 @@
+"""Two discrete laws around a continuous one: one that dominates it, one that it dominates.
+
+The outcome space is cut into cells. A cell holds P-mass p and Q-mass q, and its losses lie between
+l and r.
+
+*Upper law.* Replace what is in the cell by two atoms at l and r with the same p and q: the masses
+are ``p_r = (p - e^l q)/(1 - e^{-(r-l)})`` and ``p_l = p - p_r``. Under P the likelihood ratio
+``e^{-L}`` keeps its mean in every cell and is spread to the ends, so every convex function of it,
+hence every hockey-stick divergence of every composition, can only grow.
+
+*Lower law.* Replace what is in the cell by one atom at ``ln(p/q)``. That is the law after
+forgetting where in the cell the outcome was: post-processing, so divergences can only shrink.
+
+Both differ from the truth in second order of the cell width. What lies outside the cells is handled
+in the safe direction: in the upper law the right tail has infinite loss and counts once more at
+loss zero, as does the left tail; in the lower law the left tail is left out and the right tail sits
+at zero.
+
+Masses are integrals over narrow cells by six-point Gauss-Legendre quadrature of q and of
+``q·(e^{loss} - 1)``; p - q is therefore known to a relative error, also where p and q agree to nine
+digits, as they do when one record in a billion is sampled.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from dpcalc.accounting.laws import AtomicLaw, Reals
+
+MASS_ERROR = 1e-13
+"""Relative error of a cell mass: the exponential of a logarithm of size up to 700, and quadrature."""
+
+
+class DensityPair(ABC):
+    """A pair of densities on the line whose loss ln(p/q) increases from left to right.
+
+    Attributes:
+        mirrored: the law is that of the positive losses of this pair, their mirror image, and the
+            rest of the mass at zero; see `dpcalc.accounting.subsampling`.
+    """
+
+    mirrored: bool = False
+
+    @abstractmethod
+    def window(self, tail: float) -> tuple[float, float]:
+        """An interval that P leaves on either side with probability at most ``tail``."""
+
+    @abstractmethod
+    def log_q(self, x: Reals) -> Reals:
+        """The logarithm of q's density."""
+
+    @abstractmethod
+    def loss(self, x: Reals) -> Reals:
+        """ln(p(x)/q(x)), increasing in x."""
+
+    @abstractmethod
+    def widest_cell(self, x: Reals) -> Reals:
+        """Cell width up to which six-point quadrature of q and p is exact to `MASS_ERROR`."""
+
+
+def rough_law(pair: DensityPair, tail: float, points: int = 320) -> AtomicLaw:
+    """A coarse law, good enough to choose where to integrate and how finely; not a bound."""
+    edges = np.linspace(*pair.window(tail), points + 1)
+    return enclosing_laws(pair, edges, tail)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class CellPlan:
+    """How to cut a pair's outcome space for integration along Re z = c.
+
+    The two laws differ by Σ w·width² in the variance tilted by c, w the tilted mass of a cell and
+    ``width`` its range of losses. Cells of width proportional to w^{-1/3} make that least.
+
+    Attributes:
+        x: increasing points spanning the window.
+        demand: cells wanted in every interval of ``x``, for one cell in all.
+        floor: cells that quadrature needs in every interval.
+        spread: Σ w·width² of the best cut, times the square of the number of cells.
+    """
+
+    x: Reals
+    demand: Reals
+    floor: Reals
+    spread: float
+
+    def edges(self, cells: float) -> Reals:
+        """Edges of somewhat more than ``cells`` cells."""
+        position = np.concatenate([[0.0], np.cumsum(cells * self.demand + self.floor)])
+        count = int(np.ceil(position[-1]))
+        edges = np.interp(np.linspace(0, position[-1], count + 1), position, self.x)
+        edges[0], edges[-1] = self.x[0], self.x[-1]
+        return edges
+
+
+def plan_cells(pair: DensityPair, tail: float, c: float) -> CellPlan:
+    """The best cut of a pair for integration along Re z = c."""
+    x = np.linspace(*pair.window(tail), 801)
+    middle, width = (x[1:] + x[:-1]) / 2, x[1] - x[0]
+    losses = pair.loss(x)
+    exponent = pair.log_q(middle) + (1 + c) * (losses[1:] + losses[:-1]) / 2
+    weight = np.exp(exponent - exponent.max())
+    weight /= weight.sum()
+    demand = np.cbrt(weight * np.diff(losses) ** 2)
+    total = float(demand.sum())
+    return CellPlan(x, demand / total, width / pair.widest_cell(middle), total**3)
+
+
+def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[AtomicLaw, AtomicLaw]:
+    """A discrete law that dominates the pair and one that the pair dominates.
+
+    Args:
+        pair: the densities.
+        edges: increasing cell edges across ``pair.window(tail)``.
+        tail: bound on the P-mass on either side of the window.
+    """
+    q, excess = _masses(pair, edges)
+    upper = _upper_law(pair.loss(edges), q, excess, tail)
+    lower = _lower_law(q, excess, tail)
+    if pair.mirrored:
+        return _mirrored(upper, missing=-tail), _mirrored(lower, missing=tail)
+    return upper, lower
+
+
+def _upper_law(losses: Reals, q: Reals, excess: Reals, tail: float) -> AtomicLaw:
+    growth = np.expm1(losses[:-1])
+    # p - e^l q, without cancellation when all losses are tiny.
+    above = np.maximum(excess - growth * q, 0.0)
+    p = q + excess
+    right_mass = np.minimum(above / -np.expm1(-np.diff(losses)), p)
+    uncertain = np.abs(excess) + np.abs(growth) * q
+    return AtomicLaw(
+        losses,
+        _at_edges(p - right_mass, right_mass),
+        infinite_mass=tail,
+        missing=-tail,
+        mass_error=MASS_ERROR,
+        excess=_at_edges(uncertain, uncertain),
+    )
+
+
+def _at_edges(left: Reals, right: Reals) -> Reals:
+    atoms = np.zeros(len(left) + 1)
+    atoms[:-1] += left
+    atoms[1:] += right
+    return atoms
+
+
+def _lower_law(q: Reals, excess: Reals, tail: float) -> AtomicLaw:
+    kept = q > 0
+    return AtomicLaw(
+        np.log1p(excess[kept] / q[kept]),
+        (q + excess)[kept],
+        missing=tail,
+        mass_error=MASS_ERROR,
+        excess=np.abs(excess[kept]),
+    )
+
+
+def _mirrored(law: AtomicLaw, *, missing: float) -> AtomicLaw:
+    """Add to each atom (l, p) with l >= 0 its mirror image (-l, p·e^{-l}), Q's mass at l."""
+    return AtomicLaw(
+        np.concatenate([-law.losses[::-1], law.losses]),
+        np.concatenate([(law.masses * np.exp(-law.losses))[::-1], law.masses]),
+        infinite_mass=law.infinite_mass,
+        missing=missing,
+        mass_error=2 * law.mass_error,
+        excess=np.concatenate([law.excess[::-1], law.excess]),
+    )
+
+
+def _masses(pair: DensityPair, edges: Reals) -> tuple[Reals, Reals]:
+    """Q-mass and P-mass minus Q-mass of every cell."""
+    nodes, weights = _legendre()
+    half = np.diff(edges) / 2
+    x = (edges[:-1] + half)[:, None] + half[:, None] * nodes
+    q = np.exp(pair.log_q(x)) * weights * half[:, None]
+    return q.sum(axis=1), (q * np.expm1(pair.loss(x))).sum(axis=1)
+
+
+@cache
+def _legendre() -> tuple[Reals, Reals]:
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    return nodes, weights

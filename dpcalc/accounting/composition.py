@@ -1,0 +1,271 @@
+"""Compose privacy losses numerically, with a two-sided answer.
+
+Statement
+    For adaptively composed mechanisms with dominating pairs (P_t, Q_t), the composition is
+    dominated by the product pair, whose privacy loss is the sum of independent losses
+    (Zhu, Dong and Wang 2022, theorem 10). `bracket_epsilon` and `bracket_delta` enclose the exact
+    answer for the product pair.
+Rounding
+    The upper end is never below and the lower end never above the exact value: see
+    `dpcalc.accounting.inversion` for what the enclosure covers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from dpcalc import checks
+from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells, rough_law
+from dpcalc.accounting.inversion import (
+    LARGEST_SMOOTHING,
+    Contour,
+    Line,
+    contour_for_delta,
+    contour_for_epsilon,
+    infinite_mass,
+    integrate,
+)
+from dpcalc.accounting.laws import GaussianLaw, LossLaw
+
+Loss = LossLaw | DensityPair
+"""What can be composed: a law known exactly, or a pair of densities."""
+
+RELATIVE_WIDTH = 1e-6
+"""Width of the bracket that is aimed at, relative to ε."""
+
+_TAIL_SHARE = 1e-10
+_SMALLEST_TAIL = 1e-280
+_MOST_NODES = 32_768
+_MOST_CELLS = 60_000
+_MOST_WORK = 4e7
+"""Nodes times cells, at most, when a bracket is refined."""
+_MOST_ATTEMPTS = 4
+_METHOD = "moment inversion, two-sided"
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """An enclosure: the exact value lies in [lower, upper]; the upper end is the one to report."""
+
+    lower: float
+    upper: float
+    method: str
+
+    @property
+    def relative_width(self) -> float:
+        """(upper - lower)/upper, zero if both are zero."""
+        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+
+
+def bracket_epsilon(
+    losses: Iterable[tuple[Loss, int]], delta: float, *, relative_width: float = RELATIVE_WIDTH
+) -> Bracket:
+    """Enclose the smallest ε for which the composition is (ε, δ)-DP in this direction.
+
+    Args:
+        losses: privacy losses and the number of rounds each is used.
+        delta: in (0, 1).
+        relative_width: width aimed at, relative to ε; a cap on the work may leave it wider.
+    """
+    checks.proper_delta(delta)
+    parts = _merged(losses)
+    total = sum(count for _, count in parts)
+    tail = max(delta * _TAIL_SHARE / max(total, 1), _SMALLEST_TAIL)
+    rough = _rough(parts, tail)
+    if infinite_mass(rough) >= delta:
+        return Bracket(math.inf, math.inf, "an infinite loss is likelier than δ")
+    contour = contour_for_delta(rough, delta)
+    width = relative_width * max(contour.epsilon, 1e-3 / contour.c)
+    smoothing, cells = _initial_resolution(parts, tail, contour.c, width)
+    best = Bracket(0.0, math.inf, _METHOD)
+    for _ in range(_MOST_ATTEMPTS):
+        upper, lower = _lines(parts, tail, contour, smoothing, cells)
+        unit = 1 / contour.c
+        high = _solve_down(upper.upper, delta, contour.epsilon, unit)
+        low = _solve_up(lower.lower, delta, high, unit)
+        best = Bracket(max(low, best.lower), min(high, best.upper), _METHOD)
+        if best.relative_width <= relative_width or best.upper == 0:
+            break
+        if best.relative_width > 0.01 and abs(high - contour.epsilon) > unit:
+            contour = contour_for_epsilon(rough, high)
+            continue
+        # The same law inverted both ways tells how much of the width is due to smoothing.
+        smoothed = high - _solve_up(upper.lower, delta, high, unit)
+        goal = relative_width * best.upper / 2.5
+        finer = _refined(cells, (high - low - smoothed) / goal, len(upper.nodes))
+        if finer == cells and smoothed <= goal:
+            break
+        cells = finer
+        smoothing = upper.smoothing * min(1.0, math.sqrt(goal / max(smoothed, 1e-300)))
+    return best
+
+
+def _refined(
+    cells: dict[DensityPair, float], excess: float, nodes: int
+) -> dict[DensityPair, float]:
+    """More cells where the bracket is ``excess`` times too wide, as far as the work allows."""
+    growth = math.sqrt(max(excess, 1.0))
+    most = min(_MOST_WORK / nodes, _MOST_CELLS)
+    return {loss: max(n, min(n * growth, most)) for loss, n in cells.items()}
+
+
+def _initial_resolution(
+    parts: Sequence[tuple[Loss, int]], tail: float, c: float, width: float
+) -> tuple[float, dict[DensityPair, float]]:
+    """Smoothing and numbers of cells that should enclose ε within ``width``.
+
+    Near the saddle point smoothing widens by 2s²(c+1), cells by (c+1)/8·Σ n·(mean square width);
+    each gets a third. Given the sum of the cells, the optimal numbers go as the cube root of what
+    each round contributes.
+    """
+    smoothing = min(math.sqrt(width / 6 / (c + 1)), LARGEST_SMOOTHING)
+    spreads = {
+        loss: math.cbrt(plan_cells(loss, tail, c).spread * count)
+        for loss, count in parts
+        if isinstance(loss, DensityPair)
+    }
+    allowed = 8 * width / (3 * (c + 1))
+    scale = math.sqrt(sum(spreads.values()) / allowed)
+    return smoothing, {loss: min(max(s * scale, 64), _MOST_CELLS) for loss, s in spreads.items()}
+
+
+def _lines(
+    parts: Sequence[tuple[Loss, int]],
+    tail: float,
+    contour: Contour,
+    smoothing: float,
+    cells: dict[DensityPair, float],
+) -> tuple[Line, Line]:
+    """The integrands of an upper and of a lower law."""
+    upper: list[tuple[LossLaw, int]] = []
+    lower: list[tuple[LossLaw, int]] = []
+    for loss, count in parts:
+        if isinstance(loss, LossLaw):
+            above = below = loss
+        else:
+            edges = plan_cells(loss, tail, contour.c).edges(cells[loss])
+            above, below = enclosing_laws(loss, edges, tail)
+        upper.append((above, count))
+        lower.append((below, count))
+    return (
+        integrate(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES),
+        integrate(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES),
+    )
+
+
+def _solve_down(bound: Callable[[float], float], delta: float, guess: float, unit: float) -> float:
+    """A small ε with ``bound(ε) <= δ``; the last one tested is returned, so it holds there."""
+    if bound(0.0) <= delta:
+        return 0.0
+    high, step = max(guess, 0.0), unit
+    while not bound(high) <= delta:
+        high, step = high + step, 2 * step
+        if step > 1e12 * (1 + unit):
+            return math.inf
+    low, step = high, unit
+    while low > 0 and bound(low) <= delta:
+        high, low, step = low, max(low - step, 0.0), 2 * step
+    return _narrow(lambda e: bound(e) <= delta, lambda e: _log(bound(e)), math.log(delta), low, high)[1]
+
+
+def _solve_up(bound: Callable[[float], float], delta: float, high: float, unit: float) -> float:
+    """A large ε with ``bound(ε) >= δ``, zero if none is found."""
+    if high == math.inf:
+        high = unit
+    low, step = high, 1e-9 * high + 1e-3 * unit
+    while low > 0 and not bound(low) >= delta:
+        low, step = max(low - step, 0.0), 4 * step
+    if not bound(low) >= delta:
+        return 0.0
+    return _narrow(lambda e: not bound(e) >= delta, lambda e: _log(bound(e)), math.log(delta), low, high)[0]
+
+
+def _narrow(
+    beyond: Callable[[float], bool],
+    height: Callable[[float], float],
+    target: float,
+    low: float,
+    high: float,
+) -> tuple[float, float]:
+    """Shrink (low, high), ``beyond`` false at low and true at high, by guarded secant steps."""
+    at_low, at_high = height(low) - target, height(high) - target
+    for k in range(80):
+        width = high - low
+        if width <= 2e-13 * high:
+            break
+        middle = (low + high) / 2
+        if math.isfinite(at_low) and math.isfinite(at_high) and at_low > at_high and k % 4 != 3:
+            # Aim a little past the root, alternately on either side, so both ends move.
+            secant = low + width * at_low / (at_low - at_high)
+            nudge = max(1e-13 * high, 1e-3 * width) * (1 if k % 2 else -1)
+            middle = min(max(secant + nudge, low + 1e-3 * width), high - 1e-3 * width)
+        if beyond(middle):
+            high, at_high = middle, height(middle) - target
+        else:
+            low, at_low = middle, height(middle) - target
+    return low, high
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+def bracket_delta(
+    losses: Iterable[tuple[Loss, int]], epsilon: float, *, relative_width: float = RELATIVE_WIDTH
+) -> Bracket:
+    """Enclose δ(ε) of the composition in this direction.
+
+    Args:
+        losses: privacy losses and the number of rounds each is used.
+        epsilon: 0 or above.
+        relative_width: width aimed at, relative to δ; a cap on the work may leave it wider.
+    """
+    checks.non_negative("epsilon", epsilon)
+    parts = _merged(losses)
+    total = max(sum(count for _, count in parts), 1)
+    contour = contour_for_epsilon(_rough(parts, 1e-60 / total), epsilon)
+    delta = math.exp(max(contour.log_delta, -600.0))
+    tail = max(delta * _TAIL_SHARE / total, _SMALLEST_TAIL)
+    contour = contour_for_epsilon(_rough(parts, tail), epsilon)
+    unit = 1 / contour.c
+    smoothing, cells = _initial_resolution(parts, tail, contour.c, relative_width * unit)
+    best = Bracket(0.0, 1.0, _METHOD)
+    for _ in range(_MOST_ATTEMPTS):
+        upper, lower = _lines(parts, tail, contour, smoothing, cells)
+        high, low = upper.upper(epsilon), lower.lower(epsilon)
+        best = Bracket(max(low, best.lower), min(high, best.upper), _METHOD)
+        if best.relative_width <= relative_width:
+            break
+        smoothed = high - upper.lower(epsilon)
+        goal = relative_width * best.upper / 2.5
+        finer = _refined(cells, (high - low - smoothed) / goal, len(upper.nodes))
+        if finer == cells and smoothed <= goal:
+            break
+        cells = finer
+        smoothing = upper.smoothing * min(1.0, math.sqrt(goal / max(smoothed, 1e-300)))
+    return best
+
+
+def _merged(losses: Iterable[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
+    """Equal losses added up, all Gaussian ones made one."""
+    counts: Counter[Loss] = Counter()
+    square = 0.0
+    for loss, count in losses:
+        if isinstance(loss, GaussianLaw):
+            square += count * loss.mu**2
+        elif count:
+            counts[loss] += count
+    parts: list[tuple[Loss, int]] = list(counts.items())
+    if square:
+        parts.append((GaussianLaw(math.sqrt(square) * (1 + 1e-15)), 1))
+    return parts
+
+
+def _rough(parts: Sequence[tuple[Loss, int]], tail: float) -> list[tuple[LossLaw, int]]:
+    return [
+        (loss if isinstance(loss, LossLaw) else rough_law(loss, tail), count)
+        for loss, count in parts
+    ]

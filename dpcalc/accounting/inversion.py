@@ -1,0 +1,319 @@
+"""Two-sided inversion of a sum of independent privacy losses.
+
+Let S be the sum, under P, of the losses of all rounds and M its moment function. For every c > 0
+
+    δ(ε) = E_P[(1 - e^{ε-S})₊] = (1/2πi) ∫ M(z) e^{-zε} / (z(z+1)) dz     along Re z = c.
+
+*Smoothing.* Composing with one more Gaussian mechanism of tiny μ = s multiplies M by
+``e^{s²(z²+z)/2}``, which cuts the integrand off at |y| of a few 1/s, and changes δ to δ_s >= δ. It
+also bounds δ from below:
+
+    2 δ_s(ε) - [e^s δ_s(ε-2s) + e^{-s} δ_s(ε+2s)] / (e^s + e^{-s})  <=  δ(ε)  <=  δ_s(ε)   (s <= 0.1)
+
+because, conditionally on S, the excess δ_s - δ is a bump no higher than the chord's excess over
+δ_s. Both sides are of second order in s.
+
+*Discretisation.* The trapezoidal rule with step h is exact up to aliases: by Poisson's summation
+formula it returns ``Σ_k e^{ckR} δ_s(ε + kR)`` with R = 2π/h, whose terms other than k = 0 are
+positive, at most ``e^{-c|k|R}`` for k < 0, and bounded by Chernoff's inequality for k > 0. An upper
+bound may keep them; a lower bound subtracts them.
+
+*Truncation.* Nodes beyond the last one evaluated are bounded by the laws' own
+`log_modulus_bound` and the smoothing factor.
+
+*Rounding.* Every node carries a bound on the error of its exponent.
+
+The full argument stands in docs/soundness.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.errors import NumericalFailure
+from dpcalc.accounting.laws import UNIT_ROUNDOFF, Complexes, LossLaw, Reals, Tilted
+
+Rounds = Sequence[tuple[LossLaw, int]]
+"""Laws with the number of rounds each is used."""
+
+LARGEST_SMOOTHING = 0.1
+"""The lower bound's chord inequality is proved up to this s."""
+
+_CUTOFF = 6.6
+"""Nodes beyond y = _CUTOFF/s are left to the smoothing factor, e^{-21.8} there."""
+
+_ALIAS = 1e-9
+_TRUNCATED = 1e-8
+_NEGLIGIBLE = 1e-17
+_FIRST_BLOCK = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The integrand on a vertical line, ready to be summed at any ε.
+
+    Attributes:
+        c: real part.
+        step: h, distance of the nodes.
+        nodes: y of the evaluated nodes, from 0, shape (n,).
+        values: ``M(z) e^{s²(z²+z)/2} / (z(z+1))`` at the nodes over its value at y = 0.
+        log_scale: the logarithm of that value.
+        smoothing: s.
+        rounding: bound on Σ of the nodes' errors, relative to the value at y = 0.
+        truncated: bound on Σ of the nodes left out, relative to the value at y = 0.
+        infinite: P(S = ∞).
+        orders: orders above c at which Chernoff's inequality is evaluated.
+        exponents: ln of the smoothed moment function at the orders.
+    """
+
+    c: float
+    step: float
+    nodes: Reals
+    values: Complexes
+    log_scale: float
+    smoothing: float
+    rounding: float
+    truncated: float
+    infinite: float
+    orders: Reals
+    exponents: Reals
+
+    def upper(self, epsilon: float) -> float:
+        """An upper bound of δ(ε)."""
+        total, allowance = self._sum(epsilon, self.values)
+        return self.infinite + self._scaled(epsilon, total + allowance)
+
+    def lower(self, epsilon: float) -> float:
+        """A lower bound of δ(ε), possibly zero."""
+        width = 2 * self.smoothing
+        z = self.c + 1j * self.nodes
+        chord = np.cosh(width * (z + 0.5)) / math.cosh(width / 2)
+        total, allowance = self._sum(epsilon, self.values * (2 - chord))
+        heaviest = 2 + math.cosh(width * (self.c + 0.5))
+        value = self._scaled(epsilon, total - heaviest * allowance, up=False)
+        alias = heaviest * math.exp(self._log_alias(epsilon - width))
+        return max(0.0, self.infinite * (1 - 1e-14) + value - alias)
+
+    def _log_alias(self, epsilon: float) -> float:
+        """The logarithm of a bound on the aliases that the nodes' sum adds to δ_s(ε)."""
+        period = 2 * math.pi / self.step
+        left = -self.c * period - math.log1p(-math.exp(-self.c * period))
+        gap = (self.orders - self.c) * period
+        right = float(np.min(self.exponents - self.orders * epsilon - gap - np.log1p(-np.exp(-gap))))
+        return max(left, right) + math.log(2)
+
+    def _sum(self, epsilon: float, values: Complexes) -> tuple[float, float]:
+        phase = self.nodes * epsilon
+        terms = values.real * np.cos(phase) + values.imag * np.sin(phase)
+        size = float(np.abs(values).sum())
+        turn = float((np.abs(values) * phase).sum())
+        rounding = self.rounding + 8 * UNIT_ROUNDOFF * (size * (1 + math.log2(len(terms) + 1)) + turn)
+        return float(terms[0] + 2 * terms[1:].sum()), 2 * (rounding + self.truncated)
+
+    def _scaled(self, epsilon: float, total: float, *, up: bool = True) -> float:
+        exponent = self.log_scale - self.c * epsilon + math.log(self.step / (2 * math.pi))
+        slack = 8 * UNIT_ROUNDOFF * (abs(self.log_scale) + self.c * epsilon + 8)
+        factor = math.exp(min(exponent, 700.0)) * (1 + slack if up else 1 - slack)
+        return factor * total if up else max(factor * total, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Contour:
+    """Where to integrate.
+
+    Attributes:
+        c: real part of the line.
+        period: R; the nodes are 2π/R apart.
+        order: the order above c at which Chernoff's inequality best bounds the aliases.
+        epsilon: where the contour serves, and a little to the left of it.
+        log_delta: about ln δ(ε) there.
+    """
+
+    c: float
+    period: float
+    order: float
+    epsilon: float
+    log_delta: float
+
+
+def contour_for_delta(rounds: Rounds, delta: float) -> Contour:
+    """A contour near the saddle point of the integrand for the ε at which δ(ε) = ``delta``.
+
+    Only a choice: any contour gives valid bounds.
+    """
+    target = math.log(max(delta - infinite_mass(rounds), 1e-3 * delta))
+    table = _SaddleTable(rounds)
+    k = table.first(table.heights < target)
+    return table.cheapest(k, max(float(table.epsilons[k]), 0.0), target)
+
+
+def contour_for_epsilon(rounds: Rounds, epsilon: float) -> Contour:
+    """A contour near the saddle point of the integrand at ``epsilon``."""
+    table = _SaddleTable(rounds)
+    k = table.first(table.epsilons > epsilon)
+    return table.cheapest(k, epsilon, min(float(table.heights[k]), 0.0))
+
+
+class _SaddleTable:
+    """Saddle points over a geometric grid of c.
+
+    Attributes:
+        orders: the grid, increasing.
+        values: Σ ln M at the grid.
+        epsilons: the ε whose integrand ``M(z)e^{-zε}/(z(z+1))`` has its saddle point at c.
+        heights: ln δ(ε) by the saddle-point formula.
+    """
+
+    def __init__(self, rounds: Rounds) -> None:
+        probe = np.array([1e-6])
+        variance = sum(count * law.cumulants(probe)[2, 0] for law, count in rounds)
+        unit = 1.0 / math.sqrt(max(variance, 1e-280))
+        c = unit * np.geomspace(1e-3, 1e5, 240)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            value, mean, spread = sum(count * law.cumulants(c) for law, count in rounds)
+            self.orders, self.values = c, value
+            self.epsilons = mean - 1 / c - 1 / (c + 1)
+            curvature = np.maximum(spread + 1 / c**2 + 1 / (c + 1) ** 2, 1e-300)
+            heights = value - c * self.epsilons - np.log(c * (c + 1))
+            self.heights = heights - 0.5 * np.log(2 * np.pi * curvature)
+
+    def first(self, condition: NDArray[np.bool_]) -> int:
+        """The first grid point from which a condition holds, or the last usable one."""
+        usable = np.isfinite(self.heights) & np.isfinite(self.epsilons)
+        hits = np.flatnonzero(condition & usable)
+        k = int(hits[0]) if len(hits) else int(np.flatnonzero(usable)[-1])
+        return min(k, len(usable) - 2)
+
+    def cheapest(self, k: int, epsilon: float, log_delta: float) -> Contour:
+        """Move left of the saddle while that shortens the period, which fewer nodes then cover.
+
+        Heavy right tails make the aliases from the right decay slowly next to the saddle. Moving
+        away costs digits: the integrand may not outgrow the answer by more than e^8.
+        """
+        need = -log_delta - math.log(_ALIAS)
+        lead = self.values - self.orders * epsilon
+        best: Contour | None = None
+        for j in range(k, -1, -2):
+            c = float(self.orders[j])
+            if best and lead[j] - math.log(c * (c + 1)) > log_delta + 8:
+                break
+            above = self.orders[j + 1 :]
+            # The margin 2/c lets the contour serve somewhat smaller ε than asked for.
+            right = (lead[j + 1 :] + above * (2 / c) + need) / (above - c)
+            winner = int(np.nanargmin(right))
+            period = max(need / c, float(right[winner]))
+            if best is None or period < best.period:
+                best = Contour(c, period, float(above[winner]), epsilon, log_delta)
+        if best is None:
+            raise NumericalFailure(
+                f"no contour was found for epsilon={epsilon!r}; try a larger delta or fewer rounds"
+            )
+        return best
+
+
+def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes: int) -> Line:
+    """Evaluate the integrand on a contour until its nodes are negligible or too many.
+
+    Args:
+        rounds: the laws and how often each is used.
+        contour: where to integrate.
+        smoothing: s, at most `LARGEST_SMOOTHING`.
+        most_nodes: nodes to evaluate at most; those left out are bounded, not ignored.
+    """
+    c, step = contour.c, 2 * math.pi / contour.period
+    tilted = [(law.tilted(c), count) for law, count in rounds]
+    gain = smoothing**2 / 2
+    base = sum(count * law.rounding for law, count in tilted) + 16 * UNIT_ROUNDOFF
+    last = math.ceil(_CUTOFF / smoothing / step)
+    nodes, values, rounding = _nodes(tilted, c, step, gain, base, min(last, most_nodes - 1))
+    truncated = _truncated(tilted, c, step, gain, len(nodes), last)
+    if truncated > _TRUNCATED and len(nodes) <= last:
+        # Too few nodes for so little smoothing: smooth as much as the nodes at hand allow.
+        smoothing = min(_CUTOFF / (len(nodes) * step), LARGEST_SMOOTHING)
+        extra = smoothing**2 / 2 - gain
+        values = values * np.exp(extra * (1j * (2 * c + 1) * nodes - nodes**2))
+        gain += extra
+        truncated = _truncated(tilted, c, step, gain, len(nodes), len(nodes) - 1)
+    orders = np.array([contour.order, math.sqrt(c * contour.order), 1.5 * contour.order])
+    exponents = sum(count * law.cumulants(orders)[0] for law, count in rounds)
+    value = sum(count * law.log_moment for law, count in tilted)
+    return Line(
+        c=c,
+        step=step,
+        nodes=nodes,
+        values=values,
+        log_scale=value + gain * c * (c + 1) - math.log(c * (c + 1)),
+        smoothing=smoothing,
+        rounding=rounding,
+        truncated=truncated,
+        infinite=infinite_mass(rounds),
+        orders=orders,
+        exponents=exponents + gain * orders * (orders + 1),
+    )
+
+
+def infinite_mass(rounds: Rounds) -> float:
+    """P(S = ∞) = 1 - Π(1 - p)^n, rounded up."""
+    exponent = sum(count * math.log1p(-law.infinite_mass) for law, count in rounds)
+    return min(1.0, -math.expm1(exponent) * (1 + 1e-15))
+
+
+def _nodes(
+    tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float, base: float, last: int
+) -> tuple[Reals, Complexes, float]:
+    """Evaluate nodes block by block until they are negligible or the smoothing takes over."""
+    ys: list[Reals] = []
+    blocks: list[Complexes] = []
+    rounding = 0.0
+    start, size = 0, _FIRST_BLOCK
+    while start <= last:
+        stop = min(start + size, last + 1)
+        y = step * np.arange(start, stop)
+        z = c + 1j * y
+        exponent = gain * (1j * (2 * c + 1) * y - y * y) - np.log(z / c) - np.log((z + 1) / (c + 1))
+        amplified = np.full(len(y), base)
+        for law, count in tilted:
+            log_ratio, relative = law.log_ratio(step, start, stop)
+            exponent += count * log_ratio
+            amplified += count * (np.log1p(relative) + 4 * UNIT_ROUNDOFF * np.abs(log_ratio))
+        block = np.exp(exponent)
+        modulus = np.abs(block)
+        # |φ^n(1+r)^n - φ^n| <= |φ|^n((1+|r|)^n - 1), in logarithms: r may be huge where φ vanishes.
+        rounding += float(np.exp(exponent.real + amplified + np.log(-np.expm1(-amplified))).sum())
+        ys.append(y)
+        blocks.append(block)
+        start = stop
+        size = min(2 * size, 8192) if start > 2 * _FIRST_BLOCK else size
+        if modulus[-8:].max() < _NEGLIGIBLE and modulus[len(modulus) // 2 :].max() < _NEGLIGIBLE:
+            break
+    return np.concatenate(ys), np.concatenate(blocks), rounding
+
+
+def _truncated(
+    tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float, evaluated: int, last: int
+) -> float:
+    """Σ over the nodes not evaluated of a bound on their modulus, relative to the node at y = 0."""
+    total = 0.0
+    start = evaluated * step
+    end = (last + 1) * step
+    if start < end:
+        count = max(2, int(np.ceil(6 * np.log2(end / start))))
+        edges = np.geomspace(start, end, count + 1)
+        bound = -gain * edges[:-1] ** 2
+        ranked = sorted(tilted, key=lambda pair: -pair[1] * pair[0].variance)
+        nodes = np.diff(edges) / step + 1
+        weight = np.log(nodes * (c / edges[:-1]) * ((c + 1) / edges[:-1]))
+        for law, rounds in ranked:
+            bound = bound + rounds * law.log_modulus_bound(edges)
+            if (bound + weight).max() < math.log(_NEGLIGIBLE):
+                break
+        total += float(np.exp(bound + weight).sum())
+    # Beyond `last` only the smoothing factor: Σ e^{-gain y²} c(c+1)/y² over y = end, end + h, ...
+    decay = gain * end * end
+    tail = math.exp(-decay) * min(1.0, c * (c + 1) / end**2)
+    return total + tail * (1 + 1 / max(2 * gain * end * step, 1e-300))

@@ -1,0 +1,74 @@
+"""Range checks with one wording: what was needed, what was given, what to try."""
+
+from __future__ import annotations
+
+import math
+
+from dpcalc.errors import InvalidInput
+
+
+def positive(name: str, value: float, *, hint: str = "") -> float:
+    """``value`` if it is a finite number above zero."""
+    if not (_is_number(value) and 0 < value < math.inf):
+        raise _wrong(name, value, "a finite number above 0", hint)
+    return value
+
+
+def non_negative(name: str, value: float, *, hint: str = "") -> float:
+    """``value`` if it is a finite number, zero or above."""
+    if not (_is_number(value) and 0 <= value < math.inf):
+        raise _wrong(name, value, "a finite number, 0 or above", hint)
+    return value
+
+
+def non_negative_or_infinite(name: str, value: float, *, hint: str = "") -> float:
+    """``value`` if it is a number, zero or above; infinity is allowed."""
+    if not (_is_number(value) and value >= 0):
+        raise _wrong(name, value, "a number, 0 or above (inf is allowed)", hint)
+    return value
+
+
+def probability(name: str, value: float, *, hint: str = "") -> float:
+    """``value`` if it lies in [0, 1]."""
+    if not (_is_number(value) and 0 <= value <= 1):
+        raise _wrong(name, value, "a number from 0 to 1", hint)
+    return value
+
+
+def delta(value: float) -> float:
+    """``value`` if it lies in [0, 1); a guarantee with δ ≥ 1 says nothing."""
+    if not (_is_number(value) and 0 <= value < 1):
+        raise _wrong("delta", value, "a number in [0, 1)", "typical values are below 1/n_records")
+    return value
+
+
+def proper_delta(value: float) -> float:
+    """``value`` if it lies in (0, 1)."""
+    if not (_is_number(value) and 0 < value < 1):
+        raise _wrong("delta", value, "a number in (0, 1)", "typical values are below 1/n_records")
+    return value
+
+
+def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
+    """``value`` as an int if it is a whole number, ``minimum`` or above."""
+    if not (_is_number(value) and math.isfinite(value) and value == int(value) >= minimum):
+        raise _wrong(name, value, f"a whole number, {minimum} or above", hint)
+    return int(value)
+
+
+def above_one(name: str, value: float, *, hint: str = "") -> float:
+    """``value`` if it is a finite number above one."""
+    if not (_is_number(value) and 1 < value < math.inf):
+        raise _wrong(name, value, "a finite number above 1", hint)
+    return value
+
+
+def _is_number(value: object) -> bool:
+    import numbers
+
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value
+
+
+def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:
+    tail = f"; {hint}" if hint else ""
+    return InvalidInput(f"{name} needs {needed}; got {name}={value!r}{tail}")

@@ -1,0 +1,1 @@
+"""Arithmetic whose rounding direction is known: the ground every bound stands on."""

@@ -1,0 +1,43 @@
+"""Outward rounding for sums and products of doubles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Extended = np.longdouble
+"""The widest hardware float: 64 significant bits on x86, 53 or 113 elsewhere."""
+
+
+def sum_up(terms: Iterable[float]) -> float:
+    """The smallest double not below the exact sum, up to one unit in the last place.
+
+    ``math.fsum`` is correctly rounded, so one step up covers its error.
+    """
+    total = math.fsum(terms)
+    return math.nextafter(total, math.inf) if math.isfinite(total) else total
+
+
+def inflate(value: np.floating, operations: int) -> float:
+    """Round up a non-negative result of ``operations`` extended-precision operations.
+
+    Every operation commits a relative error of at most one unit roundoff, so the product of all of
+    them is covered by ``2 * operations * eps`` while that is small; the conversion to double is
+    rounded up as well.
+
+    Args:
+        value: a non-negative number of type `Extended`.
+        operations: an upper bound of the operations on the longest path to ``value``.
+    """
+    slack = Extended(2 * operations) * np.finfo(Extended).eps
+    widened = value * (Extended(1) + slack)
+    result = float(widened)
+    return result if Extended(result) >= widened else math.nextafter(result, math.inf)
+
+
+def extended(values: object) -> NDArray[np.longdouble]:
+    """``values`` as an array of the widest hardware float."""
+    return np.asarray(values, dtype=Extended)
