@@ -38,10 +38,8 @@ RELATIVE_WIDTH = 1e-6
 
 _TAIL_SHARE = 1e-10
 _SMALLEST_TAIL = 1e-280
-_MOST_NODES = 32_768
+_MOST_NODES = 2**16
 _MOST_CELLS = 60_000
-_MOST_WORK = 4e7
-"""Nodes times cells, at most, when a bracket is refined."""
 _MOST_ATTEMPTS = 4
 _METHOD = "moment inversion, two-sided"
 
@@ -84,8 +82,10 @@ def bracket_epsilon(
     for _ in range(_MOST_ATTEMPTS):
         upper, lower = _lines(parts, tail, contour, smoothing, cells)
         unit = 1 / contour.c
-        high = _solve_down(upper.upper, delta, contour.epsilon, unit)
-        low = _solve_up(lower.lower, delta, high, unit)
+        tolerance = relative_width * max(contour.epsilon, 1e-3 * unit) / 20
+        high = _crossing(upper.upper, delta, contour.epsilon, unit, tolerance)[1]
+        start = high if math.isfinite(high) else contour.epsilon
+        low = _crossing(lower.lower, delta, start, unit, tolerance)[0]
         best = Bracket(max(low, best.lower), min(high, best.upper), _METHOD)
         if best.relative_width <= relative_width or best.upper == 0:
             break
@@ -93,9 +93,9 @@ def bracket_epsilon(
             contour = contour_for_epsilon(rough, high)
             continue
         # The same law inverted both ways tells how much of the width is due to smoothing.
-        smoothed = high - _solve_up(upper.lower, delta, high, unit)
+        smoothed = high - _crossing(upper.lower, delta, start, unit, tolerance)[0]
         goal = relative_width * best.upper / 2.5
-        finer = _refined(cells, (high - low - smoothed) / goal, len(upper.nodes))
+        finer = _refined(cells, (high - low - smoothed) / goal)
         if finer == cells and smoothed <= goal:
             break
         cells = finer
@@ -103,13 +103,10 @@ def bracket_epsilon(
     return best
 
 
-def _refined(
-    cells: dict[DensityPair, float], excess: float, nodes: int
-) -> dict[DensityPair, float]:
-    """More cells where the bracket is ``excess`` times too wide, as far as the work allows."""
+def _refined(cells: dict[DensityPair, float], excess: float) -> dict[DensityPair, float]:
+    """More cells where the bracket is ``excess`` times too wide."""
     growth = math.sqrt(max(excess, 1.0))
-    most = min(_MOST_WORK / nodes, _MOST_CELLS)
-    return {loss: max(n, min(n * growth, most)) for loss, n in cells.items()}
+    return {loss: max(n, min(n * growth, _MOST_CELLS)) for loss, n in cells.items()}
 
 
 def _initial_resolution(
@@ -156,56 +153,50 @@ def _lines(
     )
 
 
-def _solve_down(bound: Callable[[float], float], delta: float, guess: float, unit: float) -> float:
-    """A small ε with ``bound(ε) <= δ``; the last one tested is returned, so it holds there."""
-    if bound(0.0) <= delta:
-        return 0.0
-    high, step = max(guess, 0.0), unit
-    while not bound(high) <= delta:
-        high, step = high + step, 2 * step
-        if step > 1e12 * (1 + unit):
-            return math.inf
-    low, step = high, unit
-    while low > 0 and bound(low) <= delta:
-        high, low, step = low, max(low - step, 0.0), 2 * step
-    return _narrow(lambda e: bound(e) <= delta, lambda e: _log(bound(e)), math.log(delta), low, high)[1]
-
-
-def _solve_up(bound: Callable[[float], float], delta: float, high: float, unit: float) -> float:
-    """A large ε with ``bound(ε) >= δ``, zero if none is found."""
-    if high == math.inf:
-        high = unit
-    low, step = high, 1e-9 * high + 1e-3 * unit
-    while low > 0 and not bound(low) >= delta:
-        low, step = max(low - step, 0.0), 4 * step
-    if not bound(low) >= delta:
-        return 0.0
-    return _narrow(lambda e: not bound(e) >= delta, lambda e: _log(bound(e)), math.log(delta), low, high)[0]
-
-
-def _narrow(
-    beyond: Callable[[float], bool],
-    height: Callable[[float], float],
-    target: float,
-    low: float,
-    high: float,
+def _crossing(
+    bound: Callable[[float], float], delta: float, guess: float, unit: float, tolerance: float
 ) -> tuple[float, float]:
-    """Shrink (low, high), ``beyond`` false at low and true at high, by guarded secant steps."""
-    at_low, at_high = height(low) - target, height(high) - target
-    for k in range(80):
+    """(low, high) at most ``tolerance`` apart with ``bound`` above δ at low and at most δ at high.
+
+    (0, 0) if it never is above, and an infinite end if it always is. ``unit`` is a typical
+    |dε/d ln δ|.
+    """
+    target = math.log(delta)
+
+    def height(epsilon: float) -> float:
+        return _log(bound(epsilon)) - target
+
+    low = high = max(guess, 0.0)
+    at_low = at_high = height(low)
+    step = max(2 * tolerance, 1.1 * unit * min(abs(at_low), 30.0))
+    while at_high > 0:
+        low, at_low, high = high, at_high, high + step
+        at_high, step = height(high), 2 * step
+        if step > 1e15 * unit:
+            return low, math.inf
+    while at_low <= 0:
+        if low == 0:
+            return 0.0, 0.0
+        high, at_high, low = low, at_low, max(low - step, 0.0)
+        at_low, step = height(low), 2 * step
+    kept = 0
+    while high - low > max(tolerance, 1e-15 * high):
         width = high - low
-        if width <= 2e-13 * high:
-            break
-        middle = (low + high) / 2
-        if math.isfinite(at_low) and math.isfinite(at_high) and at_low > at_high and k % 4 != 3:
-            # Aim a little past the root, alternately on either side, so both ends move.
-            secant = low + width * at_low / (at_low - at_high)
-            nudge = max(1e-13 * high, 1e-3 * width) * (1 if k % 2 else -1)
-            middle = min(max(secant + nudge, low + 1e-3 * width), high - 1e-3 * width)
-        if beyond(middle):
-            high, at_high = middle, height(middle) - target
+        middle = low + width / 2
+        if math.isfinite(at_high):
+            # Regula falsi, aimed a little past the root on the side that has not moved of late.
+            root = low + width * at_low / (at_low - at_high)
+            aimed = root + (tolerance / 3 if kept <= 0 else -tolerance / 3)
+            middle = min(max(aimed, low + width / 64), high - width / 64)
+        value = height(middle)
+        if value > 0:
+            low, at_low = middle, value
+            at_high = at_high / 2 if kept > 0 else at_high
+            kept = 1
         else:
-            low, at_low = middle, height(middle) - target
+            high, at_high = middle, value
+            at_low = at_low / 2 if kept < 0 else at_low
+            kept = -1
     return low, high
 
 
@@ -241,7 +232,7 @@ def bracket_delta(
             break
         smoothed = high - upper.lower(epsilon)
         goal = relative_width * best.upper / 2.5
-        finer = _refined(cells, (high - low - smoothed) / goal, len(upper.nodes))
+        finer = _refined(cells, (high - low - smoothed) / goal)
         if finer == cells and smoothed <= goal:
             break
         cells = finer

@@ -51,6 +51,8 @@ _ALIAS = 1e-9
 _TRUNCATED = 1e-8
 _NEGLIGIBLE = 1e-17
 _FIRST_BLOCK = 32
+_BLOCKWISE = 2048
+"""Nodes to evaluate block by block before all of them are evaluated at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,29 +230,33 @@ def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes:
     c, step = contour.c, 2 * math.pi / contour.period
     tilted = [(law.tilted(c), count) for law, count in rounds]
     gain = smoothing**2 / 2
-    base = sum(count * law.rounding for law, count in tilted) + 16 * UNIT_ROUNDOFF
     last = math.ceil(_CUTOFF / smoothing / step)
-    nodes, values, rounding = _nodes(tilted, c, step, gain, base, min(last, most_nodes - 1))
-    truncated = _truncated(tilted, c, step, gain, len(nodes), last)
-    if truncated > _TRUNCATED and len(nodes) <= last:
-        # Too few nodes for so little smoothing: smooth as much as the nodes at hand allow.
-        smoothing = min(_CUTOFF / (len(nodes) * step), LARGEST_SMOOTHING)
-        extra = smoothing**2 / 2 - gain
-        values = values * np.exp(extra * (1j * (2 * c + 1) * nodes - nodes**2))
-        gain += extra
-        truncated = _truncated(tilted, c, step, gain, len(nodes), len(nodes) - 1)
+    evaluated = _Nodes(tilted, c, step, gain)
+    evaluated.extend_until_negligible(min(last, _BLOCKWISE, most_nodes - 1))
+    truncated = evaluated.truncated(last)
+    if truncated > _TRUNCATED and evaluated.count <= last:
+        # Nodes may come back, as on a lattice of losses: go on regardless of their size.
+        evaluated.extend(min(last, most_nodes - 1))
+        truncated = evaluated.truncated(last)
+    if truncated > _TRUNCATED and evaluated.count <= last:
+        # Too few nodes for so little smoothing: smooth as much as the nodes at hand demand.
+        smoothing = min(_CUTOFF / (evaluated.count * step), LARGEST_SMOOTHING)
+        evaluated.smooth(smoothing**2 / 2)
+        gain = evaluated.gain
+        truncated = evaluated.truncated(evaluated.count - 1)
+    y, values, dropped = evaluated.significant()
     orders = np.array([contour.order, math.sqrt(c * contour.order), 1.5 * contour.order])
     exponents = sum(count * law.cumulants(orders)[0] for law, count in rounds)
     value = sum(count * law.log_moment for law, count in tilted)
     return Line(
         c=c,
         step=step,
-        nodes=nodes,
+        nodes=y,
         values=values,
         log_scale=value + gain * c * (c + 1) - math.log(c * (c + 1)),
         smoothing=smoothing,
-        rounding=rounding,
-        truncated=truncated,
+        rounding=evaluated.rounding,
+        truncated=truncated + dropped,
         infinite=infinite_mass(rounds),
         orders=orders,
         exponents=exponents + gain * orders * (orders + 1),
@@ -263,57 +269,97 @@ def infinite_mass(rounds: Rounds) -> float:
     return min(1.0, -math.expm1(exponent) * (1 + 1e-15))
 
 
-def _nodes(
-    tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float, base: float, last: int
-) -> tuple[Reals, Complexes, float]:
-    """Evaluate nodes block by block until they are negligible or the smoothing takes over."""
-    ys: list[Reals] = []
-    blocks: list[Complexes] = []
-    rounding = 0.0
-    start, size = 0, _FIRST_BLOCK
-    while start <= last:
-        stop = min(start + size, last + 1)
-        y = step * np.arange(start, stop)
+class _Nodes:
+    """The integrand at y = 0, h, 2h, ..., over its value at y = 0, as far as evaluated.
+
+    Attributes:
+        y: evaluated nodes.
+        values: the integrand there.
+        rounding: bound on the sum of the errors of ``values``.
+        gain: s²/2.
+    """
+
+    def __init__(self, tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float):
+        self._tilted, self._c, self._step, self.gain = tilted, c, step, gain
+        self._base = sum(n * law.rounding for law, n in tilted) + 16 * UNIT_ROUNDOFF
+        self._blocks: list[Complexes] = []
+        self.count, self.rounding = 0, 0.0
+
+    @property
+    def y(self) -> Reals:
+        return self._step * np.arange(self.count)
+
+    @property
+    def values(self) -> Complexes:
+        return np.concatenate(self._blocks)
+
+    def extend_until_negligible(self, last: int) -> None:
+        """Evaluate block by block, to node ``last`` at most, until the nodes are negligible."""
+        size = _FIRST_BLOCK
+        while self.count <= last:
+            stop = min(self.count + size, last + 1)
+            modulus = np.abs(self._evaluate(self.count, stop))
+            size = 2 * size if stop > 2 * _FIRST_BLOCK else size
+            if modulus[len(modulus) // 2 :].max() < _NEGLIGIBLE:
+                break
+
+    def extend(self, last: int) -> None:
+        """Evaluate all nodes up to ``last``."""
+        if self.count <= last:
+            self._evaluate(self.count, last + 1)
+
+    def _evaluate(self, start: int, stop: int) -> Complexes:
+        y, c = self._step * np.arange(start, stop), self._c
         z = c + 1j * y
-        exponent = gain * (1j * (2 * c + 1) * y - y * y) - np.log(z / c) - np.log((z + 1) / (c + 1))
-        amplified = np.full(len(y), base)
-        for law, count in tilted:
-            log_ratio, relative = law.log_ratio(step, start, stop)
+        exponent = self.gain * (1j * (2 * c + 1) * y - y * y)
+        exponent -= np.log(z / c) + np.log((z + 1) / (c + 1))
+        amplified = np.full(len(y), self._base)
+        for law, count in self._tilted:
+            log_ratio, relative = law.log_ratio(self._step, start, stop)
             exponent += count * log_ratio
             amplified += count * (np.log1p(relative) + 4 * UNIT_ROUNDOFF * np.abs(log_ratio))
         block = np.exp(exponent)
-        modulus = np.abs(block)
         # |φ^n(1+r)^n - φ^n| <= |φ|^n((1+|r|)^n - 1), in logarithms: r may be huge where φ vanishes.
-        rounding += float(np.exp(exponent.real + amplified + np.log(-np.expm1(-amplified))).sum())
-        ys.append(y)
-        blocks.append(block)
-        start = stop
-        size = min(2 * size, 8192) if start > 2 * _FIRST_BLOCK else size
-        if modulus[-8:].max() < _NEGLIGIBLE and modulus[len(modulus) // 2 :].max() < _NEGLIGIBLE:
-            break
-    return np.concatenate(ys), np.concatenate(blocks), rounding
+        self.rounding += float(
+            np.exp(exponent.real + amplified + np.log(-np.expm1(-amplified))).sum()
+        )
+        self._blocks.append(block)
+        self.count = stop
+        return block
 
+    def smooth(self, gain: float) -> None:
+        """Raise the smoothing to ``gain``."""
+        extra = gain - self.gain
+        y = self.y
+        self._blocks = [self.values * np.exp(extra * (1j * (2 * self._c + 1) * y - y * y))]
+        self.gain = gain
 
-def _truncated(
-    tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float, evaluated: int, last: int
-) -> float:
-    """Σ over the nodes not evaluated of a bound on their modulus, relative to the node at y = 0."""
-    total = 0.0
-    start = evaluated * step
-    end = (last + 1) * step
-    if start < end:
-        count = max(2, int(np.ceil(6 * np.log2(end / start))))
-        edges = np.geomspace(start, end, count + 1)
-        bound = -gain * edges[:-1] ** 2
-        ranked = sorted(tilted, key=lambda pair: -pair[1] * pair[0].variance)
-        nodes = np.diff(edges) / step + 1
+    def significant(self) -> tuple[Reals, Complexes, float]:
+        """The nodes that matter, their values, and the sum of the others' moduli."""
+        values = self.values
+        modulus = np.abs(values)
+        kept = modulus > _NEGLIGIBLE
+        kept[0] = True
+        return self.y[kept], values[kept], float(modulus[~kept].sum())
+
+    def truncated(self, last: int) -> float:
+        """A bound on Σ |node| over the nodes not evaluated; past ``last`` by smoothing alone."""
+        c, step = self._c, self._step
+        start, end = self.count * step, (last + 1) * step
+        total = self._between(start, end) if start < end else 0.0
+        tail = math.exp(-self.gain * end * end) * min(1.0, c * (c + 1) / end**2)
+        return total + tail * (1 + 1 / max(2 * self.gain * end * step, 1e-300))
+
+    def _between(self, start: float, end: float) -> float:
+        c = self._c
+        pieces = max(2, int(np.ceil(6 * np.log2(end / start))))
+        edges = np.geomspace(start, end, pieces + 1)
+        nodes = np.diff(edges) / self._step + 1
         weight = np.log(nodes * (c / edges[:-1]) * ((c + 1) / edges[:-1]))
+        bound = weight - self.gain * edges[:-1] ** 2
+        ranked = sorted(self._tilted, key=lambda pair: -pair[1] * pair[0].variance)
         for law, rounds in ranked:
             bound = bound + rounds * law.log_modulus_bound(edges)
-            if (bound + weight).max() < math.log(_NEGLIGIBLE):
+            if bound.max() < math.log(_NEGLIGIBLE):
                 break
-        total += float(np.exp(bound + weight).sum())
-    # Beyond `last` only the smoothing factor: Σ e^{-gain y²} c(c+1)/y² over y = end, end + h, ...
-    decay = gain * end * end
-    tail = math.exp(-decay) * min(1.0, c * (c + 1) / end**2)
-    return total + tail * (1 + 1 / max(2 * gain * end * step, 1e-300))
+        return float(np.exp(bound).sum())

@@ -11,7 +11,9 @@ they are raised to powers as high as 1e9.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,6 +175,99 @@ class _TiltedLaplace(Tilted):
         return values, 128 * UNIT_ROUNDOFF * scale * np.exp(-np.maximum(values.real, -40.0))
 
 
+@dataclass(frozen=True, slots=True)
+class TwoPointLaw(LossLaw):
+    """The summed loss of many rounds of randomised response.
+
+    A round's loss is ±ε with odds e^ε: ``M(z) = p e^{zε} + (1-p) e^{-zε}``.
+
+    Args:
+        epsilons: ε of the rounds, each listed once.
+        counts: how many rounds have each.
+    """
+
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
+    supremum: float
+    infinite_mass: float = 0.0
+
+    @classmethod
+    def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:
+        """The law for a mapping from ε to the number of rounds."""
+        total = math.fsum(e * n for e, n in rounds.items())
+        return cls(tuple(rounds), tuple(rounds.values()), total * (1 + 1e-15))
+
+    def tilted(self, c: float) -> Tilted:
+        """Two points with odds e^{(2c+1)ε}, in closed form."""
+        return _TiltedTwoPoint(np.array(self.epsilons), np.array(self.counts), c)
+
+    def cumulants(self, orders: Reals) -> Reals:
+        """Sums over the rounds."""
+        e, n = np.array(self.epsilons)[:, None], np.array(self.counts, dtype=np.float64)
+        slope = np.tanh(e * (orders + 0.5))
+        moment, variance = _two_point_log_moment(e, orders), 1 - slope**2
+        return np.stack([n @ moment, n @ (e * slope), n @ (e * e * variance)])
+
+
+def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
+    """ln M(c) = cε + ln[1 - (1-p)(1 - e^{-2cε})], and for small cε without cancellation."""
+    rare = 1 / (1 + np.exp(epsilon))  # 1 - p
+    x = c * epsilon
+    small = np.minimum(x, 0.5)
+    # p(e^x - 1) + (1-p)(e^{-x} - 1) = 2 sinh²(x/2) + (p - (1-p)) sinh x
+    excess = 2 * np.sinh(small / 2) ** 2 + np.tanh(epsilon / 2) * np.sinh(small)
+    return np.where(x <= 0.5, np.log1p(excess), x + np.log1p(rare * np.expm1(-2 * x)))
+
+
+class _TiltedTwoPoint(Tilted):
+    def __init__(self, epsilons: Reals, counts: NDArray[np.int64], c: float) -> None:
+        self._epsilons, self._counts = epsilons, counts
+        self._bias = np.tanh(epsilons * (c + 0.5))
+        self._rarity = 1 / np.cosh(np.minimum(epsilons * (c + 0.5), 300.0)) ** 2
+        moments = _two_point_log_moment(epsilons, c)
+        self.log_moment = float(counts @ moments)
+        self.mean = float(counts @ (epsilons * self._bias))
+        self.variance = float(counts @ (epsilons**2 * self._rarity))
+        self.spread = math.sqrt(self.variance) * (1 + 1e-9)
+        size = np.minimum(1.0, c * epsilons) * (1 + epsilons)
+        self.rounding = 32 * UNIT_ROUNDOFF * float(counts @ (size + np.abs(moments)))
+
+    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+        """Σ n ln(cos(yε) + i t sin(yε)), t the tilted bias; the error is that of yε near a zero."""
+        y = step * np.arange(start, stop)
+        total = np.zeros(len(y), dtype=np.complex128)
+        relative = np.zeros(len(y))
+        rows = max(1, _TABLE // max(len(y), 1))
+        for k in range(0, len(self._epsilons), rows):
+            part = slice(k, k + rows)
+            angle = np.multiply.outer(self._epsilons[part], y)
+            sine, half = np.sin(angle), np.sin(angle / 2)
+            change = -2 * half * half + 1j * self._bias[part, None] * sine
+            total += self._counts[part] @ np.log1p(change)
+            modulus = np.abs(1 + change)
+            error = 16 * UNIT_ROUNDOFF * angle / np.maximum(modulus, 1e-300)
+            relative += self._counts[part] @ np.log1p(error)
+        return total, np.expm1(np.minimum(relative, 700.0))
+
+    def log_modulus_bound(self, edges: Reals) -> Reals:
+        """|φ(y)|² = 1 - sech²(ε(c+½)) sin²(yε), bounded by the least sine in the interval."""
+        bound = np.zeros(len(edges) - 1)
+        rows = max(1, _TABLE // len(edges))
+        for k in range(0, len(self._epsilons), rows):
+            part = slice(k, k + rows)
+            turns = np.multiply.outer(self._epsilons[part] / np.pi, edges)
+            sines = np.abs(np.sin(np.pi * turns)) - 1e-12 * (1 + turns)
+            whole = np.floor(turns)
+            least = np.maximum(np.minimum(sines[:, :-1], sines[:, 1:]), 0.0)
+            least[whole[:, 1:] > whole[:, :-1]] = 0.0
+            rare = self._rarity[part, None] * least**2 * (1 - 1e-12)
+            bound += self._counts[part] @ np.log1p(-rare) / 2
+        return bound
+
+
+_TABLE = 1_000_000
+
+
 class AtomicLaw(LossLaw):
     """A loss with finitely many values; whatever mass is left over sits at loss zero.
 
@@ -245,7 +340,22 @@ class TiltedAtoms(Tilted):
         self._powers: tuple[float, Complexes] | None = None
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
-        """Σ w(e^{iyl} - 1), as a matrix product: n = first + b, ``first`` a multiple of a block length.
+        """Σ w(e^{iyl} - 1) by whichever of two ways is cheaper."""
+        if stop - start > _PRODUCT_NODES:
+            values, absolute = self._change_by_fft(step, stop)
+            values = values[start:]
+            error = np.full(len(values), absolute)
+        else:
+            values = self._change_by_products(step, start, stop)
+            error = np.zeros(len(values))
+        y = step * np.arange(start, stop)
+        relative = self._mass_error + UNIT_ROUNDOFF * (40 + 8 * (_BLOCK + _PRODUCT_NODES // _BLOCK))
+        error += y * (self._exposure * relative)
+        result = np.log1p(np.where(values == -1, 1e-300 - 1, values))
+        return result, error / np.maximum(np.abs(1 + values), 1e-300)
+
+    def _change_by_products(self, step: float, start: int, stop: int) -> Complexes:
+        """As a matrix product: n = first + b, ``first`` a multiple of a block length.
 
         ``e^{inθ} - 1 = (e^{i first θ} - 1) + e^{i first θ}(e^{ibθ} - 1)`` keeps every term's
         relative accuracy, which matters when θ is tiny and the result is raised to a large power.
@@ -261,11 +371,37 @@ class TiltedAtoms(Tilted):
             row = row + jump + row * jump
         change = (rows @ self._weights)[:, None] + (rows * self._weights + self._weights) @ fine[:-1].T
         offset = first * _BLOCK
-        values = change.ravel()[start - offset : stop - offset]
-        y = step * np.arange(start, stop)
-        error = self._mass_error + UNIT_ROUNDOFF * (40 + 8 * (_BLOCK + len(rows)))
-        result = np.log1p(np.where(values == -1, 1e-300 - 1, values))
-        return result, y * (self._exposure * error) / np.maximum(np.abs(1 + values), 1e-300)
+        return change.ravel()[start - offset : stop - offset]
+
+    def _change_by_fft(self, step: float, stop: int) -> tuple[Complexes, float]:
+        """For n = 0..stop-1 at once, and a bound on the absolute errors.
+
+        The nodes see losses modulo R = 2π/step. An atom moves to the nearest point of a lattice of
+        N points over R, at a distance d, and ``e^{iyd}`` is expanded: with y·d <= π/2 the K-th term
+        leaves at most (π/2)^K/K!. Every power of d costs one FFT, whose error in the maximum norm
+        is at most 5u·log₂N·√N times the Euclidean norm of what is transformed.
+        """
+        size = 2 * 2 ** int(np.ceil(np.log2(stop)))
+        turns = self._losses * (step / (2 * np.pi)) * size
+        nearest = np.rint(turns)
+        offset = turns - nearest  # within 1/2, in lattice steps
+        index = np.mod(nearest, size).astype(np.int64)
+        angle = 2 * np.pi / size * np.arange(stop)  # y times the lattice step
+        factor = np.ones(stop, dtype=np.complex128)
+        moved = self._weights.copy()
+        change = np.full(stop, -self._weights.sum(), dtype=np.complex128)
+        error = 0.0
+        for k in range(_TAYLOR_TERMS):
+            grid = np.bincount(index, moved, minlength=size)
+            change += factor * np.conj(np.fft.rfft(grid)[:stop])
+            error += (np.pi**k / math.factorial(k)) * float(np.linalg.norm(grid))
+            factor *= 1j * angle / (k + 1)
+            moved *= offset
+        rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)
+        error *= 5 * UNIT_ROUNDOFF * math.log2(size) * math.sqrt(size)
+        # turns is rounded: a relative error of 2u of a loss of that many lattice steps.
+        slip = 4 * UNIT_ROUNDOFF * np.pi * float((self._weights * np.abs(turns)).sum()) / size * stop
+        return change, error + rest * float(self._weights.sum()) + slip
 
     def _fine_powers(self, step: float) -> Complexes:
         """e^{ibθ} - 1 for b up to the block length and every atom, θ = step·loss."""
@@ -346,3 +482,17 @@ class TiltedAtoms(Tilted):
 _LARGEST_LATTICE = 2**17
 
 _BLOCK = 32
+_PRODUCT_NODES = 4096
+"""Up to this many nodes a matrix product is cheaper than Fourier transforms."""
+
+_TAYLOR_TERMS = 20
+
+
+def revealing(probability: float) -> AtomicLaw:
+    """The loss of a mechanism that reveals everything with a probability, and else nothing."""
+    return AtomicLaw(np.zeros(1), np.zeros(1), infinite_mass=probability)
+
+
+def certain_loss() -> AtomicLaw:
+    """The loss of a mechanism that reveals everything."""
+    return revealing(1.0)

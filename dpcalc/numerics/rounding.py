@@ -38,6 +38,14 @@ def inflate(value: np.floating, operations: int) -> float:
     return result if Extended(result) >= widened else math.nextafter(result, math.inf)
 
 
+def deflate(value: np.floating, operations: int) -> float:
+    """Round down a non-negative result; the mirror of `inflate`."""
+    slack = Extended(2 * operations) * np.finfo(Extended).eps
+    narrowed = value * (Extended(1) - slack)
+    result = float(narrowed)
+    return max(0.0, result if Extended(result) <= narrowed else math.nextafter(result, -math.inf))
+
+
 def extended(values: object) -> NDArray[np.longdouble]:
     """``values`` as an array of the widest hardware float."""
     return np.asarray(values, dtype=Extended)

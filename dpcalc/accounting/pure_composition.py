@@ -1,0 +1,143 @@
+"""Optimal composition of pure and approximate differential privacy.
+
+Statement
+    Every ε-DP mechanism is dominated by randomised response: P = (p, 1-p), Q = (1-p, p) with
+    p = e^ε/(1+e^ε). The composition of rounds with parameters ε_1..ε_T is therefore (ε, δ)-DP for the
+    profile of the product of these pairs, and no smaller one holds for all such mechanisms.
+Source
+    Kairouz, Oh and Viswanath 2015 (equal rounds); Murtagh and Vadhan 2016 (different rounds).
+Rounding
+    Equal rounds: binomial terms from one sixty-digit anchor by extended-precision recurrence, all
+    sums of positive terms, inflated by their error bound. Different rounds: the enclosure of
+    `dpcalc.accounting.composition`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from dpcalc import checks
+from dpcalc.accounting.composition import Bracket, bracket_delta, bracket_epsilon
+from dpcalc.accounting.laws import TwoPointLaw
+from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.numerics.rounding import Extended, deflate, inflate
+
+_METHOD_EQUAL = "optimal composition, binomial sum"
+_METHOD_SUM = "plain sum"
+
+
+def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
+    """The smallest ε for which rounds of pure differential privacy compose to (ε, δ)-DP.
+
+    Args:
+        rounds: ε of a round -> number of such rounds.
+        delta: in [0, 1); 0 gives the sum.
+    """
+    checks.delta(delta)
+    parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
+    total = _sum(parts)
+    if delta == 0 or not parts:
+        return Bracket(total, total, _METHOD_SUM)
+    if len(parts) == 1:
+        ((epsilon, count),) = parts.items()
+        found = _Binomial(epsilon, count, -math.log(delta)).epsilon(delta)
+        return Bracket(found.lower, min(found.upper, total), found.method)
+    found = bracket_epsilon([(TwoPointLaw.of(parts), 1)], delta)
+    if found.upper >= total:
+        return Bracket(min(found.lower, total), total, _METHOD_SUM)
+    return found
+
+
+def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
+    """δ(ε) of composed rounds of pure differential privacy; arguments as for `pure_epsilon`."""
+    checks.non_negative_or_infinite("epsilon", epsilon)
+    parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
+    if not parts or epsilon >= _sum(parts):
+        return Bracket(0.0, 0.0, _METHOD_SUM)
+    if len(parts) == 1:
+        ((single, count),) = parts.items()
+        return _Binomial(single, count, 2 * epsilon + 50).delta(epsilon)
+    return bracket_delta([(TwoPointLaw.of(parts), 1)], epsilon)
+
+
+def _sum(parts: Mapping[float, int]) -> float:
+    total = mpf(0)
+    for epsilon, count in parts.items():
+        total += mpf(epsilon) * count
+    return round_up(total)
+
+
+class _Binomial:
+    """δ(ε) = Σ_{(2k-n)ε₀ > ε} P(K = k)(1 - e^{ε-(2k-n)ε₀}) for K binomial(n, e^{ε₀}/(1+e^{ε₀})).
+
+    Terms are kept from ``first`` up to where what is beyond is negligible next to e^{-depth}.
+    """
+
+    def __init__(self, epsilon_0: float, count: int, depth: float) -> None:
+        self._epsilon_0, self._count = epsilon_0, count
+        odds = np.exp(Extended(epsilon_0))
+        p = 1 / (1 + math.exp(-epsilon_0))
+        reach = int(math.sqrt(2 * (depth + 60) * count * p * (1 - p))) + int(depth) + 100
+        anchor = min(count, int(count * p))
+        self._first, last = max(0, anchor - reach), min(count, anchor + reach)
+        k = np.arange(self._first, last + 1).astype(Extended)
+        growth = (count - k[:-1]) / (k[:-1] + 1) * odds  # P(k+1)/P(k)
+        right = np.cumprod(growth[anchor - self._first :])
+        left = np.cumprod(1 / growth[: anchor - self._first][::-1])[::-1]
+        self._terms = np.concatenate([left, np.ones(1, Extended), right])
+        self._terms *= np.exp(self._log_probability(anchor))
+        self._losses = (2 * k - count) * Extended(epsilon_0)
+        decline = (count - k[-1]) / (k[-1] + 1) * odds
+        self._beyond = self._terms[-1] * decline / (1 - decline) if last < count else Extended(0)
+        # Everything left of the window is less likely than e^{-depth-60} and counts for the upper.
+        self._before = Extended(math.exp(-depth - 50)) if self._first > 0 else Extended(0)
+        self._operations = 16 * len(k) + 64
+
+    def delta(self, epsilon: float) -> Bracket:
+        """An enclosure of δ(ε)."""
+        start = int(np.searchsorted(self._losses, Extended(epsilon), side="right"))
+        gap = self._losses[start:] - Extended(epsilon)
+        value = (self._terms[start:] * -np.expm1(-gap)).sum()
+        upper = inflate(value + self._beyond + (self._before if start == 0 else 0), self._operations)
+        return Bracket(deflate(value, self._operations), min(1.0, upper), _METHOD_EQUAL)
+
+    def epsilon(self, delta: float) -> Bracket:
+        """An enclosure of the smallest ε with δ(ε) <= ``delta``, to a few doubles."""
+        guess = self._crossing(delta)
+        lower = _step(guess, -1, lambda e: self.delta(e).lower > delta)
+        upper = _step(guess, 1, lambda e: self.delta(e).upper <= delta)
+        return Bracket(lower, upper, _METHOD_EQUAL)
+
+    def _crossing(self, delta: float) -> float:
+        """ε with δ(ε) = ``delta`` up to rounding: between atoms δ(ε) = A - e^ε B."""
+        tail = np.cumsum(self._terms[::-1])[::-1]
+        discounted = np.cumsum((self._terms * np.exp(-self._losses))[::-1])[::-1]
+        at_atoms = tail - np.exp(self._losses) * discounted
+        above = np.flatnonzero(at_atoms > delta)
+        k = int(above[-1]) + 1 if len(above) else 0
+        k = min(k, len(tail) - 1)
+        inside = (tail[k] - delta) / discounted[k]
+        return max(float(np.log(inside)), 0.0) if inside > 0 else 0.0
+
+    def _log_probability(self, k: int) -> np.longdouble:
+        """ln P(K = k), from sixty digits."""
+        ctx, n = context(), self._count
+        exact = ctx.loggamma(n + 1) - ctx.loggamma(k + 1) - ctx.loggamma(n - k + 1)
+        eps = mpf(self._epsilon_0)
+        exact += k * eps - n * ctx.log1p(ctx.exp(eps))
+        head = float(exact)
+        return Extended(head) + Extended(float(exact - head))
+
+
+def _step(start: float, direction: int, holds: Callable[[float], bool]) -> float:
+    """The first of start, then ever larger steps away from it, at which a condition holds."""
+    x, step = start, 1e-16
+    while not holds(x):
+        if direction < 0 and x <= 0:
+            return 0.0
+        x = max(start * (1 + direction * step) + direction * step * 1e-3, 0.0)
+        step *= 2
+    return x

@@ -1,0 +1,25 @@
+"""Privacy guarantees: frozen values that answer ε(δ), δ(ε), trade-off and risk, and compose."""
+
+from __future__ import annotations
+
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.composition import Composition, compose
+from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.profile import ClaimedCurve, GroupProfile, PrivacyProfile
+from dpcalc.guarantees.pure import ApproxDP, PureDP
+from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
+
+__all__ = [
+    "GDP",
+    "RDP",
+    "ZCDP",
+    "ApproxDP",
+    "ClaimedCurve",
+    "Composition",
+    "GroupProfile",
+    "Guarantee",
+    "PrivacyProfile",
+    "PureDP",
+    "RenyiGuarantee",
+    "compose",
+]

@@ -1,0 +1,132 @@
+"""What every privacy guarantee can answer."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc import checks
+from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.numerics.search import minimise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcalc.accounting.composition import Loss
+
+
+class Guarantee(ABC):
+    """An upper bound on what a release reveals about one record; a frozen value.
+
+    All answers are safe: `epsilon`, `delta`, `advantage` and `attack_accuracy` are never below,
+    `tradeoff` never above the exact value of the bound that the guarantee states.
+
+    Attributes:
+        notion: the notion of privacy, as the command line spells it.
+    """
+
+    __slots__ = ()
+
+    notion: ClassVar[str]
+
+    @abstractmethod
+    def epsilon(self, delta: float) -> float:
+        """The smallest certified ε for which (ε, δ)-DP follows.
+
+        Args:
+            delta: in [0, 1).
+
+        Returns:
+            0 or above; infinite if no ε follows.
+        """
+
+    @abstractmethod
+    def delta(self, epsilon: float) -> float:
+        """The smallest certified δ for which (ε, δ)-DP follows; in [0, 1]."""
+
+    @abstractmethod
+    def numbers(self) -> Mapping[str, float]:
+        """The parameters under their field names, such as ``{"mu": 1.0}``."""
+
+    def renyi(self, order: float) -> float:
+        """An upper bound of the Rényi divergence of an order above 1; infinite if none follows."""
+        checks.above_one("order", order)
+        return math.inf
+
+    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+        """Privacy losses that dominate the release, with rounds, where they are known.
+
+        Guarantees that know their losses compose tightly with one another; the others compose
+        through Rényi divergences. Losses are those of one direction: a guarantee holds for both.
+        """
+        return None
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """A lower bound of any attack's false-negative rate at a false-positive rate.
+
+        Every (ε, δ(ε)) gives one: max(0, 1 - δ - e^ε·fpr, e^{-ε}(1 - δ - fpr)). ε is searched; an
+        imperfect search costs tightness only.
+        """
+        fpr = checks.probability("false_positive_rate", false_positive_rate)
+
+        def negative(log_epsilon: float) -> float:
+            eps = math.expm1(log_epsilon)
+            beyond = self.delta(eps)
+            return -max(1 - beyond - math.exp(min(eps, 700.0)) * fpr, math.exp(-eps) * (1 - beyond - fpr))
+
+        best = -minimise(negative, 0.0, math.log1p(60.0))[1]
+        return max(0.0, math.nextafter(best * (1 - 1e-14), -math.inf))
+
+    def advantage(self) -> float:
+        """The largest possible true-positive rate minus false-positive rate of an attack: δ(0)."""
+        return self.delta(0.0)
+
+    def attack_accuracy(self, prior: float = 0.5) -> float:
+        """The largest possible probability of guessing whether the record was used.
+
+        Args:
+            prior: the attacker's probability that it was, before seeing the release.
+        """
+        prior = checks.probability("prior", prior)
+        if prior in (0.0, 1.0):
+            return 1.0
+        rare, common = min(prior, 1 - prior), max(prior, 1 - prior)
+        return min(1.0, common + rare * self.delta(math.log(common / rare)) * (1 + 1e-15))
+
+    def composed(self, count: int) -> Guarantee:
+        """The guarantee of ``count`` adaptively chosen releases that each have this one."""
+        from dpcalc.guarantees.composition import compose
+
+        return compose([(self, checks.count("count", count, minimum=0))])
+
+    def then(self, other: Guarantee) -> Guarantee:
+        """The guarantee of this release followed by another, which may depend on it."""
+        from dpcalc.guarantees.composition import compose
+
+        return compose([(self, 1), (other, 1)])
+
+    def group(self, size: int) -> Guarantee:
+        """The guarantee for data sets that differ in ``size`` records.
+
+        The bound by the trade-off curve, f∘...∘f, in its (ε, δ) form: k steps of (ε, δ) make
+        (kε, δ(1 + e^ε + ... + e^{(k-1)ε})).
+        """
+        from dpcalc.guarantees.profile import GroupProfile
+
+        size = checks.count("size", size)
+        return self if size == 1 else GroupProfile(base=self, size=size)
+
+    def post_processed(self) -> Guarantee:
+        """The guarantee of anything computed from the release alone: the same."""
+        return self
+
+
+def negotiable(delta: float) -> float:
+    """``delta`` if it lies in [0, 1); the check shared by every guarantee."""
+    return checks.delta(delta)
+
+
+def refuse(what: str, why: str, instead: str) -> DpcalcError:
+    """The error for a question that a guarantee cannot answer."""
+    return InvalidInput(f"{what} was asked for; {why}; {instead}")

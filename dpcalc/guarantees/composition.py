@@ -1,0 +1,217 @@
+"""Composition of like and unlike guarantees, through the strongest form they share.
+
+Statement
+    Adaptive composition. Guarantees with known losses (pure, approximate, Gaussian, mechanisms)
+    compose by summing the losses, which is tight for their worst cases. Guarantees known only
+    through Rényi divergences add the divergences; a mixture of both kinds goes through Rényi
+    divergences, with the failure probabilities of approximate guarantees kept apart.
+Source
+    Zhu, Dong and Wang 2022 (losses); Mironov 2017 (divergences).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc import checks
+from dpcalc.accounting.composition import Bracket, bracket_delta, bracket_epsilon
+from dpcalc.accounting.gaussian import total_mu
+from dpcalc.accounting.laws import TwoPointLaw
+from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.profile import ClaimedCurve
+from dpcalc.guarantees.pure import ApproxDP, PureDP
+from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
+from dpcalc.numerics.precise import mpf, round_up
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.composition import Loss
+
+
+def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
+    """The guarantee of adaptively composed releases.
+
+    Args:
+        parts: guarantees with the number of releases that each describes.
+
+    Raises:
+        InvalidInput: if one of them is a mere claim, or known in a form that cannot be composed.
+    """
+    flat = _flattened(parts)
+    if not flat:
+        return PureDP(0.0)
+    if len(flat) == 1 and flat[0][1] == 1:
+        return flat[0][0]
+    if all(isinstance(part, GDP) for part, _ in flat):
+        return GDP(total_mu((part.mu, n) for part, n in flat if isinstance(part, GDP)))
+    if all(isinstance(part, ZCDP) for part, _ in flat):
+        total = mpf(0)
+        for part, n in flat:
+            if isinstance(part, ZCDP):
+                total += mpf(part.rho) * n if math.isfinite(part.rho) else mpf("inf")
+        return ZCDP(round_up(total))
+    if all(part.losses() is not None for part, _ in flat):
+        return Composition(tuple(flat))
+    return _through_renyi(flat)
+
+
+@dataclass(frozen=True, slots=True)
+class Composition(Guarantee):
+    """Releases whose losses are all known, composed by summing the losses.
+
+    Args:
+        parts: guarantees with the number of releases each describes.
+    """
+
+    notion: ClassVar[str] = "composition"
+    parts: tuple[tuple[Guarantee, int], ...]
+
+    def epsilon(self, delta: float) -> float:
+        """The upper end of `bracket`; at δ = 0 the sum of the parts' own ε."""
+        return self.bracket(delta).upper
+
+    def bracket(self, delta: float) -> Bracket:
+        """An enclosure of the smallest ε that holds for the worst case of the parts."""
+        checks.delta(delta)
+        pure = self._pure()
+        if pure is not None:
+            return pure_epsilon(pure, delta)
+        if delta == 0:
+            total = mpf(0)
+            for part, n in self.parts:
+                each = part.epsilon(0.0)
+                total += mpf(each) * n if math.isfinite(each) else mpf("inf")
+            return Bracket(0.0, round_up(total), "plain sum")
+        return _cached_epsilon(self, delta)
+
+    def delta(self, epsilon: float) -> float:
+        """The upper end of the enclosure of δ(ε)."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        if epsilon == math.inf:
+            return 0.0
+        pure = self._pure()
+        if pure is not None:
+            return pure_delta(pure, epsilon).upper
+        return bracket_delta(self._all_losses(), epsilon).upper
+
+    def numbers(self) -> Mapping[str, float]:
+        """How many releases were composed."""
+        return {"releases": float(sum(n for _, n in self.parts))}
+
+    def renyi(self, order: float) -> float:
+        """The sum of the parts' divergences."""
+        checks.above_one("order", order)
+        return math.fsum(part.renyi(order) * n for part, n in self.parts) * (1 + 1e-15)
+
+    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+        """All the parts' losses."""
+        return tuple(self._all_losses())
+
+    def _all_losses(self) -> list[tuple[Loss, int]]:
+        found: list[tuple[Loss, int]] = []
+        rounds: dict[float, int] = {}
+        for part, n in self.parts:
+            for loss, k in part.losses() or ():
+                if isinstance(loss, TwoPointLaw):
+                    for epsilon, count in zip(loss.epsilons, loss.counts, strict=True):
+                        rounds[epsilon] = rounds.get(epsilon, 0) + count * k * n
+                else:
+                    found.append((loss, k * n))
+        if rounds:
+            found.append((TwoPointLaw.of(rounds), 1))
+        return found
+
+    def _pure(self) -> dict[float, int] | None:
+        rounds: dict[float, int] = {}
+        for part, n in self.parts:
+            if not isinstance(part, PureDP):
+                return None
+            rounds[part.bound] = rounds.get(part.bound, 0) + n
+        return rounds
+
+
+@lru_cache(maxsize=256)
+def _cached_epsilon(composition: Composition, delta: float) -> Bracket:
+    return bracket_epsilon(composition._all_losses(), delta)  # noqa: SLF001 # its own module
+
+
+@dataclass(frozen=True, slots=True)
+class FailingRDP(Guarantee):
+    """A Rényi guarantee that holds except with a probability.
+
+    Args:
+        base: what holds otherwise.
+        failure: the probability, in [0, 1).
+    """
+
+    notion: ClassVar[str] = "rdp"
+    base: RenyiGuarantee
+    failure: float
+
+    def epsilon(self, delta: float) -> float:
+        """The base's ε at what is left of δ."""
+        checks.delta(delta)
+        if delta <= self.failure:
+            return math.inf
+        share = float((mpf(delta) - self.failure) / (1 - mpf(self.failure)))
+        return self.base.epsilon(math.nextafter(share, 0.0))
+
+    def delta(self, epsilon: float) -> float:
+        """The failure probability plus the base's δ otherwise."""
+        held = 1 - mpf(self.failure)
+        return min(1.0, round_up(self.failure + held * self.base.delta(epsilon)))
+
+    def numbers(self) -> Mapping[str, float]:
+        """The base's numbers and the failure probability."""
+        return {**self.base.numbers(), "failure": self.failure}
+
+
+def _flattened(parts: Iterable[tuple[Guarantee, int]]) -> list[tuple[Guarantee, int]]:
+    """Parts with equal guarantees added up and compositions opened."""
+    counts: dict[Guarantee, int] = {}
+    for part, n in parts:
+        checks.count("count", n, minimum=0)
+        if isinstance(part, ClaimedCurve):
+            raise InvalidInput(
+                "a certified guarantee is needed for composition; got a paper's claim; "
+                "try the theorem's certified() guarantee"
+            )
+        inner = part.parts if isinstance(part, Composition) else ((part, 1),)
+        for guarantee, k in inner:
+            if n:
+                counts[guarantee] = counts.get(guarantee, 0) + k * n
+    return list(counts.items())
+
+
+def _through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
+    survived = mpf(1)
+    regular: list[tuple[Guarantee, int]] = []
+    for part, n in parts:
+        if isinstance(part, ApproxDP):
+            survived *= (1 - mpf(part.failure)) ** n
+            regular.append((PureDP(part.bound), n))
+        elif isinstance(part, FailingRDP):
+            survived *= (1 - mpf(part.failure)) ** n
+            regular.append((part.base, n))
+        else:
+            regular.append((part, n))
+    for part, _ in regular:
+        if not math.isfinite(part.renyi(2.0)) and not math.isfinite(part.renyi(1.001)):
+            raise InvalidInput(
+                f"a guarantee with a known loss or Rényi divergence is needed; got {part.notion}; "
+                "convert it to (ε, δ) at a fixed δ first"
+            )
+    frozen = tuple(regular)
+
+    def curve(order: float) -> float:
+        return math.fsum(part.renyi(order) * n for part, n in frozen) * (1 + 1e-15)
+
+    total = RDP(curve, f"sum over {sum(n for _, n in frozen)} releases")
+    failure = round_up(1 - survived)
+    return FailingRDP(total, failure) if failure > 0 else total

@@ -1,0 +1,73 @@
+"""Gaussian differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc import checks
+from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerics.precise import mpf, normal_cdf, normal_quantile, round_down, round_up
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.composition import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class GDP(Guarantee):
+    """μ-Gaussian differential privacy: no easier to attack than N(0, 1) against N(μ, 1).
+
+    Source: Dong, Roth and Su 2022. Exact for the Gaussian mechanism, μ = √T·Δ/σ.
+    Rounding: sixty digits, then outward.
+
+    Args:
+        mu: 0 or above; infinity promises nothing.
+    """
+
+    notion: ClassVar[str] = "gdp"
+    mu: float
+
+    def __post_init__(self) -> None:
+        checks.non_negative_or_infinite("mu", self.mu)
+
+    def epsilon(self, delta: float) -> float:
+        """The exact ε(δ) of the Gaussian mechanism."""
+        return gaussian_epsilon(self.mu, delta)
+
+    def delta(self, epsilon: float) -> float:
+        """The exact δ(ε) of the Gaussian mechanism."""
+        return gaussian_delta(self.mu, epsilon)
+
+    def numbers(self) -> Mapping[str, float]:
+        """μ."""
+        return {"mu": self.mu}
+
+    def renyi(self, order: float) -> float:
+        """αμ²/2, exactly."""
+        checks.above_one("order", order)
+        return round_up(mpf(order) * mpf(self.mu) ** 2 / 2) if math.isfinite(self.mu) else math.inf
+
+    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+        """N(μ, 1) against N(0, 1)."""
+        from dpcalc.accounting.laws import GaussianLaw, certain_loss
+
+        if self.mu == math.inf:
+            return ((certain_loss(), 1),)
+        return ((GaussianLaw(self.mu), 1),) if self.mu > 0 else ()
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """Φ(Φ⁻¹(1 - fpr) - μ), exactly."""
+        fpr = checks.probability("false_positive_rate", false_positive_rate)
+        if self.mu == math.inf or fpr == 1:
+            return 0.0
+        if fpr == 0:
+            return 1.0
+        return max(0.0, round_down(normal_cdf(-normal_quantile(mpf(fpr)) - mpf(self.mu))))
+
+    def group(self, size: int) -> Guarantee:
+        """μ grows with the size of the group."""
+        size = checks.count("size", size)
+        return GDP(round_up(mpf(self.mu) * size) if math.isfinite(self.mu) else self.mu)

@@ -1,0 +1,141 @@
+"""Guarantees given by a privacy profile δ(ε), and two that are built from others."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc import checks
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.numerics.search import smallest_where
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.composition import Loss
+
+_LARGEST_EPSILON = 1e300
+
+
+class ProfileGuarantee(Guarantee):
+    """A guarantee whose δ(ε) is computed and whose ε(δ) is found by search over the doubles."""
+
+    __slots__ = ()
+
+    notion: ClassVar[str] = "profile"
+
+    @abstractmethod
+    def delta(self, epsilon: float) -> float:
+        """The profile: decreasing in ε."""
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest double whose profile is at most δ."""
+        checks.delta(delta)
+        if self.delta(0.0) <= delta:
+            return 0.0
+        high = 1.0
+        while self.delta(high) > delta:
+            high *= 4
+            if high > _LARGEST_EPSILON:
+                return math.inf
+        return smallest_where(lambda e: self.delta(e) <= delta, high / 4 if high > 1 else 0.0, high)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyProfile(ProfileGuarantee):
+    """A guarantee given by the profile δ(ε) itself.
+
+    Args:
+        profile: a decreasing function of ε >= 0 with values in [0, 1], safe as it stands: its values
+            are taken for upper bounds.
+        described: what it is, for reports.
+        dominating: losses that dominate the release, if known; needed for tight composition.
+    """
+
+    profile: Callable[[float], float]
+    described: str = "profile"
+    dominating: tuple[tuple[Loss, int], ...] | None = None
+
+    def delta(self, epsilon: float) -> float:
+        """The profile at ε, cut to [0, 1]."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        return min(1.0, max(0.0, self.profile(epsilon))) if epsilon < math.inf else 0.0
+
+    def numbers(self) -> Mapping[str, float]:
+        """None: the profile is a function."""
+        return {}
+
+    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+        """What the caller gave."""
+        return self.dominating
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProfile(ProfileGuarantee):
+    """The guarantee for data sets that differ in several records.
+
+    k steps along neighbouring data sets, each (ε/k, δ)-indistinguishable, give
+    ``δ_k(ε) = δ(ε/k)·(1 + e^{ε/k} + ... + e^{(k-1)ε/k})``.
+
+    Args:
+        base: the guarantee for one record.
+        size: k, 2 or above.
+    """
+
+    base: Guarantee
+    size: int
+
+    def delta(self, epsilon: float) -> float:
+        """The bound above, at most 1."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        if epsilon == math.inf:
+            return 0.0
+        # δ decreases, so ε/k is rounded down; the sum is (e^ε - 1)/(e^{ε/k} - 1).
+        share = round_down(mpf(epsilon) / self.size)
+        each = mpf(self.base.delta(share))
+        if each == 0:
+            return 0.0
+        ctx, eps = context(), mpf(epsilon)
+        total = ctx.expm1(eps) / ctx.expm1(eps / self.size) if epsilon > 0 else mpf(self.size)
+        return min(1.0, round_up(each * total))
+
+    def numbers(self) -> Mapping[str, float]:
+        """The base's numbers and the size."""
+        return {**self.base.numbers(), "group size": float(self.size)}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedCurve(ProfileGuarantee):
+    """What a paper's formula says ε is at each δ; not something proved here.
+
+    It answers like a guarantee so that it can stand next to one, and composes with nothing.
+
+    Args:
+        formula: δ in (0, 1) -> ε as claimed, infinite where the paper claims nothing.
+        stated: the paper's own numbers.
+    """
+
+    notion: ClassVar[str] = "claimed"
+    formula: Callable[[float], float]
+    stated: Mapping[str, float]
+
+    def epsilon(self, delta: float) -> float:
+        """The formula at δ; infinite at δ = 0."""
+        checks.delta(delta)
+        return self.formula(delta) if delta > 0 else math.inf
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest δ at which the formula gives at most ε."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        if epsilon == math.inf:
+            return 0.0
+        top = math.nextafter(1.0, 0.0)
+        if self.formula(top) > epsilon:
+            return 1.0
+        return smallest_where(lambda d: self.formula(d) <= epsilon, 5e-324, top)
+
+    def numbers(self) -> Mapping[str, float]:
+        """The paper's own numbers."""
+        return self.stated

@@ -1,0 +1,145 @@
+"""Pure and approximate differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc import checks
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.composition import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(Guarantee):
+    """ε-differential privacy. Its worst case is randomised response.
+
+    Source: ``δ(ε) = (e^{ε₀} - e^ε)/(1 + e^{ε₀})`` and the Rényi divergence of randomised response,
+    ``β(α) = ln[(sinh αε₀ - sinh (α-1)ε₀)/sinh ε₀]/(α-1)``; both are attained.
+    Rounding: sixty digits, then up.
+
+    Args:
+        bound: ε₀, 0 or above; infinity promises nothing.
+    """
+
+    notion: ClassVar[str] = "pure"
+    bound: float
+
+    def __post_init__(self) -> None:
+        checks.non_negative_or_infinite("epsilon", self.bound)
+
+    def epsilon(self, delta: float) -> float:
+        """ln(e^{ε₀} - δ(1 + e^{ε₀})), which is ε₀ at δ = 0."""
+        return ApproxDP(self.bound, 0.0).epsilon(delta)
+
+    def delta(self, epsilon: float) -> float:
+        """The profile of randomised response."""
+        return ApproxDP(self.bound, 0.0).delta(epsilon)
+
+    def numbers(self) -> Mapping[str, float]:
+        """ε₀."""
+        return {"epsilon": self.bound}
+
+    def renyi(self, order: float) -> float:
+        """The divergence of randomised response, at most ε₀ and at most αε₀²/2."""
+        checks.above_one("order", order)
+        if self.bound in (0.0, math.inf):
+            return self.bound
+        ctx, alpha, eps = context(), mpf(order), mpf(self.bound)
+        # (sinh αε - sinh (α-1)ε)/sinh ε = cosh((α-½)ε)/cosh(ε/2)
+        high, low = (alpha - mpf(0.5)) * eps, eps / 2
+        log_cosh = [x + ctx.log1p(ctx.exp(-2 * x)) for x in (high, low)]
+        return min(self.bound, round_up((log_cosh[0] - log_cosh[1]) / (alpha - 1)))
+
+    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+        """Randomised response."""
+        return ApproxDP(self.bound, 0.0).losses()
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """max(0, 1 - e^{ε₀}·fpr, e^{-ε₀}(1 - fpr))."""
+        return ApproxDP(self.bound, 0.0).tradeoff(false_positive_rate)
+
+    def group(self, size: int) -> Guarantee:
+        """ε₀ grows with the size of the group."""
+        size = checks.count("size", size)
+        return PureDP(round_up(mpf(self.bound) * size) if math.isfinite(self.bound) else self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP(Guarantee):
+    """(ε, δ)-differential privacy for one pair (ε₀, δ₀).
+
+    Its worst case reveals the record with probability δ₀ and is randomised response otherwise, so
+    smaller ε follow at larger δ: ``δ(ε) = δ₀ + (1-δ₀)(e^{ε₀} - e^ε)/(1 + e^{ε₀})``.
+
+    Source: Kairouz, Oh and Viswanath 2015. Rounding: sixty digits, then outward.
+
+    Args:
+        bound: ε₀, 0 or above.
+        failure: δ₀ in [0, 1].
+    """
+
+    notion: ClassVar[str] = "approx"
+    bound: float
+    failure: float
+
+    def __post_init__(self) -> None:
+        checks.non_negative_or_infinite("epsilon", self.bound)
+        checks.probability("delta", self.failure)
+
+    def epsilon(self, delta: float) -> float:
+        """Infinite below δ₀, ε₀ at δ₀, smaller above it."""
+        checks.delta(delta)
+        if delta < self.failure:
+            return math.inf
+        if not math.isfinite(self.bound) or delta == self.failure:
+            return self.bound
+        ctx, eps0 = context(), mpf(self.bound)
+        share = (mpf(delta) - self.failure) / (1 - mpf(self.failure))
+        inside = 1 - share * (1 + ctx.exp(-eps0))
+        if inside <= 0:
+            return 0.0
+        return max(0.0, min(self.bound, round_up(eps0 + ctx.log(inside))))
+
+    def delta(self, epsilon: float) -> float:
+        """δ₀ from ε₀ on, more below it."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        if epsilon >= self.bound:
+            return self.failure
+        ctx = context()
+        if self.bound == math.inf:
+            return 1.0
+        eps0 = mpf(self.bound)
+        rest = -ctx.expm1(mpf(epsilon) - eps0) / (1 + ctx.exp(-eps0))
+        return min(1.0, round_up(self.failure + (1 - mpf(self.failure)) * rest))
+
+    def numbers(self) -> Mapping[str, float]:
+        """ε₀ and δ₀."""
+        return {"epsilon": self.bound, "delta": self.failure}
+
+    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+        """Randomised response that fails with probability δ₀."""
+        from dpcalc.accounting.laws import TwoPointLaw, certain_loss, revealing
+
+        if self.failure >= 1 or self.bound == math.inf:
+            return ((certain_loss(), 1),)
+        parts: list[tuple[Loss, int]] = []
+        if self.bound > 0:
+            parts.append((TwoPointLaw.of({self.bound: 1}), 1))
+        if self.failure > 0:
+            parts.append((revealing(self.failure), 1))
+        return tuple(parts)
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """max(0, 1 - δ₀ - e^{ε₀}·fpr, e^{-ε₀}(1 - δ₀ - fpr))."""
+        fpr = mpf(checks.probability("false_positive_rate", false_positive_rate))
+        if self.bound == math.inf:
+            return 0.0
+        grown = context().exp(mpf(self.bound))
+        keep = 1 - mpf(self.failure)
+        return max(0.0, round_down(max(keep - grown * fpr, (keep - fpr) / grown)))

@@ -1,0 +1,198 @@
+"""Rényi and zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.numerics.search import minimise
+
+
+class RenyiGuarantee(Guarantee):
+    """A guarantee stated by Rényi divergences, turned into (ε, δ) at the best order.
+
+    Source: Canonne, Kamath and Steinke 2020, proposition 12:
+    ``δ <= exp((α-1)(β - ε)) (1 - 1/α)^α / (α - 1)``, hence
+    ``ε = β + ln((α-1)/α) - (ln δ + ln α)/(α-1)``, never below 0.
+    Rounding: every order gives a valid bound, so the search over orders may be sloppy; the formula
+    at the chosen order is evaluated with sixty digits and rounded up.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def renyi(self, order: float) -> float:
+        """An upper bound of the Rényi divergence of an order above 1."""
+
+    def _orders(self) -> tuple[float, float]:
+        """ln(α-1) between which a best order is searched."""
+        return math.log(1e-9), math.log(1e12)
+
+    def epsilon(self, delta: float) -> float:
+        """The conversion at the best order found; infinite at δ = 0 unless β(∞) is finite."""
+        checks.delta(delta)
+        if delta == 0:
+            limit = self.renyi(1e15)
+            return 0.0 if limit == 0 else math.inf
+        log_delta = math.log(delta)
+
+        def at(log_excess: float) -> float:
+            excess = math.exp(log_excess)
+            beta = self.renyi(1 + excess)
+            return beta - math.log1p(1 / excess) - (log_delta + math.log1p(excess)) / excess
+
+        best, _ = minimise(at, *self._orders())
+        return min(self._epsilon_at(1 + math.exp(best), delta), self._kullback_epsilon(delta))
+
+    def _epsilon_at(self, order: float, delta: float) -> float:
+        beta = self.renyi(order)
+        if not math.isfinite(beta):
+            return math.inf
+        ctx, a = context(), mpf(order)
+        value = mpf(beta) + ctx.log((a - 1) / a) - (ctx.log(mpf(delta)) + ctx.log(a)) / (a - 1)
+        return max(0.0, round_up(value))
+
+    def _kullback_epsilon(self, delta: float) -> float:
+        """0 if Pinsker's inequality already gives δ(0) <= δ."""
+        return 0.0 if self._pinsker() <= delta else math.inf
+
+    def _pinsker(self) -> float:
+        """δ(0) <= √(KL/2), the divergence bounded by that of an order just above 1."""
+        beta = self.renyi(1 + 1e-6)
+        return round_up(context().sqrt(mpf(beta) / 2)) if math.isfinite(beta) else 1.0
+
+    def delta(self, epsilon: float) -> float:
+        """The conversion at the best order found, at most 1."""
+        checks.non_negative_or_infinite("epsilon", epsilon)
+        if epsilon == math.inf:
+            return 0.0
+
+        def at(log_excess: float) -> float:
+            excess = math.exp(log_excess)
+            beta = self.renyi(1 + excess)
+            return excess * (beta - epsilon - math.log1p(1 / excess)) - math.log1p(excess)
+
+        best, _ = minimise(at, *self._orders())
+        order = 1 + math.exp(best)
+        beta = self.renyi(order)
+        value = 1.0
+        if math.isfinite(beta):
+            ctx, a = context(), mpf(order)
+            log_delta = (a - 1) * (mpf(beta) - epsilon + ctx.log((a - 1) / a)) - ctx.log(a)
+            value = min(1.0, round_up(ctx.exp(log_delta)))
+        return min(value, self._pinsker())
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP(RenyiGuarantee):
+    """ρ-zero-concentrated differential privacy: Rényi divergence at most αρ at every order α > 1.
+
+    Source: Bun and Steinke 2016.
+
+    Args:
+        rho: 0 or above.
+    """
+
+    notion: ClassVar[str] = "zcdp"
+    rho: float
+
+    def __post_init__(self) -> None:
+        checks.non_negative_or_infinite("rho", self.rho)
+
+    def renyi(self, order: float) -> float:
+        """αρ."""
+        checks.above_one("order", order)
+        return round_up(mpf(order) * mpf(self.rho)) if math.isfinite(self.rho) else math.inf
+
+    def numbers(self) -> Mapping[str, float]:
+        """ρ."""
+        return {"rho": self.rho}
+
+    def group(self, size: int) -> Guarantee:
+        """ρ grows with the square of the group's size."""
+        size = checks.count("size", size)
+        return ZCDP(round_up(mpf(self.rho) * size**2) if math.isfinite(self.rho) else self.rho)
+
+
+@dataclass(frozen=True, slots=True)
+class RDP(RenyiGuarantee):
+    """Rényi differential privacy: a curve of divergences over real orders above 1.
+
+    Args:
+        curve: order -> upper bound of the divergence; may be infinite.
+        described: what the curve is, for reports.
+        points: the pairs (order, divergence) the curve was made from, if any.
+    """
+
+    notion: ClassVar[str] = "rdp"
+    curve: Callable[[float], float]
+    described: str = "curve"
+    points: tuple[tuple[float, float], ...] = field(default=())
+
+    @classmethod
+    def from_points(cls, points: Mapping[float, float]) -> RDP:
+        """The curve known at finitely many orders.
+
+        Between two of them (α-1)β(α) is convex, hence below its chord; below the first, β is at
+        most that of the first, since divergences increase with the order; beyond the last it is
+        unknown.
+
+        Args:
+            points: order above 1 -> divergence, 0 or above.
+        """
+        if not points:
+            raise InvalidInput("RDP needs at least one order with its divergence; got none")
+        pairs = tuple(sorted((checks.above_one("order", a), b) for a, b in points.items()))
+        for order, beta in pairs:
+            checks.non_negative_or_infinite(f"divergence at order {order}", beta)
+        return cls(_interpolated(pairs), f"{len(pairs)} orders", pairs)
+
+    def renyi(self, order: float) -> float:
+        """The curve at an order."""
+        checks.above_one("order", order)
+        return self.curve(order)
+
+    def numbers(self) -> Mapping[str, float]:
+        """The points the curve was made from, as ``divergence at order``."""
+        return {f"divergence at order {order:g}": beta for order, beta in self.points}
+
+    def epsilon(self, delta: float) -> float:
+        """The conversion at the best order, the given ones among them."""
+        searched = RenyiGuarantee.epsilon(self, delta)
+        if delta == 0:
+            return searched
+        return min([searched, *(self._epsilon_at(order, delta) for order, _ in self.points)])
+
+    def _orders(self) -> tuple[float, float]:
+        if not self.points:
+            return RenyiGuarantee._orders(self)
+        return math.log(1e-9), math.log(self.points[-1][0] - 1)
+
+
+def _interpolated(pairs: tuple[tuple[float, float], ...]) -> Callable[[float], float]:
+    orders = [order for order, _ in pairs]
+
+    def curve(order: float) -> float:
+        k = bisect_left(orders, order)
+        if k == len(pairs):
+            return math.inf
+        right_order, right = pairs[k]
+        if k == 0 or order == right_order:
+            return right
+        left_order, left = pairs[k - 1]
+        if not math.isfinite(right):
+            return right
+        a, b = mpf(left_order) - 1, mpf(right_order) - 1
+        x = mpf(order) - 1
+        chord = (a * left * (b - x) + b * right * (x - a)) / (b - a)
+        return round_up(chord / x)
+
+    return curve

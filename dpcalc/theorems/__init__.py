@@ -1,0 +1,1 @@
+"""Published results, one file each, grouped by family; see `dpcalc.theorems.catalogue`."""

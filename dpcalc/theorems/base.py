@@ -1,0 +1,275 @@
+"""What a published result looks like in dpcalc."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from dpcalc.errors import AssumptionViolated, InvalidInput, Unattested, unknown_name
+from dpcalc.theorems.parameters import converted, parameters, required
+from dpcalc.vocabulary import Release, Status
+
+if TYPE_CHECKING:
+    import sympy
+
+    from dpcalc.guarantees.base import Guarantee
+
+
+class Scope(StrEnum):
+    """Which of a theorem's two bounds needs an assumption."""
+
+    CLAIMED = "claimed"
+    CERTIFIED = "certified"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something that must hold before a bound means anything.
+
+    Attributes:
+        key: a short name, used to attest it.
+        text: what must hold, in one sentence.
+        scope: which bound needs it.
+        violated: for an assumption the parameters can decide: the reason it fails, or None. An
+            assumption without this is a promise that only the caller can make.
+    """
+
+    key: str
+    text: str
+    scope: Scope = Scope.BOTH
+    violated: Callable[[Any], str | None] | None = None
+
+    @property
+    def promised(self) -> bool:
+        """Whether only the caller can vouch for it."""
+        return self.violated is None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a careful reading found.
+
+    Attributes:
+        text: what is so, in one or two sentences.
+        status: what it makes of the claim where it applies.
+        applies: whether it concerns an instance; all of them by default.
+    """
+
+    text: str
+    status: Status
+    applies: Callable[[Any], bool] = field(default=lambda _: True)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A guarantee with the theorem's own numbers and how it was obtained.
+
+    Attributes:
+        guarantee: answers ε(δ) and all else.
+        numbers: the theorem's own quantities under their names in the glossary.
+        method: one phrase.
+    """
+
+    guarantee: Guarantee
+    numbers: Mapping[str, float]
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A printed formula in the symbols of the parameters.
+
+    Attributes:
+        name: which number it gives, such as ``claimed.beta``.
+        expression: the formula.
+        values: the symbols' values for the instance, exact where they are exact.
+    """
+
+    name: str
+    expression: sympy.Expr
+    values: Mapping[str, float]
+
+
+class Result(ABC):
+    """A published result about an algorithm; a frozen dataclass of its parameters.
+
+    Class attributes:
+        key: its name on the command line, the name of its file with dashes.
+        title: what it is about.
+        reference: paper and number.
+        statement: the printed statement in the paper's symbols, one line mapping each to a name.
+        findings: what a careful reading found.
+        assumptions: what must hold.
+        example: parameters of a typical instance.
+    """
+
+    __slots__ = ()
+
+    key: ClassVar[str]
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    statement: ClassVar[str]
+    findings: ClassVar[tuple[Finding, ...]]
+    assumptions: ClassVar[tuple[Assumption, ...]]
+    example: ClassVar[Mapping[str, Any]]
+
+    attest: Iterable[str]
+
+    def __post_init__(self) -> None:
+        """Check every parameter and every attestation by name."""
+        converted(self)
+        promises = {a.key for a in self.assumptions if a.promised}
+        given = (self.attest,) if isinstance(self.attest, str) else tuple(self.attest)
+        for name in given:
+            if name not in promises:
+                raise unknown_name(f"attestation for {self.key}", name, promises)
+        object.__setattr__(self, "attest", frozenset(given))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse combinations of parameters that make no sense."""
+
+    @classmethod
+    def from_parameters(cls, given: Mapping[str, Any], attest: Iterable[str] = ()) -> Self:
+        """An instance from names as the command line or a claims file spells them.
+
+        Raises:
+            InvalidInput: for unknown names (with the nearest known one) and for missing ones.
+        """
+        known = parameters(cls)
+        named = {name.replace("-", "_"): value for name, value in given.items()}
+        for name in named:
+            if name not in known:
+                raise unknown_name(f"parameter of {cls.key}", name, known)
+        missing = [name for name in known if name in required(cls) and name not in named]
+        if missing:
+            options = ", ".join("--" + name.replace("_", "-") for name in missing)
+            raise InvalidInput(f"{cls.key} also needs {options}; see: dpcalc theorems {cls.key}")
+        return cls(**named, attest=attest)
+
+    def inputs(self) -> dict[str, Any]:
+        """The parameters by name, schedules as text."""
+        from dpcalc.theorems.schedule import Schedule
+
+        found = {name: getattr(self, name) for name in parameters(type(self))}
+        return {k: str(v) if isinstance(v, Schedule) else v for k, v in found.items()}
+
+    def replace(self, **changes: Any) -> Self:
+        """The same instance with other values for some parameters."""
+        return dataclasses.replace(self, **changes)  # type: ignore[type-var] # every result is one
+
+    def violations(self, scope: Scope) -> list[str]:
+        """Reasons why checked assumptions fail that a bound needs."""
+        return [
+            reason
+            for a in self.assumptions
+            if a.violated is not None and a.scope in (scope, Scope.BOTH)
+            if (reason := a.violated(self)) is not None
+        ]
+
+    def require(self, scope: Scope) -> None:
+        """Raise `AssumptionViolated` if a checked assumption of a bound fails."""
+        if reasons := self.violations(scope):
+            raise AssumptionViolated(f"{self.key}, {scope} bound: {'; '.join(reasons)}")
+
+    def unattested(self, scope: Scope) -> list[Assumption]:
+        """Promises a bound needs that the caller has not made."""
+        attested = frozenset(self.attest)
+        return [
+            a
+            for a in self.assumptions
+            if a.promised and a.scope in (scope, Scope.BOTH) and a.key not in attested
+        ]
+
+    def require_attested(self, scope: Scope) -> None:
+        """Raise `Unattested` unless every promise that a bound needs has been made."""
+        if missing := self.unattested(scope):
+            keys = ", ".join(a.key for a in missing)
+            raise Unattested(
+                f"{self.key} needs the caller's word for: "
+                f"{' '.join(a.text for a in missing)} Attest {keys} if that is so."
+            )
+
+    def applicable_findings(self) -> list[Finding]:
+        """The findings that concern this instance."""
+        return [f for f in self.findings if f.applies(self)]
+
+    @abstractmethod
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The printed formulas, so that a test can evaluate them with fifty digits."""
+
+
+class Theorem(Result):
+    """A published privacy result.
+
+    Class attributes beside those of `Result`:
+        release: what the adversary is assumed to see.
+        status: what became of the claim, at its worst.
+        noise: name of the parameter that says how much noise is added.
+        less_is_private: whether a smaller value of that parameter is more private, as for the rate
+            of an exponential-norm law.
+    """
+
+    __slots__ = ()
+
+    release: ClassVar[Release]
+    status: ClassVar[Status]
+    noise: ClassVar[str]
+    less_is_private: ClassVar[bool] = False
+
+    @abstractmethod
+    def claimed(self) -> Bound:
+        """The printed formula, faithfully, flaws included.
+
+        Raises:
+            AssumptionViolated: where the paper's own conditions fail.
+        """
+
+    @abstractmethod
+    def certified(self) -> Bound:
+        """What is proved for the algorithm as it runs; infinite where nothing is."""
+
+    def attained(self) -> Bound | None:
+        """What a concrete instance within the assumptions really leaks, if one is known.
+
+        No correct bound can be below it: a claim that is, is refuted.
+        """
+        return None
+
+    def standing(self) -> Status:
+        """What became of the claim for this instance."""
+        order = [Status.REFUTED, Status.UNSETTLED, Status.LOOSE, Status.SOUND]
+        found = {f.status for f in self.applicable_findings()}
+        return next((s for s in order if s in found), Status.SOUND)
+
+    @abstractmethod
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """The instance with the noise that the paper prescribes for a budget.
+
+        Raises:
+            Infeasible: if the formula gives none.
+        """
+
+    def noise_level(self) -> float:
+        """The noise parameter, its first value if it is a schedule."""
+        from dpcalc.theorems.schedule import Schedule
+
+        value = getattr(self, self.noise)
+        return value.first if isinstance(value, Schedule) else float(value)
+
+    def with_noise_level(self, level: float) -> Self:
+        """The same instance with another noise level, the shape of a schedule kept."""
+        from dpcalc.theorems.schedule import Schedule
+
+        value = getattr(self, self.noise)
+        changed = value.scaled(level) if isinstance(value, Schedule) else level
+        return self.replace(**{self.noise: changed})
+
+    def remedy(self, epsilon: float, delta: float) -> str:
+        """What to change when no noise meets a budget."""
+        return "a larger epsilon or delta, or fewer rounds"

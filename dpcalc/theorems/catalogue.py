@@ -1,0 +1,77 @@
+"""Results found by folder: a new file is a new result, and nothing else is edited."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from dpcalc.errors import unknown_name
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Result
+
+_ROOT = Path(__file__).parent
+
+
+@cache
+def _modules() -> dict[str, str]:
+    """Key -> module name, from the file names; nothing is imported."""
+    return {
+        path.stem.replace("_", "-"): f"dpcalc.theorems.{path.parent.name}.{path.stem}"
+        for path in sorted(_ROOT.glob("*/*.py"))
+        if not path.stem.startswith("_")
+    }
+
+
+def keys(*, privacy: bool | None = None) -> list[str]:
+    """Keys of all results, or of the privacy results, or of the others."""
+    found = _modules()
+    if privacy is None:
+        return list(found)
+    return [k for k, module in found.items() if (".convergence." not in module) == privacy]
+
+
+def family(key: str) -> str:
+    """The folder that a result stands in."""
+    return _module_name(key).split(".")[2]
+
+
+def result(key: str) -> type[Result]:
+    """The result with a key; only its own module is imported.
+
+    Raises:
+        InvalidInput: if there is none, with the nearest key.
+    """
+    return _result_in(importlib.import_module(_module_name(key)))
+
+
+def results() -> Iterator[type[Result]]:
+    """All results."""
+    for key in keys():
+        yield result(key)
+
+
+def _module_name(key: str) -> str:
+    found = _modules()
+    if key not in found:
+        raise unknown_name("theorem", key, found)
+    return found[key]
+
+
+def _result_in(module: ModuleType) -> type[Result]:
+    from dpcalc.theorems.base import Result
+
+    (found,) = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Result)
+        and value.__module__ == module.__name__
+        and not inspect.isabstract(value)
+    ]
+    return found

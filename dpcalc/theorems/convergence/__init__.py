@@ -1,0 +1,1 @@
+"""Convergence and utility results: calculators without privacy content."""

@@ -1,0 +1,1 @@
+"""Private dual averaging: Liu, Johansson and Shi 2022."""

@@ -1,0 +1,1 @@
+"""Gradient-perturbed ADMM: Shang et al. 2021."""

@@ -1,0 +1,1 @@
+"""Amplification by iteration for gradient ADMM: Chan, Xie and Zhao 2023."""

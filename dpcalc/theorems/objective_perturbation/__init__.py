@@ -1,0 +1,1 @@
+"""Objective perturbation on a network: Zhang, Khalili and Liu 2018 and 2019."""

@@ -1,0 +1,128 @@
+"""Parameters of a theorem: dataclass fields that know their range, their help and their option.
+
+The command line, the claims file and the documentation are generated from these, so a parameter is
+described once, where it is declared.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.theorems.schedule import Schedule
+
+_KEY = "dpcalc.parameter"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What is known of one parameter.
+
+    Attributes:
+        kind: "number", "count", "choice", "flag" or "schedule".
+        help: one line: what it is, its unit, its symbol in the paper.
+        convert: from (name, value as given) to the checked value; raises `InvalidInput`.
+        choices: the words a choice may be.
+    """
+
+    kind: str
+    help: str
+    convert: Callable[[str, Any], Any]
+    choices: tuple[str, ...] = ()
+
+
+def number(
+    help_: str,
+    *,
+    check: Callable[[str, float], float] = checks.positive,
+    default: Any = dataclasses.MISSING,
+) -> Any:
+    """A real number; ``check`` states its range."""
+
+    def convert(name: str, value: Any) -> float | None:
+        return None if value is None and default is None else float(check(name, value))
+
+    return _field(Parameter("number", help_, convert), default)
+
+
+def count(help_: str, *, minimum: int = 1, default: Any = dataclasses.MISSING) -> Any:
+    """A whole number."""
+
+    def convert(name: str, value: Any) -> int | None:
+        if value is None and default is None:
+            return None
+        return checks.count(name, value, minimum=minimum)
+
+    return _field(Parameter("count", help_, convert), default)
+
+
+def choice(help_: str, choices: tuple[str, ...], *, default: Any = dataclasses.MISSING) -> Any:
+    """One of several words."""
+
+    def convert(name: str, value: Any) -> str:
+        if str(value) not in choices:
+            raise unknown_name(f"{name.replace('_', '-')}", str(value), choices)
+        return str(value)
+
+    return _field(Parameter("choice", help_, convert, choices), default)
+
+
+def flag(help_: str) -> Any:
+    """A yes or no, no unless said."""
+
+    def convert(name: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise InvalidInput(f"{name} needs true or false; got {name}={value!r}")
+        return value
+
+    return _field(Parameter("flag", help_, convert), default=False)
+
+
+def schedule(
+    help_: str,
+    *,
+    check: Callable[[str, float], float] = checks.positive,
+    default: Any = dataclasses.MISSING,
+) -> Any:
+    """A value per round and node: a number, START:FACTOR, or a table; see `Schedule`."""
+
+    def convert(name: str, value: Any) -> Schedule:
+        made = Schedule.of(name, value)
+        made.check(lambda x: check(name, x))
+        return made
+
+    return _field(Parameter("schedule", help_, convert), default)
+
+
+def _field(parameter: Parameter, default: Any) -> Any:
+    return dataclasses.field(default=default, metadata={_KEY: parameter})
+
+
+def parameters(owner: type) -> dict[str, Parameter]:
+    """The parameters of a dataclass by name, in order."""
+    return {
+        field.name: field.metadata[_KEY]
+        for field in dataclasses.fields(owner)
+        if _KEY in field.metadata
+    }
+
+
+def required(owner: type) -> set[str]:
+    """Names of the parameters without a default."""
+    return {
+        field.name
+        for field in dataclasses.fields(owner)
+        if _KEY in field.metadata
+        and field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    }
+
+
+def converted(instance: Any) -> None:
+    """Check and convert every parameter of a frozen dataclass in place; for ``__post_init__``."""
+    for name, parameter in parameters(type(instance)).items():
+        object.__setattr__(instance, name, parameter.convert(name, getattr(instance, name)))

@@ -1,0 +1,174 @@
+"""Values that may differ from round to round and from node to node."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcalc.errors import InvalidInput
+
+_MOST_ROUNDS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A table of values, rounds by nodes, or a rule that makes one.
+
+    Either ``start`` and ``factor`` (round t uses start·factor^(t-1), the same at all nodes) or
+    ``table`` with one row a round and one column a node; a single row or column serves all rounds
+    or nodes.
+    """
+
+    start: float = math.nan
+    factor: float = 1.0
+    table: tuple[tuple[float, ...], ...] = ()
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> Schedule:
+        """A schedule from a number, "START:FACTOR", "@file", nested sequences or a schedule."""
+        if isinstance(value, Schedule):
+            return value
+        if isinstance(value, str):
+            return cls._from_text(name, value)
+        if isinstance(value, Sequence) or hasattr(value, "tolist"):
+            rows = value.tolist() if hasattr(value, "tolist") else value
+            return cls._from_rows(name, rows if isinstance(rows, list | tuple) else [rows])
+        return cls(start=_number(name, value))
+
+    @classmethod
+    def _from_text(cls, name: str, text: str) -> Schedule:
+        if text.startswith("@"):
+            return cls._from_rows(name, _read(name, Path(text[1:])))
+        head, colon, tail = text.partition(":")
+        return cls(_number(name, head), _number(name, tail) if colon else 1.0)
+
+    @classmethod
+    def _from_rows(cls, name: str, rows: Sequence[Any]) -> Schedule:
+        if not rows:
+            raise InvalidInput(f"{name} needs at least one value; got an empty table")
+        table = tuple(
+            tuple(_number(name, x) for x in row) if isinstance(row, list | tuple) else (_number(name, row),)
+            for row in rows
+        )
+        widths = {len(row) for row in table}
+        if len(widths) != 1 or 0 in widths:
+            raise InvalidInput(
+                f"{name} needs rows of equal length; got lengths {sorted(widths)}; "
+                "try one value a line, or one column per node"
+            )
+        return cls(table=table)
+
+    @property
+    def constant(self) -> bool:
+        """Whether one number serves every round and node."""
+        return (not self.table and self.factor == 1.0) or (
+            len(self.table) == 1 and len(set(self.table[0])) == 1
+        )
+
+    @property
+    def first(self) -> float:
+        """The value of the first round at the first node."""
+        return self.table[0][0] if self.table else self.start
+
+    def check(self, check: Callable[[float], float]) -> None:
+        """Apply a range check to every value."""
+        for row in self.table or ((self.start,),):
+            for value in row:
+                check(value)
+        if not self.table and not (math.isfinite(self.factor) and self.factor > 0):
+            raise InvalidInput(
+                f"a schedule START:FACTOR needs a finite factor above 0; got factor={self.factor!r}"
+            )
+
+    def rounds(self, name: str, rounds: int, nodes: int) -> list[tuple[tuple[float, ...], int]]:
+        """Distinct consecutive rows of values per node, with how many rounds each serves.
+
+        Raises:
+            InvalidInput: if the table has neither one row nor one per round, or neither one column
+                nor one per node, or a rule would leave the range of the doubles.
+        """
+        if self.table:
+            return self._tabulated(name, rounds, nodes)
+        if self.factor == 1.0:
+            return [((self.start,) * nodes, rounds)]
+        if rounds > _MOST_ROUNDS:
+            raise InvalidInput(
+                f"{name} needs at most {_MOST_ROUNDS} different rounds; got rounds={rounds}; "
+                "try a constant schedule"
+            )
+        last = math.log(self.start) + (rounds - 1) * math.log(self.factor)
+        if abs(last) > 700:
+            raise InvalidInput(
+                f"{name}={self} leaves the range of numbers before round {rounds}; "
+                "try a factor nearer to 1"
+            )
+        return [((self.start * self.factor**t,) * nodes, 1) for t in range(rounds)]
+
+    def _tabulated(self, name: str, rounds: int, nodes: int) -> list[tuple[tuple[float, ...], int]]:
+        height, width = len(self.table), len(self.table[0])
+        if height not in (1, rounds) or width not in (1, nodes):
+            raise InvalidInput(
+                f"{name} needs 1 or {rounds} rows (rounds) and 1 or {nodes} columns (nodes); "
+                f"got {height} by {width}"
+            )
+        rows = [row * nodes if width == 1 else row for row in self.table]
+        return [(rows[0], rounds)] if height == 1 else [(row, 1) for row in rows]
+
+    def nodes(self, name: str, nodes: int) -> tuple[float, ...]:
+        """One value per node, for a quantity that does not change over rounds."""
+        table = self.table
+        if len(table) == nodes > 1 and len(table[0]) == 1:
+            table = (tuple(row[0] for row in table),)
+        ((values, _),) = Schedule(self.start, self.factor, table).rounds(name, 1, nodes)
+        return values
+
+    def scaled(self, first: float) -> Schedule:
+        """The same shape with another first value."""
+        if not self.table:
+            return Schedule(first, self.factor)
+        ratio = first / self.first
+        return Schedule(table=tuple(tuple(x * ratio for x in row) for row in self.table))
+
+    def __str__(self) -> str:
+        if self.table:
+            return f"table of {len(self.table)} by {len(self.table[0])}"
+        return f"{self.start:.15g}" if self.factor == 1.0 else f"{self.start:.15g}:{self.factor:.15g}"
+
+
+def parse_number(text: str) -> float:
+    """A number as people write it: 1e-5, 1/3, inf.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    top, slash, bottom = text.strip().partition("/")
+    if not slash:
+        return float(top)
+    return float(top) / float(bottom)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool):
+        raise InvalidInput(f"{name} needs a number; got {value!r}")
+    try:
+        return parse_number(value) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise InvalidInput(
+            f"{name} needs a number such as 0.5, 1e-5 or 1/3, START:FACTOR, or @file; got {value!r}"
+        ) from error
+
+
+def _read(name: str, path: Path) -> list[list[str]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [[x.strip() for x in row if x.strip()] for row in csv.reader(file)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(
+            f"{name} needs a readable table; cannot read {str(path)!r} ({error}); "
+            "try a text file with one value a line, or one comma-separated column per node"
+        ) from error
+    return [row for row in rows if row and not row[0].startswith("#")]
