@@ -1,0 +1,1 @@
+"""What algorithms have in common: running, stepping, recording, densities, data accesses."""

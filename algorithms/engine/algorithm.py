@@ -1,0 +1,272 @@
+"""The one shape of every algorithm: run it, step it, ask it for densities and data accesses.
+
+    algorithm.run(rng, runs=R)            -> Transcript of R independent runs
+    algorithm.start, algorithm.step       -> the same, one round at a time, from a State that can be
+                                             saved
+    algorithm.log_density(transcript)     -> exact log-density of what was released, under these or
+                                             under other records
+    algorithm.accesses()                  -> every look at the data, with its sensitivity and noise
+
+An algorithm holds a problem and public parameters, and never a privacy budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.algorithms.engine.recording import Caption, Recorder
+from dpcalc.algorithms.engine.state import State, load_checkpoint, save_checkpoint
+from dpcalc.algorithms.problems.noise import streams
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.vocabulary import Release
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dpcalc.algorithms.engine.access import DataAccess
+    from dpcalc.algorithms.engine.implied import ImpliedNoise
+    from dpcalc.algorithms.problems.noise import Draw, Seed, Streams
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.transcript import Transcript
+    from dpcalc.vocabulary import Adjacency
+
+Array = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Algorithm(ABC):
+    """A reference algorithm with its problem and parameters.
+
+    Class attributes:
+        key: file name with dashes.
+        reference: paper, number of the algorithm or of its equations.
+        full_release: what the adversary sees of a whole run.
+        released: captions of the released arrays.
+
+    Attributes:
+        rounds: how many rounds a run has, 1 or above.
+    """
+
+    key: ClassVar[str]
+    reference: ClassVar[str]
+    full_release: ClassVar[Release] = Release.EVERY_ITERATE
+    released: ClassVar[Mapping[str, Caption]]
+
+    rounds: int
+
+    # ---- what every algorithm answers
+
+    @classmethod
+    @abstractmethod
+    def example(cls) -> Self:
+        """A small instance on generated data, for tests and documentation."""
+
+    @abstractmethod
+    def on(self, records: Records) -> Self:
+        """The same algorithm and parameters on other data."""
+
+    @abstractmethod
+    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+        """Every look at the data, in the order in which it happens.
+
+        Args:
+            adjacency: between which data sets sensitivities are taken; the algorithm's own choice
+                if left out.
+
+        Raises:
+            InvalidInput: if no sensitivity is known for that adjacency.
+        """
+
+    @abstractmethod
+    def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
+        """The noise that must have been drawn if the data are these.
+
+        Args:
+            transcript: a full release of this algorithm.
+            records: other data; the algorithm's own if left out.
+
+        Raises:
+            AssumptionViolated: if the release is not an invertible function of the noise.
+        """
+
+    def log_density_terms(self, transcript: Transcript, records: Records | None = None) -> Array:
+        """`log_density` split by noisy round and node; shape (runs, noisy rounds, nodes)."""
+        return self.implied_noise(transcript, records).log_density_terms()
+
+    def log_density(self, transcript: Transcript, records: Records | None = None) -> Array:
+        """Exact log-density of the released arrays; shape (runs,).
+
+        Minus infinity where the release is impossible under these data.
+
+        Args:
+            transcript: a full release of this algorithm.
+            records: the data under which it is evaluated; the algorithm's own if left out.
+        """
+        return self.implied_noise(transcript, records).log_density()
+
+    # ---- what every algorithm does
+
+    @abstractmethod
+    def _draws(self) -> Mapping[str, Draw]:
+        """Unit noise and random choices of one run in one round, by name."""
+
+    @abstractmethod
+    def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
+        """Memory before round 1, and what is released before it."""
+
+    @abstractmethod
+    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """Round ``t``: the new memory, what the round released, and by-products for diagnostics."""
+
+    @abstractmethod
+    def _measure(self, memory: Arrays) -> Arrays:
+        """Diagnostics that cost a pass over the data, one number per run."""
+
+    # ---- running
+
+    def start(self, rng: Seed = None, *, runs: int = 1, first_run: int = 0) -> State:
+        """The state before the first round.
+
+        Args:
+            rng: a seed or generator; None takes one from the operating system.
+            runs: independent runs in the batch.
+            first_run: number of the first, so that a batch can be carried out in parts.
+        """
+        return self._begin(streams(rng, runs=runs, first_run=first_run))
+
+    def _begin(self, source: Streams) -> State:
+        memory, released = self._start(source)
+        return State(owner=self, round=0, memory=memory, streams=source, released=released)
+
+    def step(self, state: State) -> State:
+        """The state after one more round; its ``released`` is what that round released."""
+        t = state.round + 1
+        if t > self.rounds:
+            raise InvalidInput(f"a round up to rounds={self.rounds} was needed; got round={t}")
+        unit = {
+            name: state.streams.draw(kind, purpose, t)
+            for purpose, (name, kind) in enumerate(self._draws().items())
+        }
+        memory, released, extra = self._advance(t, state.memory, unit)
+        return State(
+            owner=self,
+            round=t,
+            memory=memory,
+            streams=state.streams,
+            released=released,
+            extra=extra,
+        )
+
+    def steps(self, state: State) -> Iterator[State]:
+        """The states after every further round."""
+        while state.round < self.rounds:
+            state = self.step(state)
+            yield state
+
+    def run(
+        self,
+        rng: Seed = None,
+        *,
+        runs: int = 1,
+        first_run: int = 0,
+        release: Release | None = None,
+        diagnostics: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+    ) -> Transcript:
+        """Carry out a batch of independent runs.
+
+        Args:
+            rng: a seed or generator; None takes one from the operating system.
+            runs: runs in the batch.
+            first_run: number of the batch's first run: runs 0-99 and runs 100-199 of one seed are
+                together the batch of 200.
+            release: how much to keep; the full release if left out.
+            diagnostics: also measure objective and consensus after every round, which looks at the
+                data once more and is not part of the release.
+            progress: called with (rounds done, rounds) after every round.
+            checkpoint: a file from which an interrupted run goes on, and to which it is saved. It
+                holds the seed, so it is as secret as the data.
+            checkpoint_every: rounds between two saves.
+        """
+        checks.count("checkpoint_every", checkpoint_every)
+        release = Release(release or self.full_release)
+        if release not in (self.full_release, Release.LAST_ITERATE):
+            raise InvalidInput(
+                f"release needs {self.full_release!s} or {Release.LAST_ITERATE!s}; "
+                f"got release={release!s}"
+            )
+        source = streams(rng, runs=runs, first_run=first_run)
+        saved = load_checkpoint(self, checkpoint, release, source) if checkpoint else None
+        if saved:
+            state, recorder = saved
+            if rng is not None and state.streams.entropy != source.entropy:
+                raise InvalidInput(
+                    f"the seed that {str(checkpoint)!r} was started with was needed; got another; "
+                    "leave rng out to go on from the file"
+                )
+        else:
+            state = self._begin(source)
+            recorder = Recorder(self.released, release, runs, self.rounds)
+            recorder.begin(state.released)
+        while state.round < self.rounds:
+            state = self.step(state)
+            recorder.add(state.round, state.released, state.extra)
+            if diagnostics:
+                recorder.measure(state.round, self._measure(state.memory))
+            if checkpoint and (state.round % checkpoint_every == 0 or state.round == self.rounds):
+                save_checkpoint(checkpoint, state, recorder, release)
+            if progress:
+                progress(state.round, self.rounds)
+        return recorder.transcript(self.key, state.round)
+
+    # ---- helpers for subclasses
+
+    def _checked(self, transcript: Transcript) -> None:
+        """Refuse a transcript that this algorithm could not have released in full."""
+        if transcript.algorithm != self.key or transcript.release != self.full_release:
+            raise InvalidInput(
+                f"a transcript of algorithm={self.key!r}, release={self.full_release!s} was "
+                f"needed; got algorithm={transcript.algorithm!r}, release={transcript.release!s}"
+            )
+        if transcript.rounds != self.rounds:
+            raise InvalidInput(
+                f"a transcript of rounds={self.rounds} was needed; got rounds={transcript.rounds}"
+            )
+
+    def _no_density(self, reason: str) -> AssumptionViolated:
+        return AssumptionViolated(f"algorithm {self.key!r} has no such density: {reason}")
+
+    def fingerprint(self) -> str:
+        """A digest of the algorithm, its parameters and its data."""
+        digest = hashlib.sha256()
+        _update(digest, self)
+        return digest.hexdigest()
+
+
+def _update(digest: Any, value: object) -> None:
+    if is_dataclass(value) and not isinstance(value, type):
+        digest.update(type(value).__qualname__.encode())
+        for entry in fields(value):
+            if not entry.name.startswith("_"):
+                digest.update(entry.name.encode())
+                _update(digest, getattr(value, entry.name))
+    elif isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    elif isinstance(value, tuple | list):
+        digest.update(f"{len(value)}".encode())
+        for entry_value in value:
+            _update(digest, entry_value)
+    else:
+        digest.update(repr(value).encode())

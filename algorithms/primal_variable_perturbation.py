@@ -1,0 +1,113 @@
+"""Primal variable perturbation: every node noises its new iterate before it broadcasts it.
+
+Source: Zhang and Zhu 2017, as described in zhang2018, section 2.4.
+
+    u_i(t+1) = argmin O(f, D_i) + 2λ_i(t)ᵀf + η Σ_j ‖½(f_i(t) + f_j(t)) - f‖²
+    f_i(t+1) = u_i(t+1) + ε_i(t+1),  ε ~ density ∝ exp(-α‖ε‖₂)
+    λ_i(t+1) = λ_i(t) + (η/2) Σ_j (f_i(t+1) - f_j(t+1))
+
+The node, like its neighbours, goes on from the noisy iterate f_i: nothing un-noised is kept, and
+every broadcast is the minimiser at what was broadcast before plus fresh noise. Replacing a record
+moves the minimiser by at most 2C·max|L'|·max‖x‖/(B_i·h), h = ρ/N + 2ηV_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from dpcalc.algorithms.decentralised_admm import DecentralisedADMM
+from dpcalc.algorithms.engine.access import DataAccess
+from dpcalc.algorithms.engine.implied import ImpliedNoise
+from dpcalc.algorithms.engine.schedules import at, settle
+from dpcalc.algorithms.problems.noise import ExponentialNorm, NoNoise, UnitExponentialNorm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from dpcalc.algorithms.engine.algorithm import Arrays
+    from dpcalc.algorithms.problems.noise import Draw
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.transcript import Transcript
+    from dpcalc.vocabulary import Adjacency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PrimalVariablePerturbation(DecentralisedADMM):
+    """ADMM with noised iterates.
+
+    Attributes:
+        penalty: η, above 0.
+        noise_rate: α_i(t), above 0: a number, one per round, or shape (rounds, nodes); infinite for
+            no noise.
+    """
+
+    key = "primal-variable-perturbation"
+    reference = "Zhang and Zhu 2017, as described in zhang2018, section 2.4"
+
+    noise_rate: ArrayLike
+
+    def __post_init__(self) -> None:
+        DecentralisedADMM.__post_init__(self)
+        nodes = self.problem.nodes
+        settle(self, "noise_rate", rounds=self.rounds, nodes=nodes, infinite=True)
+
+    @classmethod
+    def example(cls) -> Self:
+        """Four nodes on a ring."""
+        from dpcalc.algorithms.problems.builtin import consensus_example
+
+        return cls(consensus_example(), rounds=3, penalty=0.5, noise_rate=8.0)
+
+    def _draws(self) -> Mapping[str, Draw]:
+        return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}
+
+    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        found = self.problem.minimisers(
+            self._linear(t, memory), self._curvature(t), memory["primal"]
+        )
+        primal = found.points + unit["noise"] / at(self.noise_rate, t)[:, None]
+        extra = {"gradient_norm": found.gradient_norm}
+        return self._follow(t, memory, primal), {"primal": primal}, extra
+
+    def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
+        """What was added to every round's minimisers, which are computed anew."""
+        self._checked(transcript)
+        problem = self.problem if records is None else self.problem.on(records)
+        memory = self._memory(transcript["initial"])
+        unit, jacobian = [], []
+        for t in range(1, self.rounds + 1):
+            primal, rate = transcript["primal"][:, t - 1], at(self.noise_rate, t)
+            if np.isinf(rate).any():
+                raise self._no_density(f"round {t} adds no noise at some node")
+            found = problem.minimisers(
+                self._linear(t, memory), self._curvature(t), memory["primal"]
+            )
+            unit.append((primal - found.points) * rate[:, None])
+            jacobian.append(np.broadcast_to(problem.dimension * np.log(rate), primal.shape[:2]))
+            memory = self._follow(t, memory, primal)
+        return ImpliedNoise(
+            rounds=self._noisy_rounds(),
+            unit=np.stack(unit, axis=1),
+            log_jacobian=np.stack(jacobian, axis=1),
+            law="exponential-norm",
+        )
+
+    def _access(self, t: int, i: int, adjacency: Adjacency) -> DataAccess:
+        rate = float(at(self.noise_rate, t)[i])
+        return DataAccess(
+            round=t,
+            node=i,
+            released="primal",
+            query="node's exact minimiser",
+            sensitivity=self._gradient_sensitivity(i) / self._curvature_floor(t, i),
+            adjacency=adjacency,
+            noise=ExponentialNorm(rate) if np.isfinite(rate) else NoNoise(),
+        )
+
+
+ALGORITHM = PrimalVariablePerturbation

@@ -1,0 +1,1 @@
+"""The shared ground: losses, regularisers, records, networks, noise, exact minimisation."""

@@ -1,0 +1,250 @@
+"""Noise laws, and random streams that give every run the same numbers in every batch.
+
+Laws
+    Gaussian          density ∝ exp(-‖ε‖²/(2σ²))
+    ExponentialNorm   density ∝ exp(-α‖ε‖₂): norm ~ Gamma(d, scale 1/α), direction uniform
+    NoNoise           nothing is added: what depends on data is exposed
+Streams
+    The unit noise of (seed, run, round) is a function of these three alone. It does not depend on
+    how many runs share a batch or where a run was interrupted, so a batch of R runs is R single
+    runs and a resumed run has the same bits. One generator serves a group of runs for a block of
+    rounds; no loop visits single runs.
+Seeds
+    An integer, a numpy generator or a ``SeedSequence`` makes an experiment repeatable. Without one
+    the operating system's cryptographic source provides 256 bits. Whoever knows the seed knows the
+    noise: a seed is as secret as the data. numpy's samplers work on doubles; attacks on the low
+    bits of floating-point noise (Mironov 2012) are outside this model.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from typing import Any
+
+Array = NDArray[np.float64]
+
+_AT_ONCE = 4096  # numbers drawn from one generator in one round, about
+_ROUNDS = 64  # rounds that a generator serves
+
+
+class NoiseLaw(ABC):
+    """The law of one noise vector."""
+
+    @abstractmethod
+    def log_density(self, residual: Array) -> Array:
+        """Log-density at ``residual`` of shape (..., d); shape (...)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian(NoiseLaw):
+    """N(0, σ²I); ``sigma`` is the standard deviation of every coordinate."""
+
+    sigma: float
+
+    def log_density(self, residual: Array) -> Array:
+        """-‖ε‖²/(2σ²) - (d/2)·ln(2πσ²)."""
+        return gaussian_log_density(residual, self.sigma)
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialNorm(NoiseLaw):
+    """Density ∝ exp(-``rate``·‖ε‖₂)."""
+
+    rate: float
+
+    def log_density(self, residual: Array) -> Array:
+        """-α‖ε‖ + d·ln α - ln(S_{d-1}·Γ(d)), S_{d-1} = 2π^{d/2}/Γ(d/2) the unit sphere's area."""
+        return exponential_log_density(residual, self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class NoNoise(NoiseLaw):
+    """Nothing is added."""
+
+    def log_density(self, residual: Array) -> Array:
+        """Zero where the residual is zero, minus infinity elsewhere: a point mass."""
+        return np.where(np.linalg.norm(residual, axis=-1) == 0, 0.0, -math.inf)
+
+
+def gaussian_log_density(residual: Array, sigma: Array | float) -> Array:
+    """`Gaussian.log_density` with one σ per leading index."""
+    d = residual.shape[-1]
+    square = np.einsum("...k,...k->...", residual, residual)
+    return np.asarray(-square / (2 * np.square(sigma)) - d * (np.log(sigma) + _LOG_ROOT_2_PI))
+
+
+def exponential_log_density(residual: Array, rate: Array | float) -> Array:
+    """`ExponentialNorm.log_density` with one rate per leading index."""
+    d = residual.shape[-1]
+    log_area = math.log(2) + d / 2 * math.log(math.pi) - math.lgamma(d / 2)
+    norm = np.linalg.norm(residual, axis=-1)
+    return np.asarray(d * np.log(rate) - rate * norm - log_area - math.lgamma(d))
+
+
+_LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
+
+
+@dataclass(frozen=True, slots=True)
+class Draw(ABC):
+    """What one run draws in one round: independent entries of one kind, of this shape."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers that is."""
+        return math.prod(self.shape)
+
+    @abstractmethod
+    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+        """Fresh draws of shape ``leading + shape``."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandardNormal(Draw):
+    """Gaussian noise with σ = 1."""
+
+    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+        """Ziggurat normals."""
+        return generator.standard_normal(leading + self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitExponentialNorm(Draw):
+    """Exponential-norm noise with rate 1 along the last axis."""
+
+    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+        """Gamma(d) radius times uniform direction."""
+        noise = generator.standard_normal(leading + self.shape)
+        radius = generator.standard_gamma(self.shape[-1], leading + self.shape[:-1])
+        noise *= (radius / np.linalg.norm(noise, axis=-1))[..., None]
+        return noise
+
+
+@dataclass(frozen=True, slots=True)
+class UniformIndex(Draw):
+    """Independent uniform integers; entry i lies in 0..``high[i]``-1."""
+
+    high: tuple[int, ...]
+
+    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+        """Lemire's unbiased bounded integers."""
+        return generator.integers(0, np.array(self.high), leading + self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomPermutation(Draw):
+    """A uniform permutation of 0..n-1, for ``shape == (n,)``."""
+
+    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+        """Fisher-Yates along the last axis."""
+        identity = np.broadcast_to(np.arange(self.shape[0]), leading + self.shape)
+        return generator.permuted(identity, axis=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The random numbers of runs ``first_run``, ..., ``first_run + runs - 1`` of one seed.
+
+    Attributes:
+        entropy: the seed; secret whenever the data are.
+        runs: runs in the batch.
+        first_run: number of the batch's first run.
+    """
+
+    entropy: int
+    runs: int
+    first_run: int = 0
+    _open: dict[int, _Block] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # generators of the current block of every purpose: a cache, not a state
+
+    def draw(self, kind: Draw, purpose: int, round_: int) -> NDArray[Any]:
+        """The numbers of one round; shape (runs, *kind.shape).
+
+        Args:
+            kind: what to draw; the same for every round.
+            purpose: separates the independent draws that one algorithm makes in a round.
+            round_: 0 or above; going through the rounds in order is fastest.
+        """
+        number, position = divmod(round_, _ROUNDS)
+        block = self._open.get(purpose)
+        if block is None or block.number != number or block.position > position:
+            block = _Block(number, 0, self._generators(kind, purpose, number))
+            self._open[purpose] = block
+        group = _group(kind)
+        while block.position <= position:
+            pieces = [kind.fill(generator, (group,)) for generator in block.generators]
+            block.position += 1
+        whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        skipped = self.first_run % group
+        return whole[skipped : skipped + self.runs]
+
+    def _generators(self, kind: Draw, purpose: int, block: int) -> list[np.random.Generator]:
+        group = _group(kind)
+        groups = range(self.first_run // group, (self.first_run + self.runs - 1) // group + 1)
+        seeds = (
+            np.random.SeedSequence(self.entropy, spawn_key=(purpose, block, number), pool_size=8)
+            for number in groups
+        )
+        return [np.random.Generator(np.random.PCG64DXSM(seed)) for seed in seeds]
+
+
+@dataclass(slots=True)
+class _Block:
+    """Generators of consecutive groups of runs, each at the same round of a block of rounds."""
+
+    number: int
+    position: int
+    generators: list[np.random.Generator]
+
+
+def _group(kind: Draw) -> int:
+    """How many consecutive runs share a generator: a property of the draw, not of the batch."""
+    return max(_AT_ONCE // kind.size, 1)
+
+
+Seed = int | np.random.Generator | np.random.SeedSequence | None
+
+
+def streams(rng: Seed, *, runs: int = 1, first_run: int = 0) -> Streams:
+    """The random streams of a batch.
+
+    Args:
+        rng: None for a real run: 256 bits from the operating system. A non-negative integer or a
+            ``SeedSequence`` repeats the same numbers; a generator is asked for a fresh seed, so two
+            calls with one generator differ and two generators in the same state agree.
+        runs: independent runs in the batch, 1 or more.
+        first_run: number of the first one, to carry out a large batch in parts.
+    """
+    checks.count("runs", runs)
+    checks.count("first_run", first_run, minimum=0)
+    return Streams(_entropy(rng), int(runs), int(first_run))
+
+
+def _entropy(rng: object) -> int:
+    if rng is None:
+        import secrets
+
+        return secrets.randbits(256)
+    if isinstance(rng, np.random.Generator):
+        return int.from_bytes(rng.bytes(32), "little")
+    if isinstance(rng, np.random.SeedSequence):
+        return int.from_bytes(rng.generate_state(8).tobytes(), "little")
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return int(rng)
+    raise InvalidInput(
+        "rng needs a non-negative integer, a numpy Generator, a SeedSequence or None; "
+        f"got rng={rng!r}; leave it out for a real run"
+    )

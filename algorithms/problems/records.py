@@ -1,0 +1,192 @@
+"""The records of all nodes, in one array, and their neighbours.
+
+A node's records are consecutive rows, so a node is a slice and nothing is copied or padded. Every
+row's norm is at most ``row_bound``, a number fixed without looking at the data: sensitivities are
+computed from it, never from the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+from dpcalc.transcript import read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+Array = NDArray[np.float64]
+
+_SLACK = 1e-9  # a row normalised in floating point may exceed its bound by rounding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Records:
+    """Features and labels, node after node.
+
+    Attributes:
+        features: one record per row; shape (n, d), finite, norms at most ``row_bound``.
+        labels: shape (n,), finite; +1 or -1 where a classification loss is used.
+        sizes: how many records every node holds, each 1 or above; they add up to n.
+        row_bound: the promised largest norm of a row, for every data set that could have been.
+    """
+
+    features: Array
+    labels: Array
+    sizes: tuple[int, ...]
+    row_bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        features = _numbers("features", self.features, 2)
+        labels = _numbers("labels", self.labels, 1)
+        checks.positive("row_bound", self.row_bound)
+        sizes = tuple(
+            checks.count("sizes", size, hint="every node needs a record") for size in self.sizes
+        )
+        if not len(features) == len(labels) == sum(sizes):
+            raise InvalidInput(
+                "one label and one node per record were needed; got "
+                f"len(features)={len(features)}, len(labels)={len(labels)}, sum(sizes)={sum(sizes)}"
+            )
+        largest = float(row_norms(features).max())
+        if largest > self.row_bound * (1 + _SLACK):
+            raise InvalidInput(
+                f"rows of norm at most row_bound={self.row_bound!r} were needed; the largest has "
+                f"norm={largest!r}; shorten them with bounded_rows(features, 'rescale'), or "
+                "promise a larger row_bound that does not depend on the data"
+            )
+        object.__setattr__(self, "features", read_only(features))
+        object.__setattr__(self, "labels", read_only(labels))
+        object.__setattr__(self, "sizes", sizes)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.sizes)
+
+    @property
+    def dimension(self) -> int:
+        """Number of features d."""
+        return int(self.features.shape[1])
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """The rows of every node."""
+        return tuple(slice(a, b) for a, b in pairwise(accumulate(self.sizes, initial=0)))
+
+    def replaced(self, row: int, features: ArrayLike, label: float) -> Self:
+        """The neighbouring data set in which record ``row`` is another one (replace-one)."""
+        checks.count("row", row, minimum=0)
+        if row >= len(self.labels):
+            raise InvalidInput(f"a row below {len(self.labels)} was needed; got row={row}")
+        new_features, new_labels = self.features.copy(), self.labels.copy()
+        new_features[row], new_labels[row] = features, label
+        return replace(self, features=new_features, labels=new_labels)
+
+    def poisoned(self) -> Self:
+        """The same shapes with every number NaN: whatever touches the data shows it."""
+        twin = object.__new__(type(self))
+        for name, value in (
+            ("features", np.full_like(self.features, np.nan)),
+            ("labels", np.full_like(self.labels, np.nan)),
+            ("sizes", self.sizes),
+            ("row_bound", self.row_bound),
+        ):
+            object.__setattr__(twin, name, value)
+        return twin
+
+
+def split(
+    features: ArrayLike,
+    labels: ArrayLike,
+    nodes: int = 1,
+    *,
+    sizes: Sequence[int] | None = None,
+    shuffle: int | None = None,
+    row_bound: float = 1.0,
+) -> Records:
+    """Records dealt out to nodes in blocks.
+
+    Args:
+        features: shape (n, d).
+        labels: shape (n,).
+        nodes: how many nodes; they get n/nodes records each, the first ones one more if needed.
+        sizes: records of every node instead, for an uneven split.
+        shuffle: seed of a random order to deal in; None keeps the order given.
+        row_bound: see `Records`.
+    """
+    features, labels = _numbers("features", features, 2), _numbers("labels", labels, 1)
+    checks.count("nodes", nodes)
+    if sizes is None:
+        if len(features) < nodes:
+            raise InvalidInput(
+                f"at least one record per node was needed; got {len(features)} records for "
+                f"nodes={nodes}; use fewer nodes"
+            )
+        share, rest = divmod(len(features), nodes)
+        sizes = [share + (i < rest) for i in range(nodes)]
+    total = sum(sizes)
+    if total > len(features):
+        raise InvalidInput(
+            f"sum(sizes) records were needed; got {len(features)} for sum(sizes)={total}"
+        )
+    order: slice | NDArray[np.intp] = slice(total)
+    if shuffle is not None:
+        order = np.random.default_rng(shuffle).permutation(len(features))[:total]
+    return Records(
+        features=features[order], labels=labels[order], sizes=tuple(sizes), row_bound=row_bound
+    )
+
+
+def row_norms(features: Array) -> Array:
+    """Euclidean norms of the rows."""
+    squares: Array = np.einsum("nk,nk->n", features, features)
+    return np.sqrt(squares)
+
+
+def bounded_rows(features: ArrayLike, on_large: str, *, bound: float = 1.0) -> Array:
+    """Features whose rows have norm at most ``bound``.
+
+    Args:
+        features: shape (n, d).
+        on_large: "rescale" shortens every row above the bound to the bound, which looks at that row
+            alone; "refuse" raises.
+        bound: the largest norm allowed.
+    """
+    features = _numbers("features", features, 2)
+    checks.positive("bound", bound)
+    norms = row_norms(features)
+    large = int(np.count_nonzero(norms > bound * (1 + _SLACK)))
+    if on_large == "refuse":
+        if large:
+            raise InvalidInput(
+                f"rows of norm at most bound={bound!r} were needed; {large} of {len(norms)} are "
+                f"longer, up to {norms.max()!r}; use on_large='rescale'"
+            )
+        return features
+    if on_large != "rescale":
+        raise InvalidInput(f"on_large needs 'rescale' or 'refuse'; got on_large={on_large!r}")
+    return features / np.maximum(norms / bound, 1)[:, None]
+
+
+def _numbers(name: str, values: ArrayLike, axes: int) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} needs numbers; {error}") from error
+    if array.ndim != axes or array.size == 0:
+        raise InvalidInput(f"{name} needs {axes} non-empty axes; got shape={array.shape!r}")
+    if not np.isfinite(array).all():
+        row = int(np.argwhere(~np.isfinite(array))[0][0])
+        raise InvalidInput(
+            f"{name} needs finite numbers; row {row} holds {array[row]!r}; drop or complete it"
+        )
+    return array

@@ -1,0 +1,127 @@
+"""Weighted sums of losses over the records of one node, evaluated for many runs at once.
+
+For rows r_n and offsets o_n, F(f) = w Σ_n φ(r_nᵀf + o_n), where a classification loss has r = y·x,
+o = 0 and a regression loss r = x, o = -y. Points are arrays of shape (runs, d). Work goes through
+tiles of records small enough to stay in the processor's cache, so the cost is linear in records
+times runs and memory is bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dpcalc.algorithms.problems.losses import Floats, Loss
+
+Array = NDArray[np.float64]
+
+_TILE = 2**17  # numbers in a tile of records times runs
+_HESSIANS = 2**22  # numbers in the weighted rows of a chunk of runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SmoothSum:
+    """w Σ φ(r_nᵀf + o_n).
+
+    Attributes:
+        rows: shape (n, d).
+        offsets: shape (n,), or None for zeros.
+        loss: φ.
+        weight: w, above 0.
+    """
+
+    rows: Array
+    offsets: Array | None
+    loss: Loss
+    weight: float
+    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def value(self, points: Array) -> Array:
+        """F at every point; shape (runs,)."""
+        total = np.zeros(len(points))
+        for tile, m in self._margins(points.T):
+            total += self.loss.value(m).sum(axis=0)
+            del tile
+        return self.weight * total
+
+    def gradient(self, points: Array) -> Array:
+        """∇F at every point; shape (runs, d)."""
+        total = np.zeros(points.shape[::-1])
+        for tile, m in self._margins(points.T):
+            total += self.rows[tile].T @ self.loss.slope(m)
+        return np.ascontiguousarray(self.weight * total.T)
+
+    def hessian(self, points: Array) -> Array:
+        """∇²F at every point; shape (runs, d, d)."""
+        runs, d = points.shape
+        result = np.empty((runs, d, d))
+        for part in self._chunks(runs):
+            bend = self.loss.bend(self.margins(points[part]))
+            np.matmul(self.rows.T * (self.weight * bend)[:, None, :], self.rows, out=result[part])
+        return result
+
+    def log_determinant(self, points: Array, curvature: float) -> Array:
+        """Ln det(∇²F + h·I) at every point; shape (runs,)."""
+        d = points.shape[1]
+        result = np.empty(len(points))
+        for part in self._chunks(len(points)):
+            hessian = self.hessian(points[part]) + curvature * np.eye(d)
+            diagonal = np.diagonal(np.linalg.cholesky(hessian), axis1=-2, axis2=-1)
+            result[part] = 2 * np.log(diagonal).sum(axis=-1)
+        return result
+
+    def margins(self, points: Array) -> Array:
+        """r_nᵀf + o_n; shape (runs, n)."""
+        m = points @ self.rows.T
+        return m if self.offsets is None else m + self.offsets
+
+    def spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues, increasing, and eigenvectors of w Σ r_n r_nᵀ; computed once."""
+        if "spectrum" not in self._held:
+            values, vectors = np.linalg.eigh(self.weight * (self.rows.T @ self.rows))
+            self._held["spectrum"] = np.maximum(values, 0.0), vectors
+        held: tuple[Array, Array] = self._held["spectrum"]
+        return held
+
+    def rows_as(self, dtype: type[np.floating[Any]]) -> Floats:
+        """The rows in single or double precision; the copy is made once."""
+        if dtype == self.rows.dtype:
+            return self.rows
+        if "single" not in self._held:
+            self._held["single"] = self.rows.astype(dtype)
+        single: Floats = self._held["single"]
+        return single
+
+    def longest_row(self) -> float:
+        """The largest norm of a row; computed once."""
+        if "longest" not in self._held:
+            self._held["longest"] = float(
+                np.sqrt(np.einsum("nk,nk->n", self.rows, self.rows).max())
+            )
+        return float(self._held["longest"])
+
+    def tiles(self, runs: int) -> Iterator[slice]:
+        """Consecutive slices of records."""
+        size = max(_TILE // runs, 16)
+        return (slice(start, start + size) for start in range(0, len(self.rows), size))
+
+    def _chunks(self, runs: int) -> Iterator[slice]:
+        """Runs few enough that their weighted rows fit in memory."""
+        size = max(_HESSIANS // max(self.rows.size, self.rows.shape[1] ** 2), 1)
+        return (slice(start, start + size) for start in range(0, runs, size))
+
+    def _margins(self, columns: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Margins tile by tile; shape (records of the tile, runs)."""
+        rows = self.rows
+        for tile in self.tiles(columns.shape[1]):
+            m = rows[tile] @ columns
+            if self.offsets is not None:
+                m += self.offsets[tile, None]
+            yield tile, m
