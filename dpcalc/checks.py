@@ -66,7 +66,7 @@ def above_one(name: str, value: float, *, hint: str = "") -> float:
 def _is_number(value: object) -> bool:
     import numbers
 
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and value == value
+    return not isinstance(value, bool | str) and isinstance(value, numbers.Real) and value == value
 
 
 def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:

@@ -16,9 +16,9 @@ in the safe direction: in the upper law the right tail has infinite loss and cou
 loss zero, as does the left tail; in the lower law the left tail is left out and the right tail sits
 at zero.
 
-Masses are integrals over narrow cells by six-point Gauss-Legendre quadrature of q and of
-``q·(e^{loss} - 1)``; p - q is therefore known to a relative error, also where p and q agree to nine
-digits, as they do when one record in a billion is sampled.
+Masses are integrals over narrow cells by six-point Gauss-Legendre quadrature. What decides the
+split, ``p - e^l q``, is integrated as such and not subtracted, so it keeps its relative accuracy also
+where p and q agree to nine digits, as they do when one record in a billion is sampled.
 """
 
 from __future__ import annotations
@@ -106,6 +106,10 @@ def plan_cells(pair: DensityPair, tail: float, c: float) -> CellPlan:
     weight /= weight.sum()
     demand = np.cbrt(weight * np.diff(losses) ** 2)
     total = float(demand.sum())
+    if total == 0:  # the loss does not vary
+        return CellPlan(
+            x, np.full(len(demand), 1 / len(demand)), width / pair.widest_cell(middle), 0.0
+        )
     return CellPlan(x, demand / total, width / pair.widest_cell(middle), total**3)
 
 
@@ -117,28 +121,59 @@ def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[Atomic
         edges: increasing cell edges across ``pair.window(tail)``.
         tail: bound on the P-mass on either side of the window.
     """
-    q, excess = _masses(pair, edges)
-    upper = _upper_law(pair.loss(edges), q, excess, tail)
-    lower = _lower_law(q, excess, tail)
+    losses = pair.loss(edges)
+    cells = _integrate(pair, edges, losses)
+    upper, lower = _upper_law(losses, cells, tail), _lower_law(losses, cells, tail)
     if pair.mirrored:
         return _mirrored(upper, missing=-tail), _mirrored(lower, missing=tail)
     return upper, lower
 
 
-def _upper_law(losses: Reals, q: Reals, excess: Reals, tail: float) -> AtomicLaw:
-    growth = np.expm1(losses[:-1])
-    # p - e^l q, without cancellation when all losses are tiny.
-    above = np.maximum(excess - growth * q, 0.0)
-    p = q + excess
-    right_mass = np.minimum(above / -np.expm1(-np.diff(losses)), p)
-    uncertain = np.abs(excess) + np.abs(growth) * q
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Integrals over cells, l the loss at a cell's left end; nothing here cancels.
+
+    Attributes:
+        p: P-mass.
+        above: P-mass minus e^l times Q-mass, as the integral of e^l q(e^{loss-l} - 1).
+        rise: P-mass over e^l times Q-mass, minus one.
+    """
+
+    p: Reals
+    above: Reals
+    rise: Reals
+
+
+def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
+    nodes, weights = _legendre()
+    half = np.diff(edges) / 2
+    x = (edges[:-1] + half)[:, None] + half[:, None] * nodes
+    left = losses[:-1, None]
+    log_q = pair.log_q(x)
+    climb = np.clip(pair.loss(x) - left, 0.0, np.diff(losses)[:, None])
+    # q may underflow where p does not, so both are taken relative to q's maximum in the cell.
+    peak = log_q.max(axis=1, keepdims=True)
+    relative = np.exp(log_q - peak) * weights
+    growth = (relative * np.expm1(climb)).sum(axis=1)
+    total = relative.sum(axis=1)
+    scale = np.exp(peak[:, 0] + losses[:-1]) * half
+    return _Cells(scale * (total + growth), scale * growth, growth / total)
+
+
+def _upper_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
+    width = np.diff(losses)
+    fall = -np.expm1(-width)
+    # Where the loss is constant to rounding, all of a cell's mass goes to its right end.
+    share = np.where(fall > 0, cells.above / np.where(fall > 0, fall, 1.0), cells.p)
+    right = np.minimum(share, cells.p)
+    blurred = cells.p * width
     return AtomicLaw(
         losses,
-        _at_edges(p - right_mass, right_mass),
+        _at_edges(cells.p - right, right),
         infinite_mass=tail,
         missing=-tail,
         mass_error=MASS_ERROR,
-        excess=_at_edges(uncertain, uncertain),
+        blur=_at_edges(blurred, blurred),
     )
 
 
@@ -149,14 +184,13 @@ def _at_edges(left: Reals, right: Reals) -> Reals:
     return atoms
 
 
-def _lower_law(q: Reals, excess: Reals, tail: float) -> AtomicLaw:
-    kept = q > 0
+def _lower_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
     return AtomicLaw(
-        np.log1p(excess[kept] / q[kept]),
-        (q + excess)[kept],
+        losses[:-1] + np.log1p(cells.rise),
+        cells.p,
         missing=tail,
         mass_error=MASS_ERROR,
-        excess=np.abs(excess[kept]),
+        blur=cells.p * np.diff(losses),
     )
 
 
@@ -168,17 +202,8 @@ def _mirrored(law: AtomicLaw, *, missing: float) -> AtomicLaw:
         infinite_mass=law.infinite_mass,
         missing=missing,
         mass_error=2 * law.mass_error,
-        excess=np.concatenate([law.excess[::-1], law.excess]),
+        blur=np.concatenate([law.blur[::-1], law.blur]),
     )
-
-
-def _masses(pair: DensityPair, edges: Reals) -> tuple[Reals, Reals]:
-    """Q-mass and P-mass minus Q-mass of every cell."""
-    nodes, weights = _legendre()
-    half = np.diff(edges) / 2
-    x = (edges[:-1] + half)[:, None] + half[:, None] * nodes
-    q = np.exp(pair.log_q(x)) * weights * half[:, None]
-    return q.sum(axis=1), (q * np.expm1(pair.loss(x))).sum(axis=1)
 
 
 @cache

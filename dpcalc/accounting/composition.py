@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dpcalc import checks
 from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells, rough_law
@@ -84,6 +84,7 @@ def bracket_epsilon(
         unit = 1 / contour.c
         tolerance = relative_width * max(contour.epsilon, 1e-3 * unit) / 20
         high = _crossing(upper.upper, delta, contour.epsilon, unit, tolerance)[1]
+        high = min(high, upper.largest)  # no finite loss exceeds it, and infinite ones are rarer
         start = high if math.isfinite(high) else contour.epsilon
         low = _crossing(lower.lower, delta, start, unit, tolerance)[0]
         best = Bracket(max(low, best.lower), min(high, best.upper), _METHOD)
@@ -96,7 +97,8 @@ def bracket_epsilon(
         smoothed = high - _crossing(upper.lower, delta, start, unit, tolerance)[0]
         goal = relative_width * best.upper / 2.5
         finer = _refined(cells, (high - low - smoothed) / goal)
-        if finer == cells and smoothed <= goal:
+        exhausted = smoothed <= goal or upper.smoothing > smoothing
+        if finer == cells and exhausted:
             break
         cells = finer
         smoothing = upper.smoothing * min(1.0, math.sqrt(goal / max(smoothed, 1e-300)))
@@ -233,7 +235,8 @@ def bracket_delta(
         smoothed = high - upper.lower(epsilon)
         goal = relative_width * best.upper / 2.5
         finer = _refined(cells, (high - low - smoothed) / goal)
-        if finer == cells and smoothed <= goal:
+        exhausted = smoothed <= goal or upper.smoothing > smoothing
+        if finer == cells and exhausted:
             break
         cells = finer
         smoothing = upper.smoothing * min(1.0, math.sqrt(goal / max(smoothed, 1e-300)))

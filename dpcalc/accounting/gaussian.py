@@ -17,6 +17,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcalc import checks
 from dpcalc.numerics.precise import (
     DIGITS,
@@ -28,6 +31,8 @@ from dpcalc.numerics.precise import (
     round_down,
     round_up,
 )
+
+_ROOT_2 = math.sqrt(2)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -164,3 +169,26 @@ def _left_of_root(function: Callable[[Real], Real], left: Real, right: Real) -> 
             at_left = at_left / 2 if kept == -1 else at_left
             kept = -1
     return left
+
+
+def gaussian_delta_bounds(mus: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+    """Upper bounds of δ(ε) for many μ at once, in double precision, relative excess about 1e-12.
+
+    ``δ = φ-part · [erfcx(a/√2) - erfcx(b/√2)]/2`` with a = ε/μ - μ/2, b = a + μ and the part
+    e^{-a²/2}; where a < 0 the first term is Φ(-a). The allowance covers the error of the special
+    functions (1e-14) and of a.
+
+    Args:
+        mus: above 0, shape (n,).
+        epsilon: 0 or above.
+    """
+    from scipy.special import erfcx, ndtr
+
+    a = epsilon / mus - mus / 2
+    b = epsilon / mus + mus / 2
+    low, high = erfcx(np.maximum(a, 0.0) / _ROOT_2), erfcx(b / _ROOT_2)
+    bell = np.exp(-np.minimum(a * a, 1480.0) / 2) / 2
+    first = np.where(a >= 0, bell * low, ndtr(-a))
+    allowance = 2e-14 * (first + bell * high)
+    slack = 1 + 4e-16 * (2 + np.abs(a)) * (epsilon / mus + mus)
+    return np.minimum((first - bell * high + allowance) * slack, 1.0)

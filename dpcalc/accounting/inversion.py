@@ -8,7 +8,7 @@ Let S be the sum, under P, of the losses of all rounds and M its moment function
 ``e^{s²(z²+z)/2}``, which cuts the integrand off at |y| of a few 1/s, and changes δ to δ_s >= δ. It
 also bounds δ from below:
 
-    2 δ_s(ε) - [e^s δ_s(ε-2s) + e^{-s} δ_s(ε+2s)] / (e^s + e^{-s})  <=  δ(ε)  <=  δ_s(ε)   (s <= 0.1)
+    2 δ_s(ε) - [e^s δ_s(ε-2s) + e^{-s} δ_s(ε+2s)] / (e^s + e^{-s})  <=  δ(ε)  <=  δ_s(ε)   (s <= 0.5)
 
 because, conditionally on S, the excess δ_s - δ is a bump no higher than the chord's excess over
 δ_s. Both sides are of second order in s.
@@ -29,19 +29,19 @@ The full argument stands in docs/soundness.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.errors import NumericalFailure
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, Complexes, LossLaw, Reals, Tilted
+from dpcalc.errors import NumericalFailure
 
 Rounds = Sequence[tuple[LossLaw, int]]
 """Laws with the number of rounds each is used."""
 
-LARGEST_SMOOTHING = 0.1
+LARGEST_SMOOTHING = 0.5
 """The lower bound's chord inequality is proved up to this s."""
 
 _CUTOFF = 6.6
@@ -51,8 +51,8 @@ _ALIAS = 1e-9
 _TRUNCATED = 1e-8
 _NEGLIGIBLE = 1e-17
 _FIRST_BLOCK = 32
-_BLOCKWISE = 2048
-"""Nodes to evaluate block by block before all of them are evaluated at once."""
+_BLOCKWISE_WORK = 10_000_000
+"""Nodes times atoms to evaluate block by block before all nodes are evaluated at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class Line:
         rounding: bound on Σ of the nodes' errors, relative to the value at y = 0.
         truncated: bound on Σ of the nodes left out, relative to the value at y = 0.
         infinite: P(S = ∞).
+        largest: the largest finite value of S.
         orders: orders above c at which Chernoff's inequality is evaluated.
         exponents: ln of the smoothed moment function at the orders.
     """
@@ -82,6 +83,7 @@ class Line:
     rounding: float
     truncated: float
     infinite: float
+    largest: float
     orders: Reals
     exponents: Reals
 
@@ -98,7 +100,7 @@ class Line:
         total, allowance = self._sum(epsilon, self.values * (2 - chord))
         heaviest = 2 + math.cosh(width * (self.c + 0.5))
         value = self._scaled(epsilon, total - heaviest * allowance, up=False)
-        alias = heaviest * math.exp(self._log_alias(epsilon - width))
+        alias = heaviest * math.exp(min(self._log_alias(epsilon - width), 700.0))
         return max(0.0, self.infinite * (1 - 1e-14) + value - alias)
 
     def _log_alias(self, epsilon: float) -> float:
@@ -106,7 +108,9 @@ class Line:
         period = 2 * math.pi / self.step
         left = -self.c * period - math.log1p(-math.exp(-self.c * period))
         gap = (self.orders - self.c) * period
-        right = float(np.min(self.exponents - self.orders * epsilon - gap - np.log1p(-np.exp(-gap))))
+        right = float(
+            np.min(self.exponents - self.orders * epsilon - gap - np.log1p(-np.exp(-gap)))
+        )
         return max(left, right) + math.log(2)
 
     def _sum(self, epsilon: float, values: Complexes) -> tuple[float, float]:
@@ -114,7 +118,9 @@ class Line:
         terms = values.real * np.cos(phase) + values.imag * np.sin(phase)
         size = float(np.abs(values).sum())
         turn = float((np.abs(values) * phase).sum())
-        rounding = self.rounding + 8 * UNIT_ROUNDOFF * (size * (1 + math.log2(len(terms) + 1)) + turn)
+        rounding = self.rounding + 8 * UNIT_ROUNDOFF * (
+            size * (1 + math.log2(len(terms) + 1)) + turn
+        )
         return float(terms[0] + 2 * terms[1:].sum()), 2 * (rounding + self.truncated)
 
     def _scaled(self, epsilon: float, total: float, *, up: bool = True) -> float:
@@ -161,6 +167,14 @@ def contour_for_epsilon(rounds: Rounds, epsilon: float) -> Contour:
     return table.cheapest(k, epsilon, min(float(table.heights[k]), 0.0))
 
 
+def _summed(rounds: Rounds, orders: Reals) -> Reals:
+    """Cumulants: ln M of the sum and its derivatives at each order."""
+    total = np.zeros((3, len(orders)))
+    for law, count in rounds:
+        total += count * law.cumulants(orders)
+    return total
+
+
 class _SaddleTable:
     """Saddle points over a geometric grid of c.
 
@@ -173,14 +187,15 @@ class _SaddleTable:
 
     def __init__(self, rounds: Rounds) -> None:
         probe = np.array([1e-6])
-        variance = sum(count * law.cumulants(probe)[2, 0] for law, count in rounds)
-        unit = 1.0 / math.sqrt(max(variance, 1e-280))
+        _, mean, variance = _summed(rounds, probe)[:, 0]
+        # A nearly constant S has no spread to go by; a hundredth of its mean serves.
+        unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
         c = unit * np.geomspace(1e-3, 1e5, 240)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            value, mean, spread = sum(count * law.cumulants(c) for law, count in rounds)
+            value, means, variances = _summed(rounds, c)
             self.orders, self.values = c, value
-            self.epsilons = mean - 1 / c - 1 / (c + 1)
-            curvature = np.maximum(spread + 1 / c**2 + 1 / (c + 1) ** 2, 1e-300)
+            self.epsilons = means - 1 / c - 1 / (c + 1)
+            curvature = np.maximum(variances + 1 / c**2 + 1 / (c + 1) ** 2, 1e-300)
             heights = value - c * self.epsilons - np.log(c * (c + 1))
             self.heights = heights - 0.5 * np.log(2 * np.pi * curvature)
 
@@ -232,7 +247,8 @@ def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes:
     gain = smoothing**2 / 2
     last = math.ceil(_CUTOFF / smoothing / step)
     evaluated = _Nodes(tilted, c, step, gain)
-    evaluated.extend_until_negligible(min(last, _BLOCKWISE, most_nodes - 1))
+    blockwise = _BLOCKWISE_WORK // sum(law.size for law, _ in tilted)
+    evaluated.extend_until_negligible(min(last, max(blockwise, 64), most_nodes - 1))
     truncated = evaluated.truncated(last)
     if truncated > _TRUNCATED and evaluated.count <= last:
         # Nodes may come back, as on a lattice of losses: go on regardless of their size.
@@ -246,7 +262,7 @@ def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes:
         truncated = evaluated.truncated(evaluated.count - 1)
     y, values, dropped = evaluated.significant()
     orders = np.array([contour.order, math.sqrt(c * contour.order), 1.5 * contour.order])
-    exponents = sum(count * law.cumulants(orders)[0] for law, count in rounds)
+    exponents = _summed(rounds, orders)[0]
     value = sum(count * law.log_moment for law, count in tilted)
     return Line(
         c=c,
@@ -258,6 +274,7 @@ def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes:
         rounding=evaluated.rounding,
         truncated=truncated + dropped,
         infinite=infinite_mass(rounds),
+        largest=sum(count * law.supremum for law, count in rounds) * (1 + 1e-12),
         orders=orders,
         exponents=exponents + gain * orders * (orders + 1),
     )
@@ -287,7 +304,7 @@ class _Nodes:
 
     @property
     def y(self) -> Reals:
-        return self._step * np.arange(self.count)
+        return np.asarray(self._step * np.arange(self.count), dtype=np.float64)
 
     @property
     def values(self) -> Complexes:

@@ -101,7 +101,9 @@ class _Binomial:
         start = int(np.searchsorted(self._losses, Extended(epsilon), side="right"))
         gap = self._losses[start:] - Extended(epsilon)
         value = (self._terms[start:] * -np.expm1(-gap)).sum()
-        upper = inflate(value + self._beyond + (self._before if start == 0 else 0), self._operations)
+        upper = inflate(
+            value + self._beyond + (self._before if start == 0 else 0), self._operations
+        )
         return Bracket(deflate(value, self._operations), min(1.0, upper), _METHOD_EQUAL)
 
     def epsilon(self, delta: float) -> Bracket:
@@ -123,7 +125,7 @@ class _Binomial:
         return max(float(np.log(inside)), 0.0) if inside > 0 else 0.0
 
     def _log_probability(self, k: int) -> np.longdouble:
-        """ln P(K = k), from sixty digits."""
+        """Ln P(K = k), from sixty digits."""
         ctx, n = context(), self._count
         exact = ctx.loggamma(n + 1) - ctx.loggamma(k + 1) - ctx.loggamma(n - k + 1)
         eps = mpf(self._epsilon_0)

@@ -8,6 +8,7 @@ from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.profile import ClaimedCurve, GroupProfile, PrivacyProfile
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
+from dpcalc.guarantees.worst import WorstOf
 
 __all__ = [
     "GDP",
@@ -21,5 +22,6 @@ __all__ = [
     "PrivacyProfile",
     "PureDP",
     "RenyiGuarantee",
+    "WorstOf",
     "compose",
 ]

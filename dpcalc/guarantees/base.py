@@ -7,13 +7,15 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.errors import DpcalcError, InvalidInput
 from dpcalc.numerics.search import minimise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcalc.accounting.composition import Loss
+
+    Losses = tuple[tuple[Loss, int], ...]
+    Directions = tuple[Losses, ...]
 
 
 class Guarantee(ABC):
@@ -54,11 +56,15 @@ class Guarantee(ABC):
         checks.above_one("order", order)
         return math.inf
 
-    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
-        """Privacy losses that dominate the release, with rounds, where they are known.
+    def losses(self) -> Directions | None:
+        """Privacy losses that dominate the release, where they are known.
 
         Guarantees that know their losses compose tightly with one another; the others compose
-        through Rényi divergences. Losses are those of one direction: a guarantee holds for both.
+        through Rényi divergences.
+
+        Returns:
+            Losses with their numbers of rounds, once if both directions of the neighbouring
+            relation have the same, else for the record present against absent and the reverse.
         """
         return None
 
@@ -73,7 +79,9 @@ class Guarantee(ABC):
         def negative(log_epsilon: float) -> float:
             eps = math.expm1(log_epsilon)
             beyond = self.delta(eps)
-            return -max(1 - beyond - math.exp(min(eps, 700.0)) * fpr, math.exp(-eps) * (1 - beyond - fpr))
+            return -max(
+                1 - beyond - math.exp(min(eps, 700.0)) * fpr, math.exp(-eps) * (1 - beyond - fpr)
+            )
 
         best = -minimise(negative, 0.0, math.log1p(60.0))[1]
         return max(0.0, math.nextafter(best * (1 - 1e-14), -math.inf))
@@ -120,13 +128,3 @@ class Guarantee(ABC):
     def post_processed(self) -> Guarantee:
         """The guarantee of anything computed from the release alone: the same."""
         return self
-
-
-def negotiable(delta: float) -> float:
-    """``delta`` if it lies in [0, 1); the check shared by every guarantee."""
-    return checks.delta(delta)
-
-
-def refuse(what: str, why: str, instead: str) -> DpcalcError:
-    """The error for a question that a guarantee cannot answer."""
-    return InvalidInput(f"{what} was asked for; {why}; {instead}")

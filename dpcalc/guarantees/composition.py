@@ -12,8 +12,8 @@ Source
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,10 +28,12 @@ from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.profile import ClaimedCurve
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
+from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerics.precise import mpf, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.composition import Loss
+    from dpcalc.guarantees.base import Directions
 
 
 def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
@@ -44,6 +46,11 @@ def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
         InvalidInput: if one of them is a mere claim, or known in a form that cannot be composed.
     """
     flat = _flattened(parts)
+    for k, (part, n) in enumerate(flat):
+        if isinstance(part, WorstOf):
+            rest = flat[:k] + flat[k + 1 :]
+            cases = ((label, compose([(case, n), *rest])) for label, case in part.cases)
+            return WorstOf(tuple(cases))
     if not flat:
         return PureDP(0.0)
     if len(flat) == 1 and flat[0][1] == 1:
@@ -98,7 +105,7 @@ class Composition(Guarantee):
         pure = self._pure()
         if pure is not None:
             return pure_delta(pure, epsilon).upper
-        return bracket_delta(self._all_losses(), epsilon).upper
+        return self._worst(lambda losses: bracket_delta(losses, epsilon)).upper
 
     def numbers(self) -> Mapping[str, float]:
         """How many releases were composed."""
@@ -109,23 +116,16 @@ class Composition(Guarantee):
         checks.above_one("order", order)
         return math.fsum(part.renyi(order) * n for part, n in self.parts) * (1 + 1e-15)
 
-    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+    def losses(self) -> Directions | None:
         """All the parts' losses."""
-        return tuple(self._all_losses())
+        known = [(part.losses(), n) for part, n in self.parts]
+        width = max((len(directions or ()) for directions, _ in known), default=1)
+        return tuple(tuple(_merged(known, d)) for d in range(width))
 
-    def _all_losses(self) -> list[tuple[Loss, int]]:
-        found: list[tuple[Loss, int]] = []
-        rounds: dict[float, int] = {}
-        for part, n in self.parts:
-            for loss, k in part.losses() or ():
-                if isinstance(loss, TwoPointLaw):
-                    for epsilon, count in zip(loss.epsilons, loss.counts, strict=True):
-                        rounds[epsilon] = rounds.get(epsilon, 0) + count * k * n
-                else:
-                    found.append((loss, k * n))
-        if rounds:
-            found.append((TwoPointLaw.of(rounds), 1))
-        return found
+    def _worst(self, evaluate: Callable[[Sequence[tuple[Loss, int]]], Bracket]) -> Bracket:
+        """The larger answer of the two directions."""
+        found = [evaluate(losses) for losses in self.losses() or ()]
+        return Bracket(max(b.lower for b in found), max(b.upper for b in found), found[0].method)
 
     def _pure(self) -> dict[float, int] | None:
         rounds: dict[float, int] = {}
@@ -138,7 +138,25 @@ class Composition(Guarantee):
 
 @lru_cache(maxsize=256)
 def _cached_epsilon(composition: Composition, delta: float) -> Bracket:
-    return bracket_epsilon(composition._all_losses(), delta)  # noqa: SLF001 # its own module
+    return composition._worst(lambda losses: bracket_epsilon(losses, delta))  # noqa: SLF001 # own class
+
+
+def _merged(
+    known: Sequence[tuple[Directions | None, int]], direction: int
+) -> list[tuple[Loss, int]]:
+    """The losses of one direction, rounds of randomised response gathered into one law."""
+    found: list[tuple[Loss, int]] = []
+    rounds: dict[float, int] = {}
+    for directions, n in known:
+        for loss, k in (directions or ((),))[min(direction, len(directions or ((),)) - 1)]:
+            if isinstance(loss, TwoPointLaw):
+                for epsilon, count in zip(loss.epsilons, loss.counts, strict=True):
+                    rounds[epsilon] = rounds.get(epsilon, 0) + count * k * n
+            else:
+                found.append((loss, k * n))
+    if rounds:
+        found.append((TwoPointLaw.of(rounds), 1))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.numerics.precise import mpf, normal_cdf, normal_quantile, round_down, round_up
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.composition import Loss
+    from dpcalc.guarantees.base import Directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class GDP(Guarantee):
         checks.above_one("order", order)
         return round_up(mpf(order) * mpf(self.mu) ** 2 / 2) if math.isfinite(self.mu) else math.inf
 
-    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+    def losses(self) -> Directions | None:
         """N(μ, 1) against N(0, 1)."""
         from dpcalc.accounting.laws import GaussianLaw, certain_loss
 
         if self.mu == math.inf:
-            return ((certain_loss(), 1),)
-        return ((GaussianLaw(self.mu), 1),) if self.mu > 0 else ()
+            return (((certain_loss(), 1),),)
+        return (((GaussianLaw(self.mu), 1),) if self.mu > 0 else (),)
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """Φ(Φ⁻¹(1 - fpr) - μ), exactly."""

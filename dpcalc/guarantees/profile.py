@@ -14,7 +14,7 @@ from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import smallest_where
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.composition import Loss
+    from dpcalc.guarantees.base import Directions
 
 _LARGEST_EPSILON = 1e300
 
@@ -56,7 +56,7 @@ class PrivacyProfile(ProfileGuarantee):
 
     profile: Callable[[float], float]
     described: str = "profile"
-    dominating: tuple[tuple[Loss, int], ...] | None = None
+    dominating: Directions | None = None
 
     def delta(self, epsilon: float) -> float:
         """The profile at ε, cut to [0, 1]."""
@@ -67,7 +67,7 @@ class PrivacyProfile(ProfileGuarantee):
         """None: the profile is a function."""
         return {}
 
-    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+    def losses(self) -> Directions | None:
         """What the caller gave."""
         return self.dominating
 

@@ -13,6 +13,7 @@ from dpcalc.numerics.precise import context, mpf, round_down, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.composition import Loss
+    from dpcalc.guarantees.base import Directions
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class PureDP(Guarantee):
         log_cosh = [x + ctx.log1p(ctx.exp(-2 * x)) for x in (high, low)]
         return min(self.bound, round_up((log_cosh[0] - log_cosh[1]) / (alpha - 1)))
 
-    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+    def losses(self) -> Directions | None:
         """Randomised response."""
         return ApproxDP(self.bound, 0.0).losses()
 
@@ -122,18 +123,18 @@ class ApproxDP(Guarantee):
         """ε₀ and δ₀."""
         return {"epsilon": self.bound, "delta": self.failure}
 
-    def losses(self) -> tuple[tuple[Loss, int], ...] | None:
+    def losses(self) -> Directions | None:
         """Randomised response that fails with probability δ₀."""
         from dpcalc.accounting.laws import TwoPointLaw, certain_loss, revealing
 
         if self.failure >= 1 or self.bound == math.inf:
-            return ((certain_loss(), 1),)
+            return (((certain_loss(), 1),),)
         parts: list[tuple[Loss, int]] = []
         if self.bound > 0:
             parts.append((TwoPointLaw.of({self.bound: 1}), 1))
         if self.failure > 0:
             parts.append((revealing(self.failure), 1))
-        return tuple(parts)
+        return (tuple(parts),)
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """max(0, 1 - δ₀ - e^{ε₀}·fpr, e^{-ε₀}(1 - δ₀ - fpr))."""

@@ -32,7 +32,7 @@ class RenyiGuarantee(Guarantee):
     def renyi(self, order: float) -> float:
         """An upper bound of the Rényi divergence of an order above 1."""
 
-    def _orders(self) -> tuple[float, float]:
+    def searched_orders(self) -> tuple[float, float]:
         """ln(α-1) between which a best order is searched."""
         return math.log(1e-9), math.log(1e12)
 
@@ -49,7 +49,7 @@ class RenyiGuarantee(Guarantee):
             beta = self.renyi(1 + excess)
             return beta - math.log1p(1 / excess) - (log_delta + math.log1p(excess)) / excess
 
-        best, _ = minimise(at, *self._orders())
+        best, _ = minimise(at, *self.searched_orders())
         return min(self._epsilon_at(1 + math.exp(best), delta), self._kullback_epsilon(delta))
 
     def _epsilon_at(self, order: float, delta: float) -> float:
@@ -80,7 +80,7 @@ class RenyiGuarantee(Guarantee):
             beta = self.renyi(1 + excess)
             return excess * (beta - epsilon - math.log1p(1 / excess)) - math.log1p(excess)
 
-        best, _ = minimise(at, *self._orders())
+        best, _ = minimise(at, *self.searched_orders())
         order = 1 + math.exp(best)
         beta = self.renyi(order)
         value = 1.0
@@ -171,9 +171,10 @@ class RDP(RenyiGuarantee):
             return searched
         return min([searched, *(self._epsilon_at(order, delta) for order, _ in self.points)])
 
-    def _orders(self) -> tuple[float, float]:
+    def searched_orders(self) -> tuple[float, float]:
+        """Up to the largest order given, beyond which nothing is known."""
         if not self.points:
-            return RenyiGuarantee._orders(self)
+            return RenyiGuarantee.searched_orders(self)
         return math.log(1e-9), math.log(self.points[-1][0] - 1)
 
 

@@ -30,7 +30,7 @@ def context() -> Any:
     return private
 
 
-def mpf(value: float | int | str) -> Real:
+def mpf(value: float | str) -> Real:
     """A double (or an exact decimal string) as a sixty-digit number, unchanged."""
     return context().mpf(value)
 

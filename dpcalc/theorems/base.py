@@ -131,7 +131,7 @@ class Result(ABC):
         object.__setattr__(self, "attest", frozenset(given))
         self._check_together()
 
-    def _check_together(self) -> None:
+    def _check_together(self) -> None:  # noqa: B027 # most results have nothing to add
         """Refuse combinations of parameters that make no sense."""
 
     @classmethod
@@ -150,7 +150,7 @@ class Result(ABC):
         if missing:
             options = ", ".join("--" + name.replace("_", "-") for name in missing)
             raise InvalidInput(f"{cls.key} also needs {options}; see: dpcalc theorems {cls.key}")
-        return cls(**named, attest=attest)
+        return cls(**named, attest=attest)  # type: ignore[call-arg] # a dataclass of parameters
 
     def inputs(self) -> dict[str, Any]:
         """The parameters by name, schedules as text."""
@@ -171,6 +171,10 @@ class Result(ABC):
             if a.violated is not None and a.scope in (scope, Scope.BOTH)
             if (reason := a.violated(self)) is not None
         ]
+
+    def violations_of_claim(self) -> list[str]:
+        """Reasons why the paper's own formula does not apply."""
+        return self.violations(Scope.CLAIMED)
 
     def require(self, scope: Scope) -> None:
         """Raise `AssumptionViolated` if a checked assumption of a bound fails."""

@@ -51,7 +51,9 @@ class Schedule:
         if not rows:
             raise InvalidInput(f"{name} needs at least one value; got an empty table")
         table = tuple(
-            tuple(_number(name, x) for x in row) if isinstance(row, list | tuple) else (_number(name, row),)
+            tuple(_number(name, x) for x in row)
+            if isinstance(row, list | tuple)
+            else (_number(name, row),)
             for row in rows
         )
         widths = {len(row) for row in table}
@@ -136,7 +138,9 @@ class Schedule:
     def __str__(self) -> str:
         if self.table:
             return f"table of {len(self.table)} by {len(self.table[0])}"
-        return f"{self.start:.15g}" if self.factor == 1.0 else f"{self.start:.15g}:{self.factor:.15g}"
+        return (
+            f"{self.start:.15g}" if self.factor == 1.0 else f"{self.start:.15g}:{self.factor:.15g}"
+        )
 
 
 def parse_number(text: str) -> float:

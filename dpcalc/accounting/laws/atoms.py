@@ -1,0 +1,250 @@
+"""A loss with finitely many values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from dpcalc.accounting.laws.base import (
+    UNIT_ROUNDOFF,
+    Complexes,
+    LossLaw,
+    Reals,
+    Tilted,
+)
+
+
+class AtomicLaw(LossLaw):
+    """A loss with finitely many values; whatever mass is left over sits at loss zero.
+
+    Args:
+        losses: the values, shape (n,), finite.
+        masses: their probabilities under P, shape (n,).
+        infinite_mass: P(L = ∞), not part of ``masses``.
+        missing: probability that is neither in ``masses``, nor infinite, nor at zero: a lower law
+            leaves it out.
+        mass_error: relative error of the masses as computed.
+        blur: shape (n,); mass times the distance over which its split between neighbouring atoms
+            moves it, of which ``mass_error`` may be wrong.
+    """
+
+    def __init__(
+        self,
+        losses: Reals,
+        masses: Reals,
+        *,
+        infinite_mass: float = 0.0,
+        missing: float = 0.0,
+        mass_error: float = 8 * UNIT_ROUNDOFF,
+        blur: Reals | float = 0.0,
+    ) -> None:
+        self.losses, self.masses = losses, masses
+        self.infinite_mass, self.missing = infinite_mass, missing
+        self.mass_error, self.blur = mass_error, np.broadcast_to(blur, masses.shape)
+        self.supremum = float(losses.max(initial=0.0))
+
+    def tilted(self, c: float) -> Tilted:
+        """The law with masses multiplied by e^{cL}."""
+        return TiltedAtoms(self, c)
+
+    def cumulants(self, orders: Reals) -> Reals:
+        """Sums over the atoms; infinite where a term would overflow."""
+        growth = np.expm1(np.minimum(np.multiply.outer(orders, self.losses), 690.0))
+        total = 1.0 + (growth @ self.masses - (self.missing + self.infinite_mass))
+        growth += 1.0
+        first = growth @ (self.masses * self.losses) / total
+        second = growth @ (self.masses * self.losses**2) / total
+        value = np.where(orders * self.supremum < 690.0, np.log(total), np.inf)
+        return np.stack([value, first, np.maximum(second - first**2, 0.0)])
+
+
+class TiltedAtoms(Tilted):
+    """A tilted `AtomicLaw`."""
+
+    def __init__(self, law: AtomicLaw, c: float) -> None:
+        self._losses, self.size = law.losses, len(law.losses)
+        growth = np.expm1(np.minimum(c * law.losses, 690.0))
+        deficit = law.missing + law.infinite_mass
+        excess = float((law.masses * growth).sum()) - deficit
+        total = 1.0 + excess
+        self.log_moment = float(np.log1p(excess))
+        weights = law.masses * (growth + 1)
+        self._weights = weights / total
+        at_zero = (1.0 - float(law.masses.sum()) - deficit) / total
+        self._at_zero = max(at_zero, 0.0)
+        self.mean = float((self._weights * law.losses).sum())
+        centred = law.losses - self.mean
+        self.variance = float((self._weights * centred**2).sum() + self._at_zero * self.mean**2)
+        self.spread = float(np.sqrt(self.variance)) * (1 + 1e-6)
+        # What may be misplaced, times the weight it carries: the errors of M(c+iy) - M(c) per
+        # unit of |y| are this times relative errors.
+        tilt = np.maximum(growth + 1, 1.0) * (law.masses * np.abs(law.losses) + law.blur)
+        self._exposure = 1.25 * float(tilt.sum()) / total
+        self._mass_error = law.mass_error
+        self.rounding = c * self._exposure * (law.mass_error + 40 * UNIT_ROUNDOFF)
+        self.rounding += 4 * UNIT_ROUNDOFF * min(1.0, abs(excess))
+        self._powers: tuple[float, Complexes] | None = None
+
+    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+        """Σ w(e^{iyl} - 1) by whichever of two ways is cheaper."""
+        if stop - start > _PRODUCT_NODES:
+            values, absolute = self._change_by_fft(step, stop)
+            values = values[start:]
+            error = np.full(len(values), absolute)
+        else:
+            values = self._change_by_products(step, start, stop)
+            error = np.zeros(len(values))
+        y = step * np.arange(start, stop)
+        relative = self._mass_error + UNIT_ROUNDOFF * (40 + 8 * (_BLOCK + _PRODUCT_NODES // _BLOCK))
+        error += y * (self._exposure * relative)
+        result = np.log1p(np.where(values == -1, 1e-300 - 1, values))
+        return result, error / np.maximum(np.abs(1 + values), 1e-300)
+
+    def _change_by_products(self, step: float, start: int, stop: int) -> Complexes:
+        """As a matrix product: n = first + b, ``first`` a multiple of a block length.
+
+        ``e^{inθ} - 1 = (e^{i first θ} - 1) + e^{i first θ}(e^{ibθ} - 1)`` keeps every term's
+        relative accuracy, which matters when θ is tiny and the result is raised to a large power.
+        """
+        fine = self._fine_powers(step)
+        first = start // _BLOCK
+        last = (stop - 1) // _BLOCK
+        row = np.expm1(1j * step * first * _BLOCK * self._losses)
+        jump = fine[-1]
+        rows = np.empty((last - first + 1, len(self._losses)), dtype=np.complex128)
+        for k in range(len(rows)):
+            rows[k] = row
+            row = row + jump + row * jump
+        change = (rows @ self._weights)[:, None] + (rows * self._weights + self._weights) @ fine[
+            :-1
+        ].T
+        offset = first * _BLOCK
+        return change.ravel()[start - offset : stop - offset]
+
+    def _change_by_fft(self, step: float, stop: int) -> tuple[Complexes, float]:
+        """For n = 0..stop-1 at once, and a bound on the absolute errors.
+
+        The nodes see losses modulo R = 2π/step. An atom moves to the nearest point of a lattice of
+        N points over R, at a distance d, and ``e^{iyd}`` is expanded: with y·d <= π/2 the K-th term
+        leaves at most (π/2)^K/K!. Every power of d costs one FFT, whose error in the maximum norm
+        is at most 5u·log₂N·√N times the Euclidean norm of what is transformed.
+        """
+        size = 2 * 2 ** int(np.ceil(np.log2(stop)))
+        turns = self._losses * (step / (2 * np.pi)) * size
+        nearest = np.rint(turns)
+        offset = turns - nearest  # within 1/2, in lattice steps
+        index = np.mod(nearest, size).astype(np.int64)
+        angle = 2 * np.pi / size * np.arange(stop)  # y times the lattice step
+        factor = np.ones(stop, dtype=np.complex128)
+        moved = self._weights.copy()
+        change = np.full(stop, -self._weights.sum(), dtype=np.complex128)
+        error = 0.0
+        for k in range(_TAYLOR_TERMS):
+            grid = np.bincount(index, moved, minlength=size)
+            change += factor * np.conj(np.fft.rfft(grid)[:stop])
+            error += (np.pi**k / math.factorial(k)) * float(np.linalg.norm(grid))
+            factor *= 1j * angle / (k + 1)
+            moved *= offset
+        rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)
+        error *= 5 * UNIT_ROUNDOFF * math.log2(size) * math.sqrt(size)
+        # turns is rounded: a relative error of 2u of a loss of that many lattice steps.
+        slip = (
+            4 * UNIT_ROUNDOFF * np.pi * float((self._weights * np.abs(turns)).sum()) / size * stop
+        )
+        return change, error + rest * float(self._weights.sum()) + slip
+
+    def _fine_powers(self, step: float) -> Complexes:
+        """e^{ibθ} - 1 for b up to the block length and every atom, θ = step·loss."""
+        if self._powers is None or self._powers[0] != step:
+            powers = np.empty((_BLOCK + 1, len(self._losses)), dtype=np.complex128)
+            powers[0] = 0
+            powers[1] = np.expm1(1j * step * self._losses)
+            for b in range(2, _BLOCK + 1):
+                np.multiply(powers[b - 1], powers[1], out=powers[b])
+                powers[b] += powers[b - 1]
+                powers[b] += powers[1]
+            self._powers = (step, powers)
+        return self._powers[1]
+
+    def log_modulus_bound(self, edges: Reals) -> Reals:
+        """The better of two bounds; each is explained where it is computed."""
+        bound = np.minimum(self._pair_bound(edges), self._sampled_bound(edges))
+        return np.minimum(np.log(np.minimum(bound, 1.0)) + 1e-12, 0.0)
+
+    def _pair_bound(self, edges: Reals) -> Reals:
+        """|φ(y)|² = E cos(y(L-L')) <= 1 - 0.9166·y²·E[(L-L')²; y|L-L'| <= 1].
+
+        (1 - cos t >= t²/2 - t⁴/24 >= 0.4583 t² for |t| <= 1.) Pairs that fall in the same window of
+        width 1/y are counted.
+        """
+        result = np.ones(len(edges) - 1)
+        centred = np.append(self._losses, 0.0) - self.mean
+        order = np.argsort(centred, kind="stable")
+        centred = centred[order]
+        weights = np.append(self._weights, self._at_zero)[order]
+        moments = np.stack([weights, weights * centred, weights * centred**2])
+        for k, (low, high) in enumerate(itertools.pairwise(edges)):
+            window = np.floor(centred * high + 0.5)
+            starts = np.concatenate([[0], np.flatnonzero(np.diff(window)) + 1])
+            mass, first, second = np.add.reduceat(moments, starts, axis=1)
+            pairs = 2 * np.maximum(mass * second - first**2, 0.0).sum()
+            result[k] = np.sqrt(max(1 - 0.9166 * low**2 * pairs * (1 - 1e-9), 0.0))
+        return result
+
+    def _sampled_bound(self, edges: Reals) -> Reals:
+        """The modulus sampled by one FFT, plus what lies between samples.
+
+        Atoms are split linearly between neighbours of a lattice of step Δ, zero stays where it is:
+        that moves φ(y) by at most (yΔ)²/8 times their mass; far atoms count with twice their mass.
+        With g = 1 - |φ|², |g'| = |E (L-L') sin(y(L-L'))| <= sd·√2·√(2g), hence √g moves by at most
+        the standard deviation times the distance to the nearest sample.
+        """
+        reach = 24 * self.spread
+        lattice = max(0.25 / float(edges[-1]), reach / _LARGEST_LATTICE)
+        half = int(reach / lattice) + 2
+        centre = round(self.mean / lattice)
+        position = self._losses / lattice - (centre - half)
+        near = (position >= 0) & (position <= 2 * half - 1)
+        left = np.floor(position[near]).astype(np.int64)
+        share, weights = position[near] - left, self._weights[near]
+        grid = np.bincount(left, weights * (1 - share), minlength=2 * half + 1)
+        grid += np.bincount(left + 1, weights * share, minlength=2 * half + 1)
+        far = float(self._weights[~near].sum())
+        if abs(centre) <= half:
+            grid[half - centre] += self._at_zero
+        else:
+            far += self._at_zero
+        length = 4 * 2 ** int(np.ceil(np.log2(2 * half + 1)))
+        spacing = 2 * np.pi / (length * lattice)
+        modulus = np.abs(np.fft.rfft(grid, length))
+        y = spacing * np.arange(len(modulus))
+        modulus += weights.sum() * (y * lattice) ** 2 / 8 + 2 * far + 1e-12
+        deviation = np.sqrt(np.maximum(1 - modulus**2, 0.0)) - self.spread * spacing / 2
+        first = np.floor(edges[:-1] / spacing).astype(np.int64)
+        last = np.ceil(edges[1:] / spacing).astype(np.int64)
+        least = [
+            deviation[a : b + 1].min() if b < len(deviation) else 0.0
+            for a, b in zip(first, last, strict=True)
+        ]
+        return np.sqrt(np.maximum(1 - np.maximum(least, 0.0) ** 2, 0.0))
+
+
+_LARGEST_LATTICE = 2**17
+
+_BLOCK = 32
+_PRODUCT_NODES = 4096
+"""Up to this many nodes a matrix product is cheaper than Fourier transforms."""
+
+_TAYLOR_TERMS = 20
+
+
+def revealing(probability: float) -> AtomicLaw:
+    """The loss of a mechanism that reveals everything with a probability, and else nothing."""
+    return AtomicLaw(np.zeros(1), np.zeros(1), infinite_mass=probability)
+
+
+def certain_loss() -> AtomicLaw:
+    """The loss of a mechanism that reveals everything."""
+    return revealing(1.0)

@@ -1,0 +1,84 @@
+"""Laws of the privacy loss, each known through its moment function.
+
+For a dominating pair (P, Q) the privacy loss is ``L = ln(p/q)`` under P. All that
+`dpcalc.accounting.inversion` needs of a law is ``M(z) = E_P[e^{zL}; L < ∞]`` on a vertical line
+``z = c + iy``, the probability of an infinite loss, and bounds on what rounding does to them.
+
+The line is described by a `Tilted` law, the law of L weighted by ``e^{cL}``, whose characteristic
+function is ``M(c+iy)/M(c)``. Differences from one are computed in forms that do not cancel, because
+they are raised to powers as high as 1e9.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+Complexes = NDArray[np.complex128]
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+class Tilted(ABC):
+    """The law of L weighted by e^{cL}.
+
+    Attributes:
+        log_moment: ln M(c).
+        mean: mean of the tilted law, the derivative of ln M at c; used for choices, not for bounds.
+        variance: variance of the tilted law, the second derivative; used for choices.
+        spread: an upper bound of the tilted law's standard deviation.
+        rounding: a bound on the error of ``log_moment`` as computed.
+        size: how many terms an evaluation sums.
+    """
+
+    log_moment: float
+    mean: float
+    variance: float
+    spread: float
+    rounding: float
+    size: int = 1
+
+    @abstractmethod
+    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+        """ln(M(c+iy)/M(c)) at y = n·step for start <= n < stop.
+
+        Returns:
+            The logarithms, and bounds on the relative errors of the ratios themselves.
+        """
+
+    def log_modulus_bound(self, edges: Reals) -> Reals:
+        """An upper bound of ln|M(c+iy)/M(c)| over each interval between increasing edges.
+
+        Args:
+            edges: increasing positive values of y, shape (k+1,).
+
+        Returns:
+            k bounds, each at most 0; zero is always valid.
+        """
+        return np.zeros(len(edges) - 1)
+
+
+class LossLaw(ABC):
+    """One law of the privacy loss.
+
+    Attributes:
+        infinite_mass: P(L = ∞).
+        supremum: the largest finite loss; infinite if unbounded.
+    """
+
+    infinite_mass: float
+    supremum: float
+
+    @abstractmethod
+    def tilted(self, c: float) -> Tilted:
+        """The law weighted by e^{cL}; ``c`` is a finite positive number."""
+
+    @abstractmethod
+    def cumulants(self, orders: Reals) -> Reals:
+        """Ln M and its first two derivatives at each order, shape (3, k).
+
+        The first row is accurate enough to bound with; the others only guide choices.
+        """

@@ -1,0 +1,68 @@
+"""The loss of the Laplace mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcalc.accounting.laws.base import (
+    UNIT_ROUNDOFF,
+    Complexes,
+    LossLaw,
+    Reals,
+    Tilted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLaw(LossLaw):
+    """The loss of the Laplace mechanism with ``epsilon`` = sensitivity/scale.
+
+    Atoms at ±ε and a density proportional to e^{l/2} between them:
+    ``M(z) = [(z+1) e^{zε} + z e^{-(z+1)ε}] / (2z+1)``.
+    """
+
+    epsilon: float
+    supremum: float
+    infinite_mass: float = 0.0
+
+    def tilted(self, c: float) -> Tilted:
+        """The tilted law in closed form."""
+        return _TiltedLaplace(self.epsilon, c)
+
+    def cumulants(self, orders: Reals) -> Reals:
+        """The logarithm in closed form, its derivatives by differences."""
+        laws = [_TiltedLaplace(self.epsilon, float(c)) for c in orders]
+        return np.array([[law.log_moment, law.mean, law.variance] for law in laws]).T
+
+
+class _TiltedLaplace(Tilted):
+    """M(z)e^{-zε} = 1 + [z/(2z+1)]·expm1(-(2z+1)ε), which cancels only while zε is small."""
+
+    def __init__(self, epsilon: float, c: float) -> None:
+        self._epsilon, self._c = epsilon, c
+        self._small = (c + 1) * epsilon < 0.5
+        at_c = complex(self._log(np.array([complex(c)]))[0]).real
+        self.log_moment = at_c
+        step = 1e-3 / epsilon / max(1.0, c * epsilon)
+        near, error = self.log_ratio(step, 1, 2)
+        self.mean = float(near[0].imag / step)
+        self.variance = float(max(-2 * near[0].real / step**2, 0.0))
+        self.spread = epsilon
+        self.rounding = float(error[0])
+
+    def _log(self, z: Complexes) -> Complexes:
+        e = self._epsilon
+        if self._small:
+            excess = ((z + 1) * np.expm1(z * e) + z * np.expm1(-(z + 1) * e)) / (2 * z + 1)
+            return np.asarray(np.log1p(excess))
+        return np.asarray(z * e + np.log1p(z / (2 * z + 1) * np.expm1(-(2 * z + 1) * e)))
+
+    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+        y = step * np.arange(start, stop)
+        z = np.asarray(self._c + 1j * y, dtype=np.complex128)
+        values = self._log(z) - self.log_moment
+        # |M(z)| >= e^{Re value} M(c) >= e^{Re value}, which the logarithm divides by.
+        scale = (np.abs(z) + 1) * self._epsilon + (0.0 if self._small else 1.0)
+        return values, 128 * UNIT_ROUNDOFF * scale * np.exp(-np.maximum(values.real, -40.0))

@@ -1,0 +1,110 @@
+"""The summed loss of rounds of randomised response."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.accounting.laws.base import (
+    UNIT_ROUNDOFF,
+    Complexes,
+    LossLaw,
+    Reals,
+    Tilted,
+)
+
+_TABLE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TwoPointLaw(LossLaw):
+    """The summed loss of many rounds of randomised response.
+
+    A round's loss is ±ε with odds e^ε: ``M(z) = p e^{zε} + (1-p) e^{-zε}``.
+
+    Args:
+        epsilons: ε of the rounds, each listed once.
+        counts: how many rounds have each.
+    """
+
+    epsilons: tuple[float, ...]
+    counts: tuple[int, ...]
+    supremum: float
+    infinite_mass: float = 0.0
+
+    @classmethod
+    def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:
+        """The law for a mapping from ε to the number of rounds."""
+        total = math.fsum(e * n for e, n in rounds.items())
+        return cls(tuple(rounds), tuple(rounds.values()), total * (1 + 1e-15))
+
+    def tilted(self, c: float) -> Tilted:
+        """Two points with odds e^{(2c+1)ε}, in closed form."""
+        return _TiltedTwoPoint(np.array(self.epsilons), np.array(self.counts), c)
+
+    def cumulants(self, orders: Reals) -> Reals:
+        """Sums over the rounds."""
+        e, n = np.array(self.epsilons)[:, None], np.array(self.counts, dtype=np.float64)
+        slope = np.tanh(e * (orders + 0.5))
+        moment, variance = _two_point_log_moment(e, orders), 1 - slope**2
+        return np.stack([n @ moment, n @ (e * slope), n @ (e * e * variance)])
+
+
+def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
+    """Ln M(c) = cε + ln[1 - (1-p)(1 - e^{-2cε})], and for small cε without cancellation."""
+    rare = 1 / (1 + np.exp(epsilon))  # 1 - p
+    x = c * epsilon
+    small = np.minimum(x, 0.5)
+    # p(e^x - 1) + (1-p)(e^{-x} - 1) = 2 sinh²(x/2) + (p - (1-p)) sinh x
+    excess = 2 * np.sinh(small / 2) ** 2 + np.tanh(epsilon / 2) * np.sinh(small)
+    return np.where(x <= 0.5, np.log1p(excess), x + np.log1p(rare * np.expm1(-2 * x)))
+
+
+class _TiltedTwoPoint(Tilted):
+    def __init__(self, epsilons: Reals, counts: NDArray[np.int64], c: float) -> None:
+        self._epsilons, self._counts, self.size = epsilons, counts, len(epsilons)
+        self._bias = np.tanh(epsilons * (c + 0.5))
+        self._rarity = 1 / np.cosh(np.minimum(epsilons * (c + 0.5), 300.0)) ** 2
+        moments = _two_point_log_moment(epsilons, c)
+        self.log_moment = float(counts @ moments)
+        self.mean = float(counts @ (epsilons * self._bias))
+        self.variance = float(counts @ (epsilons**2 * self._rarity))
+        self.spread = math.sqrt(self.variance) * (1 + 1e-9)
+        size = np.minimum(1.0, c * epsilons) * (1 + epsilons)
+        self.rounding = 32 * UNIT_ROUNDOFF * float(counts @ (size + np.abs(moments)))
+
+    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+        """Σ n ln(cos(yε) + i t sin(yε)), t the tilted bias; the error is that of yε near a zero."""
+        y = step * np.arange(start, stop)
+        total = np.zeros(len(y), dtype=np.complex128)
+        relative = np.zeros(len(y))
+        rows = max(1, _TABLE // max(len(y), 1))
+        for k in range(0, len(self._epsilons), rows):
+            part = slice(k, k + rows)
+            angle = np.multiply.outer(self._epsilons[part], y)
+            sine, half = np.sin(angle), np.sin(angle / 2)
+            change = -2 * half * half + 1j * self._bias[part, None] * sine
+            total += self._counts[part] @ np.log1p(change)
+            modulus = np.abs(1 + change)
+            error = 16 * UNIT_ROUNDOFF * angle / np.maximum(modulus, 1e-300)
+            relative += self._counts[part] @ np.log1p(error)
+        return total, np.expm1(np.minimum(relative, 700.0))
+
+    def log_modulus_bound(self, edges: Reals) -> Reals:
+        """|φ(y)|² = 1 - sech²(ε(c+½)) sin²(yε), bounded by the least sine in the interval."""
+        bound = np.zeros(len(edges) - 1)
+        rows = max(1, _TABLE // len(edges))
+        for k in range(0, len(self._epsilons), rows):
+            part = slice(k, k + rows)
+            turns = np.multiply.outer(self._epsilons[part] / np.pi, edges)
+            sines = np.abs(np.sin(np.pi * turns)) - 1e-12 * (1 + turns)
+            whole = np.floor(turns)
+            least = np.maximum(np.minimum(sines[:, :-1], sines[:, 1:]), 0.0)
+            least[whole[:, 1:] > whole[:, :-1]] = 0.0
+            rare = self._rarity[part, None] * least**2 * (1 - 1e-12)
+            bound += self._counts[part] @ np.log1p(-rare) / 2
+        return bound

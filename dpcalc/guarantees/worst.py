@@ -1,0 +1,51 @@
+"""The worst of several guarantees, one for each place where the differing record may sit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcalc import checks
+from dpcalc.guarantees.base import Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class WorstOf(Guarantee):
+    """A guarantee that holds whichever of several cases is the true one.
+
+    Args:
+        cases: (label, guarantee), at least one.
+    """
+
+    notion: ClassVar[str] = "worst of several"
+    cases: tuple[tuple[int, Guarantee], ...]
+
+    def epsilon(self, delta: float) -> float:
+        """The largest of the cases'."""
+        return max(case.epsilon(delta) for _, case in self.cases)
+
+    def delta(self, epsilon: float) -> float:
+        """The largest of the cases'."""
+        return max(case.delta(epsilon) for _, case in self.cases)
+
+    def worst(self, delta: float) -> int:
+        """Label of the case with the largest ε at δ."""
+        checks.delta(delta)
+        return max(self.cases, key=lambda case: case[1].epsilon(delta))[0]
+
+    def renyi(self, order: float) -> float:
+        """The largest of the cases'."""
+        return max(case.renyi(order) for _, case in self.cases)
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """The smallest of the cases'."""
+        return min(case.tradeoff(false_positive_rate) for _, case in self.cases)
+
+    def numbers(self) -> Mapping[str, float]:
+        """How many cases there are."""
+        return {"cases": float(len(self.cases))}
+
+    def group(self, size: int) -> Guarantee:
+        """Every case for the group."""
+        return WorstOf(tuple((label, case.group(size)) for label, case in self.cases))

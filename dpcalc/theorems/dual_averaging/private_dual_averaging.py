@@ -1,0 +1,227 @@
+"""Private dual averaging over a network.
+
+Statement
+    For 0 < ε <= 1 and 0 < δ <= 1/3, ``σ² >= 12L²T ln(1/δ)/(q²ε²)`` makes T rounds
+    (ε, δ)-differentially private; q = min q_i.
+    L = lipschitz, T = rounds, q = n_records (the smallest node), σ = sigma.
+Source
+    Liu, Johansson and Shi 2022, theorem 1.
+Certified
+    The released messages determine a(t)(ĝ + ν), ĝ the subgradient at one record drawn uniformly from
+    q. Its sensitivity is 2L with probability 1/q, not 2L/q.
+    *Sample one, replace-one:* sampling 1 of q without replacement; add/remove (q the larger size):
+    Poisson rate 1/q with sensitivity 2L; T rounds composed numerically.
+    *Full batch:* Gaussian, sensitivity 2L/q. *Mini-batch b, fixed in advance in turns:* sensitivity
+    2L/b in the ⌈Tb/q⌉ rounds that use the record's batch.
+Rounding
+    Sixty digits, then up; numerical composition as in `dpcalc.accounting.composition`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from dpcalc import checks
+from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.guarantees import GDP, ClaimedCurve, Guarantee
+from dpcalc.guarantees.mechanisms import (
+    Dominated,
+    poisson_subsampled_gaussian,
+    sampled_without_replacement,
+)
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
+from dpcalc.theorems.parameters import choice, count, number
+from dpcalc.vocabulary import Adjacency, Release, Status
+
+if TYPE_CHECKING:
+    from dpcalc.numerics.precise import Real
+
+LARGEST_CLAIMED_EPSILON = 1.0
+LARGEST_CLAIMED_DELTA = 1 / 3
+
+
+def _samples(theorem: PrivateDualAveraging) -> bool:
+    return theorem.sampling == "one" and theorem.n_records > 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateDualAveraging(Theorem):
+    """Gaussian noise on subgradients; every message is released."""
+
+    key: ClassVar[str] = "private-dual-averaging"
+    title: ClassVar[str] = "Private dual averaging over a network"
+    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, theorem 1"
+    statement: ClassVar[str] = (
+        "(ε, δ)-DP after T rounds if σ² >= 12L²T ln(1/δ)/(q²ε²), 0 < ε <= 1, 0 < δ <= 1/3"
+    )
+    release: ClassVar[Release] = Release.EVERY_MESSAGE
+    status: ClassVar[Status] = Status.REFUTED
+    noise: ClassVar[str] = "sigma"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The proof uses the sensitivity 2L/q of a full-batch mean; the algorithm releases the "
+            "subgradient at one sampled record, whose sensitivity is 2L with probability 1/q. The "
+            "prescribed noise then hides little once T/q is not far below δ.",
+            Status.REFUTED,
+            _samples,
+        ),
+        Finding(
+            "For full batches the transcript is a Gaussian mechanism, whose exact law is smaller "
+            "than the Rényi conversion at a fixed order.",
+            Status.LOOSE,
+            lambda theorem: theorem.sampling == "full-batch",
+        ),
+        Finding(
+            "Definition 2 stops one message early: after T rounds the last noisy subgradient has "
+            "been sent as well.",
+            Status.SOUND,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        Assumption(
+            "subgradient-bound",
+            "Every subgradient that is used has norm at most lipschitz; a Lipschitz loss on the "
+            "domain does not guarantee that on its boundary.",
+        ),
+        Assumption(
+            "public-parameters",
+            "The mixing matrix, weights a(t) and n_records do not depend on the data.",
+        ),
+        Assumption(
+            "independent-sampling",
+            "Records are drawn independently over rounds and nodes; reshuffling per epoch gives no "
+            "amplification.",
+            Scope.CERTIFIED,
+        ),
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "n_records": 20000,
+        "rounds": 60000,
+        "lipschitz": 1,
+        "sigma": 0.5,
+        "sampling": "one",
+    }
+
+    n_records: int = count("records of the smallest node, q")
+    rounds: int = count("rounds, T")
+    lipschitz: float = number("largest norm of a record's subgradient, L")
+    sigma: float = number("standard deviation of the noise per coordinate, σ")
+    sampling: str = choice(
+        "records a subgradient is computed from: one drawn at random, a batch in turn, or all",
+        ("one", "mini-batch", "full-batch"),
+        default="one",
+    )
+    batch_size: int | None = count("records of a mini-batch fixed in advance, b", default=None)
+    adjacency: str = choice(
+        "neighbouring relation",
+        (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
+        default=Adjacency.REPLACE_ONE.value,
+    )
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def _check_together(self) -> None:
+        if self.batch_size is not None:
+            if self.batch_size > self.n_records:
+                raise InvalidInput(
+                    f"batch_size needs to be at most n_records={self.n_records}; "
+                    f"got batch_size={self.batch_size}"
+                )
+            object.__setattr__(self, "sampling", "mini-batch")
+        elif self.sampling == "mini-batch":
+            raise InvalidInput("sampling mini-batch needs the batch's size; try --batch-size 100")
+
+    def claimed(self) -> Bound:
+        """ε = √(12 T ln(1/δ))·L/(qσ), where that is at most 1 and δ at most 1/3."""
+        curve = ClaimedCurve(self._claimed_epsilon, {"sigma": self.sigma})
+        return Bound(curve, {"sigma": self.sigma}, "printed formula")
+
+    def certified(self) -> Bound:
+        """By what is sampled; see the module."""
+        base = {"sigma": self.sigma}
+        if self.sampling == "full-batch":
+            mu = round_up(context().sqrt(self.rounds) * self._mu(self.n_records))
+            return Bound(GDP(mu), {**base, "mu": mu}, "exact Gaussian composition")
+        if self.sampling == "mini-batch":
+            batch = self.batch_size or 1
+            uses = -(-self.rounds * batch // self.n_records)
+            mu = round_up(context().sqrt(uses) * self._mu(batch))
+            return Bound(
+                GDP(mu), {**base, "mu": mu, "uses": uses}, "exact Gaussian composition over uses"
+            )
+        return Bound(
+            self._one_round().composed(self.rounds), base, "numerical composition of sampled rounds"
+        )
+
+    def attained(self) -> Bound | None:
+        """What opposite, constant subgradients really leak."""
+        if self.sampling != "one" or self.n_records == 1:
+            found = self.certified()
+            return Bound(found.guarantee, found.numbers, "opposite constant subgradients")
+        # All other records point one way, the differing one points the other way or their way: an
+        # instance of both neighbouring relations, since q - 1 records of one kind look like q.
+        ratio = round_up(mpf(self.sigma) / (2 * mpf(self.lipschitz)))
+        rate = round_down(mpf(1) / self.n_records)
+        pairs = PoissonRemove(ratio, rate), PoissonAdd(ratio, rate)
+        worst = Dominated(tuple(((pair, self.rounds),) for pair in pairs), "opposite subgradients")
+        return Bound(worst, {"sigma": self.sigma}, "one record opposite to all others")
+
+    def _one_round(self) -> Guarantee:
+        if self.n_records == 1:
+            return GDP(round_up(self._mu(1)))
+        rate = round_up(mpf(1) / self.n_records)
+        if self.adjacency == Adjacency.REPLACE_ONE:
+            return sampled_without_replacement(round_up(self._mu(1)), rate)
+        return poisson_subsampled_gaussian(round_down(1 / self._mu(1)), rate)
+
+    def _mu(self, batch: int) -> Real:
+        """2L/(bσ)."""
+        return 2 * mpf(self.lipschitz) / (batch * mpf(self.sigma))
+
+    def _claimed_epsilon(self, delta: float) -> float:
+        if delta > LARGEST_CLAIMED_DELTA:
+            return math.inf
+        ctx = context()
+        root = ctx.sqrt(-12 * self.rounds * ctx.log(mpf(delta)))
+        epsilon = float(root * mpf(self.lipschitz) / (self.n_records * mpf(self.sigma)))
+        return epsilon if epsilon <= LARGEST_CLAIMED_EPSILON else math.inf
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """σ by the printed formula, for ε <= 1 and δ <= 1/3."""
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        if epsilon > LARGEST_CLAIMED_EPSILON or delta > LARGEST_CLAIMED_DELTA:
+            raise Infeasible(
+                "the paper prescribes noise for epsilon <= 1 and delta <= 1/3 only; "
+                f"got epsilon={epsilon:g}, delta={delta:g}"
+            )
+        ctx = context()
+        root = ctx.sqrt(-12 * self.rounds * ctx.log(mpf(delta)))
+        sigma = root * mpf(self.lipschitz) / (self.n_records * mpf(epsilon))
+        return self.replace(sigma=round_up(sigma))
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The prescribed noise, and μ where the law is Gaussian."""
+        import sympy
+
+        lip, t, q, s, eps, delta, b = sympy.symbols("L T q sigma epsilon delta b", positive=True)
+        values = {
+            "L": self.lipschitz,
+            "T": float(self.rounds),
+            "q": float(self.n_records),
+            "sigma": self.sigma,
+            "b": float(self.batch_size or 1),
+        }
+        prescribed = sympy.sqrt(12 * t * sympy.log(1 / delta)) * lip / (q * eps)
+        found = [Formula("prescribed.sigma", prescribed, values)]
+        if self.sampling == "full-batch":
+            found.append(Formula("certified.mu", 2 * sympy.sqrt(t) * lip / (q * s), values))
+        if self.sampling == "mini-batch":
+            uses = sympy.ceiling(t * b / q)
+            found.append(Formula("certified.mu", 2 * sympy.sqrt(uses) * lip / (b * s), values))
+        return tuple(found)

@@ -1,0 +1,129 @@
+"""The amplification formulas as symbolic expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.theorems.base import Formula
+
+if TYPE_CHECKING:
+    import sympy
+
+    from dpcalc.theorems.iteration._gradient_admm import FirstUser, GradientADMM
+    from dpcalc.theorems.iteration.admm_iteration_all_users import ADMMIterationAllUsers
+    from dpcalc.theorems.iteration.admm_iteration_strongly_convex import (
+        ADMMIterationStronglyConvex,
+    )
+
+
+def _symbols() -> dict[str, sympy.Symbol]:
+    import sympy
+
+    names = "eta beta Delta sigma norm_A sigma_min nu mu k n"
+    return {str(s): s for s in sympy.symbols(names, positive=True)}
+
+
+def _values(theorem: GradientADMM) -> dict[str, float]:
+    return {
+        "eta": theorem.step_size,
+        "beta": theorem.penalty,
+        "Delta": theorem.sensitivity,
+        "sigma": theorem.sigma,
+        "norm_A": theorem.operator_norm,
+        "sigma_min": theorem.min_singular_value,
+        "nu": theorem.smoothness,
+    }
+
+
+def _paper_unit(theorem: GradientADMM) -> tuple[sympy.Expr, sympy.Expr]:
+    """C and (ηΔ)²/σ²."""
+    import sympy
+
+    s = _symbols()
+    pull = s["eta"] * s["beta"]
+    constant = (1 + pull * s["norm_A"] ** 2) * sympy.Max(1, sympy.Rational(3, 2) / pull)
+    scale = s["eta"] if theorem.noise_in == "gradient" else sympy.Integer(1)
+    return constant, (s["eta"] * s["Delta"] / (s["sigma"] * scale)) ** 2
+
+
+def _eigenvalue(a: sympy.Expr, b: sympy.Expr, d: sympy.Expr) -> sympy.Expr:
+    import sympy
+
+    return (a + d + sympy.sqrt((a - d) ** 2 + 4 * b**2)) / 2
+
+
+def _printed_rho(theorem: GradientADMM) -> sympy.Expr:
+    import sympy
+
+    constant, unit = _paper_unit(theorem)
+    blocks = sympy.floor((_symbols()["k"] - 1) / 2)
+    return sympy.Piecewise((constant / blocks * unit, blocks > 0), (unit / 2, True))
+
+
+def _certified_convex(theorem: GradientADMM) -> sympy.Expr:
+    """min of the local μ and that of ⌊k/2⌋ blocks."""
+    import sympy
+
+    s = _symbols()
+    root = sympy.sqrt
+    e = s["eta"] * s["beta"] * s["sigma_min"] ** 2
+    one = sympy.Integer(1)
+    damp = 1 + e if theorem.square else one
+    if theorem.noise_in == "gradient":
+        top = s["eta"] * s["beta"] * s["norm_A"] ** 2
+        cost = sympy.Max(*(_eigenvalue(one, 1 / root(x), ((1 + x) ** 2 + 1) / x) for x in (e, top)))
+        start, local = s["Delta"] ** 2 / damp, s["Delta"] / s["sigma"]
+    else:
+        s2 = 1 / damp**2
+        cost = _eigenvalue(s2, s2 / root(e), (1 + s2) / e)
+        start = (s["eta"] * s["Delta"]) ** 2 / damp
+        local = s["eta"] * s["Delta"] / (s["sigma"] * damp)
+    blocks = sympy.floor(s["k"] / 2)
+    amplified = root(cost * start / blocks) / s["sigma"]
+    return sympy.Piecewise((sympy.Min(amplified, local), blocks > 0), (local, True))
+
+
+def block_formulas(theorem: FirstUser) -> tuple[Formula, ...]:
+    """ρ as printed and μ as certified, convex users."""
+    values = {**_values(theorem), "k": float(theorem.iterations)}
+    found = [Formula("certified.mu", _certified_convex(theorem), values)]
+    if not theorem.violations_of_claim():
+        found.insert(0, Formula("claimed.rho", _printed_rho(theorem), values))
+    return tuple(found)
+
+
+def contraction_formulas(theorem: ADMMIterationStronglyConvex) -> tuple[Formula, ...]:
+    """L, ρ as printed and μ as certified, strongly convex users."""
+    import sympy
+
+    s = _symbols()
+    eta, beta, nu, mu = s["eta"], s["beta"], s["nu"], s["mu"]
+    values = {
+        **_values(theorem),
+        "mu": theorem.strong_convexity,
+        "k": float(theorem.iterations),
+    }
+    tau = 2 / (nu + mu) - eta
+    descent = 1 - 2 * eta * nu * mu / (nu + mu)
+    p = 1 - tau / eta
+    q = eta / beta + eta * tau / 4 * s["sigma_min"] ** 2
+    contraction = sympy.Max((descent + tau / eta) / p, eta / beta / q)
+    found = [Formula("certified.contraction", contraction, values)]
+    if not theorem.violations_of_claim():
+        blocks = sympy.floor((s["k"] - 1) / 2)
+        factor = sympy.Piecewise((contraction ** (blocks - 1), blocks > 0), (1, True))
+        found.insert(0, Formula("claimed.rho", _printed_rho(theorem) * factor, values))
+    return tuple(found)
+
+
+def all_users_formulas(theorem: ADMMIterationAllUsers) -> tuple[Formula, ...]:
+    """The printed divergence per order."""
+    import sympy
+
+    s = _symbols()
+    constant, unit = _paper_unit(theorem)
+    printed = 4 * constant * unit * sympy.harmonic(s["n"]) / s["n"]
+    values = {**_values(theorem), "n": float(theorem.users)}
+    if theorem.violations_of_claim():
+        return ()
+    return (Formula("claimed.divergence_per_order", printed, values),)

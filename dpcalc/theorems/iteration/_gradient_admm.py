@@ -1,0 +1,230 @@
+"""What the results on gradient ADMM share: parameters, promises and the local bound.
+
+One iteration with the user's private f:
+``y = argmin g(y) - <λ, By> + (β/2)|Ax + By - c|²``, ``λ⁺ = λ - β(Ax + By - c)``,
+``x⁺ = (I + ηβAᵀA)⁻¹[x - η∇f(x) + ηAᵀ(λ⁺ + β(c - By))]``; the iterate is (x⁺ + noise, λ⁺).
+Neighbouring users have gradients that differ by at most Δ everywhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from dpcalc import checks
+from dpcalc.accounting.iteration import (
+    Block,
+    convex_block,
+    gradient_noise_block,
+    local_mu,
+)
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees import GDP, ZCDP, Guarantee
+from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.theorems.base import Assumption, Bound, Scope, Theorem
+from dpcalc.theorems.parameters import choice, count, flag, number
+from dpcalc.vocabulary import Adjacency, Release
+
+
+def _expands(theorem: GradientADMM) -> str | None:
+    limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
+    if theorem.step_size > limit:
+        return (
+            f"a gradient step does not expand only for step_size <= 2/smoothness = {limit:g}; "
+            f"got step_size={theorem.step_size:g}"
+        )
+    return None
+
+
+def _too_long(theorem: GradientADMM) -> str | None:
+    limit = 1 / theorem.smoothness if theorem.smoothness > 0 else math.inf
+    if theorem.step_size > limit * (1 + 1e-12):
+        return f"the paper takes step_size = 1/smoothness = {limit:g}; got step_size={theorem.step_size:g}"
+    return None
+
+
+def _not_reduced(theorem: GradientADMM) -> str | None:
+    if theorem.min_singular_value < 1:
+        return (
+            "the paper's constant is for A = [I D], whose singular values are at least 1; "
+            f"got min_singular_value={theorem.min_singular_value:g}; try Gaussian elimination first"
+        )
+    return None
+
+
+NEIGHBOURS = Assumption(
+    "gradient-difference",
+    "Neighbouring users' gradients differ by at most sensitivity at every point "
+    "(two quadratics do not, without clipping or a bounded domain).",
+)
+HONEST_USERS = Assumption(
+    "honest-users",
+    "Later users draw their noise honestly and do not collude with the adversary.",
+)
+CONVEX = Assumption("convex", "Every user's function is convex and smoothness-smooth; g is convex.")
+FULL_ROW_RANK = Assumption(
+    "full-row-rank", "A has full row rank; its singular values are as given."
+)
+NO_EXPANSION = Assumption(
+    "step-size", "The step size is at most 2/smoothness.", Scope.CERTIFIED, _expands
+)
+PAPER_STEP = Assumption(
+    "paper-step-size", "The step size is at most 1/smoothness.", Scope.CLAIMED, _too_long
+)
+REDUCED = Assumption(
+    "reduced-constraints", "A = [I D], so σ_min(A) >= 1.", Scope.CLAIMED, _not_reduced
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradientADMM(Theorem):
+    """Noisy gradient ADMM of which only the last (x, λ) is released."""
+
+    release: ClassVar[Release] = Release.LAST_ITERATE
+    adjacency: ClassVar[Adjacency] = Adjacency.NEIGHBOURING_FUNCTIONS
+    noise: ClassVar[str] = "sigma"
+
+    sensitivity: float = number("largest difference of two neighbouring users' gradients, Δ")
+    step_size: float = number("step size of the gradient step, η")
+    penalty: float = number("penalty of the augmented Lagrangian, β")
+    sigma: float = number("standard deviation of the noise per coordinate, σ")
+    smoothness: float = number("smoothness of every user's function, ν", check=checks.non_negative)
+    operator_norm: float = number("largest singular value of A, ‖A‖")
+    min_singular_value: float = number("smallest singular value of A, σ_min")
+    square: bool = flag("A is square (otherwise it has fewer rows than columns)")
+    noise_in: str = choice(
+        "where noise is added: to the state x, or to the gradient",
+        ("state", "gradient"),
+        default="state",
+    )
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def _check_together(self) -> None:
+        if self.min_singular_value > self.operator_norm:
+            raise InvalidInput(
+                "min_singular_value needs to be at most operator_norm; got "
+                f"min_singular_value={self.min_singular_value:g}, operator_norm={self.operator_norm:g}"
+            )
+
+    def paper_sigma(self) -> Real:
+        """σ in the paper's formulas: noise on the gradient reaches x scaled by η in its reading."""
+        scale = mpf(self.step_size) if self.noise_in == "gradient" else mpf(1)
+        return mpf(self.sigma) * scale
+
+    def paper_constant(self) -> Real:
+        """C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}."""
+        pull = mpf(self.step_size) * mpf(self.penalty)
+        return (1 + pull * mpf(self.operator_norm) ** 2) * max(mpf(1), 3 / (2 * pull))
+
+    def paper_rho(self, iterations: int) -> Real:
+        """The printed ρ: (C/T)(ηΔ)²/σ² after 2T further iterations, local for fewer than two."""
+        unit = (mpf(self.step_size) * mpf(self.sensitivity)) ** 2 / self.paper_sigma() ** 2
+        blocks = (iterations - 1) // 2
+        return self.paper_constant() / blocks * unit if blocks else unit / 2
+
+    def damping(self) -> Real:
+        """1 + ηβσ_min² if A is square, else 1: what one iteration divides a difference by."""
+        e = mpf(self.step_size) * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
+        return 1 + e if self.square else mpf(1)
+
+    def mu_local(self) -> Real:
+        """μ of the user's own iteration: ηΔ/σ over the damping, or Δ/σ for gradient noise."""
+        if self.noise_in == "gradient":
+            return mpf(self.sensitivity) / mpf(self.sigma)
+        return local_mu(self.step_size, self.sensitivity, self.sigma, self.damping())
+
+    def convex_block(self) -> Block:
+        """The amplifying block for convex functions and where the noise goes."""
+        if self.noise_in == "gradient":
+            return gradient_noise_block(
+                step_size=self.step_size,
+                penalty=self.penalty,
+                sensitivity=self.sensitivity,
+                min_singular_value=self.min_singular_value,
+                operator_norm=self.operator_norm,
+                square=self.square,
+            )
+        return convex_block(
+            step_size=self.step_size,
+            penalty=self.penalty,
+            sensitivity=self.sensitivity,
+            min_singular_value=self.min_singular_value,
+            square=self.square,
+        )
+
+    def mu_after(self, iterations: int) -> Real:
+        """The smallest certified μ of a user with this many iterations, their own included."""
+        if iterations < 2:
+            return self.mu_local()
+        amplified = context().sqrt(self.convex_block().mu_squared(self.sigma, iterations))
+        return min(amplified, self.mu_local())
+
+    def mu_attained(self, iterations: int) -> Real:
+        """μ that a concrete instance reaches: f = 0, B = I, g → 0.
+
+        There λ stays zero and x performs a random walk. Along a singular vector of A the previous
+        iterate can be read off λ, so k - 1 noises count; in the kernel of A all k do.
+        """
+        walk = self.mu_local() / context().sqrt(max(iterations - 1, 1))
+        if self.square or self.noise_in == "gradient":
+            return walk
+        damped = mpf(self.step_size) * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
+        return max(walk / (1 + damped), self.mu_local() / context().sqrt(iterations))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FirstUser(GradientADMM):
+    """The bound for one user whose iteration lies a given number of iterations before the end."""
+
+    iterations: int = count("iterations from the user's own to the last, both included, k")
+
+    def _rho(self) -> Real:
+        return self.paper_rho(self.iterations)
+
+    def _mu(self) -> Real:
+        return self.mu_after(self.iterations)
+
+    def claimed(self) -> Bound:
+        """The printed zCDP bound."""
+        self.require(Scope.CLAIMED)
+        rho = round_up(self._rho())
+        return Bound(ZCDP(rho), {"rho": rho, **self.own_numbers()}, "printed formula")
+
+    def certified(self) -> Bound:
+        """μ-GDP by shifted interpolation, never worse than the local bound."""
+        self.require(Scope.CERTIFIED)
+        mu = round_up(self._mu())
+        guarantee: Guarantee = GDP(mu)
+        numbers = {"mu": mu, "rho": round_up(mpf(mu) ** 2 / 2), **self.own_numbers()}
+        return Bound(guarantee, numbers, "shifted interpolation in f-DP")
+
+    def attained(self) -> Bound | None:
+        """A random walk in the direction of the user's difference."""
+        mu = round_down(self.mu_attained(self.iterations))
+        return Bound(GDP(mu), {"mu": mu}, "f = 0, B = I, g → 0")
+
+    def own_numbers(self) -> dict[str, float]:
+        """The theorem's own quantities."""
+        return {}
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """σ for which the printed ρ, converted at the best order, gives ε."""
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        target = _rho_for(epsilon, delta)
+        unit = self.replace(sigma=1.0)
+        sigma = context().sqrt(unit._rho() / mpf(target))  # noqa: SLF001 # another instance of this class
+        return self.replace(sigma=round_up(sigma))
+
+
+def _rho_for(epsilon: float, delta: float) -> float:
+    """The largest ρ that the zCDP conversion turns into (ε, δ)."""
+    from dpcalc.numerics.search import largest_where
+
+    high = max(1.0, epsilon)
+    while ZCDP(high).epsilon(delta) <= epsilon:
+        high *= 2
+    return largest_where(lambda rho: ZCDP(rho).epsilon(delta) <= epsilon, 0.0, high)

@@ -1,0 +1,205 @@
+"""Amplification by iteration for all users, by random permutation or random stopping.
+
+Statement
+    If a user followed by t iterations has Rényi divergence at most αC/t, then with n users in random
+    order, or stopped at random, and Cα(α-1) <= 1, the last (x, λ) is (α, 2αC·H_n/n)-RDP for every
+    user, H_n the n-th harmonic number.
+    n = users. C is the constant of the convex bound in iterations instead of pairs of them:
+    C = 2(1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}·(ηΔ)²/σ².
+Source
+    Chan, Xie and Zhao 2023, lemma 8.2 and corollary 8.3.
+Certified
+    Hockey-stick divergences are jointly convex, so ``δ(ε) <= (1/m)Σ_t δ_{μ_t}(ε)``, μ_t the bound for
+    one user with t iterations, t uniform on 1..m: m = n for a permutation; for a stopping time
+    uniform on r..n the worst user is the r-th, m = n - r + 1. No condition on α; the position may
+    even be revealed.
+Rounding
+    Every term is an upper bound in double precision, the sum is rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from dpcalc import checks
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.guarantees import RDP
+from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.iteration._formulas import all_users_formulas
+from dpcalc.theorems.iteration._gradient_admm import (
+    CONVEX,
+    FULL_ROW_RANK,
+    HONEST_USERS,
+    NEIGHBOURS,
+    NO_EXPANSION,
+    PAPER_STEP,
+    REDUCED,
+    GradientADMM,
+)
+from dpcalc.theorems.parameters import choice, count
+from dpcalc.vocabulary import Status
+
+_MOST_USERS = 20_000_000
+_EXACT_POSITIONS = 4096
+"""Positions up to which every μ_t is kept; beyond, blocks share the largest of theirs."""
+
+_GRID = 1.0005
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ADMMIterationAllUsers(GradientADMM):
+    """Every user's guarantee when their order or the stopping time is random."""
+
+    key: ClassVar[str] = "admm-iteration-all-users"
+    title: ClassVar[str] = "Amplification by iteration for gradient ADMM, all users"
+    reference: ClassVar[str] = "Chan, Xie and Zhao 2023, lemma 8.2, corollary 8.3"
+    statement: ClassVar[str] = "(α, 2αC·H_n/n)-RDP for every user if C·α(α-1) <= 1"
+    status: ClassVar[Status] = Status.LOOSE
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
+            "joint convexity of the hockey-stick divergence needs neither.",
+            Status.LOOSE,
+        ),
+        Finding(
+            "For a stopping time uniform on the upper half the worst user has 1 to n/2 iterations, "
+            "not 1 to n: averaging over 1..n is too small.",
+            Status.UNSETTLED,
+            lambda theorem: theorem.order == "stopping" and theorem.first_stop() > 1,
+        ),
+        Finding(
+            "The constant C of the assumption is not identified with that of the convex bound in the "
+            "source text; here a pair of iterations counts as two.",
+            Status.LOOSE,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        NEIGHBOURS,
+        CONVEX,
+        FULL_ROW_RANK,
+        HONEST_USERS,
+        Assumption(
+            "random-order",
+            "The permutation or the stopping time is drawn uniformly and independently of the data.",
+        ),
+        NO_EXPANSION,
+        PAPER_STEP,
+        REDUCED,
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "sensitivity": 1,
+        "step_size": 0.5,
+        "penalty": 1,
+        "sigma": 2,
+        "users": 1000,
+        "order": "permutation",
+        "smoothness": 2,
+        "operator_norm": 1,
+        "min_singular_value": 1,
+        "square": True,
+    }
+
+    users: int = count("users, n")
+    order: str = choice(
+        "what is random: the users' order, or the iteration after which to stop",
+        ("permutation", "stopping"),
+        default="permutation",
+    )
+    stop_from: int | None = count(
+        "first possible stopping iteration, uniform from there to n (half of n unless given)",
+        default=None,
+    )
+
+    def _check_together(self) -> None:
+        GradientADMM._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        if self.users > _MOST_USERS:
+            raise InvalidInput(f"users needs at most {_MOST_USERS}; got users={self.users}")
+        if self.stop_from is not None and self.order != "stopping":
+            raise InvalidInput("stop_from goes with --order stopping; got --order permutation")
+        if self.stop_from is not None and self.stop_from > self.users:
+            raise InvalidInput(
+                f"stop_from needs to be at most users={self.users}; got stop_from={self.stop_from}"
+            )
+
+    def first_stop(self) -> int:
+        """The first possible stopping iteration; 1 for a permutation."""
+        if self.order == "permutation":
+            return 1
+        return self.stop_from if self.stop_from is not None else -(-self.users // 2)
+
+    def positions(self) -> int:
+        """m: the worst user's number of iterations is uniform on 1..m."""
+        return self.users - self.first_stop() + 1
+
+    def paper_order_constant(self) -> Real:
+        """C of the assumption αC/t."""
+        unit = (mpf(self.step_size) * mpf(self.sensitivity)) ** 2 / self.paper_sigma() ** 2
+        return 2 * self.paper_constant() * unit
+
+    def claimed(self) -> Bound:
+        """2αC·H_n/n at orders with Cα(α-1) <= 1, nothing beyond."""
+        self.require(Scope.CLAIMED)
+        ctx = context()
+        constant = self.paper_order_constant()
+        slope = 2 * constant * ctx.harmonic(self.users) / self.users
+        largest = float((1 + ctx.sqrt(1 + 4 / constant)) / 2)
+
+        def curve(order: float) -> float:
+            return round_up(mpf(order) * slope) if order <= largest else math.inf
+
+        points = tuple((x, curve(x)) for x in (largest,) if x > 1 and math.isfinite(curve(x)))
+        return Bound(
+            RDP(curve, "printed curve", points),
+            {"largest_order": largest, "divergence_per_order": round_up(slope)},
+            "printed formula",
+        )
+
+    def certified(self) -> Bound:
+        """The mixture of Gaussian profiles over the worst user's positions."""
+        self.require(Scope.CERTIFIED)
+        weights: Counter[float] = Counter()
+        positions = self.positions()
+        start = 1
+        while start <= positions:
+            # μ_t does not increase with t, so a block of positions may use its first one's.
+            stop = start + 1 if start <= _EXACT_POSITIONS else int(start * _GRID) + 1
+            stop = min(stop, positions + 1)
+            weights[round_up(self.mu_after(start))] += stop - start
+            start = stop
+        shares = tuple(count_ / positions for count_ in weights.values())
+        numbers = {
+            "positions": float(positions),
+            "largest_mu": max(weights),
+            "smallest_mu": min(weights),
+        }
+        return Bound(
+            GaussianMixture(tuple(weights), shares), numbers, "joint convexity over positions"
+        )
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """σ for which the printed RDP curve, converted at the best admissible order, gives ε."""
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        from dpcalc.numerics.search import smallest_where
+
+        def meets(sigma: float) -> bool:
+            return self.replace(sigma=sigma).claimed().guarantee.epsilon(delta) <= epsilon
+
+        low, high = self.sigma, self.sigma
+        while not meets(high):
+            high *= 2
+            if high > 1e12 * self.sigma:
+                raise Infeasible(f"no sigma makes the printed curve give epsilon={epsilon:g}")
+        while meets(low) and low > 1e-12 * self.sigma:
+            low /= 2
+        return self.replace(sigma=smallest_where(meets, low, high))
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The printed divergence per order."""
+        return all_users_formulas(self)

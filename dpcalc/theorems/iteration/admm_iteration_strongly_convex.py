@@ -1,0 +1,205 @@
+"""Amplification by iteration for gradient ADMM with strongly convex functions.
+
+Statement
+    With f ν-smooth and μ-strongly convex and g μ_g-strongly convex, one iteration contracts the
+    squared norm ``P|x|² + Q|λ - βAx|²`` by ``L = max(R/P, S/Q)``, where τ = 2/(ν+μ) - η,
+    P = 1 - τ/η, R = 1 - 2ηνμ/(ν+μ) + τ/η, S = η/β, Q = S + (ητ/4)σ_min(AAᵀ). After 2T further
+    iterations the convex bound gains a factor L^(T-1).
+    η = step_size, β = penalty, ν = smoothness, μ = strong_convexity,
+    μ_g = regularizer_strong_convexity, ‖AᵀB‖ = coupling_norm, k = 2T + 1 = iterations.
+Source
+    Chan, Xie and Zhao 2023, lemmas 7.6 and 7.7, theorem 7.2, corollary 7.3.
+Certified
+    The same chain in f-DP in the contracting norm, with its own start and block cost:
+    ``μ² = λ_max·start/(σ² Σ_{j<T} L^(-2j))``, times L once more if k is odd; never above the convex
+    or the local bound.
+Rounding
+    Sixty digits, then up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcalc.accounting.iteration import (
+    Block,
+    StronglyConvexNorm,
+    strongly_convex_block,
+    strongly_convex_norm,
+)
+from dpcalc.errors import InvalidInput
+from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.iteration._formulas import contraction_formulas
+from dpcalc.theorems.iteration._gradient_admm import (
+    CONVEX,
+    FULL_ROW_RANK,
+    HONEST_USERS,
+    NEIGHBOURS,
+    REDUCED,
+    FirstUser,
+)
+from dpcalc.theorems.parameters import number
+from dpcalc.vocabulary import Status
+
+
+def admissible_steps(
+    *,
+    penalty: float,
+    smoothness: float,
+    strong_convexity: float,
+    regularizer_strong_convexity: float,
+    coupling_norm: float,
+) -> tuple[Real, Real]:
+    """The open interval of step sizes in which an iteration contracts."""
+    ctx = context()
+    total = mpf(smoothness) + mpf(strong_convexity)
+    root = ctx.sqrt(total**2 + 8 * mpf(smoothness) * mpf(strong_convexity))
+    coupled = 2 * mpf(regularizer_strong_convexity) / (mpf(penalty) * mpf(coupling_norm)) ** 2
+    return max(4 / (total + root), 2 / total - coupled), 2 / total
+
+
+def _outside(theorem: ADMMIterationStronglyConvex) -> str | None:
+    low, high = theorem.steps()
+    if not low < mpf(theorem.step_size) < high:
+        return (
+            f"an iteration contracts for step sizes between {float(low):.6g} and {float(high):.6g}; "
+            f"got step_size={theorem.step_size:g}; try the midpoint {float((low + high) / 2):.6g}"
+        )
+    return None
+
+
+def _state_noise(theorem: ADMMIterationStronglyConvex) -> str | None:
+    if theorem.noise_in == "gradient":
+        return "the strongly convex result is for noise on the state; try noise-in state"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ADMMIterationStronglyConvex(FirstUser):
+    """Strongly convex users and regulariser; the last iterate is released."""
+
+    key: ClassVar[str] = "admm-iteration-strongly-convex"
+    title: ClassVar[str] = "Amplification by iteration for gradient ADMM, strongly convex"
+    reference: ClassVar[str] = "Chan, Xie and Zhao 2023, lemma 7.6, theorem 7.2, corollary 7.3"
+    statement: ClassVar[str] = (
+        "ρ = (C/T) L^(T-1) (ηΔ)²/σ² after 2T further iterations, L = max(R/P, S/Q) < 1"
+    )
+    status: ClassVar[Status] = Status.LOOSE
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "L^(T-1)/T bounds 1/Σ_{j<T} L^(-2j) from above, by a factor that grows like L^(1-T).",
+            Status.LOOSE,
+        ),
+        Finding(
+            "The constants of the printed theorem are lost in the source text; the claim here is the "
+            "convex bound's form with the factor L^(T-1), as its proof gives it.",
+            Status.LOOSE,
+        ),
+        Finding(
+            "The paper's own experiment uses f(x) = (aᵀx - b)², whose Hessian has rank one: it is not "
+            "strongly convex, and the result does not apply to it. Its table prints a step size that "
+            "is not the midpoint it describes.",
+            Status.SOUND,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        NEIGHBOURS,
+        CONVEX,
+        FULL_ROW_RANK,
+        HONEST_USERS,
+        Assumption(
+            "strongly-convex",
+            "Every user's function is strong_convexity-strongly convex, g is "
+            "regularizer_strong_convexity-strongly convex.",
+        ),
+        Assumption(
+            "step-size", "The step size lies where an iteration contracts.", Scope.BOTH, _outside
+        ),
+        Assumption("state-noise", "Noise is added to the state.", Scope.BOTH, _state_noise),
+        REDUCED,
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "sensitivity": 1,
+        "step_size": 1.753086,
+        "penalty": 0.9,
+        "sigma": 1,
+        "iterations": 41,
+        "smoothness": 0.5,
+        "strong_convexity": 0.5,
+        "regularizer_strong_convexity": 0.2,
+        "coupling_norm": 1,
+        "operator_norm": 1,
+        "min_singular_value": 1,
+        "square": True,
+    }
+
+    strong_convexity: float = number("strong convexity of every user's function, μ")
+    regularizer_strong_convexity: float = number("strong convexity of g, μ_g")
+    coupling_norm: float = number("spectral norm of AᵀB")
+
+    def _check_together(self) -> None:
+        FirstUser._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        if self.strong_convexity > self.smoothness:
+            raise InvalidInput(
+                "strong_convexity needs to be at most smoothness; got "
+                f"strong_convexity={self.strong_convexity:g}, smoothness={self.smoothness:g}"
+            )
+
+    def steps(self) -> tuple[Real, Real]:
+        """The admissible step sizes."""
+        return admissible_steps(
+            penalty=self.penalty,
+            smoothness=self.smoothness,
+            strong_convexity=self.strong_convexity,
+            regularizer_strong_convexity=self.regularizer_strong_convexity,
+            coupling_norm=self.coupling_norm,
+        )
+
+    def norm(self) -> StronglyConvexNorm:
+        """P, Q, L and ϱ²."""
+        return strongly_convex_norm(
+            step_size=self.step_size,
+            penalty=self.penalty,
+            smoothness=self.smoothness,
+            strong_convexity=self.strong_convexity,
+            min_singular_value=self.min_singular_value,
+        )
+
+    def block(self) -> Block:
+        """The amplifying block in the contracting norm."""
+        return strongly_convex_block(
+            self.norm(),
+            step_size=self.step_size,
+            penalty=self.penalty,
+            sensitivity=self.sensitivity,
+            min_singular_value=self.min_singular_value,
+            operator_norm=self.operator_norm,
+            square=self.square,
+        )
+
+    def _rho(self) -> Real:
+        blocks = (self.iterations - 1) // 2
+        rho = self.paper_rho(self.iterations)
+        return rho * self.norm().contraction ** (blocks - 1) if blocks else rho
+
+    def _mu(self) -> Real:
+        convex = self.mu_after(self.iterations)
+        if self.iterations < 2:
+            return convex
+        contracted = context().sqrt(self.block().mu_squared(self.sigma, self.iterations))
+        return min(contracted, convex)
+
+    def attained(self) -> Bound | None:
+        """What the user's own iteration reveals if it is the last; nothing is known for more."""
+        return FirstUser.attained(self) if self.iterations == 1 else None
+
+    def own_numbers(self) -> dict[str, float]:
+        """L."""
+        return {"contraction": round_up(self.norm().contraction)}
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """L, ρ as printed and μ as certified in the contracting norm."""
+        return contraction_formulas(self)

@@ -1,0 +1,53 @@
+"""The objective-perturbation formulas as symbolic expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.theorems.base import Formula
+
+if TYPE_CHECKING:
+    import sympy
+
+    from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
+
+
+def network_formulas(
+    theorem: NetworkTheorem, printed: sympy.Expr, effective: sympy.Expr
+) -> tuple[Formula, ...]:
+    """β as printed and as certified, summed over rounds at the node that attains the first.
+
+    Symbols: eta_t and alpha_t are replaced round by round, so that the result is exact for any
+    schedule; what is shown is the term of one round.
+    """
+    import sympy
+
+    c, c1, b, rho, n, eta, v, s = sympy.symbols("C c_1 B rho N eta V s", positive=True)
+    kappa = c / (b * (rho / n + 2 * eta * v))
+    a = effective * c / b
+    if theorem.loss == "logistic":
+        linear = (2 - a) * kappa
+        root = sympy.sqrt(linear**2 + 4 * a * kappa * (a + kappa))
+        best = (root - linear) / (2 * a * kappa)
+        inner = (a * (1 + s) + sympy.log(1 + kappa * s * (1 - s))).subs(s, best)
+        certified: sympy.Expr = sympy.Piecewise((2 * a, a >= kappa), (inner, True))
+    else:
+        certified = 2 * a + sympy.log(1 + kappa * c1)
+    return (
+        Formula("claimed.beta", printed, term_values(theorem, "claimed")),
+        Formula("certified.beta", certified, term_values(theorem, "certified")),
+    )
+
+
+def term_values(theorem: NetworkTheorem, which: str) -> dict[str, float]:
+    """Values of the symbols that do not change over rounds, at the node that attains the bound."""
+    bound = theorem.claimed() if which == "claimed" else theorem.certified()
+    i = int(bound.numbers["worst_node"]) - 1
+    return {
+        "C": theorem.loss_weight,
+        "c_1": theorem.largest_curvature,
+        "rho": theorem.regularization,
+        "N": float(theorem.n_nodes),
+        "B": theorem.n_records.nodes("n_records", theorem.n_nodes)[i],
+        "V": theorem.degree.nodes("degree", theorem.n_nodes)[i],
+    }

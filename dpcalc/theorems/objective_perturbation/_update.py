@@ -1,0 +1,70 @@
+"""What one objective-perturbed primal update costs.
+
+Node i releases the minimiser f of its data term plus a linear noise term plus terms that depend on
+released quantities only. With B(f) the noise that makes f the minimiser, f ↔ B(f) is a bijection, so
+the likelihood ratio of f under two neighbouring data sets is the ratio of noise densities times the
+ratio of Jacobians.
+
+*Densities.* The noise has density proportional to exp(-a|b|); the two gradients at f differ by at
+most (C/B)(s + ŝ), s = |L'| at the one record and ŝ at the other, so this ratio is at most
+exp(a·(C/B)(s + ŝ)).
+
+*Jacobians.* Both Hessians are H₀ + (C/B)L''xxᵀ with the same H₀ ⪰ hI, h = ρ/N + 2ηV. By the matrix
+determinant lemma their determinants have ratio at most 1 + κL'', κ = C/(Bh).
+
+Any loss with |L'| <= 1 and L'' <= c₁ therefore costs at most ``2a + ln(1 + κc₁)``, a the effective
+noise rate times C/B. For the logistic loss L'' = s(1-s), and the cost is the maximum over s in [0, 1]
+of the concave ``a(1 + s) + ln(1 + κs(1-s))``, which is 2a exactly when a >= κ.
+
+The full proof stands in docs/theorems/objective-perturbation.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.numerics.rounding import Extended, extended
+
+Values = NDArray[np.longdouble]
+
+OPERATIONS = 64
+"""More extended-precision operations than any cost needs."""
+
+
+def gradient_cost(rate: Values, loss_weight: float, n_records: Values) -> Values:
+    """a: the effective noise rate times C/B."""
+    return rate * Extended(loss_weight) / n_records
+
+
+def curvature_share(
+    loss_weight: float, n_records: Values, regularization: float, n_nodes: int, pull: Values
+) -> Values:
+    """κ = C/(B(ρ/N + 2ηV)); ``pull`` is ηV."""
+    stiffness = Extended(regularization) / n_nodes + 2 * pull
+    return Extended(loss_weight) / (n_records * stiffness)
+
+
+def cost_of_any_loss(a: Values, kappa: Values, curvature: float) -> Values:
+    """2a + ln(1 + κc₁)."""
+    return np.asarray(2 * a + np.log1p(kappa * Extended(curvature)))
+
+
+def cost_of_logistic_loss(a: Values, kappa: Values) -> Values:
+    """The maximum over s of a(1 + s) + ln(1 + κs(1-s)).
+
+    The maximiser solves aκs² + (2κ - aκ)s - (a + κ) = 0. What rounding does to it is covered by
+    concavity: the maximum exceeds the value at s by at most the slope there.
+    """
+    a, kappa = np.broadcast_arrays(extended(a), extended(kappa))
+    linear = (2 - a) * kappa
+    root = np.sqrt(linear**2 + 4 * a * kappa * (a + kappa))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        s = np.where(
+            linear >= 0, 2 * (a + kappa) / (linear + root), (root - linear) / (2 * a * kappa)
+        )
+    s = np.clip(np.where(a >= kappa, Extended(1), s), 0, 1)
+    spread = s * (1 - s)
+    slope = a + kappa * (1 - 2 * s) / (1 + kappa * spread)
+    value = a * (1 + s) + np.log1p(kappa * spread)
+    return np.asarray(np.where(a >= kappa, 2 * a, value + np.abs(slope)))

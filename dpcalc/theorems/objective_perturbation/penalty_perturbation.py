@@ -1,0 +1,140 @@
+"""Penalty perturbation and dual-variable perturbation on a network.
+
+Statement
+    Node i minimises its data term plus 2λᵀf plus ``η Σ_j |f + ε - (f_i + f_j)/2|²``, ε with density
+    ∝ exp(-α|ε|), and broadcasts the minimiser; after T rounds the algorithm is β-differentially
+    private with ``β = max_i Σ_t C(1.4c₁ + α_i(t)) / (η_i(t) V_i B_i)``.
+    η = penalty, α = noise_rate, V = degree, B = n_records, C = loss_weight, ρ = regularization,
+    N = n_nodes, T = rounds, c₁ = curvature, θ = dual_step.
+Source
+    Zhang, Khalili and Liu 2018, theorem 4.1. Dual-variable perturbation (Zhang and Zhu 2017) is the
+    case of a constant penalty η = θ.
+Certified
+    The noise enters linearly with coefficient 2ηV, so its effective rate is α/(2ηV); noise of rate α
+    added to the dual variable itself enters with coefficient 2, effective rate α/2. The cost of an
+    update is that of `dpcalc.theorems.objective_perturbation._update`, without side condition.
+Rounding
+    Extended precision, inflated by its error bound and rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcalc.numerics.rounding import Extended
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.objective_perturbation._formulas import network_formulas
+from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
+from dpcalc.theorems.objective_perturbation._update import Values
+from dpcalc.theorems.parameters import choice, number
+from dpcalc.vocabulary import Status
+
+
+def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
+    smallest = min(theorem.penalty.rounds("penalty", 1, theorem.n_nodes)[0][0])
+    if theorem.dual_step is not None and theorem.dual_step > smallest:
+        return (
+            f"penalties must be at least dual_step={theorem.dual_step:g}; the first is {smallest:g}"
+        )
+    return None
+
+
+def _too_curved(theorem: PenaltyPerturbation) -> str | None:
+    records = theorem.n_records.nodes("n_records", theorem.n_nodes)
+    degrees = theorem.degree.nodes("degree", theorem.n_nodes)
+    first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.n_nodes)[0][0]
+    for i, (b, v, eta) in enumerate(zip(records, degrees, first, strict=True), start=1):
+        theta = theorem.dual_step if theorem.dual_step is not None else eta
+        stiffness = theorem.regularization / theorem.n_nodes + 2 * theta * v
+        if not 2 * theorem.largest_curvature < b / theorem.loss_weight * stiffness:
+            return (
+                f"the paper needs 2c₁ < (B/C)(ρ/N + 2θV); node {i} has "
+                f"{2 * theorem.largest_curvature:g} against {b / theorem.loss_weight * stiffness:g}; "
+                "try a larger penalty or a smaller loss weight"
+            )
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PenaltyPerturbation(NetworkTheorem):
+    """Noise in the penalty term, or in the dual variable; every iterate is released."""
+
+    key: ClassVar[str] = "penalty-perturbation"
+    title: ClassVar[str] = "Penalty perturbation for ADMM on a network"
+    reference: ClassVar[str] = "Zhang, Khalili and Liu 2018, theorem 4.1"
+    statement: ClassVar[str] = (
+        "β = max_i Σ_t C(1.4c₁ + α_i(t)) / (η_i(t) V_i B_i), "
+        "if 2c₁ < (B_i/C)(ρ/N + 2θV_i) and η_i(t) >= θ"
+    )
+    status: ClassVar[Status] = Status.LOOSE
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The two Hessians differ by a rank-one term on each side of a common part, so the "
+            "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁ and then drops ρ "
+            "from κ.",
+            Status.LOOSE,
+        ),
+        Finding(
+            "For the logistic loss the gradient and the curvature of a record are tied, which makes "
+            "the Jacobian free whenever α/(2ηV) is at least 1/(ρ/N + 2ηV).",
+            Status.LOOSE,
+            lambda theorem: theorem.loss == "logistic",
+        ),
+        Finding(
+            "Rounds compose optimally at δ > 0; the sum is far above that when rounds are many.",
+            Status.LOOSE,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        *PROMISES,
+        INCREASING,
+        Assumption(
+            "penalty-at-least-dual-step",
+            "Penalties are at least the dual step θ.",
+            Scope.CLAIMED,
+            _step_too_large,
+        ),
+        Assumption(
+            "curvature", "2c₁ < (B/C)(ρ/N + 2θV) at every node.", Scope.CLAIMED, _too_curved
+        ),
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "n_records": 9045,
+        "n_nodes": 5,
+        "degree": 2,
+        "loss_weight": 1750,
+        "regularization": 1,
+        "penalty": "0.5:1.02",
+        "noise_rate": "3:1.01",
+        "rounds": 50,
+    }
+
+    dual_step: float | None = number(
+        "step of the dual update, θ (the first penalty unless given)", default=None
+    )
+    noise_on: str = choice(
+        "where noise of rate noise_rate is added: the penalty term, or the dual variable itself",
+        ("penalty", "dual"),
+        default="penalty",
+    )
+
+    def _effective_rate(self, noise_rate: Values, pull: Values) -> Values:
+        return noise_rate / 2 if self.noise_on == "dual" else noise_rate / (2 * pull)
+
+    def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
+        # Noise of rate α on the dual variable is penalty noise of rate αηV.
+        rate = noise_rate * pull if self.noise_on == "dual" else noise_rate
+        curvature = Extended(7) / 5 * Extended(self.largest_curvature)
+        return Extended(self.loss_weight) * (curvature + rate) / (pull * n_records)
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The printed sum and the certified sum, for the first round of the first node."""
+        import sympy
+
+        c, c1, alpha, eta, v, b = sympy.symbols("C c_1 alpha eta V B", positive=True)
+        rate = alpha * eta * v if self.noise_on == "dual" else alpha
+        printed = c * (sympy.Rational(7, 5) * c1 + rate) / (eta * v * b)
+        effective = alpha / 2 if self.noise_on == "dual" else alpha / (2 * eta * v)
+        return network_formulas(self, printed, effective)
