@@ -23,6 +23,7 @@ from dpcalc.accounting.inversion import (
     LARGEST_SMOOTHING,
     Contour,
     Line,
+    Rounds,
     contour_for_delta,
     contour_for_epsilon,
     infinite_mass,
@@ -75,7 +76,7 @@ def bracket_epsilon(
     rough = _rough(parts, tail)
     if infinite_mass(rough) >= delta:
         return Bracket(math.inf, math.inf, "an infinite loss is likelier than δ")
-    contour = contour_for_delta(rough, delta)
+    contour = _pilot(rough, delta)
     width = relative_width * max(contour.epsilon, 1e-3 / contour.c)
     smoothing, cells = _initial_resolution(parts, tail, contour.c, width)
     best = Bracket(0.0, math.inf, _METHOD)
@@ -91,7 +92,7 @@ def bracket_epsilon(
         if best.relative_width <= relative_width or best.upper == 0:
             break
         if best.relative_width > 0.01 and abs(high - contour.epsilon) > unit:
-            contour = contour_for_epsilon(rough, high)
+            contour = contour_for_epsilon(rough, high, math.log(delta))
             continue
         # The same law inverted both ways tells how much of the width is due to smoothing.
         smoothed = high - _crossing(upper.lower, delta, start, unit, tolerance)[0]
@@ -103,6 +104,19 @@ def bracket_epsilon(
         cells = finer
         smoothing = upper.smoothing * min(1.0, math.sqrt(goal / max(smoothed, 1e-300)))
     return best
+
+
+def _pilot(rough: Rounds, delta: float) -> Contour:
+    """A contour for δ(ε) = ``delta``, ε found by inverting the coarse laws."""
+    contour = contour_for_delta(rough, delta)
+    for _ in range(4):
+        unit = 1 / contour.c
+        line = integrate(rough, contour, smoothing=min(0.1 * unit, 0.1), most_nodes=1024)
+        epsilon = _crossing(line.upper, delta, contour.epsilon, unit, 0.1 * unit)[1]
+        if not math.isfinite(epsilon) or abs(epsilon - contour.epsilon) < unit:
+            break
+        contour = contour_for_epsilon(rough, epsilon, contour.log_delta)
+    return contour
 
 
 def _refined(cells: dict[DensityPair, float], excess: float) -> dict[DensityPair, float]:

@@ -150,21 +150,21 @@ class Contour:
 
 
 def contour_for_delta(rounds: Rounds, delta: float) -> Contour:
-    """A contour near the saddle point of the integrand for the ε at which δ(ε) = ``delta``.
+    """A contour that serves the ε at which δ(ε) = ``delta``, as the saddle point estimates it.
 
     Only a choice: any contour gives valid bounds.
     """
-    target = math.log(max(delta - infinite_mass(rounds), 1e-3 * delta))
+    log_delta = math.log(max(delta - infinite_mass(rounds), 1e-3 * delta))
     table = _SaddleTable(rounds)
-    k = table.first(table.heights < target)
-    return table.cheapest(k, max(float(table.epsilons[k]), 0.0), target)
+    return table.cheapest(max(table.epsilon_at(log_delta), 0.0), log_delta)
 
 
-def contour_for_epsilon(rounds: Rounds, epsilon: float) -> Contour:
-    """A contour near the saddle point of the integrand at ``epsilon``."""
+def contour_for_epsilon(rounds: Rounds, epsilon: float, log_delta: float | None = None) -> Contour:
+    """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
     table = _SaddleTable(rounds)
-    k = table.first(table.epsilons > epsilon)
-    return table.cheapest(k, epsilon, min(float(table.heights[k]), 0.0))
+    if log_delta is None:
+        log_delta = table.log_delta_at(epsilon)
+    return table.cheapest(epsilon, log_delta)
 
 
 def _summed(rounds: Rounds, orders: Reals) -> Reals:
@@ -199,27 +199,35 @@ class _SaddleTable:
             heights = value - c * self.epsilons - np.log(c * (c + 1))
             self.heights = heights - 0.5 * np.log(2 * np.pi * curvature)
 
-    def first(self, condition: NDArray[np.bool_]) -> int:
-        """The first grid point from which a condition holds, or the last usable one."""
+    def epsilon_at(self, log_delta: float) -> float:
+        """The saddle point's ε for a given ln δ(ε)."""
+        return float(self.epsilons[self._first(self.heights < log_delta)])
+
+    def log_delta_at(self, epsilon: float) -> float:
+        """The saddle point's estimate of ln δ(ε)."""
+        return min(float(self.heights[self._first(self.epsilons > epsilon)]), 0.0)
+
+    def _first(self, condition: NDArray[np.bool_]) -> int:
+        """The first usable grid point at which a condition holds, or the last usable one."""
         usable = np.isfinite(self.heights) & np.isfinite(self.epsilons)
         hits = np.flatnonzero(condition & usable)
-        k = int(hits[0]) if len(hits) else int(np.flatnonzero(usable)[-1])
-        return min(k, len(usable) - 2)
+        return int(hits[0]) if len(hits) else int(np.flatnonzero(usable)[-1])
 
-    def cheapest(self, k: int, epsilon: float, log_delta: float) -> Contour:
-        """Move left of the saddle while that shortens the period, which fewer nodes then cover.
+    def cheapest(self, epsilon: float, log_delta: float) -> Contour:
+        """The contour with the shortest period, which the fewest nodes cover.
 
-        Heavy right tails make the aliases from the right decay slowly next to the saddle. Moving
-        away costs digits: the integrand may not outgrow the answer by more than e^8.
+        Next to the saddle point aliases from the right may decay slowly; away from it the integrand
+        outgrows the answer, which costs digits: at most e^8 is allowed.
         """
         need = -log_delta - math.log(_ALIAS)
-        lead = self.values - self.orders * epsilon
+        with np.errstate(invalid="ignore"):
+            lead = self.values - self.orders * epsilon
+            growth = lead - np.log(self.orders * (self.orders + 1)) - log_delta
+        allowed = max(8.0, float(np.nanmin(growth)) + 2.0)
+        candidates = np.flatnonzero(growth[:-1] <= allowed)
         best: Contour | None = None
-        for j in range(k, -1, -2):
-            c = float(self.orders[j])
-            if best and lead[j] - math.log(c * (c + 1)) > log_delta + 8:
-                break
-            above = self.orders[j + 1 :]
+        for j in candidates[:: max(1, len(candidates) // 40)]:
+            c, above = float(self.orders[j]), self.orders[j + 1 :]
             # The margin 2/c lets the contour serve somewhat smaller ε than asked for.
             right = (lead[j + 1 :] + above * (2 / c) + need) / (above - c)
             winner = int(np.nanargmin(right))

@@ -266,6 +266,14 @@ class Theorem(Result):
         value = getattr(self, self.noise)
         return value.first if isinstance(value, Schedule) else float(value)
 
+    def noise_tolerance(self) -> float:
+        """Relative distance from the smallest noise at which calibration may stop.
+
+        0 means the last double; a bound that is computed numerically is not worth more digits than
+        its enclosure has.
+        """
+        return 1e-12
+
     def with_noise_level(self, level: float) -> Self:
         """The same instance with another noise level, the shape of a schedule kept."""
         from dpcalc.theorems.schedule import Schedule

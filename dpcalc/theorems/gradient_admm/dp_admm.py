@@ -170,6 +170,10 @@ class DPADMM(Theorem):
             return "dual-start zero or noised: the printed initial dual is released without noise"
         return Theorem.remedy(self, epsilon, delta)
 
+    def noise_tolerance(self) -> float:
+        """The last double: the bound is exact."""
+        return 0.0
+
     def _unit(self) -> Real:
         """c²T/(2n²)."""
         return mpf(self.gradient_bound) ** 2 * self.rounds / (2 * mpf(self.n_records) ** 2)

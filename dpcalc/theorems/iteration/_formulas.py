@@ -61,7 +61,7 @@ def _printed_rho(theorem: GradientADMM) -> sympy.Expr:
 
 
 def _certified_convex(theorem: GradientADMM) -> sympy.Expr:
-    """min of the local μ and that of ⌊k/2⌋ blocks."""
+    """Min of the local μ and that of ⌊k/2⌋ blocks."""
     import sympy
 
     s = _symbols()

@@ -42,7 +42,10 @@ def _expands(theorem: GradientADMM) -> str | None:
 def _too_long(theorem: GradientADMM) -> str | None:
     limit = 1 / theorem.smoothness if theorem.smoothness > 0 else math.inf
     if theorem.step_size > limit * (1 + 1e-12):
-        return f"the paper takes step_size = 1/smoothness = {limit:g}; got step_size={theorem.step_size:g}"
+        return (
+            f"the paper takes step_size = 1/smoothness = {limit:g}; "
+            f"got step_size={theorem.step_size:g}"
+        )
     return None
 
 
@@ -205,6 +208,10 @@ class FirstUser(GradientADMM):
         """A random walk in the direction of the user's difference."""
         mu = round_down(self.mu_attained(self.iterations))
         return Bound(GDP(mu), {"mu": mu}, "f = 0, B = I, g → 0")
+
+    def noise_tolerance(self) -> float:
+        """The last double: the bound is a closed form."""
+        return 0.0
 
     def own_numbers(self) -> dict[str, float]:
         """The theorem's own quantities."""
