@@ -1,0 +1,77 @@
+"""``dpcalc epsilon``: claimed next to certified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import TheoremVerb, checked_delta, delta_option, json_option, theorem_from
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Theorem
+
+
+def _run(
+    theorem: type[Theorem],
+    *,
+    delta: float | None,
+    as_json: bool,
+    attest: tuple[str, ...],
+    **given: Any,
+) -> None:
+    from dpcalc.report.records import budget, to_json
+
+    instance = theorem_from(theorem, given, attest)
+    record = budget(instance, checked_delta(delta))
+    if as_json:
+        click.echo(to_json(record))
+    else:
+        _print(instance, record)
+
+
+def _print(theorem: Theorem, record: dict[str, Any]) -> None:
+    from dpcalc.report.text import (
+        assumption_lines,
+        claimed_and_certified,
+        console,
+        escaped,
+        ratio_line,
+        risk_line,
+        status_text,
+    )
+
+    out = console()
+    out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
+    out.print(f"release: {record['release']}    claim: {status_text(record['status'])}")
+    out.print(claimed_and_certified(record))
+    out.print(ratio_line(record))
+    certified = record["certified"]
+    out.print(risk_line(float(certified["epsilon"]), float(certified["delta"])))
+    out.print(f"[dim]certified by: {escaped(certified['method'])}[/]")
+    if certified["epsilon"] == float("inf") and certified["delta"] == 0:
+        out.print("This result gives nothing at δ = 0; try --delta 1e-6.")
+    if record["findings"]:
+        out.print("\n[bold]Findings[/]")
+        for text in record["findings"]:
+            out.print(f"  • {escaped(text)}")
+    out.print("\n[bold]Assumptions[/]")
+    for line in assumption_lines(record["assumptions"]):
+        out.print(line)
+
+
+_delta: Any = delta_option()(lambda: None)
+_json: Any = json_option(lambda: None)
+
+command = TheoremVerb(
+    name="epsilon",
+    run=_run,
+    extra=[*_delta.__click_params__, *_json.__click_params__],
+    help="""The budget of a published result: what the paper claims next to what is certified.
+
+\b
+dpcalc epsilon recycled-admm --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 \\
+    --regularization 0.22 --penalty 1 --noise-rate 1 --rounds 25 --delta 1e-6
+A schedule is a number, START:FACTOR, or @file (one value a line, or one column per node).
+""",
+)

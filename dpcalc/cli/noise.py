@@ -1,0 +1,128 @@
+"""``dpcalc noise``: the noise a paper prescribes next to the smallest certified noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import (
+    NUMBER,
+    TheoremVerb,
+    checked_delta,
+    delta_option,
+    json_option,
+    theorem_from,
+)
+from dpcalc.errors import DpcalcError
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Theorem
+
+
+def _run(
+    theorem: type[Theorem],
+    *,
+    epsilon: float,
+    delta: float | None,
+    as_json: bool,
+    attest: tuple[str, ...],
+    **given: Any,
+) -> None:
+    from dpcalc import checks
+    from dpcalc.calibration import calibrate
+    from dpcalc.report.records import assumptions, bound, to_json
+
+    checks.positive("epsilon", epsilon)
+    delta = checked_delta(delta)
+    if given.get(theorem.noise) is None:
+        given[theorem.noise] = 1.0
+    start = theorem_from(theorem, given, attest)
+    certified = calibrate(start, epsilon, delta)
+    record: dict[str, Any] = {
+        "theorem": theorem.key,
+        "inputs": {k: v for k, v in start.inputs().items() if k != theorem.noise},
+        "budget": {"epsilon": epsilon, "delta": delta},
+        "claimed": _prescribed(start, epsilon, delta),
+        "certified": {
+            **bound(certified.certified(), delta),
+            theorem.noise: certified.noise_level(),
+        },
+        "status": certified.standing().value,
+        "findings": [f.text for f in certified.applicable_findings()],
+        "assumptions": assumptions(certified),
+    }
+    if as_json:
+        click.echo(to_json(record))
+    else:
+        _print(start, record)
+
+
+def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any]:
+    """The paper's noise and what it is really worth; or why there is none."""
+    try:
+        found = theorem.prescribed(epsilon, delta)
+        worth = found.certified().guarantee.epsilon(delta)
+    except DpcalcError as error:
+        return {theorem.noise: None, "epsilon": None, "delta": delta, "reason": str(error)}
+    return {
+        theorem.noise: found.noise_level(),
+        "epsilon": epsilon,
+        "delta": delta,
+        "certified_epsilon": worth,
+    }
+
+
+def _print(theorem: Theorem, record: dict[str, Any]) -> None:
+    from dpcalc.report.text import assumption_lines, console, escaped, plain_table, upper
+
+    out = console()
+    budget, claimed, certified = record["budget"], record["claimed"], record["certified"]
+    name = theorem.noise.replace("_", " ")
+    out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
+    out.print(f"budget: ε = {upper(budget['epsilon'])}, δ = {upper(budget['delta'])}")
+    rows = [
+        (
+            "prescribed by the paper",
+            upper(claimed[theorem.noise], 8),
+            upper(claimed.get("certified_epsilon")),
+        ),
+        (
+            "smallest certified",
+            f"[bold]{upper(certified[theorem.noise], 8)}[/]",
+            upper(certified["epsilon"]),
+        ),
+    ]
+    out.print(plain_table(("", name, "certified ε"), rows))
+    if claimed[theorem.noise] is None:
+        out.print(f"The paper prescribes none: {escaped(claimed['reason'])}")
+    else:
+        ratio = claimed[theorem.noise] / certified[theorem.noise]
+        out.print(f"The paper's {name} is {ratio:.4g} times the smallest certified one.")
+        if theorem.less_is_private:
+            out.print("A smaller rate is more noise.")
+    out.print("\n[bold]Assumptions[/]")
+    for line in assumption_lines(record["assumptions"]):
+        out.print(line)
+
+
+_delta: Any = delta_option()(lambda: None)
+_json: Any = json_option(lambda: None)
+
+command = TheoremVerb(
+    name="noise",
+    run=_run,
+    without_noise=True,
+    extra=[
+        click.Option(["--epsilon"], type=NUMBER, required=True, help="ε of the budget."),
+        *_delta.__click_params__,
+        *_json.__click_params__,
+    ],
+    help="""The noise for a budget: what the paper prescribes next to the smallest certified.
+
+\b
+dpcalc noise dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero \\
+    --epsilon 1 --delta 1e-3
+The noise parameter itself may be given as a schedule whose shape is kept.
+""",
+)

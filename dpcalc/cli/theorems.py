@@ -1,0 +1,98 @@
+"""``dpcalc theorems``: the ledger, or one result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from dpcalc.cli._options import StrictCommand, json_option
+
+
+@click.command("theorems", cls=StrictCommand)
+@click.argument("key", required=False)
+@json_option
+def command(key: str | None, as_json: bool) -> None:
+    """The published results and what became of them; or one of them in full.
+
+    \b
+    dpcalc theorems
+    dpcalc theorems dp-admm
+    """
+    from dpcalc.report.records import description, to_json
+    from dpcalc.theorems.catalogue import result, results
+
+    if key is not None:
+        record = description(result(key))
+        click.echo(to_json(record)) if as_json else _print_one(record)
+        return
+    records = [description(found) for found in results()] if as_json else None
+    if records is not None:
+        click.echo(to_json(records))
+    else:
+        _print_ledger()
+
+
+def _print_ledger() -> None:
+    from dpcalc.report.text import console, plain_table, status_text
+    from dpcalc.theorems.base import Theorem
+    from dpcalc.theorems.catalogue import family, results
+
+    out = console()
+    privacy = [r for r in results() if issubclass(r, Theorem)]
+    others = [r for r in results() if not issubclass(r, Theorem)]
+    rows = [
+        (f"[bold]{r.key}[/]", r.reference, r.release.value, status_text(r.status.value))
+        for r in privacy
+    ]
+    out.print("Privacy results")
+    out.print(plain_table(("key", "source", "release", "status"), rows))
+    if others:
+        out.print("Convergence and utility results")
+        out.print(
+            plain_table(("key", "source"), [(f"[bold]{r.key}[/]", r.reference) for r in others])
+        )
+    out.print(
+        "[green]sound[/] proved, nothing smaller known   [yellow]loose[/] holds, a smaller bound is "
+        "certified   [bold red]refuted[/] false in some of its settings"
+    )
+    out.print(f"One in full: dpcalc theorems {privacy[0].key}    ({family(privacy[0].key)})")
+
+
+def _print_one(record: Mapping[str, Any]) -> None:
+    from dpcalc.report.text import console, escaped, plain_table, status_text
+
+    out = console()
+    out.print(f"[bold]{record['key']}[/]  {escaped(record['title'])}")
+    out.print(escaped(record["reference"]))
+    if "status" in record:
+        out.print(f"status: {status_text(record['status'])}    release: {record['release']}")
+    out.print(f"\n[bold]Statement[/]\n  {escaped(record['statement'])}")
+    out.print("\n[bold]Findings[/]")
+    for finding in record["findings"]:
+        out.print(f"  • {status_text(finding['status'])}: {escaped(finding['text'])}")
+    out.print("\n[bold]Assumptions[/]")
+    for a in record["assumptions"]:
+        out.print(f"  • {a['key']} ({a['kind']}, {a['scope']}): {escaped(a['text'])}")
+    out.print("\n[bold]Formulas[/] (for the example)")
+    for formula in record["formulas"]:
+        out.print(f"  {formula['name']} = {escaped(formula['expression'])}")
+    out.print("\n[bold]Parameters[/]")
+    rows = [
+        (
+            p["option"],
+            escaped(p["help"]) + (f" ({' | '.join(p['choices'])})" if "choices" in p else ""),
+            "" if p["required"] else "optional",
+        )
+        for p in record["parameters"]
+    ]
+    out.print(plain_table(("option", "meaning", ""), rows))
+    example = " ".join(
+        f"--{k.replace('_', '-')}" + ("" if v is True else f" {v}")
+        for k, v in record["example"].items()
+    )
+    verb = "epsilon" if "status" in record else "rate"
+    out.print(
+        f"[bold]Example[/]\n  dpcalc {verb} {record['key']} {escaped(example)}", soft_wrap=True
+    )

@@ -1,0 +1,1 @@
+"""Results as records for machines, tables for people, and plots."""

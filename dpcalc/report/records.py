@@ -1,0 +1,136 @@
+"""Results as plain dictionaries, the ground of JSON and of tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dpcalc.errors import AssumptionViolated
+from dpcalc.theorems.base import Assumption, Bound, Result, Scope, Theorem
+
+
+def budget(theorem: Theorem, delta: float) -> dict[str, Any]:
+    """Claimed next to certified at δ, with status, findings and assumptions."""
+    return {
+        "theorem": theorem.key,
+        "inputs": theorem.inputs(),
+        "claimed": _claimed(theorem, delta),
+        "certified": bound(theorem.certified(), delta),
+        "status": theorem.standing().value,
+        "release": theorem.release.value,
+        "findings": [finding.text for finding in theorem.applicable_findings()],
+        "assumptions": assumptions(theorem),
+    }
+
+
+def _claimed(theorem: Theorem, delta: float) -> dict[str, Any]:
+    try:
+        return bound(theorem.claimed(), delta)
+    except AssumptionViolated as error:
+        return {"epsilon": None, "delta": delta, "reason": str(error)}
+
+
+def bound(found: Bound, delta: float) -> dict[str, Any]:
+    """One bound at δ: ε, δ, how it was found, the theorem's own numbers."""
+    record: dict[str, Any] = {
+        "epsilon": found.guarantee.epsilon(delta),
+        "delta": delta,
+        "method": found.method,
+        **found.numbers,
+    }
+    worst = getattr(found.guarantee, "worst", None)
+    if worst is not None and delta > 0:
+        record["worst_node"] = worst(delta)
+    bracket = getattr(found.guarantee, "bracket", None)
+    if bracket is not None and delta > 0:
+        enclosure = bracket(delta)
+        record["method"] = f"{found.method}; {enclosure.method}"
+        record["epsilon_lower"] = enclosure.lower
+    return record
+
+
+def assumptions(result: Result) -> list[dict[str, Any]]:
+    """Every assumption with what is known of it."""
+    return [
+        {
+            "key": a.key,
+            "text": a.text,
+            "scope": a.scope.value,
+            "state": _state(a, result),
+        }
+        for a in result.assumptions
+    ]
+
+
+def _state(assumption: Assumption, result: Result) -> str:
+    if assumption.violated is not None:
+        reason = assumption.violated(result)
+        return "holds" if reason is None else f"violated: {reason}"
+    return "attested" if assumption.key in frozenset(result.attest) else "not attested"
+
+
+def violated(theorem: Theorem) -> list[str]:
+    """Reasons why the certified bound does not apply."""
+    return theorem.violations(Scope.CERTIFIED)
+
+
+def description(result: type[Result]) -> dict[str, Any]:
+    """What the ledger knows of a result."""
+    from dpcalc.theorems.catalogue import family
+    from dpcalc.theorems.parameters import parameters, required
+
+    record: dict[str, Any] = {
+        "key": result.key,
+        "family": family(result.key),
+        "title": result.title,
+        "reference": result.reference,
+        "statement": result.statement,
+        "findings": [{"text": f.text, "status": f.status.value} for f in result.findings],
+        "assumptions": [
+            {
+                "key": a.key,
+                "text": a.text,
+                "scope": a.scope.value,
+                "kind": "promised" if a.promised else "checked",
+            }
+            for a in result.assumptions
+        ],
+        "parameters": [
+            {
+                "name": name,
+                "option": "--" + name.replace("_", "-"),
+                "kind": p.kind,
+                "help": p.help,
+                "required": name in required(result),
+                **({"choices": list(p.choices)} if p.choices else {}),
+            }
+            for name, p in parameters(result).items()
+        ],
+        "example": dict(result.example),
+        "formulas": [
+            {"name": f.name, "expression": str(f.expression)}
+            for f in result.from_parameters(result.example).symbolic()
+        ],
+    }
+    if issubclass(result, Theorem):
+        record |= {"release": result.release.value, "status": result.status.value}
+    return record
+
+
+def to_json(record: Any) -> str:
+    """JSON text; infinite values are the strings "inf" and "-inf"."""
+    return json.dumps(_finite(record), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        if math.isnan(value):
+            raise ArithmeticError("a result is not a number")
+        return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_finite(v) for v in value]
+    return value

@@ -1,0 +1,152 @@
+"""Results as tables in the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_STATUS_STYLE = {
+    "sound": "green",
+    "loose": "yellow",
+    "refuted": "bold red",
+    "unsettled": "magenta",
+    "HOLDS": "green",
+    "LOOSE": "yellow",
+    "REFUTED": "bold red",
+    "UNSUPPORTED": "magenta",
+    "ERROR": "bold red",
+}
+
+_LABELS = {
+    "epsilon": "ε",
+    "delta": "δ",
+    "epsilon_lower": "ε, lower end of the enclosure",
+    "beta": "β (ε at δ = 0)",
+    "rho": "ρ (zCDP)",
+    "mu": "μ (GDP)",
+    "sigma": "σ",
+    "noise_rate": "noise rate α",
+    "worst_node": "worst node",
+    "contraction": "contraction L",
+    "sensitivity": "sensitivity Δ",
+}
+
+
+def console() -> Console:
+    """Standard output, plain when it is not a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def status_text(status: str) -> str:
+    """A status or verdict in its colour."""
+    return f"[{_STATUS_STYLE.get(status, 'white')}]{status}[/]"
+
+
+def upper(value: Any, digits: int = 6) -> str:
+    """A number to a few significant digits, rounded up so that it stays an upper bound."""
+    if isinstance(value, bool) or not isinstance(value, float | int):
+        return "—" if value is None else str(value)
+    if isinstance(value, int) or value == 0 or not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "-∞"}.get(value, f"{value:g}")
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{value:.0f}"
+    exponent = math.floor(math.log10(abs(value))) - digits + 1
+    text = f"{value:.{digits}g}"
+    if float(text) < value:
+        text = f"{value + 0.5 * 10.0**exponent:.{digits}g}"
+    return text
+
+
+def claimed_and_certified(record: Mapping[str, Any]) -> Table:
+    """Two columns: the paper's numbers and the certified ones."""
+    from rich.table import Table
+
+    claimed, certified = record["claimed"], record["certified"]
+    table = Table(box=_box(), pad_edge=False)
+    table.add_column("")
+    table.add_column("claimed", justify="right")
+    table.add_column("certified", justify="right", style="bold")
+    names = [n for n in {**claimed, **certified} if n not in ("method", "reason", "epsilon_lower")]
+    for name in names:
+        table.add_row(
+            _LABELS.get(name, name.replace("_", " ")),
+            upper(claimed.get(name)),
+            upper(certified.get(name)),
+        )
+    return table
+
+
+def ratio_line(record: Mapping[str, Any]) -> str:
+    """How claimed and certified compare, in a sentence."""
+    claimed, certified = record["claimed"], record["certified"]
+    if claimed.get("epsilon") is None:
+        return f"The paper claims nothing here: {claimed.get('reason', 'outside its conditions')}"
+    a, b = float(claimed["epsilon"]), float(certified["epsilon"])
+    if math.isinf(b):
+        return "No finite ε is certified." + ("" if math.isinf(a) else " The claim is finite.")
+    if math.isinf(a):
+        return "The paper claims nothing at this δ."
+    if b == 0:
+        return "Nothing is revealed at this δ."
+    if a >= b:
+        return f"The claim is {a / b:.3g} times the certified ε."
+    return f"The certified ε is {b / a:.3g} times the claim."
+
+
+def risk_line(epsilon: float, delta: float) -> str:
+    """An (ε, δ) guarantee as the best accuracy of an attack."""
+    from dpcalc.guarantees import ApproxDP
+
+    if not math.isfinite(epsilon):
+        return ""
+    accuracy = ApproxDP(epsilon, delta).attack_accuracy()
+    return f"No attack guesses a record's presence better than {100 * accuracy:.4g} % of the time."
+
+
+def assumption_lines(assumptions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line per assumption, with a mark for what is known of it."""
+    lines = []
+    for a in assumptions:
+        state = str(a["state"])
+        mark = {"holds": "[green]✓[/]", "attested": "[green]✓[/]"}.get(state, "[yellow]?[/]")
+        if state.startswith("violated"):
+            mark = "[red]✗[/]"
+        scope = "" if a["scope"] == "both" else f" ({a['scope']} only)"
+        tail = f" — {state[10:]}" if state.startswith("violated") else ""
+        kind = " [dim]\\[promise][/]" if state in ("attested", "not attested") else ""
+        lines.append(
+            f"  {mark} {escaped(a['key'])}{scope}: {escaped(a['text'])}{escaped(tail)}{kind}"
+        )
+    return lines
+
+
+def escaped(text: object) -> str:
+    """Text with square brackets kept from being read as markup."""
+    from rich.markup import escape
+
+    return escape(str(text))
+
+
+def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table of ready-made cells."""
+    from rich.table import Table
+
+    table = Table(box=_box(), pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
