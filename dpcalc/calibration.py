@@ -48,11 +48,13 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
         return theorem.with_noise_level(math.exp(origin + sign * amount))
 
     def height(amount: float) -> float:
-        """ln ε - ln budget at a log-amount of noise above the start; decreasing."""
+        """Height: ln ε - ln budget at a log-amount of noise above the start; decreasing."""
         nonlocal best
         candidate = at(amount)
         found = candidate.certified().guarantee.epsilon(delta)
-        value = math.log(found) - target if 0 < found < math.inf else (-math.inf, math.inf)[found > 0]
+        value = (
+            math.log(found) - target if 0 < found < math.inf else (-math.inf, math.inf)[found > 0]
+        )
         if value <= 0 and (best is None or _quieter(candidate, best)):
             best = candidate
         return value
@@ -77,7 +79,10 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
 
 
 def _narrow(
-    height: Callable[[float], float], left: tuple[float, float], right: tuple[float, float], tolerance: float
+    height: Callable[[float], float],
+    left: tuple[float, float],
+    right: tuple[float, float],
+    tolerance: float,
 ) -> None:
     """Shrink the bracket by guarded false position until it is ``tolerance`` wide."""
     (low, at_low), (high, at_high) = left, right

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcalc.theorems.base import Result, Theorem
 
 
-class Number(click.ParamType):
+class Number(click.ParamType[float]):
     """A real number as people write it: 0.5, 1e-5, 1/3."""
 
     name = "number"
@@ -120,6 +120,7 @@ class TheoremVerb(click.Group):
             option = "--" + name.replace("_", "-")
             example = theorem.example.get(name)
             text = parameter.help if example is None else f"{parameter.help}; e.g. {example}"
+            text += " [required]" if name in needed and name != skipped else ""
             if parameter.kind == "flag":
                 found.append(click.Option([option], is_flag=True, help=text))
                 continue
@@ -130,7 +131,6 @@ class TheoremVerb(click.Group):
                     help=text
                     + (f" ({' | '.join(parameter.choices)})" if parameter.choices else ""),
                     metavar=parameter.kind.upper(),
-                    required=name in needed and name != skipped,
                 )
             )
         found.append(
@@ -157,7 +157,7 @@ class _Count(Number):
         )
 
 
-_TYPES: Mapping[str, click.ParamType] = {"number": NUMBER, "count": _Count()}
+_TYPES: Mapping[str, click.ParamType[float]] = {"number": NUMBER, "count": _Count()}
 
 
 def theorem_from(

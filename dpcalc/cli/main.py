@@ -45,7 +45,7 @@ class _Verbs(click.Group):
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(dpcalc.__version__, prog_name="dpcalc")
 def group() -> None:
-    """Privacy budgets of private ADMM and dual averaging: claimed next to certified.
+    r"""Privacy budgets of private ADMM and dual averaging: claimed next to certified.
 
     \b
     Start here:

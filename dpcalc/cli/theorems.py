@@ -14,7 +14,7 @@ from dpcalc.cli._options import StrictCommand, json_option
 @click.argument("key", required=False)
 @json_option
 def command(key: str | None, as_json: bool) -> None:
-    """The published results and what became of them; or one of them in full.
+    r"""The published results and what became of them; or one of them in full.
 
     \b
     dpcalc theorems

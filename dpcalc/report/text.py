@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+Item = TypeVar("Item")
+
+_FEW = 40
+"""Below this many items a progress bar would only flicker."""
 
 _STATUS_STYLE = {
     "sound": "green",
@@ -44,6 +49,16 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False)
 
 
+def with_progress(items: Sequence[Item], label: str) -> Iterable[Item]:
+    """The items, with a progress bar on standard error if there are many and it is a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    screen = Console(stderr=True)
+    hidden = len(items) < _FEW or not screen.is_terminal
+    return track(items, label, console=screen, transient=True, disable=hidden)
+
+
 def status_text(status: str) -> str:
     """A status or verdict in its colour."""
     return f"[{_STATUS_STYLE.get(status, 'white')}]{status}[/]"
@@ -62,6 +77,15 @@ def upper(value: Any, digits: int = 6) -> str:
     if float(text) < value:
         text = f"{value + 0.5 * 10.0**exponent:.{digits}g}"
     return text
+
+
+def lower(value: float, digits: int = 6) -> str:
+    """A number to a few significant digits, rounded down so that it stays a lower bound."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    text = f"{value:.{digits}g}"
+    exponent = math.floor(math.log10(abs(value))) - digits + 1
+    return text if float(text) <= value else f"{value - 0.5 * 10.0**exponent:.{digits}g}"
 
 
 def claimed_and_certified(record: Mapping[str, Any]) -> Table:

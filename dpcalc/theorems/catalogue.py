@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from dpcalc.errors import unknown_name
+from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
-    from dpcalc.theorems.base import Result
+    from dpcalc.theorems.base import Result, Theorem
 
 _ROOT = Path(__file__).parent
 
@@ -48,6 +48,20 @@ def result(key: str) -> type[Result]:
         InvalidInput: if there is none, with the nearest key.
     """
     return _result_in(importlib.import_module(_module_name(key)))
+
+
+def privacy_result(key: str) -> type[Theorem]:
+    """The privacy result with a key.
+
+    Raises:
+        InvalidInput: if there is none, or the key is that of a convergence result.
+    """
+    from dpcalc.theorems.base import Theorem
+
+    found = result(key)
+    if not issubclass(found, Theorem):
+        raise InvalidInput(f"a privacy result was needed; {key} is not one; try: dpcalc rate {key}")
+    return found
 
 
 def results() -> Iterator[type[Result]]:

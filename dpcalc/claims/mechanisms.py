@@ -1,0 +1,145 @@
+"""Releases as a file describes them: named mechanisms, bare guarantees, theorems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dpcalc import checks
+from dpcalc.claims.tables import fields
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpcalc.guarantees import mechanisms as named
+from dpcalc.vocabulary import Adjacency
+
+Builder = Callable[[Mapping[str, Any]], Guarantee]
+
+_SAMPLED = (Adjacency.ADD_REMOVE.value, Adjacency.REPLACE_ONE.value)
+
+
+def _subsampled(given: Mapping[str, Any]) -> Guarantee:
+    adjacency = str(given.get("adjacency", Adjacency.ADD_REMOVE.value))
+    if adjacency not in _SAMPLED:
+        raise InvalidInput(f"adjacency needs add-remove or replace-one; got {adjacency!r}")
+    return named.poisson_subsampled_gaussian(
+        real("noise_multiplier", given), real("rate", given), Adjacency(adjacency)
+    )
+
+
+def _without_replacement(given: Mapping[str, Any]) -> Guarantee:
+    population = checks.count("population", real("population", given))
+    sample = checks.count("sample", real("sample", given) if "sample" in given else 1)
+    if sample > population:
+        raise InvalidInput(f"sample needs to be at most population={population}; got {sample}")
+    # The norm bound is the sensitivity of adding a record; replacing one moves twice as far.
+    mu = GDP(2 / checks.positive("noise_multiplier", real("noise_multiplier", given))).mu
+    return named.sampled_without_replacement(mu, sample / population)
+
+
+_MECHANISMS: dict[str, tuple[Builder, tuple[str, ...]]] = {
+    "gaussian": (lambda g: named.gaussian(real("noise_multiplier", g)), ("noise_multiplier",)),
+    "laplace": (lambda g: named.laplace(real("scale_multiplier", g)), ("scale_multiplier",)),
+    "randomised-response": (lambda g: PureDP(real("epsilon", g)), ("epsilon",)),
+    "poisson-subsampled-gaussian": (_subsampled, ("noise_multiplier", "rate", "adjacency")),
+    "gaussian-without-replacement": (
+        _without_replacement,
+        ("noise_multiplier", "sample", "population"),
+    ),
+}
+"""Name -> how to build it, and its fields."""
+
+_GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
+    "pure": lambda v: PureDP(checks.non_negative("pure", as_real("pure", v))),
+    "zcdp": lambda v: ZCDP(checks.non_negative("zcdp", as_real("zcdp", v))),
+    "gdp": lambda v: GDP(checks.non_negative("gdp", as_real("gdp", v))),
+    "approx": lambda v: ApproxDP(*_pair("approx", v)),
+    "rdp": lambda v: RDP.from_points(_orders(v)),
+}
+
+
+def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, str]:
+    """A guarantee, how often it is used, and its neighbouring relation ("" if it has none).
+
+    A table has exactly one of ``mechanism`` (with its fields), ``theorem`` (with ``parameters``),
+    or a bare guarantee (``pure``, ``zcdp``, ``gdp``, ``approx = [ε, δ]``, ``rdp = {order = value}``),
+    and optionally ``count`` and ``name``.
+    """
+    kinds = [k for k in ("mechanism", "theorem", *_GUARANTEES) if k in table]
+    if len(kinds) != 1:
+        choices = ", ".join(("mechanism", "theorem", *_GUARANTEES))
+        raise InvalidInput(f"{where} needs exactly one of: {choices}; got {kinds or 'none'}")
+    kind = kinds[0]
+    try:
+        count = checks.count("count", as_real("count", table.get("count", 1)), minimum=0)
+        if kind == "mechanism":
+            return *_mechanism(where, table), count, _relation(table)
+        if kind == "theorem":
+            return (*_theorem(where, table, count),)
+        fields(where, table, (kind, "count", "name"))
+        return _GUARANTEES[kind](table[kind]), count, ""
+    except InvalidInput as error:
+        text = str(error)
+        raise InvalidInput(text if text.startswith(where) else f"{where}: {text}") from error
+
+
+def _mechanism(where: str, table: Mapping[str, Any]) -> tuple[Guarantee]:
+    from dpcalc.errors import unknown_name
+
+    name = str(table["mechanism"])
+    if name not in _MECHANISMS:
+        raise unknown_name("mechanism", name, _MECHANISMS)
+    build, known = _MECHANISMS[name]
+    fields(where, table, ("mechanism", "count", "name", *known))
+    return (build(table),)
+
+
+def _relation(table: Mapping[str, Any]) -> str:
+    name = str(table["mechanism"])
+    if name == "poisson-subsampled-gaussian":
+        return str(table.get("adjacency", Adjacency.ADD_REMOVE.value))
+    return Adjacency.REPLACE_ONE.value if name == "gaussian-without-replacement" else ""
+
+
+def _theorem(where: str, table: Mapping[str, Any], count: int) -> tuple[Guarantee, int, str]:
+    from dpcalc.theorems.base import Scope
+    from dpcalc.theorems.catalogue import privacy_result
+
+    fields(where, table, ("theorem", "parameters", "count", "name"))
+    kind = privacy_result(str(table["theorem"]))
+    theorem = kind.from_parameters(dict(table.get("parameters", {})))
+    theorem.require(Scope.CERTIFIED)
+    relation = str(getattr(theorem, "adjacency", ""))
+    return theorem.certified().guarantee, count, relation
+
+
+def real(name: str, table: Mapping[str, Any]) -> float:
+    """A required number of a table."""
+    if name not in table:
+        raise InvalidInput(f"the field {name!r} is needed")
+    return as_real(name, table[name])
+
+
+def as_real(name: str, value: Any) -> float:
+    """A number, also one written as text such as "1/3"."""
+    from dpcalc.theorems.schedule import parse_number
+
+    if isinstance(value, str):
+        try:
+            return parse_number(value)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise InvalidInput(f"{name} needs a number; got {value!r}") from None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"{name} needs a number; got {value!r}")
+    return float(value)
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise InvalidInput(f"{name} needs [epsilon, delta]; got {value!r}")
+    return as_real("epsilon", value[0]), as_real("delta", value[1])
+
+
+def _orders(value: Any) -> dict[float, float]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"rdp needs a table of order = divergence; got {value!r}")
+    return {as_real("order", str(k)): as_real("divergence", v) for k, v in value.items()}

@@ -1,0 +1,204 @@
+"""The verdict on one claim.
+
+A claim is a pair (ε, δ) for a theorem's algorithm with given parameters. It is compared with two
+numbers for the same parameters, release and neighbouring relation: the certified ε, which is proved
+to hold, and the attained ε, which a concrete instance reaches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.guarantees import Guarantee
+from dpcalc.theorems.base import Scope, Theorem
+
+TIGHT = 1.01
+"""A claim up to this factor above the certified ε holds without being called loose."""
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    HOLDS = "HOLDS"
+    LOOSE = "LOOSE"
+    REFUTED = "REFUTED"
+    UNSUPPORTED = "UNSUPPORTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Somebody's claim.
+
+    Attributes:
+        name: what to call it.
+        theorem: the algorithm with its parameters.
+        epsilon: the claimed ε, or None for the paper's own formula.
+        delta: in [0, 1).
+    """
+
+    name: str
+    theorem: Theorem
+    epsilon: float | None
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with the numbers and the reason for it.
+
+    Attributes:
+        claim: what was judged.
+        verdict: the verdict.
+        reason: one sentence.
+        claimed: ε as claimed; None if the paper claims none here.
+        certified: ε that is proved.
+        attained: ε that an instance reaches, None if none is known.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    reason: str
+    claimed: float | None
+    certified: float
+    attained: float | None
+
+    @property
+    def factor(self) -> float | None:
+        """The claimed ε over the certified one, where both are finite."""
+        if self.claimed is None or not 0 < self.certified < math.inf:
+            return None
+        return self.claimed / self.certified
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        delta = self.claim.delta
+        return {
+            "name": self.claim.name,
+            "theorem": self.claim.theorem.key,
+            "inputs": self.claim.theorem.inputs(),
+            "claimed": {"epsilon": self.claimed, "delta": delta},
+            "certified": {"epsilon": self.certified, "delta": delta},
+            "attained": {"epsilon": self.attained, "delta": delta},
+            "verdict": self.verdict.value,
+            "factor": self.factor,
+            "reason": self.reason,
+        }
+
+
+def judge(claim: Claim) -> Judgement:
+    """Compare a claim with what is certified and what is attained.
+
+    Raises:
+        AssumptionViolated: if the claim is the paper's formula and its own conditions fail.
+    """
+    theorem, delta = claim.theorem, claim.delta
+    claimed = claim.epsilon
+    if claimed is None:
+        claimed = theorem.claimed().guarantee.epsilon(delta)
+    violations = theorem.violations(Scope.CERTIFIED)
+    certified = math.inf if violations else theorem.certified().guarantee.epsilon(delta)
+    instance = None if violations else theorem.attained()
+    attained = None if instance is None else surely_attained(instance.guarantee, delta)
+    verdict, reason = _decide(theorem, claimed, certified, attained, violations)
+    return Judgement(claim, verdict, reason, claimed, certified, attained)
+
+
+def surely_attained(guarantee: Guarantee, delta: float) -> float:
+    """A lower bound of an instance's ε(δ), from its enclosure or less two units of rounding."""
+    bracket = getattr(guarantee, "bracket", None)
+    if bracket is not None and delta > 0:
+        return float(bracket(delta).lower)
+    return guarantee.epsilon(delta) * (1 - 1e-14)
+
+
+def _decide(
+    theorem: Theorem,
+    claimed: float,
+    certified: float,
+    attained: float | None,
+    violations: list[str],
+) -> tuple[Verdict, str]:
+    if violations:
+        return Verdict.UNSUPPORTED, f"assumption violated: {'; '.join(violations)}"
+    if attained is not None and attained > claimed:
+        why = next(
+            (f.text for f in theorem.applicable_findings() if f.status.value == "refuted"),
+            "a concrete instance exceeds the claim.",
+        )
+        how = "no finite ε" if math.isinf(attained) else f"at least ε = {attained:.4g}"
+        return Verdict.REFUTED, f"an instance leaks {how}: {why}"
+    missing = theorem.unattested(Scope.CERTIFIED)
+    if missing:
+        keys = ", ".join(a.key for a in missing)
+        return Verdict.UNSUPPORTED, f"not attested: {keys}"
+    if claimed < certified:
+        known = "no instance is known to exceed the claim"
+        if attained is not None:
+            known = f"the worst known instance reaches ε = {attained:.4g}"
+        return Verdict.UNSUPPORTED, f"only ε = {certified:.4g} is certified; {known}"
+    if claimed <= TIGHT * certified:
+        return Verdict.HOLDS, "the claim is certified"
+    if math.isinf(claimed):
+        return Verdict.HOLDS, "nothing is claimed"
+    return Verdict.LOOSE, f"{claimed / certified:.4g} times the certified ε"
+
+
+def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
+    """A claim from a table of a claims file; errors say where.
+
+    Fields: name, theorem, parameters, epsilon, delta, attest ("all" or a list). Without the noise
+    parameter the paper's prescription for (epsilon, delta) is used.
+    """
+    from dpcalc import checks
+    from dpcalc.claims.tables import fields
+    from dpcalc.theorems.catalogue import privacy_result
+
+    known = ("name", "theorem", "parameters", "epsilon", "delta", "attest")
+    table = fields(where, table, known, ("theorem",))
+    try:
+        kind = privacy_result(str(table["theorem"]))
+        delta = checks.delta(_real("delta", table.get("delta", 0.0)))
+        epsilon = table.get("epsilon")
+        if epsilon is not None:
+            epsilon = checks.non_negative("epsilon", _real("epsilon", epsilon))
+        theorem = _instance(
+            kind, dict(table.get("parameters", {})), table.get("attest", []), epsilon, delta
+        )
+        return Claim(str(table.get("name", where)), theorem, epsilon, delta)
+    except (InvalidInput, AssumptionViolated) as error:
+        raise InvalidInput(f"{where}: {error}") from error
+
+
+def _instance(
+    kind: type[Theorem], given: dict[str, Any], attest: Any, epsilon: float | None, delta: float
+) -> Theorem:
+    if attest == "all":
+        attest = [a.key for a in kind.assumptions if a.promised]
+    if not isinstance(attest, list):
+        raise InvalidInput(f'attest needs a list of keys or "all"; got {attest!r}')
+    prescribe = not {kind.noise, kind.noise.replace("_", "-")} & set(given)
+    if not prescribe:
+        return kind.from_parameters(given, attest)
+    if epsilon is None:
+        raise InvalidInput(
+            f"the noise parameter {kind.noise} is needed, or epsilon to use the paper's prescription"
+        )
+    return kind.from_parameters({**given, kind.noise: 1.0}, attest).prescribed(epsilon, delta)
+
+
+def _real(name: str, value: Any) -> float:
+    from dpcalc.theorems.schedule import parse_number
+
+    if isinstance(value, str):
+        try:
+            return parse_number(value)
+        except (ValueError, ZeroDivisionError):
+            raise InvalidInput(f"{name} needs a number; got {value!r}") from None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"{name} needs a number; got {value!r}")
+    return float(value)

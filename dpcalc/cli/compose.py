@@ -1,0 +1,107 @@
+"""``dpcalc compose``: any list of releases, one budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import StrictCommand, delta_option, json_option
+
+if TYPE_CHECKING:
+    from dpcalc.claims.composition import Plan
+
+
+@click.command("compose", cls=StrictCommand)
+@click.argument("file", type=click.Path(path_type=Path))
+@delta_option()
+@json_option
+def command(file: Path, delta: float | None, as_json: bool) -> int:
+    r"""The budget of any list of mechanisms, theorems and bare guarantees with counts.
+
+    \b
+    A composition file (TOML):
+      delta = 1e-6
+      epsilon = 8                        # optional budget: exit status 1 if exceeded
+      [[release]]
+      mechanism = "poisson-subsampled-gaussian"
+      noise_multiplier = 1
+      rate = 0.01
+      count = 1000
+      [[release]]
+      theorem = "dp-admm"
+      [release.parameters]
+      n_records = 32561
+      ...
+      [[release]]
+      pure = 0.1                         # or zcdp, gdp, approx = [ε, δ], rdp = {2 = 0.1}
+      count = 50
+    rounds = "rounds.csv" reads releases as a table: one a row, fields as columns.
+
+    \b
+    Mechanisms and their fields:
+      gaussian                       noise_multiplier
+      laplace                        scale_multiplier
+      randomised-response            epsilon
+      poisson-subsampled-gaussian    noise_multiplier rate [adjacency]
+      gaussian-without-replacement   noise_multiplier population [sample]
+    """
+    from dpcalc import checks
+    from dpcalc.claims.composition import read_plan
+    from dpcalc.report.records import to_json
+
+    plan = read_plan(file)
+    at = plan.delta if delta is None else checks.delta(delta)
+    record = _record(plan, at)
+    if as_json:
+        click.echo(to_json(record))
+    else:
+        _print(plan, record)
+    return int(record.get("within_budget") is False)
+
+
+def _record(plan: Plan, delta: float) -> dict[str, Any]:
+    total = plan.total()
+    bracket = getattr(total, "bracket", None)
+    record: dict[str, Any] = {"epsilon": total.epsilon(delta), "delta": delta}
+    if bracket is not None and delta > 0:
+        enclosure = bracket(delta)
+        record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
+    record |= {
+        "notion": total.notion,
+        **total.numbers(),
+        "adjacency": plan.adjacency or None,
+        "releases": sum(r.count for r in plan.releases),
+    }
+    if plan.epsilon is not None:
+        record |= {"budget": plan.epsilon, "within_budget": record["epsilon"] <= plan.epsilon}
+    return record
+
+
+def _print(plan: Plan, record: dict[str, Any]) -> None:
+    from dpcalc.report.text import console, escaped, plain_table, risk_line, upper
+
+    out = console()
+    rows = [
+        (escaped(r.name), f"{r.count:,}", upper(r.guarantee.epsilon(record["delta"])))
+        for r in plan.releases[:_MOST_ROWS]
+    ]
+    out.print(plain_table(("release", "count", f"ε of one at δ = {record['delta']:g}"), rows))
+    if len(plan.releases) > _MOST_ROWS:
+        out.print(f"... and {len(plan.releases) - _MOST_ROWS} more")
+    out.print(
+        f"[bold]ε = {upper(record['epsilon'], 8)}[/] at δ = {record['delta']:g}, all together"
+    )
+    if "method" in record:
+        out.print(
+            f"[dim]{escaped(record['method'])}; the exact value of the worst case is at least "
+            f"{record['epsilon_lower']:.8g}[/]"
+        )
+    out.print(risk_line(float(record["epsilon"]), record["delta"]))
+    if "budget" in record:
+        verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"
+        out.print(f"{verdict} the budget ε = {record['budget']:g}")
+
+
+_MOST_ROWS = 20

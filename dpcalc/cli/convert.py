@@ -1,0 +1,139 @@
+"""``dpcalc convert``: from one notion of privacy to another."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import NUMBER, StrictCommand, delta_option, json_option
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcalc.guarantees import Guarantee
+
+_LOWER_BOUNDS = ("false_negative_rate", "missed_at_5_percent_false_alarms")
+TARGETS = ("approx", "pure", "zcdp", "gdp", "rdp", "risk", "tradeoff")
+
+
+@click.command("convert", cls=StrictCommand)
+@click.option("--pure", type=NUMBER, metavar="E", help="From ε-DP.")
+@click.option("--zcdp", type=NUMBER, metavar="R", help="From ρ-zCDP.")
+@click.option("--gdp", type=NUMBER, metavar="M", help="From μ-GDP.")
+@click.option("--rdp", multiple=True, metavar="A:B", help="From divergence B at order A; repeat.")
+@click.option("--approx", metavar="E:D", help="From (ε, δ)-DP.")
+@click.option("--to", "target", required=True, metavar="|".join(TARGETS), help="Target notion.")
+@delta_option()
+@click.option("--epsilon", type=NUMBER, help="With --to approx: give δ at this ε instead.")
+@click.option("--order", type=NUMBER, help="With --to rdp: the order, above 1.")
+@click.option("--fpr", type=NUMBER, help="With --to tradeoff: the false-positive rate.")
+@click.option("--steps", type=NUMBER, help="Compose this many of them first.")
+@json_option
+def command(target: str, as_json: bool, **given: Any) -> None:
+    r"""From one notion of privacy to another, by the exact or best known formula.
+
+    \b
+    dpcalc convert --gdp 1 --to approx --delta 1e-5
+    dpcalc convert --pure 0.1 --steps 100 --to approx --delta 1e-6
+    dpcalc convert --rdp 2:0.1 --rdp 16:1 --to approx --delta 1e-5
+    dpcalc convert --gdp 1 --to risk
+    """
+    from dpcalc.errors import unknown_name
+    from dpcalc.report.records import to_json
+    from dpcalc.report.text import console, lower, upper
+
+    if target not in TARGETS:
+        raise unknown_name("target notion", target, TARGETS)
+    record = _converted(_source(given), target, given)
+    if as_json:
+        click.echo(to_json(record))
+        return
+    out = console()
+    for name, value in record.items():
+        shown = lower(value, 10) if name in _LOWER_BOUNDS else upper(value, 10)
+        out.print(f"{name.replace('_', ' ')} = {shown}")
+
+
+def _source(given: dict[str, Any]) -> Guarantee:
+    from dpcalc import checks
+    from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP
+
+    names = [n for n in ("pure", "zcdp", "gdp", "rdp", "approx") if given[n] not in (None, ())]
+    if len(names) != 1:
+        raise InvalidInput(
+            "exactly one of --pure, --zcdp, --gdp, --rdp, --approx is needed; got "
+            + (", ".join("--" + n for n in names) or "none")
+        )
+    (name,) = names
+    value = given[name]
+    if name == "rdp":
+        source: Guarantee = RDP.from_points(dict(_pair("--rdp", text) for text in value))
+    elif name == "approx":
+        source = ApproxDP(*_pair("--approx", value))
+    else:
+        kinds: dict[str, type[PureDP | ZCDP | GDP]] = {"pure": PureDP, "zcdp": ZCDP, "gdp": GDP}
+        source = kinds[name](checks.non_negative(name, value))
+    if given["steps"] is None:
+        return source
+    return source.composed(checks.count("steps", given["steps"]))
+
+
+def _pair(option: str, text: str) -> tuple[float, float]:
+    first, colon, second = text.partition(":")
+    if not colon:
+        raise InvalidInput(f"{option} needs two numbers joined by a colon; got {text!r}")
+    from dpcalc.claims.mechanisms import as_real
+
+    return as_real(option, first), as_real(option, second)
+
+
+def _converted(source: Guarantee, target: str, given: dict[str, Any]) -> dict[str, Any]:
+    from dpcalc import checks
+    from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
+
+    if target == "approx":
+        return _approx(source, given)
+    if target == "pure":
+        return {"epsilon": to_pure(source).bound, "delta": 0.0}
+    if target == "zcdp":
+        return {"rho": to_zcdp(source).rho}
+    if target == "gdp":
+        return {"mu": to_gdp(source).mu}
+    if target == "rdp":
+        order = checks.above_one("order", _needed("--order", given["order"], "for --to rdp"))
+        return {"order": order, "divergence": to_rdp(source).renyi(order)}
+    if target == "tradeoff":
+        fpr = _needed("--fpr", given["fpr"], "for --to tradeoff")
+        checks.probability("fpr", fpr)
+        return {"false_positive_rate": fpr, "false_negative_rate": source.tradeoff(fpr)}
+    return {
+        "attack_accuracy": source.attack_accuracy(),
+        "advantage": source.advantage(),
+        "missed_at_5_percent_false_alarms": source.tradeoff(0.05),
+    }
+
+
+def _approx(source: Guarantee, given: dict[str, Any]) -> dict[str, Any]:
+    from dpcalc import checks
+    from dpcalc.guarantees import ApproxDP
+
+    if given["epsilon"] is not None:
+        epsilon = checks.non_negative("epsilon", given["epsilon"])
+        return {"epsilon": epsilon, "delta": source.delta(epsilon)}
+    delta = given["delta"]
+    if delta is None:
+        delta = source.failure if isinstance(source, ApproxDP) else 0.0
+    delta = checks.delta(delta)
+    epsilon = source.epsilon(delta)
+    if math.isinf(epsilon) and delta == 0:
+        raise InvalidInput(
+            f"--delta is needed: {source.notion} gives no ε at δ = 0; try --delta 1e-6"
+        )
+    return {"epsilon": epsilon, "delta": delta}
+
+
+def _needed(option: str, value: float | None, why: str) -> float:
+    if value is None:
+        raise InvalidInput(f"{option} is needed {why}")
+    return value

@@ -1,0 +1,96 @@
+"""``dpcalc verify``: a verdict for every claim of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dpcalc.cli._options import StrictCommand, json_option
+
+if TYPE_CHECKING:
+    from dpcalc.claims.verdict import Claim, Judgement
+
+
+@click.command("verify", cls=StrictCommand)
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@json_option
+def command(file: Path | None, as_json: bool) -> int:
+    r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
+
+    Without FILE: the headline settings of the five papers.
+
+    \b
+    A claims file (TOML):
+      [[claim]]
+      name = "my run"
+      theorem = "dp-admm"
+      epsilon = 1                     # without it: the paper's formula
+      delta = 1e-5
+      attest = ["gradient-bound", "public-parameters"]     # or "all"
+      [claim.parameters]              # without the noise: the paper's prescription for epsilon
+      n_records = 32561
+      rounds = 100
+      gradient_bound = 1
+      dual_start = "zero"
+
+    Exit status 1 if a claim is refuted.
+    """
+    from dpcalc.claims.file import default_file, read_claims
+    from dpcalc.claims.verdict import Verdict
+    from dpcalc.report.records import to_json
+
+    claims = read_claims(file if file is not None else default_file())
+    judgements = list(_judged(claims))
+    if as_json:
+        click.echo(to_json([j.record() for j in judgements]))
+    else:
+        _print(judgements, file)
+    return int(any(j.verdict is Verdict.REFUTED for j in judgements))
+
+
+def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
+    """Judgements one by one, with a progress bar on standard error when there are many."""
+    from dpcalc.claims.verdict import judge
+    from dpcalc.errors import DpcalcError, InvalidInput
+    from dpcalc.report.text import with_progress
+
+    for number, claim in enumerate(with_progress(claims, "checking claims"), start=1):
+        try:
+            yield judge(claim)
+        except DpcalcError as error:
+            raise InvalidInput(f"claim {number} ({claim.name}): {error}") from error
+
+
+def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
+    from dpcalc.report.text import console, escaped, plain_table, status_text, upper
+
+    out = console()
+    title = "Headline settings of the five papers" if file is None else escaped(file)
+    out.print(f"[bold]{title}[/]")
+    rows = [
+        (
+            str(number),
+            escaped(j.claim.name),
+            upper(j.claim.delta, 4),
+            upper(j.claimed, 4),
+            upper(j.certified, 4),
+            status_text(j.verdict.value) + (f" ×{j.factor:.3g}" if _is_loose(j) else ""),
+        )
+        for number, j in enumerate(judgements, start=1)
+    ]
+    out.print(plain_table(("", "claim", "δ", "claimed ε", "certified ε", "verdict"), rows))
+    for number, j in enumerate(judgements, start=1):
+        if j.verdict.value in ("REFUTED", "UNSUPPORTED"):
+            out.print(f"{number:>3}  {status_text(j.verdict.value)} {escaped(j.reason)}")
+    counts = {v: sum(j.verdict.value == v for j in judgements) for v in _ORDER}
+    out.print("\n" + "   ".join(f"{status_text(v)} {n}" for v, n in counts.items() if n))
+
+
+def _is_loose(judgement: Judgement) -> bool:
+    return judgement.verdict.value == "LOOSE" and judgement.factor is not None
+
+
+_ORDER = ("HOLDS", "LOOSE", "REFUTED", "UNSUPPORTED")
