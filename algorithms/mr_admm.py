@@ -71,8 +71,8 @@ class MRADMM(NetworkADMM):
         """K: rounds 1, 3, ..., the only ones that look at the data."""
         return (self.rounds + 1) // 2
 
-    def _noisy_rounds(self) -> tuple[int, ...]:
-        return tuple(range(1, self.rounds + 1, 2))
+    def _noisy_rounds(self) -> range:
+        return range(1, self.rounds + 1, 2)
 
     def _penalty(self, t: int) -> Array:
         return at(self.penalty, (t + 1) // 2)

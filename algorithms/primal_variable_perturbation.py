@@ -63,7 +63,7 @@ class PrimalVariablePerturbation(DecentralisedADMM):
 
         return cls(consensus_example(), rounds=3, penalty=0.5, noise_rate=8.0)
 
-    def _draws(self) -> Mapping[str, Draw]:
+    def _draws(self, t: int) -> Mapping[str, Draw]:
         return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}
 
     def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
@@ -91,7 +91,7 @@ class PrimalVariablePerturbation(DecentralisedADMM):
             jacobian.append(np.broadcast_to(problem.dimension * np.log(rate), primal.shape[:2]))
             memory = self._follow(t, memory, primal)
         return ImpliedNoise(
-            rounds=self._noisy_rounds(),
+            rounds=tuple(self._noisy_rounds()),
             unit=np.stack(unit, axis=1),
             log_jacobian=np.stack(jacobian, axis=1),
             law="exponential-norm",

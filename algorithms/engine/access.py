@@ -21,13 +21,14 @@ class DataAccess:
 
     Attributes:
         round: counted from 1; 0 for what happens before the first round.
-        node: counted from 0.
+        node: node or user whose records are read, counted from 0; None where chance decides.
         released: name of the released array that exposes the query.
         query: what is computed from the data.
         sensitivity: largest Euclidean change of the query's value, from public constants.
         adjacency: between which data sets.
         noise: law of the noise vector.
         sampling_rate: chance that the node's differing record enters the query at all.
+        batch: which fixed part of the node's records the query reads; a record is in one part.
         curvature_change: where the release is an exact minimiser: the largest eigenvalue by which
             one record raises the minimised function's Hessian. Zero if the release is the noisy
             query itself.
@@ -36,12 +37,13 @@ class DataAccess:
     """
 
     round: int
-    node: int
+    node: int | None
     released: str
     query: str
     sensitivity: float
     adjacency: Adjacency
     noise: NoiseLaw
     sampling_rate: float = 1.0
+    batch: int = 0
     curvature_change: float = 0.0
     curvature_floor: float = math.inf

@@ -116,8 +116,11 @@ class Algorithm(ABC):
     # ---- what every algorithm does
 
     @abstractmethod
-    def _draws(self) -> Mapping[str, Draw]:
-        """Unit noise and random choices of one run in one round, by name."""
+    def _draws(self, t: int) -> Mapping[str, Draw]:
+        """Unit noise and random choices of one run in round ``t``, by name.
+
+        A draw keeps its place in the order and its kind in all rounds that have it.
+        """
 
     @abstractmethod
     def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
@@ -154,7 +157,7 @@ class Algorithm(ABC):
             raise InvalidInput(f"a round up to rounds={self.rounds} was needed; got round={t}")
         unit = {
             name: state.streams.draw(kind, purpose, t)
-            for purpose, (name, kind) in enumerate(self._draws().items())
+            for purpose, (name, kind) in enumerate(self._draws(t).items())
         }
         memory, released, extra = self._advance(t, state.memory, unit)
         return State(
@@ -258,7 +261,7 @@ def _update(digest: Any, value: object) -> None:
     if is_dataclass(value) and not isinstance(value, type):
         digest.update(type(value).__qualname__.encode())
         for entry in fields(value):
-            if not entry.name.startswith("_"):
+            if entry.init:  # what is not passed in is derived
                 digest.update(entry.name.encode())
                 _update(digest, getattr(value, entry.name))
     elif isinstance(value, np.ndarray):

@@ -29,6 +29,8 @@ class ImpliedNoise:
         unit: noise in units of its scale (σ = 1 or α = 1); shape (runs, noisy rounds, nodes, d).
         log_jacobian: ln|det ∂unit/∂release|; shape (runs, noisy rounds, nodes).
         law: of the unit noise.
+        active: where noise was drawn at all, if not everywhere; shape as ``log_jacobian``.
+        log_chance: log-probability of the released random choices; (runs,).
         possible: whether the noiseless part of the release is what these data give; (runs,).
     """
 
@@ -36,14 +38,17 @@ class ImpliedNoise:
     unit: Array
     log_jacobian: Array
     law: Literal["gaussian", "exponential-norm"]
+    active: NDArray[np.bool_] | None = None
+    log_chance: Array | float = 0.0
     possible: NDArray[np.bool_] | None = None
 
     def log_density_terms(self) -> Array:
         """One term per noisy round and node; shape (runs, noisy rounds, nodes)."""
         density = gaussian_log_density if self.law == "gaussian" else exponential_log_density
-        return np.asarray(density(self.unit, 1.0) + self.log_jacobian)
+        terms = np.asarray(density(self.unit, 1.0) + self.log_jacobian)
+        return terms if self.active is None else np.where(self.active, terms, 0.0)
 
     def log_density(self) -> Array:
-        """The sum of the terms; minus infinity where the release is impossible; shape (runs,)."""
-        total = self.log_density_terms().sum(axis=(1, 2))
+        """Sum of the terms and the chance; minus infinity if impossible; shape (runs,)."""
+        total = self.log_density_terms().sum(axis=(1, 2)) + self.log_chance
         return total if self.possible is None else np.where(self.possible, total, -np.inf)

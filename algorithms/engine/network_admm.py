@@ -115,10 +115,10 @@ class NetworkADMM(Algorithm):
         """2η_i(t)V_i, the curvature of the penalty."""
         return 2 * self._penalty(t) * self.problem.network.degrees
 
-    def _draws(self) -> Mapping[str, Draw]:
-        if any(self._gain(t).any() for t in range(1, self.rounds + 1)):
-            return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}
-        return {}
+    def _draws(self, t: int) -> Mapping[str, Draw]:
+        if t not in self._noisy_rounds() or not self._gain(t).any():
+            return {}
+        return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}
 
     def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
         shape = (self.problem.nodes, self.problem.dimension)
@@ -168,9 +168,9 @@ class NetworkADMM(Algorithm):
 
     # ---- densities and accesses
 
-    def _noisy_rounds(self) -> tuple[int, ...]:
+    def _noisy_rounds(self) -> range:
         """Rounds that look at the data."""
-        return tuple(range(1, self.rounds + 1))
+        return range(1, self.rounds + 1)
 
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
         """Linear noise recovered from the optimality condition of every noisy round."""
@@ -193,7 +193,7 @@ class NetworkADMM(Algorithm):
                 same_release(t, primal, recycled)
             memory = self._follow(t, memory, primal)
         return ImpliedNoise(
-            rounds=self._noisy_rounds(),
+            rounds=tuple(self._noisy_rounds()),
             unit=np.stack(unit, axis=1),
             log_jacobian=np.stack(jacobian, axis=1),
             law="exponential-norm",

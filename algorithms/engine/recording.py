@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,14 @@ class Caption:
         meaning: in words, with its equation.
         axes: names of the axes after runs and rounds.
         each_round: False for what is released once.
-        hidden: kept out of a last-iterate release, where it becomes a diagnostic.
+        at_the_end: what becomes of it in a last-iterate release: its last round is "kept", or it
+            is no part of the release and becomes a "diagnostic" or is "dropped".
     """
 
     meaning: str
     axes: tuple[str, ...]
     each_round: bool = True
-    hidden: bool = False
+    at_the_end: Literal["kept", "diagnostic", "dropped"] = "kept"
 
 
 @dataclass(slots=True)
@@ -65,18 +66,26 @@ class Recorder:
     def begin(self, released: Arrays) -> None:
         """What was released before round 1."""
         for name, values in released.items():
-            self.arrays[f"released/{name}"] = np.array(values)
+            if self._wanted(name):
+                self.arrays[f"released/{name}"] = np.array(values)
 
     def add(self, t: int, released: Arrays, extra: Arrays) -> None:
         """What round ``t`` released, and its by-products."""
         for name, values in released.items():
-            if not self.captions[name].each_round:
-                self.arrays[f"released/{name}"] = np.array(values)
-            elif self.last_only and not self.captions[name].hidden:
-                self.arrays[f"released/{name}"] = values
-            else:
+            if not self._wanted(name):
+                continue
+            if self._every_round(name):
                 self._put(f"released/{name}", t, values)
+            else:
+                self.arrays[f"released/{name}"] = np.array(values)
         self.measure(t, extra)
+
+    def _wanted(self, name: str) -> bool:
+        return not (self.last_only and self.captions[name].at_the_end == "dropped")
+
+    def _every_round(self, name: str) -> bool:
+        caption = self.captions[name]
+        return caption.each_round and not (self.last_only and caption.at_the_end == "kept")
 
     def measure(self, t: int, values: Arrays) -> None:
         """Diagnostics of round ``t``."""
@@ -102,10 +111,10 @@ class Recorder:
                 diagnostics[name] = Series(values=values, axes=axes, meaning=MEANINGS[name])
                 continue
             caption = self.captions[name]
-            every = caption.each_round and not (self.last_only and not caption.hidden)
-            axes = (RUNS, *((ROUNDS,) if every else ()), *caption.axes)
+            axes = (RUNS, *((ROUNDS,) if self._every_round(name) else ()), *caption.axes)
             series = Series(values=values, axes=axes, meaning=caption.meaning)
-            (diagnostics if self.last_only and caption.hidden else released)[name] = series
+            aside = self.last_only and caption.at_the_end == "diagnostic"
+            (diagnostics if aside else released)[name] = series
         return Transcript(
             algorithm=key,
             release=self.release,

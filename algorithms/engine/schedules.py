@@ -12,17 +12,24 @@ Array = NDArray[np.float64]
 
 
 def schedule(
-    name: str, value: ArrayLike, *, rounds: int, nodes: int = 1, infinite: bool = False
+    name: str,
+    value: ArrayLike,
+    *,
+    rounds: int,
+    nodes: int = 1,
+    infinite: bool = False,
+    zero: bool = False,
 ) -> Array:
     """``value`` for every round and node; shape (rounds, nodes).
 
     Args:
         name: the parameter's name, for errors.
         value: a number; a sequence with one number per round; or an array of shape (rounds, nodes)
-            in which either length may be 1. All above 0.
+            in which either length may be 1. All above 0, unless ``zero``.
         rounds: how many rounds use the parameter.
         nodes: how many nodes.
         infinite: whether infinity is allowed.
+        zero: whether 0 is allowed.
     """
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -34,8 +41,12 @@ def schedule(
             f"{name} needs a number, {rounds} numbers (one per round) or shape ({rounds}, {nodes}) "
             f"with rounds first; got shape={array.shape!r}"
         )
-    if not ((column > 0) & (np.isfinite(column) | infinite)).all():
-        raise InvalidInput(f"{name} needs finite numbers above 0; got {name}={value!r}")
+    positive = (column > 0) | (zero & (column == 0))
+    if not (positive & (np.isfinite(column) | infinite)).all():
+        needed = ("" if infinite else "finite ") + (
+            "numbers, 0 or above" if zero else "numbers above 0"
+        )
+        raise InvalidInput(f"{name} needs {needed}; got {name}={value!r}")
     full = np.array(np.broadcast_to(column, (rounds, nodes)))
     full.flags.writeable = False
     return full
@@ -59,9 +70,16 @@ def at(scheduled: ArrayLike, t: int) -> Array:
     return np.asarray(scheduled, dtype=np.float64)[t - 1]
 
 
-def settle(owner: object, *names: str, rounds: int, nodes: int = 1, infinite: bool = False) -> None:
+def settle(
+    owner: object,
+    *names: str,
+    rounds: int,
+    nodes: int = 1,
+    infinite: bool = False,
+    zero: bool = False,
+) -> None:
     """Replace the named attributes of a frozen ``owner`` by their schedules."""
     for name in names:
         value = getattr(owner, name)
-        full = schedule(name, value, rounds=rounds, nodes=nodes, infinite=infinite)
+        full = schedule(name, value, rounds=rounds, nodes=nodes, infinite=infinite, zero=zero)
         object.__setattr__(owner, name, full)

@@ -6,11 +6,11 @@ larger than its own rounding error, and otherwise raises.
 
 Method
     Newton's equations H p = -g are solved by conjugate gradients, preconditioned with
-    Q(s·wΛ + h)⁻¹Qᵀ, where wQΛQᵀ = w Σ r rᵀ and s is a run's mean curvature: exact for a quadratic
-    loss. A step is taken if the directional derivative at its end proves, by strong convexity, that
-    the objective fell; else it is shortened by secants and bisections of that derivative.
-    Far from the minimum, large problems are worked in single precision, which can cost steps but
-    not accuracy: the last gradients are in double precision.
+    Q(sΛ + h)⁻¹Qᵀ, where QΛQᵀ is a Hessian common to the batch and s a run's mean curvature next to
+    its: exact for a quadratic loss. A step is taken if the directional derivative at its end
+    proves, by strong convexity, that the objective fell; else it is shortened by secants and
+    bisections of that derivative. Far from the minimum, large problems are worked in single
+    precision, which can cost steps but not accuracy: the last gradients are in double precision.
 
 A run's minimiser does not depend on the other runs of its batch, up to rounding.
 """
@@ -152,9 +152,9 @@ def _solve(total: SmoothSum, h: float, g: Array, bends: Floats, far: float) -> A
     """Newton's directions -H⁻¹g; the residual shrinks with ``far``, the relative gradient."""
     work = bends.dtype.type
     rows = total.rows_as(work)
-    eigenvalues, vectors = (part.astype(work, copy=False) for part in total.spectrum())
-    mean = bends.mean(axis=0) / total.weight
-    scaling = 1 / (mean * eigenvalues[:, None] + work(h))
+    eigenvalues, vectors, scales = _preconditioner(total, bends)
+    scaling = (1 / (np.outer(eigenvalues, scales) + h)).astype(work)
+    vectors = vectors.astype(work, copy=False)
     norm = _norm(g)
     scale = np.where(norm > 0, norm, 1)
     residual = (-g / scale).astype(work)
@@ -178,6 +178,25 @@ def _solve(total: SmoothSum, h: float, g: Array, bends: Floats, far: float) -> A
             break
         old = np.where(new > 0, new, 1)
     return np.asarray(direction * scale, dtype=np.float64)
+
+
+def _preconditioner(total: SmoothSum, bends: Floats) -> tuple[Array, Array, Array]:
+    """Eigenvalues and vectors of a Hessian of F common to all runs, and each run's share of it.
+
+    Where that is cheap next to the passes over the records that it saves, it is the Hessian at the
+    batch's mean curvatures; else w Σ r rᵀ, whose spectrum is kept.
+    """
+    (count, runs), d = bends.shape, total.rows.shape[1]
+    if d > 4 * runs or d**2 > count * runs:
+        eigenvalues, vectors = total.spectrum()
+        return eigenvalues, vectors, bends.mean(axis=0, dtype=np.float64) / total.weight
+    rows = total.rows_as(bends.dtype.type)
+    mean = bends.mean(axis=1)
+    gram = np.asarray((rows.T * mean) @ rows, dtype=np.float64)
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    level = float(mean.mean())
+    shares = bends.mean(axis=0, dtype=np.float64) / level if level > 0 else np.ones(runs)
+    return np.maximum(eigenvalues, 0), vectors, shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,14 +45,19 @@ class SmoothSum:
 
     def value(self, points: Array) -> Array:
         """F at every point; shape (runs,)."""
+        if self._compact:
+            constant, linear, matrix = self.moments()
+            return constant + points @ linear + np.einsum("rk,rk->r", points @ matrix, points) / 2
         total = np.zeros(len(points))
-        for tile, m in self._margins(points.T):
+        for _, m in self._margins(points.T):
             total += self.loss.value(m).sum(axis=0)
-            del tile
         return self.weight * total
 
     def gradient(self, points: Array) -> Array:
         """∇F at every point; shape (runs, d)."""
+        if self._compact:
+            _, linear, matrix = self.moments()
+            return linear + points @ matrix
         total = np.zeros(points.shape[::-1])
         for tile, m in self._margins(points.T):
             total += self.rows[tile].T @ self.loss.slope(m)
@@ -81,6 +86,22 @@ class SmoothSum:
         """r_nᵀf + o_n; shape (runs, n)."""
         m = points @ self.rows.T
         return m if self.offsets is None else m + self.offsets
+
+    @property
+    def _compact(self) -> bool:
+        """Whether F is a quadratic that is cheaper to evaluate from its coefficients."""
+        return self.loss.quadratic and len(self.rows) > self.rows.shape[1]
+
+    def moments(self) -> tuple[float, Array, Array]:
+        """F(0), ∇F(0) and ∇²F of a quadratic F; computed once."""
+        if "moments" not in self._held:
+            zero = np.zeros((1, self.rows.shape[1]))
+            m = self.margins(zero)
+            constant = self.weight * float(self.loss.value(m).sum())
+            linear = self.weight * (self.loss.slope(m)[0] @ self.rows)
+            self._held["moments"] = constant, linear, self.hessian(zero)[0]
+        held: tuple[float, Array, Array] = self._held["moments"]
+        return held
 
     def spectrum(self) -> tuple[Array, Array]:
         """Eigenvalues, increasing, and eigenvectors of w Σ r_n r_nᵀ; computed once."""

@@ -1,0 +1,300 @@
+"""What dual averaging methods have in common (liu2022, equations (2)-(5)).
+
+Round t, for every node i:
+    x_i(t)   = argmin_x ⟨z_i(t), x⟩ + A(t)h(x) + γ(t)·½‖x‖²                    (2), (5)
+    ĝ_i(t)   a subgradient of node i's loss at x_i(t)
+    m_i(t)   = z_i(t) + a(t)(ĝ_i(t) + ν_i(t)),  ν ~ N(0, σ²I)                   the message sent
+    z_i(t+1) = Σ_j w_ij m_j(t)                                                  (3), (4)
+with z(1) = 0 and A(t) = a(1) + ... + a(t). The result is x̃_i(T) = Σ_t a(t)x_i(t)/A(T).
+
+Sampling
+    "one"     ĝ at one record, drawn uniformly and independently in every round at every node
+    "cyclic"  mean of ĝ over batches of consecutive records, fixed in advance, in turn
+    "full"    mean of ĝ over all records of the node
+
+Messages are all that is sent: z, x and x̃ are functions of them. Given what was sent before, a
+message is Gaussian around its noiseless value; under "one", a uniform mixture of q_i Gaussians.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.algorithms.engine.access import DataAccess
+from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
+from dpcalc.algorithms.engine.implied import ImpliedNoise
+from dpcalc.algorithms.engine.network_admm import replace_one_only
+from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.schedules import schedule
+from dpcalc.algorithms.problems.noise import (
+    Gaussian,
+    NoiseLaw,
+    NoNoise,
+    StandardNormal,
+    UniformIndex,
+)
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.vocabulary import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import ArrayLike
+
+    from dpcalc.algorithms.problems.averaging import AveragingProblem
+    from dpcalc.algorithms.problems.noise import Draw, Streams
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.transcript import Transcript
+    from dpcalc.vocabulary import Adjacency
+
+Array = NDArray[np.float64]
+
+_MIXTURE = 2**22  # numbers in a chunk of runs times records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NetworkAveraging(Algorithm):
+    """Dual averaging over a network.
+
+    Attributes:
+        problem: the averaging problem.
+        weights: a(t), above 0: a number, one per round, or "linear" for a(t) = t.
+        proximal: γ(t), 0 or above: a number or one per round, not decreasing. 0 needs a strongly
+            convex regulariser.
+        sigma: σ, standard deviation of the noise on every coordinate of a subgradient.
+        sampling: "one", "cyclic" or "full".
+        batch_size: of cyclic batches; must divide every node's number of records.
+    """
+
+    full_release: ClassVar[Release] = Release.EVERY_MESSAGE
+    released: ClassVar[Mapping[str, Caption]] = {
+        "message": Caption(
+            meaning="message z_i(t) + a(t)(subgradient + noise) that node i sent in round t",
+            axes=("nodes", "features"),
+            at_the_end="dropped",
+        ),
+        "average": Caption(
+            meaning="result of node i, the weighted mean of x_i(1), ..., x_i(T)",
+            axes=("nodes", "features"),
+            each_round=False,
+        ),
+    }
+
+    problem: AveragingProblem = field(kw_only=False)
+    weights: ArrayLike | Literal["linear"] = 1.0
+    proximal: ArrayLike
+    sigma: float = 0.0
+    sampling: Literal["one", "cyclic", "full"] = "one"
+    batch_size: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.count("rounds", self.rounds)
+        checks.non_negative("sigma", self.sigma)
+        linear = isinstance(self.weights, str)
+        if linear and self.weights != "linear":
+            raise InvalidInput(f"weights needs numbers or 'linear'; got weights={self.weights!r}")
+        a = np.arange(1.0, self.rounds + 1) if linear else self.weights
+        settled = {
+            "weights": schedule("weights", a, rounds=self.rounds)[:, 0],
+            "proximal": schedule("proximal", self.proximal, rounds=self.rounds, zero=True)[:, 0],
+        }
+        for name, values in settled.items():
+            object.__setattr__(self, name, values)
+        if (np.diff(settled["proximal"]) < 0).any():
+            raise InvalidInput("proximal needs numbers that do not decrease from round to round")
+        if settled["proximal"].min() == 0 and self.problem.regulariser.strong_convexity == 0:
+            raise AssumptionViolated(
+                "proximal = 0 needs a strongly convex regulariser; got "
+                f"regulariser={self.problem.regulariser.name!r}; take proximal above 0"
+            )
+        self._check_sampling()
+
+    def _check_sampling(self) -> None:
+        if self.sampling not in ("one", "cyclic", "full"):
+            raise InvalidInput(
+                f"sampling needs 'one', 'cyclic' or 'full'; got sampling={self.sampling!r}"
+            )
+        if self.sampling != "cyclic":
+            if self.batch_size is not None:
+                raise InvalidInput(
+                    f"batch_size belongs to sampling='cyclic'; got sampling={self.sampling!r}"
+                )
+            return
+        checks.count("batch_size", self.batch_size or 0)
+        uneven = [size for size in self.problem.records.sizes if size % self._batch]
+        if uneven:
+            raise InvalidInput(
+                "batch_size needs to divide every node's number of records; got "
+                f"batch_size={self.batch_size} for {uneven[0]} records"
+            )
+
+    def on(self, records: Records) -> Self:
+        """The same method and parameters on other data."""
+        return replace(self, problem=self.problem.on(records))
+
+    @property
+    def _batch(self) -> int:
+        return int(self.batch_size or 0)
+
+    def _a(self, t: int) -> float:
+        return float(np.asarray(self.weights, dtype=np.float64)[t - 1])
+
+    def _batches(self, i: int) -> int:
+        return self.problem.records.sizes[i] // self._batch if self.sampling == "cyclic" else 1
+
+    # ---- running
+
+    def _draws(self, t: int) -> Mapping[str, Draw]:
+        draws: dict[str, Draw] = {}
+        if self.sigma > 0:
+            draws["noise"] = StandardNormal((self.problem.nodes, self.problem.dimension))
+        if self.sampling == "one":
+            sizes = self.problem.records.sizes
+            draws["index"] = UniformIndex((self.problem.nodes,), high=sizes)
+        return draws
+
+    def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
+        zero = np.zeros((streams.runs, self.problem.nodes, self.problem.dimension))
+        return {"z": zero, "sum": zero}, {}
+
+    def _point(self, t: int, z: Array) -> Array:
+        """x(t), equation (5)."""
+        total = float(np.sum(np.asarray(self.weights, dtype=np.float64)[:t]))
+        gamma = float(np.asarray(self.proximal, dtype=np.float64)[t - 1])
+        return self.problem.regulariser.argmin(z, weight=total, ridge=gamma)
+
+    def _mean_gradient(self, t: int, x: Array) -> Array:
+        """Mean subgradient over the node's records, or over the batch of round ``t``."""
+        parts = []
+        for i in range(self.problem.nodes):
+            batch = (t - 1) % self._batches(i)
+            parts.append(self.problem.part(i, batch, self.batch_size).gradient(x[:, i]))
+        return np.stack(parts, axis=1)
+
+    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        a, x = self._a(t), self._point(t, memory["z"])
+        if self.sampling == "one":
+            gradient = self.problem.record_gradients(unit["index"], x)
+        else:
+            gradient = self._mean_gradient(t, x)
+        if self.sigma > 0:
+            gradient = gradient + self.sigma * unit["noise"]
+        message = memory["z"] + a * gradient
+        total = memory["sum"] + a * x
+        average = total / float(np.sum(np.asarray(self.weights, dtype=np.float64)[:t]))
+        memory = {"z": self.problem.mix(message), "sum": total, "x": x, "average": average}
+        return memory, {"message": message, "average": average}, {}
+
+    def _measure(self, memory: Arrays) -> Arrays:
+        x, average = memory["x"], memory["average"]
+        gap = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=2).max(axis=1)
+        return {"objective": self.problem.objective(average.mean(axis=1)), "consensus_gap": gap}
+
+    # ---- densities and accesses
+
+    def _history(self, transcript: Transcript) -> Iterator[tuple[int, Array, Array, Array]]:
+        """Round, x(t), z(t) and message of every round, from the messages alone."""
+        z = np.zeros_like(transcript["message"][:, 0])
+        for t in range(1, self.rounds + 1):
+            message = transcript["message"][:, t - 1]
+            yield t, self._point(t, z), z, message
+            z = self.problem.mix(message)
+
+    def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
+        """(message - z)/a - subgradient, where the subgradient is not sampled."""
+        self._checked(transcript)
+        if self.sigma == 0:
+            raise self._no_density("sigma is 0")
+        if self.sampling == "one":
+            raise self._no_density("the sampled record is hidden; ask for log_density")
+        twin = self if records is None else self.on(records)
+        d, unit, jacobian = self.problem.dimension, [], []
+        for t, x, z, message in self._history(transcript):
+            a = self._a(t)
+            unit.append(((message - z) / a - twin._mean_gradient(t, x)) / self.sigma)  # noqa: SLF001
+            jacobian.append(-d * np.log(a * self.sigma))
+        stacked = np.stack(unit, axis=1)
+        return ImpliedNoise(
+            rounds=tuple(range(1, self.rounds + 1)),
+            unit=stacked,
+            log_jacobian=np.broadcast_to(np.array(jacobian)[:, None], stacked.shape[:3]),
+            law="gaussian",
+        )
+
+    def log_density_terms(self, transcript: Transcript, records: Records | None = None) -> Array:
+        """Per round and node; under "one", the log of a mean of q_i Gaussian densities."""
+        if self.sampling != "one":
+            return self.implied_noise(transcript, records).log_density_terms()
+        self._checked(transcript)
+        if self.sigma == 0:
+            raise self._no_density("sigma is 0")
+        twin = self if records is None else self.on(records)
+        terms = np.empty(transcript["message"].shape[:3])
+        for t, x, z, message in self._history(transcript):
+            a = self._a(t)
+            for i in range(self.problem.nodes):
+                noisy = (message[:, i] - z[:, i]) / a
+                terms[:, t - 1, i] = twin._mixture(i, x[:, i], noisy)  # noqa: SLF001
+            terms[:, t - 1] -= self.problem.dimension * np.log(a)
+        return terms
+
+    def log_density(self, transcript: Transcript, records: Records | None = None) -> Array:
+        """The sum of `log_density_terms`; shape (runs,)."""
+        return self.log_density_terms(transcript, records).sum(axis=(1, 2))
+
+    def _mixture(self, i: int, x: Array, noisy: Array) -> Array:
+        """Ln (1/q) Σ_n N(noisy; ĝ_n(x), σ²I) over the records of node i; shape (runs,).
+
+        With ĝ_n = s_n·r_n the squared distance is ‖noisy‖² - 2s_n·r_nᵀnoisy + s_n²‖r_n‖².
+        """
+        from scipy.special import logsumexp
+
+        total = self.problem.part(i, 0, None)
+        squares = np.einsum("nk,nk->n", total.rows, total.rows)
+        result = np.empty(len(x))
+        chunk = max(_MIXTURE // len(total.rows), 1)
+        for start in range(0, len(x), chunk):
+            part = slice(start, start + chunk)
+            slope = total.loss.slope(total.margins(x[part]))
+            cross = noisy[part] @ total.rows.T
+            exponent = (2 * slope * cross - slope * slope * squares) / (2 * self.sigma**2)
+            result[part] = logsumexp(exponent, axis=1)
+        far = np.einsum("rk,rk->r", noisy, noisy) / (2 * self.sigma**2)
+        scale = self.problem.dimension * np.log(self.sigma * np.sqrt(2 * np.pi))
+        return result - far - scale - np.log(len(total.rows))
+
+    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+        """One per node and round: the subgradient that goes into its message.
+
+        With |φ'|·‖x‖ <= L a replaced record moves it by at most 2L over the records it averages.
+        """
+        adjacency = replace_one_only(self.key, adjacency)
+        bound = 2 * self.problem.loss.slope_bound * self.problem.records.row_bound
+        law: NoiseLaw = Gaussian(self.sigma) if self.sigma > 0 else NoNoise()
+        queries = {
+            "one": "subgradient at one record drawn uniformly",
+            "cyclic": "mean subgradient over one fixed batch",
+            "full": "mean subgradient over all records of the node",
+        }
+        sizes = self.problem.records.sizes
+        averaged = {"one": (1,) * len(sizes), "cyclic": (self._batch,) * len(sizes), "full": sizes}
+        return tuple(
+            DataAccess(
+                round=t,
+                node=i,
+                released="message",
+                query=queries[self.sampling],
+                sensitivity=bound / averaged[self.sampling][i],
+                adjacency=adjacency,
+                noise=law,
+                sampling_rate=1 / size if self.sampling == "one" else 1.0,
+                batch=(t - 1) % self._batches(i),
+            )
+            for t in range(1, self.rounds + 1)
+            for i, size in enumerate(sizes)
+        )

@@ -1,0 +1,350 @@
+"""Noisy gradient ADMM (chan2023): one user's gradient per iteration, in a chosen order.
+
+State (x, λ); in iteration t with the private function f_t of one user
+
+    y  = argmin_y g(y) - ⟨λ, By⟩ + (β/2)‖Ax + By - c‖²
+    λ⁺ = λ - β(Ax + By - c)
+    x⁺ = M⁻¹[x - η(∇f_t(x) + ξ) + ηAᵀ(λ⁺ + β(c - By))] + ζ,   M = I + ηβAᵀA
+
+and (x⁺, λ⁺) goes on. Algorithm 1 noises the iterate (ζ ~ N(0, σ²I), ξ = 0), algorithm 4 the oracle
+(ξ ~ N(0, σ²I), ζ = 0). Either is undone: ζ = x⁺ - (noiseless step), ξ = -Mζ/η.
+
+Order
+    "fixed"             users 0, 1, 2, ... and again from 0
+    "permutation"       a uniform order, every user at most once
+    "with-replacement"  a uniform user every time, as in the paper's experiments
+Random stopping
+    With ``stopping = (first, last)`` a run stops after a uniform number of rounds in that range;
+    what was released last stays.
+
+Of a full release order and stopping round are part; of a last-iterate release they are not.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.algorithms.engine.access import DataAccess
+from dpcalc.algorithms.engine.affine import AffineLaw, affine_law
+from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
+from dpcalc.algorithms.engine.implied import ImpliedNoise
+from dpcalc.algorithms.engine.network_admm import same_release
+from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.problems.noise import (
+    Gaussian,
+    NoiseLaw,
+    NoNoise,
+    RandomPermutation,
+    StandardNormal,
+    UniformIndex,
+)
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.vocabulary import Adjacency
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcalc.algorithms.problems.composite import CompositeProblem
+    from dpcalc.algorithms.problems.noise import Draw, Streams
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.transcript import Transcript
+
+Array = NDArray[np.float64]
+
+_ORDER, _STOP = 98, 97  # purpose numbers of the choices made before round 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyGradientADMM(Algorithm):
+    """Gradient ADMM over users.
+
+    Attributes:
+        problem: the composite problem; every record is a user.
+        penalty: β, above 0.
+        step_size: η, above 0.
+        sigma: standard deviation of the noise, 0 or above.
+        order: "fixed", "permutation" or "with-replacement".
+        stopping: None, or the first and the last round after which a run may stop.
+        initial: x_0, shape (d1,), or None for zeros; λ_0 = 0. Never a function of the data.
+        gradient_gap: Δ, the largest ‖∇f - ∇f'‖ between neighbouring functions; twice the bound on
+            one gradient if left out, infinite for the squared loss.
+    """
+
+    released: ClassVar[Mapping[str, Caption]] = {
+        "initial": Caption(
+            meaning="x_0, chosen without data", axes=("features",), each_round=False
+        ),
+        "x": Caption(meaning="noisy primal iterate x_t", axes=("features",)),
+        "dual": Caption(meaning="dual variable λ_t", axes=("constraints",)),
+        "order": Caption(
+            meaning="user whose function the round used; -1 after stopping",
+            axes=(),
+            at_the_end="diagnostic",
+        ),
+    }
+
+    problem: CompositeProblem = field(kw_only=False)
+    penalty: float
+    step_size: float
+    sigma: float
+    order: Literal["fixed", "permutation", "with-replacement"] = "fixed"
+    stopping: tuple[int, int] | None = None
+    initial: Array | None = None
+    gradient_gap: float | None = None
+    _held: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        checks.count("rounds", self.rounds)
+        checks.positive("penalty", self.penalty)
+        checks.positive("step_size", self.step_size)
+        checks.non_negative("sigma", self.sigma)
+        if self.order not in ("fixed", "permutation", "with-replacement"):
+            raise InvalidInput(
+                "order needs 'fixed', 'permutation' or 'with-replacement'; "
+                f"got order={self.order!r}"
+            )
+        users = self.problem.count
+        if self.order == "permutation" and self.rounds > users:
+            raise InvalidInput(
+                f"at most one round per user ({users}) was needed by order='permutation'; "
+                f"got rounds={self.rounds}"
+            )
+        if self.stopping is not None:
+            first, last = self.stopping
+            checks.count("stopping", first)
+            if not first <= last <= self.rounds:
+                raise InvalidInput(
+                    f"stopping needs 1 <= first <= last <= rounds={self.rounds}; "
+                    f"got stopping={self.stopping!r}"
+                )
+        start = np.zeros(self.problem.dimension) if self.initial is None else self.initial
+        start = np.asarray(start, dtype=np.float64)
+        if start.shape != (self.problem.dimension,) or not np.isfinite(start).all():
+            raise InvalidInput(
+                f"initial needs {self.problem.dimension} finite numbers; got shape={start.shape!r}"
+            )
+        object.__setattr__(self, "initial", start)
+        gap = self.gradient_gap
+        if gap is None:
+            gap = 2 * self.problem.loss.slope_bound * self.problem.records.row_bound
+        checks.non_negative_or_infinite("gradient_gap", gap)
+        object.__setattr__(self, "gradient_gap", gap)
+
+    def on(self, records: Records) -> Self:
+        """The same method and parameters with other users."""
+        return replace(self, problem=self.problem.on(records))
+
+    # ---- what the two variants differ in
+
+    @abstractmethod
+    def _displacement(self, unit: Array) -> Array:
+        """What unit noise adds to x⁺."""
+
+    @abstractmethod
+    def _unit(self, displacement: Array) -> Array:
+        """The unit noise that adds this to x⁺."""
+
+    @abstractmethod
+    def _log_scale(self) -> float:
+        """ln|det ∂(displacement)/∂(unit)|."""
+
+    @abstractmethod
+    def _sensitivity(self) -> tuple[str, float]:
+        """The query that is noised, and how far neighbouring functions move it."""
+
+    # ---- one iteration
+
+    @property
+    def _system(self) -> Array:
+        """M = I + ηβAᵀA."""
+        A = self.problem.constraint.A
+        return np.eye(A.shape[1]) + self.step_size * self.penalty * A.T @ A
+
+    def _solved(self, v: Array) -> Array:
+        """M⁻¹v for every row of v."""
+        if "inverse" not in self._held:
+            system = self._system
+            diagonal = np.diagonal(system)
+            plain = np.count_nonzero(system - np.diag(diagonal)) == 0
+            inverse = 1 / diagonal if plain else np.linalg.inv(system)
+            self._held["inverse"] = np.asarray(inverse, dtype=np.float64)
+        inverse = self._held["inverse"]
+        return v * inverse if inverse.ndim == 1 else v @ inverse
+
+    def _dual_step(self, x: Array, dual: Array) -> tuple[Array, Array]:
+        """λ⁺ and Aᵀ(λ⁺ + β(c - By))."""
+        constraint, beta = self.problem.constraint, self.penalty
+        ax = constraint.times_A(x) - constraint.c
+        y = constraint.y_step(self.problem.regulariser, ax - dual / beta, beta)
+        by = constraint.times_B(y)
+        new = dual - beta * (ax + by)
+        return new, constraint.times_A_transposed(new + beta * (constraint.c - by))
+
+    def _noiseless(self, x: Array, dual: Array, users: NDArray[np.int64]) -> tuple[Array, Array]:
+        """x⁺ before noise, and λ⁺."""
+        new, pull = self._dual_step(x, dual)
+        gradient = self.problem.user_gradient(users, x)
+        return self._solved(x - self.step_size * (gradient - pull)), new
+
+    # ---- running
+
+    def _draws(self, t: int) -> Mapping[str, Draw]:
+        return {"noise": StandardNormal((self.problem.dimension,))}
+
+    def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
+        x = np.array(
+            np.broadcast_to(np.asarray(self.initial), (streams.runs, self.problem.dimension))
+        )
+        memory = {
+            "x": x,
+            "dual": np.zeros((len(x), len(self.problem.constraint.c))),
+            "order": self._orders(streams),
+        }
+        if self.stopping is not None:
+            first, last = self.stopping
+            kind = UniformIndex((1,), high=(last - first + 1,))
+            memory["stop"] = first + streams.draw(kind, _STOP, 0)[:, 0]
+        return memory, {"initial": x}
+
+    def _orders(self, streams: Streams) -> NDArray[np.int64]:
+        """The users of all rounds; shape (runs, rounds)."""
+        users = self.problem.count
+        if self.order == "permutation":
+            return streams.draw(RandomPermutation((users,)), _ORDER, 0)[:, : self.rounds]
+        if self.order == "with-replacement":
+            kind = UniformIndex((self.rounds,), high=(users,) * self.rounds)
+            return streams.draw(kind, _ORDER, 0)
+        return np.tile(np.arange(self.rounds) % users, (streams.runs, 1))
+
+    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        users = memory["order"][:, t - 1]
+        x, dual = self._noiseless(memory["x"], memory["dual"], users)
+        x = x + self._displacement(unit["noise"])
+        if "stop" in memory:
+            going = memory["stop"] >= t
+            x = np.where(going[:, None], x, memory["x"])
+            dual = np.where(going[:, None], dual, memory["dual"])
+            users = np.where(going, users, -1)
+        released = {"x": x, "dual": dual}
+        if self.order != "fixed" or self.stopping is not None:
+            released["order"] = users
+        return memory | {"x": x, "dual": dual}, released, {}
+
+    def _measure(self, memory: Arrays) -> Arrays:
+        x = memory["x"]
+        constraint, beta = self.problem.constraint, self.penalty
+        v = constraint.times_A(x) - constraint.c - memory["dual"] / beta
+        y = constraint.y_step(self.problem.regulariser, v, beta)
+        gap = np.linalg.norm(constraint.residual(x, y), axis=1)
+        return {"objective": self.problem.objective(x, y), "feasibility_gap": gap}
+
+    # ---- densities, laws and accesses
+
+    def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
+        """What was added to every iterate, given the order in which users came."""
+        self._checked(transcript)
+        if self.sigma == 0:
+            raise self._no_density("sigma is 0")
+        problem = self.problem if records is None else self.problem.on(records)
+        twin = replace(self, problem=problem)
+        x = transcript["initial"]
+        dual = np.zeros((len(x), len(problem.constraint.c)))
+        orders = self._order_of(transcript)
+        unit = np.zeros((len(x), self.rounds, 1, problem.dimension))
+        for t in range(1, self.rounds + 1):
+            users = orders[:, t - 1]
+            mean, new = twin._noiseless(x, dual, np.maximum(users, 0))  # noqa: SLF001
+            now, going = transcript["x"][:, t - 1], users >= 0
+            same_release(t, transcript["dual"][:, t - 1], np.where(going[:, None], new, dual))
+            unit[:, t - 1, 0] = np.where(going[:, None], self._unit(now - mean), 0)
+            x, dual = now, transcript["dual"][:, t - 1]
+        active = orders >= 0
+        return ImpliedNoise(
+            rounds=tuple(range(1, self.rounds + 1)),
+            unit=unit,
+            log_jacobian=np.full(unit.shape[:3], -self._log_scale()),
+            law="gaussian",
+            active=active[:, :, None],
+            log_chance=self._log_chance(active.sum(axis=1)),
+        )
+
+    def _order_of(self, transcript: Transcript) -> NDArray[np.int64]:
+        if "order" in transcript.released:
+            return transcript["order"]
+        return np.tile(np.arange(self.rounds) % self.problem.count, (transcript.runs, 1))
+
+    def _log_chance(self, used: NDArray[np.int64]) -> Array:
+        """Log-probability of the order of the users that came, and of how many came."""
+        n = self.problem.count
+        chance = np.zeros(len(used))
+        if self.order == "with-replacement":
+            chance -= used * math.log(n)
+        elif self.order == "permutation":
+            steps = -np.log(np.arange(n, 0, -1.0))
+            chance += np.concatenate([[0.0], np.cumsum(steps)])[used]
+        if self.stopping is not None:
+            chance -= math.log(self.stopping[1] - self.stopping[0] + 1)
+        return chance
+
+    def last_iterate_law(
+        self, *, order: Sequence[int] | None = None, records: Records | None = None
+    ) -> AffineLaw:
+        """The exact Gaussian law of (x_T, λ_T) when every step is affine.
+
+        Mean and covariance are propagated through the very steps that run.
+
+        Args:
+            order: the users in turn; its length is T. The fixed order if left out.
+            records: other users.
+
+        Raises:
+            AssumptionViolated: if loss or regulariser is not quadratic.
+        """
+        twin = self if records is None else self.on(records)
+        problem = twin.problem
+        if not (problem.loss.quadratic and problem.regulariser.quadratic):
+            raise AssumptionViolated(
+                "a Gaussian law needs quadratic functions; got "
+                f"loss={problem.loss.name!r}, regulariser={problem.regulariser!r}"
+            )
+        users = range(self.rounds) if order is None else order
+        turns = np.array([int(user) % problem.count for user in users])
+        memory = {"x": np.asarray(self.initial), "dual": np.zeros(len(problem.constraint.c))}
+
+        def step(t: int, state: Arrays, noise: Array) -> Arrays:
+            now = np.full(len(noise), turns[t - 1])
+            x, dual = twin._noiseless(state["x"], state["dual"], now)  # noqa: SLF001
+            return {"x": x + twin._displacement(noise), "dual": dual}  # noqa: SLF001
+
+        return affine_law(step, memory, rounds=len(turns), noise=problem.dimension)
+
+    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+        """One per round: the gradient step of the user whose turn it is."""
+        if adjacency not in (None, Adjacency.NEIGHBOURING_FUNCTIONS, Adjacency.REPLACE_ONE):
+            raise InvalidInput(
+                f"adjacency needs {Adjacency.NEIGHBOURING_FUNCTIONS!s} or "
+                f"{Adjacency.REPLACE_ONE!s}; got adjacency={adjacency!s}"
+            )
+        query, moved = self._sensitivity()
+        law: NoiseLaw = Gaussian(self.sigma) if self.sigma > 0 else NoNoise()
+        rate = 1 / self.problem.count if self.order == "with-replacement" else 1.0
+        return tuple(
+            DataAccess(
+                round=t,
+                node=(t - 1) % self.problem.count if self.order == "fixed" else None,
+                released="x",
+                query=query,
+                sensitivity=moved,
+                adjacency=adjacency or Adjacency.NEIGHBOURING_FUNCTIONS,
+                noise=law,
+                sampling_rate=rate,
+            )
+            for t in range(1, self.rounds + 1)
+        )

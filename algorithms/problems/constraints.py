@@ -1,0 +1,148 @@
+"""The linear constraint Ax + By = c of a problem with two blocks of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.transcript import read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from dpcalc.algorithms.problems.regularisers import Regulariser
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Constraint:
+    """Ax + By = c.
+
+    Attributes:
+        A: shape (d3, d1).
+        B: shape (d3, d2).
+        c: shape (d3,).
+    """
+
+    A: Array
+    B: Array
+    c: Array
+    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        A, B, c = (np.asarray(part, dtype=np.float64) for part in (self.A, self.B, self.c))
+        shapes = A.shape, B.shape, c.shape
+        if not (A.ndim == B.ndim == 2 and c.ndim == 1 and len(A) == len(B) == len(c) > 0):
+            raise InvalidInput(f"A, B and c with the same number of rows were needed; got {shapes}")
+        if not all(np.isfinite(part).all() for part in (A, B, c)):
+            raise InvalidInput("A, B and c need finite numbers; got inf or nan")
+        for name, part in (("A", A), ("B", B), ("c", c)):
+            object.__setattr__(self, name, read_only(part))
+
+    def times_A(self, x: Array) -> Array:  # noqa: N802 - the paper's matrix
+        """Ax for every row of ``x``."""
+        return _times(self._multiple("A"), self.A, x)
+
+    def times_A_transposed(self, z: Array) -> Array:  # noqa: N802 - the paper's matrix
+        """Aᵀz for every row of ``z``."""
+        return _times(self._multiple("A"), self.A.T, z)
+
+    def times_B(self, y: Array) -> Array:  # noqa: N802 - the paper's matrix
+        """By for every row of ``y``."""
+        return _times(self._multiple("B"), self.B, y)
+
+    def residual(self, x: Array, y: Array) -> Array:
+        """Ax + By - c."""
+        return self.times_A(x) + self.times_B(y) - self.c
+
+    def y_step(self, g: Regulariser, v: Array, penalty: float) -> Array:
+        """Argmin over y of g(y) + (penalty/2)‖v + By‖², exactly.
+
+        Raises:
+            AssumptionViolated: if that has no closed form: g is not quadratic and the columns of B
+                are not orthogonal.
+        """
+        linear = penalty * _times(self._multiple("B"), self.B.T, v)
+        gram = self.B.T @ self.B
+        diagonal = np.diagonal(gram)
+        if np.count_nonzero(gram - np.diag(diagonal)) == 0:
+            same = bool((diagonal == diagonal[0]).all())
+            ridge = penalty * (float(diagonal[0]) if same else diagonal)
+            return g.argmin(linear, ridge=ridge)
+        if not g.quadratic:
+            raise AssumptionViolated(
+                "an exact y-step needs orthogonal columns of B or a quadratic regulariser; got "
+                f"regulariser={g.name!r} and a B with correlated columns; use B = -I"
+            )
+        total = penalty * gram + g.strong_convexity * np.eye(len(gram))
+        return np.asarray(np.linalg.solve(total, -linear[..., None])[..., 0], dtype=np.float64)
+
+    def matching_y(self, x: Array) -> Array | None:
+        """The y with Ax + By = c, if B is a multiple of the identity; else None."""
+        multiple = self._multiple("B")
+        return None if not multiple else (self.c - self.times_A(x)) / multiple
+
+    def singular_values(self) -> Array:
+        """Singular values of A, decreasing; computed once."""
+        if "singular values" not in self._held:
+            self._held["singular values"] = np.linalg.svd(self.A, compute_uv=False)
+        held: Array = self._held["singular values"]
+        return held
+
+    def _multiple(self, name: str) -> float | None:
+        """The factor if that matrix is a multiple of the identity."""
+        if name not in self._held:
+            matrix: Array = getattr(self, name)
+            factor = float(matrix[0, 0])
+            square = matrix.shape[0] == matrix.shape[1]
+            plain = square and bool((matrix == factor * np.eye(len(matrix))).all())
+            self._held[name] = factor if plain else None
+        held: float | None = self._held[name]
+        return held
+
+
+def _times(multiple: float | None, matrix: Array, x: Array) -> Array:
+    return x @ matrix.T if multiple is None else multiple * x
+
+
+def copies(dimension: int) -> Constraint:
+    """X - y = 0: y is a copy of x, so that g regularises x itself."""
+    checks.count("dimension", dimension)
+    one = np.eye(dimension)
+    return Constraint(A=one, B=-one, c=np.zeros(dimension))
+
+
+def graph_guided(
+    dimension: int, edges: Iterable[tuple[int, int]], weights: ArrayLike | None = None
+) -> Constraint:
+    """[W; I]x - y = 0 with a row w·(x_i - x_j) of W per edge between features i and j.
+
+    With g = λ‖y‖₁ this is the graph-guided fused lasso of shang2021, equation (11). A graph that
+    was estimated from the data is itself a look at the data, and no algorithm here charges it.
+
+    Args:
+        dimension: number of features.
+        edges: pairs of features.
+        weights: one per edge; 1 if left out. A negative weight couples x_i to -x_j.
+    """
+    pairs = [(int(i), int(j)) for i, j in edges]
+    factor = np.ones(len(pairs)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if len(factor) != len(pairs):
+        raise InvalidInput(f"one weight per edge was needed; got {len(factor)} for {len(pairs)}")
+    if any(not (0 <= i < dimension and 0 <= j < dimension and i != j) for i, j in pairs):
+        raise InvalidInput(
+            f"edges between two features 0..{dimension - 1} were needed; got {pairs}"
+        )
+    W = np.zeros((len(pairs), dimension))
+    for row, ((i, j), weight) in enumerate(zip(pairs, factor, strict=True)):
+        W[row, i], W[row, j] = abs(weight), -weight
+    A = np.vstack([W, np.eye(dimension)])
+    return Constraint(A=A, B=-np.eye(len(A)), c=np.zeros(len(A)))
