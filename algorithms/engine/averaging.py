@@ -91,6 +91,7 @@ class NetworkAveraging(Algorithm):
     sigma: float = 0.0
     sampling: Literal["one", "cyclic", "full"] = "one"
     batch_size: int | None = None
+    _held: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.count("rounds", self.rounds)
@@ -144,6 +145,12 @@ class NetworkAveraging(Algorithm):
     def _a(self, t: int) -> float:
         return float(np.asarray(self.weights, dtype=np.float64)[t - 1])
 
+    def _total(self, t: int) -> float:
+        """A(t)."""
+        if "A" not in self._held:
+            self._held["A"] = np.cumsum(np.asarray(self.weights, dtype=np.float64))
+        return float(self._held["A"][t - 1])
+
     def _batches(self, i: int) -> int:
         return self.problem.records.sizes[i] // self._batch if self.sampling == "cyclic" else 1
 
@@ -164,9 +171,8 @@ class NetworkAveraging(Algorithm):
 
     def _point(self, t: int, z: Array) -> Array:
         """x(t), equation (5)."""
-        total = float(np.sum(np.asarray(self.weights, dtype=np.float64)[:t]))
         gamma = float(np.asarray(self.proximal, dtype=np.float64)[t - 1])
-        return self.problem.regulariser.argmin(z, weight=total, ridge=gamma)
+        return self.problem.regulariser.argmin(z, weight=self._total(t), ridge=gamma)
 
     def _mean_gradient(self, t: int, x: Array) -> Array:
         """Mean subgradient over the node's records, or over the batch of round ``t``."""
@@ -186,7 +192,7 @@ class NetworkAveraging(Algorithm):
             gradient = gradient + self.sigma * unit["noise"]
         message = memory["z"] + a * gradient
         total = memory["sum"] + a * x
-        average = total / float(np.sum(np.asarray(self.weights, dtype=np.float64)[:t]))
+        average = total / self._total(t)
         memory = {"z": self.problem.mix(message), "sum": total, "x": x, "average": average}
         return memory, {"message": message, "average": average}, {}
 

@@ -1,0 +1,1 @@
+"""Data sets from files, from OpenML, and generated ones."""

@@ -1,0 +1,75 @@
+"""Features and labels as they come out of a file, and how files are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dataset:
+    """A table ready to be dealt out to nodes with `records.split`.
+
+    Attributes:
+        features: shape (n, d), finite.
+        labels: shape (n,), finite.
+        names: of the features; d of them.
+        source: where it came from and what was left out.
+    """
+
+    features: Array
+    labels: Array
+    names: tuple[str, ...]
+    source: str
+
+
+def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """Line numbers, from 1, and stripped lines of a text file, plain or with .xz or .gz.
+
+    Raises:
+        InvalidInput: if the file cannot be read.
+    """
+    import gzip
+    import lzma
+
+    file = Path(path)
+    openers: dict[str, Callable[..., IO[str]]] = {".xz": lzma.open, ".gz": gzip.open}
+    opener = openers.get(file.suffix, open)
+    try:
+        with opener(file, "rt", encoding="utf-8") as text:
+            for number, line in enumerate(text, start=1):
+                yield number, line.strip()
+    except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError) as error:
+        raise InvalidInput(
+            f"a readable text file, plain, .xz or .gz, was needed; got path={str(file)!r} ({error})"
+        ) from error
+
+
+def bad_row(path: object, number: int, needed: str, given: str) -> InvalidInput:
+    """The error for a row that cannot be used."""
+    return InvalidInput(f"{needed} was needed; got {given!r} in line {number} of {str(path)!r}")
+
+
+def two_classes(labels: Array, source: str) -> Array:
+    """Labels of two values as -1 (the smaller) and +1.
+
+    Raises:
+        InvalidInput: if there are not exactly two values.
+    """
+    values = np.unique(labels)
+    if len(values) != 2:
+        shown = ", ".join(f"{value:g}" for value in values[:5])
+        raise InvalidInput(f"two classes were needed; got {len(values)} ({shown}) in {source}")
+    return np.where(labels == values[1], 1.0, -1.0)
