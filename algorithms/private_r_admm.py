@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from dpcalc import checks
+from dpcalc.algorithms.engine.schedules import one_number
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class PrivateRADMM(PrivateMRADMM):
     penalty: ArrayLike
 
     def __post_init__(self) -> None:
-        checks.positive("penalty", self.penalty, hint="for several penalties use private-mr-admm")  # type: ignore[arg-type]
         PrivateMRADMM.__post_init__(self)
+        one_number("penalty", self.penalty, hint="for several penalties use private-mr-admm")
 
     @classmethod
     def example(cls) -> Self:

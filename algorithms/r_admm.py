@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from dpcalc import checks
+from dpcalc.algorithms.engine.schedules import one_number
 from dpcalc.algorithms.mr_admm import MRADMM
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ class RADMM(MRADMM):
     penalty: ArrayLike
 
     def __post_init__(self) -> None:
-        checks.positive("penalty", self.penalty, hint="for several penalties use mr-admm")  # type: ignore[arg-type]
         MRADMM.__post_init__(self)
+        one_number("penalty", self.penalty, hint="for several penalties use mr-admm")
 
     @classmethod
     def example(cls) -> Self:

@@ -83,3 +83,13 @@ def settle(
         value = getattr(owner, name)
         full = schedule(name, value, rounds=rounds, nodes=nodes, infinite=infinite, zero=zero)
         object.__setattr__(owner, name, full)
+
+
+def one_number(name: str, scheduled: ArrayLike, *, hint: str) -> None:
+    """Refuse a `schedule` whose entries differ."""
+    values = np.asarray(scheduled, dtype=np.float64)
+    if np.ptp(values) != 0:
+        raise InvalidInput(
+            f"{name} needs one number for all rounds and nodes; got values from {values.min():g} "
+            f"to {values.max():g}; {hint}"
+        )

@@ -115,7 +115,7 @@ def _newton(
         points[:, active[accepted]], norms[active[accepted]] = trial[:, accepted], norm[accepted]
         if done.all():
             return norms, 0
-        if not final and not accepted.all():
+        if np.isnan(norm).any() or not (final or accepted.all()):
             break
         direction = _solve(total, h, g, bends, float((norm / size).max()))
         fresh = _LineSearch.begin(_dot(g, direction), h / 2 * _dot(direction, direction))
