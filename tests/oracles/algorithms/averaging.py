@@ -1,0 +1,33 @@
+"""Dual averaging straight from equations (4)-(5) of liu2022: one run, loops, scipy inside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.oracles.algorithms.composite import smallest
+
+
+def point(z, h, total, gamma):
+    """(5): argmin ⟨z, x⟩ + total·h(x) + gamma·½‖x‖², numerically."""
+    return smallest(lambda v: z @ v + total * h(v) + gamma / 2 * v @ v, np.zeros_like(z))
+
+
+def dual_averaging(subgradients, W, h, *, a, gamma, noise):
+    """Messages and results.
+
+    subgradients(t, i, x): what node i uses in round t (from 0) at the point x.
+    noise: shape (rounds, nodes, d).
+    """
+    rounds, nodes, d = noise.shape
+    z, total, messages = np.zeros((nodes, d)), 0.0, []
+    weighted = np.zeros((nodes, d))
+    for t in range(rounds):
+        total += a[t]
+        x = [point(z[i], h, total, gamma[t]) for i in range(nodes)]
+        sent = np.array(
+            [z[i] + a[t] * (subgradients(t, i, x[i]) + noise[t, i]) for i in range(nodes)]
+        )
+        z = np.array([sum(W[i, j] * sent[j] for j in range(nodes)) for i in range(nodes)])
+        weighted += a[t] * np.array(x)
+        messages.append(sent)
+    return np.array(messages), weighted / total
