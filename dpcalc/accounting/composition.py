@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpcalc import checks
 from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells, rough_law
 from dpcalc.accounting.inversion import (
@@ -29,7 +31,8 @@ from dpcalc.accounting.inversion import (
     infinite_mass,
     integrate,
 )
-from dpcalc.accounting.laws import GaussianLaw, LossLaw
+from dpcalc.accounting.laws import GaussianLaw, LossLaw, Reals
+from dpcalc.errors import NumericalFailure
 
 Loss = LossLaw | DensityPair
 """What can be composed: a law known exactly, or a pair of densities."""
@@ -42,6 +45,8 @@ _SMALLEST_TAIL = 1e-280
 _MOST_NODES = 2**16
 _MOST_CELLS = 60_000
 _MOST_ATTEMPTS = 4
+_CELLS_ALONE = 2000
+_SINGLE = "single round, sum over its outcomes"
 _METHOD = "moment inversion, two-sided"
 
 
@@ -76,6 +81,21 @@ def bracket_epsilon(
     rough = _rough(parts, tail)
     if infinite_mass(rough) >= delta:
         return Bracket(math.inf, math.inf, "an infinite loss is likelier than δ")
+    if total == 1 and (alone := _alone(parts[0][0], delta, tail)) is not None:
+        return alone
+    try:
+        return _by_inversion(parts, rough, delta, tail, relative_width)
+    except NumericalFailure:
+        return _by_chernoff(parts, delta, tail)
+
+
+def _by_inversion(
+    parts: Sequence[tuple[Loss, int]],
+    rough: Rounds,
+    delta: float,
+    tail: float,
+    relative_width: float,
+) -> Bracket:
     contour = _pilot(rough, delta)
     width = relative_width * max(contour.epsilon, 1e-3 / contour.c)
     smoothing, cells = _initial_resolution(parts, tail, contour.c, width)
@@ -88,6 +108,7 @@ def bracket_epsilon(
         high = min(high, upper.largest)  # no finite loss exceeds it, and infinite ones are rarer
         start = high if math.isfinite(high) else contour.epsilon
         low = _crossing(lower.lower, delta, start, unit, tolerance)[0]
+        low = max(low, _from_largest_loss(parts, delta))
         best = Bracket(max(low, best.lower), min(high, best.upper), _METHOD)
         if best.relative_width <= relative_width or best.upper == 0:
             break
@@ -117,6 +138,81 @@ def _pilot(rough: Rounds, delta: float) -> Contour:
             break
         contour = contour_for_epsilon(rough, epsilon, contour.log_delta)
     return contour
+
+
+def _alone(loss: Loss, delta: float, tail: float) -> Bracket | None:
+    """A single round, whose δ(ε) is a sum over its own cells; no inversion."""
+    if isinstance(loss, LossLaw):
+        return None if loss.delta(0.0) is None else _single(loss, loss, delta)
+    edges = np.linspace(*loss.window(tail), _CELLS_ALONE + 1)
+    found = _single(*enclosing_laws(loss, edges, tail), delta)
+    for _ in range(3):
+        # Cells that ε does not fall into contribute exactly; those that it may are cut again.
+        edges = _finer_between(loss, edges, found.lower, found.upper)
+        found = _single(*enclosing_laws(loss, edges, tail), delta)
+    return found
+
+
+def _single(upper: LossLaw, lower: LossLaw, delta: float) -> Bracket:
+    def bound(law: LossLaw, side: int) -> Callable[[float], float]:
+        return lambda epsilon: (law.delta(epsilon) or (0.0, 1.0))[side]
+
+    tolerance = 1e-13 * max(1e-3, min(upper.supremum, 1.0))
+    high = _crossing(bound(upper, 1), delta, 1.0, 0.1, tolerance)[1]
+    low = _crossing(bound(lower, 0), delta, high, 0.1, tolerance)[0]
+    return Bracket(low, high, _SINGLE)
+
+
+def _finer_between(pair: DensityPair, edges: Reals, low: float, high: float) -> Reals:
+    """The edges with every cell whose losses meet [low, high] cut into many."""
+    losses = pair.loss(edges)
+    cells = np.flatnonzero((losses[1:] >= low) & (losses[:-1] <= high))
+    if len(cells) == 0:
+        return edges
+    first, last = int(cells[0]), int(cells[-1]) + 1
+    middle = np.linspace(edges[first], edges[last], _CELLS_ALONE // 4)
+    if np.any(np.diff(middle) <= 0):
+        return edges
+    return np.concatenate([edges[:first], middle, edges[last + 1 :]])
+
+
+def _by_chernoff(parts: Sequence[tuple[Loss, int]], delta: float, tail: float) -> Bracket:
+    """A valid, weaker bound: Chernoff's inequality at the best order, at most the largest loss.
+
+    ``δ(ε) <= e^{K(c) - cε} c^c/(1+c)^{1+c}`` for every c > 0. The lower bound is what the largest
+    loss alone gives.
+    """
+    smoothing, cells = _initial_resolution(parts, tail, 1.0, 1e-3)
+    del smoothing
+    upper: list[tuple[LossLaw, int]] = []
+    for loss, count in parts:
+        if isinstance(loss, LossLaw):
+            upper.append((loss, count))
+        else:
+            edges = plan_cells(loss, tail, 1.0).edges(cells[loss])
+            upper.append((enclosing_laws(loss, edges, tail)[0], count))
+    orders = np.geomspace(1e-6, 1e8, 400)
+    infinite = infinite_mass(upper)
+    target = math.log(delta - infinite) if infinite < delta else -math.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = sum(count * law.cumulants(orders)[0] for law, count in upper)
+        entropy = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
+        bounds = (exponent + entropy - target) / orders
+    best = float(np.nanmin(bounds, initial=math.inf)) * (1 + 1e-9)
+    largest = sum(count * law.supremum for law, count in upper) * (1 + 1e-12)
+    return Bracket(
+        _from_largest_loss(parts, delta), max(0.0, min(best, largest)), "weaker: Chernoff bound"
+    )
+
+
+def _from_largest_loss(parts: Sequence[tuple[Loss, int]], delta: float) -> float:
+    """ε at which the largest loss alone, of probability p, gives δ: sup + ln(1 - δ/p)."""
+    if not all(isinstance(loss, LossLaw) for loss, _ in parts):
+        return 0.0
+    laws = [(loss, count) for loss, count in parts if isinstance(loss, LossLaw)]
+    top = math.prod(law.top_mass**count for law, count in laws)
+    largest = sum(count * law.supremum for law, count in laws) * (1 - 1e-14)
+    return max(0.0, largest + math.log1p(-delta / top)) if top > delta else 0.0
 
 
 def _refined(cells: dict[DensityPair, float], excess: float) -> dict[DensityPair, float]:
@@ -232,7 +328,11 @@ def bracket_delta(
     """
     checks.non_negative("epsilon", epsilon)
     parts = _merged(losses)
-    total = max(sum(count for _, count in parts), 1)
+    total = sum(count for _, count in parts)
+    if total == 0:
+        return Bracket(0.0, 0.0, "nothing is released")
+    if total == 1 and (alone := _alone_delta(parts[0][0], epsilon)) is not None:
+        return alone
     contour = contour_for_epsilon(_rough(parts, 1e-60 / total), epsilon)
     delta = math.exp(max(contour.log_delta, -600.0))
     tail = max(delta * _TAIL_SHARE / total, _SMALLEST_TAIL)
@@ -255,6 +355,18 @@ def bracket_delta(
         cells = finer
         smoothing = upper.smoothing * min(1.0, math.sqrt(goal / max(smoothed, 1e-300)))
     return best
+
+
+def _alone_delta(loss: Loss, epsilon: float) -> Bracket | None:
+    """δ(ε) of a single round, ε within a cell too small to matter."""
+    if isinstance(loss, LossLaw):
+        found = loss.delta(epsilon)
+        return None if found is None else Bracket(found[0], min(found[1], 1.0), _SINGLE)
+    edges = np.linspace(*loss.window(_SMALLEST_TAIL), 2 * _CELLS_ALONE)
+    for _ in range(4):
+        edges = _finer_between(loss, edges, epsilon, epsilon)
+    upper, lower = enclosing_laws(loss, edges, _SMALLEST_TAIL)
+    return Bracket(lower.delta(epsilon)[0], min(upper.delta(epsilon)[1], 1.0), _SINGLE)
 
 
 def _merged(losses: Iterable[tuple[Loss, int]]) -> list[tuple[Loss, int]]:

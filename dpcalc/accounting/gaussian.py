@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ from dpcalc.numerics.precise import (
 _ROOT_2 = math.sqrt(2)
 
 
+@lru_cache(maxsize=4096)
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """The smallest δ for which μ-GDP implies (ε, δ)-DP.
 
@@ -51,6 +53,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return min(1.0, round_up(_delta(mpf(mu), mpf(epsilon))))
 
 
+@lru_cache(maxsize=4096)
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The smallest ε for which μ-GDP implies (ε, δ)-DP; infinite at δ = 0 unless μ = 0."""
     checks.non_negative_or_infinite("mu", mu)

@@ -45,7 +45,8 @@ def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
         ((epsilon, count),) = parts.items()
         found = _Binomial(epsilon, count, -math.log(delta)).epsilon(delta)
         return Bracket(found.lower, min(found.upper, total), found.method)
-    found = bracket_epsilon([(TwoPointLaw.of(parts), 1)], delta)
+    law = TwoPointLaw.of(parts)
+    found = bracket_epsilon([(law, 1)], delta)
     if found.upper >= total:
         return Bracket(min(found.lower, total), total, _METHOD_SUM)
     return found
@@ -60,7 +61,11 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     if len(parts) == 1:
         ((single, count),) = parts.items()
         return _Binomial(single, count, 2 * epsilon + 50).delta(epsilon)
-    return bracket_delta([(TwoPointLaw.of(parts), 1)], epsilon)
+    law = TwoPointLaw.of(parts)
+    alone = law.delta(epsilon)
+    if alone is not None:
+        return Bracket(alone[0], min(alone[1], 1.0), "sum over all outcomes")
+    return bracket_delta([(law, 1)], epsilon)
 
 
 def _sum(parts: Mapping[float, int]) -> float:

@@ -44,6 +44,16 @@ class AtomicLaw(LossLaw):
         self.infinite_mass, self.missing = infinite_mass, missing
         self.mass_error, self.blur = mass_error, np.broadcast_to(blur, masses.shape)
         self.supremum = float(losses.max(initial=0.0))
+        self.top_mass = 0.0
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """A sum over the atoms."""
+        gains = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
+        value = float((self.masses * gains).sum())
+        slope = float((self.masses * np.abs(self.losses) * (gains > 0)).sum())
+        error = (self.mass_error + 1e-14) * (value + slope)
+        infinite = self.infinite_mass
+        return infinite + max(value - error, 0.0), infinite + value + error
 
     def tilted(self, c: float) -> Tilted:
         """The law with masses multiplied by e^{cL}."""

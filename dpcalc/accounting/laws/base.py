@@ -67,10 +67,12 @@ class LossLaw(ABC):
     Attributes:
         infinite_mass: P(L = ∞).
         supremum: the largest finite loss; infinite if unbounded.
+        top_mass: at most the probability of the largest finite loss; zero if unknown.
     """
 
     infinite_mass: float
     supremum: float
+    top_mass: float
 
     @abstractmethod
     def tilted(self, c: float) -> Tilted:
@@ -82,3 +84,8 @@ class LossLaw(ABC):
 
         The first row is accurate enough to bound with; the others only guide choices.
         """
+
+    def delta(self, epsilon: float) -> tuple[float, float] | None:
+        """Bounds of δ(ε) for a single round, if they can be had directly."""
+        del epsilon
+        return None

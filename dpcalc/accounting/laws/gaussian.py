@@ -22,6 +22,7 @@ class GaussianLaw(LossLaw):
     mu: float
     infinite_mass: float = 0.0
     supremum: float = float("inf")
+    top_mass: float = 0.0
 
     def tilted(self, c: float) -> Tilted:
         """A normal law with mean μ²(c + ½) and variance μ²."""
@@ -65,6 +66,7 @@ class GaussianMixtureLaw(LossLaw):
     weights: tuple[float, ...]
     infinite_mass: float = 0.0
     supremum: float = float("inf")
+    top_mass: float = 0.0
 
     def tilted(self, c: float) -> Tilted:
         """A mixture of the components' tilted laws."""

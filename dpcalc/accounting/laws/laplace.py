@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,12 @@ class LaplaceLaw(LossLaw):
     epsilon: float
     supremum: float
     infinite_mass: float = 0.0
+    top_mass: float = 0.5 * (1 - 1e-15)
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """1 - e^{(ε-ε₀)/2}, from exact arithmetic on the line."""
+        value = -math.expm1(min(epsilon - self.epsilon, 0.0) / 2)
+        return value * (1 - 1e-14), value * (1 + 1e-14)
 
     def tilted(self, c: float) -> Tilted:
         """The tilted law in closed form."""

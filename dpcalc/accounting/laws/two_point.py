@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,21 @@ from dpcalc.accounting.laws.base import (
 )
 
 _TABLE = 1_000_000
+_MOST_OUTCOMES = 100_000
+
+
+@lru_cache(maxsize=8)
+def _outcomes(epsilons: tuple[float, ...], counts: tuple[int, ...]) -> tuple[Reals, Reals]:
+    """Every value of the sum of losses with its probability."""
+    losses, masses = np.zeros(1), np.ones(1)
+    for epsilon, n in zip(epsilons, counts, strict=True):
+        k = np.arange(n + 1)
+        binomials = np.array([float(math.comb(n, int(j))) for j in k])
+        p, q = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+        mass = binomials * p**k * q ** (n - k)
+        losses = np.add.outer(losses, (2 * k - n) * epsilon).ravel()
+        masses = np.multiply.outer(masses, mass).ravel()
+    return losses, masses
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +51,22 @@ class TwoPointLaw(LossLaw):
     counts: tuple[int, ...]
     supremum: float
     infinite_mass: float = 0.0
+
+    @property
+    def top_mass(self) -> float:  # type: ignore[override] # a value like the others
+        """Probability that every round has its larger loss."""
+        e, n = np.array(self.epsilons), np.array(self.counts)
+        return float(np.exp(-(n @ np.log1p(np.exp(-e))) * (1 + 1e-12))) * (1 - 1e-12)
+
+    def delta(self, epsilon: float) -> tuple[float, float] | None:
+        """The sum over all outcomes, if they are few."""
+        outcomes = math.prod(n + 1 for n in self.counts)
+        if outcomes > _MOST_OUTCOMES:
+            return None
+        losses, masses = _outcomes(self.epsilons, self.counts)
+        value = float((masses * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum())
+        error = 1e-13 * len(self.counts) + 1e-15 * sum(self.counts)
+        return value * (1 - error), value * (1 + error)
 
     @classmethod
     def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:

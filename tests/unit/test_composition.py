@@ -1,0 +1,130 @@
+"""Two-sided numerical composition, against independent values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mpf
+
+from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
+from dpcalc.accounting.laws import GaussianLaw, LaplaceLaw
+from dpcalc.accounting.subsampling import (
+    PoissonAdd,
+    PoissonRemove,
+    PoissonReplace,
+    WithoutReplacement,
+)
+from dpcalc.errors import InvalidInput
+from tests.oracles import exact
+
+# Independent values: contour inversion with thirty digits, checked twice.
+PUBLISHED = [
+    ([(PoissonRemove(1.0, 0.01), 10_000)], 1e-5, 6.187712389972, 1e-11),
+    ([(PoissonRemove(1.0, 0.01), 10_000)], 1e-9, 8.76543859, 1e-8),
+    ([(PoissonRemove(1.0, 0.01), 10_000)], 1e-15, 11.759978502, 1e-9),
+    ([(PoissonReplace(1.0, 0.01), 10_000)], 1e-5, 10.8807815336, 1e-10),
+    ([(PoissonRemove(0.5, 1 / 20_000), 60_000)], 1e-2, 0.0812432853, 1e-10),
+    ([(LaplaceLaw(0.1, 0.1), 100)], 1e-6, 4.6926674147, 1e-10),
+]
+
+
+@pytest.mark.parametrize(("losses", "delta", "value", "digits"), PUBLISHED)
+def test_published_values_lie_in_a_narrow_bracket(
+    losses: list[tuple[object, int]], delta: float, value: float, digits: float
+) -> None:
+    found = bracket_epsilon(losses, delta)  # type: ignore[arg-type] # a list of losses
+    assert found.lower <= value * (1 + digits)
+    assert found.upper >= value * (1 - digits)
+    assert found.relative_width <= 1e-6
+
+
+@given(
+    st.floats(0.3, 20),
+    st.floats(-6, -0.05).map(lambda x: 10.0**x),
+    st.floats(0, 6),
+    st.booleans(),
+)
+def test_one_round_encloses_the_closed_form(
+    sigma: float, rate: float, epsilon: float, remove: bool
+) -> None:
+    pair = PoissonRemove(sigma, rate) if remove else PoissonAdd(sigma, rate)
+    truth = exact.subsampled_gaussian_delta(sigma, rate, epsilon, remove=remove, digits=60)
+    found = bracket_delta([(pair, 1)], epsilon)
+    assert mpf(found.upper) >= truth
+    assert mpf(found.lower) <= truth * (1 + mpf("1e-12"))
+
+
+@given(st.floats(0.01, 3), st.integers(1, 200), st.floats(-25, -1).map(lambda x: 10.0**x))
+def test_gaussian_rounds_enclose_the_exact_law(mu: float, count: int, delta: float) -> None:
+    found = bracket_epsilon([(GaussianLaw(mu), count)], delta)
+    total = mu * math.sqrt(count)
+    assert exact.gaussian_delta(total, found.upper, 80) <= mpf(delta) * (1 + mpf("1e-12"))
+    if found.lower > 0:
+        assert exact.gaussian_delta(total, found.lower, 80) >= mpf(delta) * (1 - mpf("1e-12"))
+
+
+@given(st.floats(0.01, 4), st.floats(-12, -0.5).map(lambda x: 10.0**x))
+def test_one_laplace_round(epsilon_0: float, delta: float) -> None:
+    found = bracket_epsilon([(LaplaceLaw(epsilon_0, epsilon_0), 1)], delta)
+    assert exact.laplace_delta(epsilon_0, found.upper) <= mpf(delta)
+    if found.lower > 0:
+        assert exact.laplace_delta(epsilon_0, found.lower) >= mpf(delta) * (1 - mpf("1e-9"))
+
+
+def test_full_sampling_is_the_plain_gaussian() -> None:
+    found = bracket_epsilon([(WithoutReplacement(0.5, 1 - 1e-12), 10)], 1e-6)
+    total = 0.5 * math.sqrt(10)
+    assert exact.gaussian_delta(total, found.upper, 60) <= mpf(1e-6)
+    assert found.lower == pytest.approx(found.upper, rel=1e-5)
+
+
+@given(
+    st.sampled_from([PoissonRemove, PoissonAdd, PoissonReplace]),
+    st.floats(0.5, 5),
+    st.floats(1e-4, 0.5),
+    st.integers(60, 5000),
+)
+@settings(max_examples=8)
+def test_more_noise_fewer_rounds_and_larger_delta_never_cost_more(
+    kind: type[PoissonRemove], sigma: float, rate: float, rounds: int
+) -> None:
+    base = bracket_epsilon([(kind(sigma, rate), rounds)], 1e-6)
+    for losses, delta in (
+        ([(kind(sigma * 1.2, rate), rounds)], 1e-6),
+        ([(kind(sigma, rate), max(1, rounds // 2))], 1e-6),
+        ([(kind(sigma, rate), rounds)], 1e-5),
+    ):
+        assert bracket_epsilon(losses, delta).lower <= base.upper * (1 + 1e-12) + 1e-300
+
+
+def test_adding_a_mechanism_never_lowers_the_answer() -> None:
+    alone = bracket_epsilon([(PoissonRemove(1.0, 0.01), 500)], 1e-6)
+    both = bracket_epsilon([(PoissonRemove(1.0, 0.01), 500), (LaplaceLaw(0.2, 0.2), 2)], 1e-6)
+    assert both.upper > alone.lower
+
+
+def test_many_different_mechanisms() -> None:
+    rng = np.random.default_rng(5)
+    losses = [
+        (PoissonRemove(float(s), float(q)), 50)
+        for s, q in zip(rng.uniform(0.7, 2, 40), rng.uniform(0.002, 0.02, 40), strict=True)
+    ]
+    found = bracket_epsilon(losses, 1e-5, relative_width=1e-5)
+    assert 0 < found.relative_width <= 1e-5
+
+
+def test_cost_does_not_grow_with_the_number_of_equal_rounds() -> None:
+    widths = [
+        bracket_epsilon([(PoissonRemove(1.0, 1e-3), 10**k)], 1e-5).relative_width for k in (5, 7, 9)
+    ]
+    assert max(widths) <= 1e-6
+
+
+@pytest.mark.parametrize("bad", [0.0, 1.0, -1.0, math.nan])
+def test_nonsense_is_refused(bad: float) -> None:
+    with pytest.raises(InvalidInput, match="delta"):
+        bracket_epsilon([(GaussianLaw(1.0), 1)], bad)

@@ -1,0 +1,75 @@
+"""Optimal composition of pure differential privacy, against sums over all outcomes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mpf
+
+from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
+from tests.oracles import exact
+
+LOG_DELTAS = st.floats(-30, -0.5)
+
+
+@given(st.floats(1e-3, 5), st.integers(1, 60), LOG_DELTAS)
+def test_equal_rounds_enclose_the_binomial_sum(epsilon: float, count: int, log_delta: float) -> None:
+    delta = 10.0**log_delta
+    found = pure_epsilon({epsilon: count}, delta)
+    assert exact.equal_rounds_delta(epsilon, count, found.upper) <= mpf(delta)
+    if found.lower > 0:
+        assert exact.equal_rounds_delta(epsilon, count, found.lower) >= mpf(delta)
+    assert found.relative_width < 1e-12
+
+
+@given(st.lists(st.floats(0.01, 2), min_size=2, max_size=9), LOG_DELTAS)
+def test_different_rounds_enclose_the_sum_over_outcomes(epsilons: list[float], log_delta: float) -> None:
+    delta = 10.0**log_delta
+    rounds = {e: epsilons.count(e) for e in epsilons}
+    found = pure_epsilon(rounds, delta)
+    assert exact.randomised_response_delta(epsilons, found.upper) <= mpf(delta)
+    if found.lower > 0:
+        assert exact.randomised_response_delta(epsilons, found.lower) >= mpf(delta) * (1 - mpf("1e-9"))
+
+
+@given(st.lists(st.floats(0.01, 2), min_size=1, max_size=8), st.floats(0, 5))
+def test_delta_encloses_the_sum_over_outcomes(epsilons: list[float], epsilon: float) -> None:
+    found = pure_delta({e: epsilons.count(e) for e in epsilons}, epsilon)
+    truth = exact.randomised_response_delta(epsilons, epsilon)
+    assert mpf(found.lower) <= truth * (1 + mpf("1e-12")) + mpf("1e-300")
+    assert mpf(found.upper) >= truth
+
+
+@pytest.mark.parametrize(
+    ("rounds", "epsilon", "delta", "expected"),
+    [(10, 0.1, 1e-6, 0.99937090572), (100, 0.1, 1e-6, 4.77456758811)],
+)
+def test_published_values(rounds: int, epsilon: float, delta: float, expected: float) -> None:
+    assert pure_epsilon({epsilon: rounds}, delta).upper == pytest.approx(expected, rel=1e-11)
+
+
+def test_the_count_is_not_forgotten() -> None:
+    values = [pure_epsilon({0.1: n}, 1e-6).upper for n in (10, 100, 1000)]
+    assert values[0] < values[1] < values[2]
+
+
+def test_many_rounds_stay_exact() -> None:
+    found = pure_epsilon({0.01: 10**6}, 1e-6)
+    assert found.relative_width < 1e-12
+    assert found.upper < pure_epsilon({0.01: 10**6}, 0.0).upper
+
+
+def test_zero_delta_is_the_sum_and_never_below_it() -> None:
+    assert pure_epsilon({0.1: 100}, 0.0).upper >= 10.0
+    assert pure_epsilon({0.1: 100}, 0.0).upper == pytest.approx(10.0, rel=1e-15)
+    assert pure_epsilon({}, 0.0).upper == 0
+    assert pure_epsilon({0.0: 5}, 1e-5).upper == 0
+
+
+def test_composition_never_exceeds_the_sum() -> None:
+    for rounds in ({0.5: 3}, {0.5: 2, 0.25: 1}, {50.0: 3}):
+        total = math.fsum(e * n for e, n in rounds.items())
+        assert pure_epsilon(rounds, 1e-12).upper <= total * (1 + 1e-15)
