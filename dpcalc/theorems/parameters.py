@@ -23,7 +23,7 @@ class Parameter:
     """What is known of one parameter.
 
     Attributes:
-        kind: "number", "count", "choice", "flag" or "schedule".
+        kind: "number", "count", "choice", "flag", "schedule", "graph" or "matrix".
         help: one line: what it is, its unit, its symbol in the paper.
         convert: from (name, value as given) to the checked value; raises `InvalidInput`.
         choices: the words a choice may be.
@@ -90,12 +90,36 @@ def schedule(
 ) -> Any:
     """A value per round and node: a number, START:FACTOR, or a table; see `Schedule`."""
 
-    def convert(name: str, value: Any) -> Schedule:
+    def convert(name: str, value: Any) -> Schedule | None:
+        if value is None and default is None:
+            return None
         made = Schedule.of(name, value)
         made.check(lambda x: check(name, x))
         return made
 
     return _field(Parameter("schedule", help_, convert), default)
+
+
+def graph(help_: str, *, default: Any = dataclasses.MISSING) -> Any:
+    """A communication graph: ring:5, complete:3, star:6, path:4 or edges:@file."""
+
+    def convert(name: str, value: Any) -> Any:
+        from dpcalc.theorems.convergence._network import Graph
+
+        return None if value is None and default is None else Graph.of(name, value)
+
+    return _field(Parameter("graph", help_, convert), default)
+
+
+def matrix(help_: str, *, default: Any = dataclasses.MISSING) -> Any:
+    """A matrix: @file with comma-separated rows, or a number for a multiple of the identity."""
+
+    def convert(name: str, value: Any) -> Any:
+        from dpcalc.theorems.convergence._matrices import Matrix
+
+        return None if value is None and default is None else Matrix.of(name, value)
+
+    return _field(Parameter("matrix", help_, convert), default)
 
 
 def _field(parameter: Parameter, default: Any) -> Any:

@@ -1,0 +1,72 @@
+"""``dpcalc rate``: convergence and utility, claimed next to certified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import TheoremVerb, json_option
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.convergence._base import ConvergenceResult
+
+
+def _run(
+    theorem: type[ConvergenceResult],
+    *,
+    as_json: bool,
+    attest: tuple[str, ...],
+    **given: Any,
+) -> None:
+    from dpcalc.report.rates import comparison
+    from dpcalc.report.records import to_json
+
+    known = {name: value for name, value in given.items() if value is not None}
+    result = theorem.from_parameters(known, attest)
+    record = comparison(result)
+    if as_json:
+        click.echo(to_json(record))
+    else:
+        _print(result, record)
+
+
+def _print(result: ConvergenceResult, record: dict[str, Any]) -> None:
+    from dpcalc.report.rates import table, verdict_line
+    from dpcalc.report.text import assumption_lines, console, escaped, status_text
+
+    out = console()
+    out.print(f"[bold]{escaped(result.title)}[/]  ({escaped(result.reference)})")
+    out.print(f"bounded: {escaped(record['quantity'])}    claim: {status_text(record['status'])}")
+    out.print(table(record))
+    out.print(escaped(verdict_line(record)))
+    out.print(f"[dim]certified by: {escaped(record['certified']['method'])}[/]")
+    if record["attained"] is not None:
+        out.print(f"[dim]attained by: {escaped(record['attained']['method'])}[/]")
+    if record["findings"]:
+        out.print("\n[bold]Findings[/]")
+        for text in record["findings"]:
+            out.print(f"  • {escaped(text)}")
+    out.print("\n[bold]Assumptions[/]")
+    for line in assumption_lines(record["assumptions"]):
+        out.print(line)
+
+
+_json: Any = json_option(lambda: None)
+
+command = TheoremVerb(
+    name="rate",
+    run=_run,
+    extra=_json.__click_params__,
+    privacy=False,
+    help="""Convergence and utility of a method: what the paper claims next to what is certified.
+
+\b
+dpcalc rate m-admm-rate --graph complete:3 --penalty 1 --dual-step 0.5 \\
+    --strong-convexity 0.01 --smoothness 0.01
+A graph is ring:5, complete:3, star:6, path:4 or edges:@file (two node names a line); a matrix is
+@file (comma-separated rows) or a number, a multiple of the identity; a schedule is a number,
+START:FACTOR or @file (one line per round, one column per node). Free constants are chosen as well
+as possible unless given.
+""",
+)

@@ -1,0 +1,204 @@
+"""Communication graphs as parameters, their Laplacians and their mixing matrices."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.theorems.convergence._definite import (
+    UNIT,
+    Array,
+    largest_eigenvalue,
+    smallest_eigenvalue,
+)
+
+_MOST_NODES = 2000
+_SHAPES = ("ring", "complete", "star", "path", "edges")
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A connected undirected graph without loops.
+
+    Attributes:
+        text: how it was given.
+        nodes: how many, at least two.
+        edges: every edge once, as (smaller, larger) node, sorted.
+    """
+
+    text: str
+    nodes: int
+    edges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> Graph:
+        """A graph from "ring:5", "complete:3", "star:6", "path:4", "edges:@file" or a graph."""
+        if isinstance(value, Graph):
+            return value
+        shape, _, tail = str(value).partition(":")
+        if shape not in _SHAPES:
+            raise unknown_name(f"{name} (SHAPE:NODES or edges:@FILE)", shape, _SHAPES)
+        if shape == "edges":
+            return cls._made(name, str(value), _read_edges(name, tail))
+        nodes = _node_count(name, str(value), tail)
+        ends = {
+            "ring": [(i, (i + 1) % nodes) for i in range(nodes)],
+            "complete": [(i, j) for i in range(nodes) for j in range(i)],
+            "star": [(0, i) for i in range(1, nodes)],
+            "path": [(i, i + 1) for i in range(nodes - 1)],
+        }
+        return cls._made(name, str(value), ends[shape])
+
+    @classmethod
+    def _made(cls, name: str, text: str, pairs: list[tuple[int, int]]) -> Graph:
+        edges = tuple(sorted({(min(pair), max(pair)) for pair in pairs}))
+        nodes = 1 + max(j for _, j in edges)
+        if any(i == j for i, j in edges):
+            raise InvalidInput(f"{name} needs edges between different nodes; got a loop in {text}")
+        made = cls(text, nodes, edges)
+        if not made._connected():
+            raise InvalidInput(
+                f"{name} needs a connected graph; {text} has unreachable nodes; add edges"
+            )
+        return made
+
+    def _connected(self) -> bool:
+        reached, fresh = {0}, [0]
+        neighbours: list[list[int]] = [[] for _ in range(self.nodes)]
+        for i, j in self.edges:
+            neighbours[i].append(j)
+            neighbours[j].append(i)
+        while fresh:
+            new = [j for j in neighbours[fresh.pop()] if j not in reached]
+            reached.update(new)
+            fresh.extend(new)
+        return len(reached) == self.nodes
+
+    @property
+    def adjacency(self) -> Array:
+        """The 0-1 matrix of neighbours."""
+        matrix = np.zeros((self.nodes, self.nodes))
+        for i, j in self.edges:
+            matrix[i, j] = matrix[j, i] = 1.0
+        return matrix
+
+    @property
+    def degrees(self) -> Array:
+        """Neighbours per node."""
+        return self.adjacency.sum(axis=1)
+
+    @property
+    def laplacian(self) -> Array:
+        """Degrees minus adjacency; its entries are whole numbers."""
+        return np.diag(self.degrees) - self.adjacency
+
+    @property
+    def signless_laplacian(self) -> Array:
+        """Degrees plus adjacency."""
+        return np.diag(self.degrees) + self.adjacency
+
+    @property
+    def regular(self) -> bool:
+        """Whether all nodes have the same number of neighbours."""
+        return len(set(self.degrees.tolist())) == 1
+
+    @property
+    def bipartite(self) -> bool:
+        """Whether the nodes fall into two groups without inner edges."""
+        side = [0] * self.nodes
+        side[0] = 1
+        fresh = [0]
+        adjacency = self.adjacency
+        while fresh:
+            i = fresh.pop()
+            for j in np.flatnonzero(adjacency[i]).tolist():
+                if side[j] == side[i]:
+                    return False
+                if side[j] == 0:
+                    side[j] = -side[i]
+                    fresh.append(j)
+        return True
+
+    def connectivity(self) -> float:
+        """A lower bound of the smallest nonzero eigenvalue of the Laplacian."""
+        # Adding 2·max degree to every entry moves the zero eigenvalue of the vector 1 to the top.
+        lifted = self.laplacian + 2 * self.degrees.max()
+        return smallest_eigenvalue(lifted)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def mixing_matrix(graph: Graph, rule: str) -> Array:
+    """Symmetric doubly stochastic weights on the edges of a graph.
+
+    "uniform" gives every edge 1/(1 + largest degree), "metropolis" 1/(1 + larger degree of its
+    ends); the rest stays at the node.
+    """
+    degrees = graph.degrees
+    larger = np.maximum.outer(degrees, degrees) if rule == "metropolis" else degrees.max()
+    weights = graph.adjacency / (1 + larger)
+    return weights + np.diag(1 - weights.sum(axis=1))
+
+
+def second_singular_value(mixing: Array) -> float:
+    """An upper bound of the second singular value of a symmetric doubly stochastic matrix."""
+    nodes = len(mixing)
+    rest = mixing - 1.0 / nodes
+    slack = 8 * nodes * UNIT
+    return max(largest_eigenvalue(rest, slack), largest_eigenvalue(-rest, slack), 0.0)
+
+
+def check_mixing(name: str, matrix: Array) -> Array:
+    """The matrix, if it is symmetric, doubly stochastic and non-negative up to rounding."""
+    hint = "rows and columns that sum to 1, entries from 0 to 1, equal to its transpose"
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InvalidInput(f"{name} needs a square matrix; got {matrix.shape[0]} rows; try {hint}")
+    wrong = [
+        what
+        for what, error in (
+            ("not symmetric", np.abs(matrix - matrix.T).max()),
+            ("rows that do not sum to 1", np.abs(matrix.sum(axis=1) - 1).max()),
+            ("entries below 0", max(0.0, -matrix.min())),
+        )
+        if error > 1e-9
+    ]
+    if wrong:
+        raise InvalidInput(f"{name} needs a doubly stochastic matrix; got {wrong[0]}; try {hint}")
+    return matrix
+
+
+def _node_count(name: str, text: str, tail: str) -> int:
+    if not (tail.isascii() and tail.isdigit() and 2 <= int(tail) <= _MOST_NODES):
+        raise InvalidInput(
+            f"{name} needs 2 to {_MOST_NODES} nodes; got {text!r}; try ring:5 or complete:3"
+        )
+    return int(tail)
+
+
+def _read_edges(name: str, tail: str) -> list[tuple[int, int]]:
+    """Edges from a file with two node names a line; nodes are numbered in their sorted order."""
+    hint = "try one edge a line, such as 1,2"
+    try:
+        with Path(tail.removeprefix("@")).open(newline="", encoding="utf-8-sig") as file:
+            rows = [[x.strip() for x in row if x.strip()] for row in csv.reader(file)]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(
+            f"{name} needs a readable edge list; cannot read {tail!r} ({error}); {hint}"
+        ) from error
+    rows = [row[0].split() if len(row) == 1 else row for row in rows]
+    rows = [row for row in rows if row and not row[0].startswith("#")]
+    if not rows or any(len(row) != 2 for row in rows):
+        raise InvalidInput(f"{name} needs two node names a line in {tail!r}; {hint}")
+    names = {x for row in rows for x in row}
+    numeric = all(x.isascii() and x.isdigit() for x in names)
+    ordered = sorted(names, key=int) if numeric else sorted(names)
+    if not 2 <= len(ordered) <= _MOST_NODES:
+        raise InvalidInput(f"{name} needs 2 to {_MOST_NODES} nodes; got {len(ordered)} in {tail!r}")
+    number = {x: i for i, x in enumerate(ordered)}
+    return [(number[a], number[b]) for a, b in rows]

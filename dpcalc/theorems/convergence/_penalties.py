@@ -1,0 +1,58 @@
+"""What the convergence results of M-ADMM and MR-ADMM share about penalties."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcalc.theorems.schedule import Schedule
+
+Row = tuple[float, ...]
+
+_MOST_FACTORS = 4_000_000
+
+
+def rows(penalty: Schedule, nodes: int, rounds: int | None = None) -> list[Row]:
+    """The penalties per node of the given rounds, or of all rows of a table."""
+    count = rounds or max(1, len(penalty.table))
+    found = penalty.rounds("penalty", count, nodes)
+    return [row for row, n in found for _ in range(n)]
+
+
+def tail(penalty: Schedule, nodes: int) -> Row | None:
+    """The row that is used for ever, None for a rule that never settles; a table keeps its last."""
+    return rows(penalty, nodes)[-1] if penalty.factor == 1.0 else None
+
+
+def common(row: Sequence[float]) -> bool:
+    """Whether all nodes use the same value."""
+    return len(set(row)) == 1
+
+
+def decreasing(penalty: Schedule, nodes: int) -> str | None:
+    """Where penalties decrease, or None."""
+    if penalty.factor < 1.0:
+        return f"penalties must not decrease; got penalty={penalty}; try a factor of 1 or above"
+    for t, (before, after) in enumerate(itertools.pairwise(rows(penalty, nodes)), start=2):
+        if any(y < x for x, y in zip(before, after, strict=True)):
+            return f"penalties must not decrease; round {t} has a smaller one than round {t - 1}"
+    return None
+
+
+def stalled_product(start: float, factor: float, pull: float = 2.0) -> float:
+    """A lower bound of ``Π_{t>=0} x_t/(1 + x_t)`` with ``x_t = pull·start·factor^t``, factor > 1.
+
+    This is the error that never goes away when the inverses of growing penalties are summable.
+    """
+    first, log_factor = 1 / (pull * start), math.log(factor)
+    wanted = max(0.0, math.log(first) + 45.0 - math.log1p(-1 / factor)) / log_factor
+    terms = min(int(wanted) + 1, _MOST_FACTORS)
+    logarithm = 0.0
+    for low in range(0, terms, 1 << 18):
+        powers = np.arange(low, min(low + (1 << 18), terms))
+        logarithm += float(np.log1p(first * np.exp(-log_factor * powers)).sum())
+    rest = first * math.exp(-log_factor * terms) / (1 - 1 / factor)
+    return math.exp(-(logarithm * (1 + 1e-9) + rest))

@@ -1,0 +1,95 @@
+"""Private dual averaging: how far the nodes are from their common sequence.
+
+Statement
+    ``(1/n) Σ_i E|x_i(t) - y(t)| <= a(t)(L + √m σ)/((1-β)(μA(t) + γ(t)))`` and
+    ``(1/n) Σ_i E|x_i(t) - y(t)|² <= a(t)²(L² + mσ²)/((1-β)²(μA(t) + γ(t))²)``.
+    μ = strong_convexity, L = subgradient_bound, m = dimension, σ = sigma, β = second singular value
+    of the mixing matrix, a(t) = t^weight_power, γ(t) = prox_weight + prox_growth·√t.
+Source
+    Liu, Johansson and Shi 2022, lemma 4, eqs. (B.1) and (B.2).
+Certified
+    The sums over past rounds themselves; noise of different rounds adds up in squares.
+Rounding
+    Doubles, inflated by a bound of the rounding errors of positive sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.convergence._base import Rate
+from dpcalc.theorems.convergence._dual_averaging import PROMISES, inflated, network_values
+from dpcalc.theorems.convergence.dual_averaging_convergence import ScheduledDualAveraging
+from dpcalc.vocabulary import Status
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DualAveragingConsensus(ScheduledDualAveraging):
+    """Expected distance between the nodes' iterates and the auxiliary sequence."""
+
+    key: ClassVar[str] = "dual-averaging-consensus"
+    title: ClassVar[str] = "Disagreement of the nodes in private dual averaging"
+    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, lemma 4"
+    statement: ClassVar[str] = (
+        "(1/n) Σ E|x_i(t) - y(t)| <= a(t)(L + √m σ)/((1-β)(μA(t)+γ(t))), "
+        "(1/n) Σ E|x_i(t) - y(t)|² <= a(t)²(L² + mσ²)/((1-β)²(μA(t)+γ(t))²)"
+    )
+    quantity: ClassVar[str] = "(1/n) Σ_i E|x_i(t) - y(t)|"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The lemma's proof is omitted in the paper. It holds; the newest message has already been "
+            "mixed once, which saves a factor β, and noise of different rounds adds up in squares.",
+            Status.LOOSE,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = PROMISES
+    example: ClassVar[Mapping[str, Any]] = {
+        "strong_convexity": 0.0005,
+        "subgradient_bound": 1,
+        "graph": "ring:20",
+        "dimension": 2000,
+        "sigma": 0.09,
+        "rounds": 1000,
+    }
+
+    def claimed(self) -> Rate:
+        """Eq. (B.1), with (B.2) as a number."""
+        self.require(Scope.CLAIMED)
+        found, gap = self.consensus(self.rounds), 1 - self.beta()
+        share = float(found.weights[-1]) / (gap * float(found.stiffness[-1]))
+        first = share * (self.subgradient_bound + self.noise())
+        second = share**2 * (self.subgradient_bound**2 + self.noise() ** 2)
+        numbers = {"second_moment": inflated(second, self.rounds), "beta": self.beta()}
+        return Rate(inflated(first, self.rounds), numbers, "printed formula")
+
+    def certified(self) -> Rate:
+        """The sums over rounds; the first moment by the root of the second."""
+        self.require(Scope.CERTIFIED)
+        apart = float(self.consensus(self.rounds).apart[-1])
+        second = inflated(apart**2, self.rounds)
+        numbers = {"second_moment": second, "beta": self.beta()}
+        return Rate(inflated(apart, self.rounds), numbers, "sums over rounds")
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """Eqs. (B.1) and (B.2)."""
+        import sympy
+
+        mu, big, beta, m, s, a, total, gamma = sympy.symbols(
+            "mu L beta m sigma a A gamma", nonnegative=True
+        )
+        share = a / ((1 - beta) * (mu * total + gamma))
+        found = self.consensus(self.rounds)
+        values = network_values(self) | {
+            "m": float(self.dimension),
+            "sigma": self.sigma,
+            "a": float(found.weights[-1]),
+            "A": float(found.sums[-1]),
+            "gamma": self.prox_weight + self.prox_growth * self.rounds**0.5,
+        }
+        return (
+            Formula("claimed.value", share * (big + sympy.sqrt(m) * s), values),
+            Formula("claimed.second_moment", share**2 * (big**2 + m * s**2), values),
+        )

@@ -1,0 +1,206 @@
+"""Private dual averaging with the paper's noise: how far the nodes' averages are from the optimum.
+
+Statement
+    With a(t) = t, γ = 0 and ``σ² = 12L²T ln(1/δ)/(q²ε²)``, 0 < ε <= 1, 0 < δ <= 1/3,
+    (10) ``E[F(ỹ(T)) - F*] <= 4M/(μ(T+1)) + 16√(3m) ln(1/δ)L²/(μ(1-β)qε√(T+1)) +
+    24mL² ln(1/δ)/(μq²ε²)`` and
+    (11) ``(1/n) Σ_i E|x̃_i(T) - ỹ(T)|² <= 8(L² + mσ²)(ln T + 1)/(μ²T(T+1)(1-β)²)``, so
+    ``(1/n) Σ_i E|x̃_i(T) - x*|² <= 2·(11) + (4/μ)·(10)``, of order ``mL² ln(1/δ)/(μ²q²ε²)``.
+    μ = strong_convexity, L = subgradient_bound, m = dimension, q = records_per_node, T = rounds,
+    β = second singular value of the mixing matrix, M = L²/2 + 2L²/(1-β).
+Source
+    Liu, Johansson and Shi 2022, corollary 1, eqs. (9)-(11).
+Certified
+    ``(√spread + √(2·suboptimality/μ))²`` with the sums of the proof; without a number of rounds its
+    limit ``48mL² ln(1/δ)/(nμ²q²ε²)``.
+Rounding
+    Doubles, inflated by a bound of the rounding errors of positive sums; closed forms with sixty
+    digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpcalc import checks
+from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.convergence._base import Rate
+from dpcalc.theorems.convergence._dual_averaging import (
+    PROMISES,
+    Consensus,
+    DualAveragingResult,
+    check_rounds,
+    inflated,
+    network_values,
+)
+from dpcalc.theorems.parameters import count, number
+from dpcalc.vocabulary import Status
+
+
+def _budget_outside(result: DualAveragingUtility) -> str | None:
+    if result.epsilon > 1 or result.delta > 1 / 3:
+        return "the paper needs epsilon <= 1 and delta <= 1/3"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DualAveragingUtility(DualAveragingResult):
+    """Expected squared distance of the nodes' averages to the optimum, at the paper's noise."""
+
+    key: ClassVar[str] = "dual-averaging-utility"
+    title: ClassVar[str] = "Utility of private dual averaging at a budget"
+    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, corollary 1, eqs. (9)-(11)"
+    statement: ClassVar[str] = (
+        "(1/n) Σ E|x̃_i(T) - x*|² <= 2·(11) + (4/μ)·(10) = O(mL² ln(1/δ)/(μ²q²ε²))"
+    )
+    quantity: ClassVar[str] = "(1/n) Σ_i E|x̃_i(T) - x*|²"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The floor for many rounds is 96 mL² ln(1/δ)/(μ²q²ε²) by the printed constants and "
+            "48/n of the same by the proof: the noise of n nodes is averaged, and the two errors are "
+            "combined with the best weights.",
+            Status.LOOSE,
+        ),
+        Finding(
+            "The noise is that of the privacy theorem, which charges the sensitivity of a full-batch "
+            "gradient; for one sampled record it hides much less. The utility stands, the budget it "
+            "is said to have does not.",
+            Status.SOUND,
+        ),
+        Finding(
+            "The middle term of (10) is printed with ln(1/δ); the proof gives its square root.",
+            Status.LOOSE,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        *PROMISES,
+        Assumption("budget", "epsilon <= 1 and delta <= 1/3.", Scope.CLAIMED, _budget_outside),
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "strong_convexity": 0.0005,
+        "subgradient_bound": 1,
+        "graph": "ring:20",
+        "dimension": 2000,
+        "records_per_node": 20000,
+        "epsilon": 1,
+        "delta": 0.01,
+        "rounds": 60000,
+    }
+
+    dimension: int = count("coordinates of x, m")
+    records_per_node: int = count("smallest number of records at a node, q")
+    epsilon: float = number("ε of the budget")
+    delta: float = number("δ of the budget", check=checks.probability)
+    rounds: int | None = count("rounds, T (the limit of many unless given)", default=None)
+
+    def _check_together(self) -> None:
+        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
+        checks.proper_delta(self.delta)
+        if self.rounds is not None:
+            check_rounds(self.rounds)
+
+    def variance_per_round(self) -> Real:
+        """``mσ²/T``, the noise of one subgradient divided by the rounds."""
+        scale = mpf(self.subgradient_bound) / (self.records_per_node * mpf(self.epsilon))
+        return 12 * self.dimension * scale**2 * -context().log(mpf(self.delta))
+
+    def noise(self, rounds: int) -> float:
+        """``√m σ``, rounded up."""
+        return round_up(context().sqrt(self.variance_per_round() * rounds))
+
+    def consensus(self, rounds: int) -> Consensus:
+        """Weights and disagreement up to a round."""
+        t = np.arange(1.0, rounds + 1)
+        return self.consensus_of(t, np.zeros(rounds), self.noise(rounds))
+
+    def floor(self) -> Real:
+        """``2·(2mσ²/(μT))/μ``: half the printed limit, before it is divided by n."""
+        return 4 * self.variance_per_round() / mpf(self.strong_convexity) ** 2
+
+    def claimed(self) -> Rate:
+        """Twice (11) plus 4/μ times (10), or the limit for many rounds."""
+        self.require(Scope.CLAIMED)
+        if self.rounds is None:
+            floor = round_up(2 * self.floor())
+            return Rate(floor, {"floor": floor}, "limit of the printed bound for many rounds")
+        mu, gap = mpf(self.strong_convexity), 1 - mpf(self.beta())
+        loss = self._printed_loss(mu, gap)
+        variance = mpf(self.subgradient_bound) ** 2 + self.variance_per_round() * self.rounds
+        t = self.rounds
+        spread = 8 * variance * (context().log(t) + 1) / (mu**2 * t * (t + 1) * gap**2)
+        numbers = {
+            "suboptimality": round_up(loss),
+            "spread": round_up(spread),
+            "floor": round_up(2 * self.floor()),
+        }
+        return Rate(round_up(2 * spread + 4 / mu * loss), numbers, "printed formulas (10), (11)")
+
+    def _printed_loss(self, mu: Real, gap: Real) -> Real:
+        """Eq. (10)."""
+        ctx, t, big = context(), self.rounds or 1, mpf(self.subgradient_bound)
+        logarithm = -ctx.log(mpf(self.delta))
+        budget = self.records_per_node * mpf(self.epsilon)
+        constant = big**2 / 2 + 2 * big**2 / gap
+        middle = 16 * ctx.sqrt(3 * self.dimension) * logarithm * big**2
+        return (
+            4 * constant / (mu * (t + 1))
+            + middle / (mu * gap * budget * ctx.sqrt(t + 1))
+            + 24 * self.dimension * big**2 * logarithm / (mu * budget**2)
+        )
+
+    def certified(self) -> Rate:
+        """The two errors of the proof, combined by Minkowski's inequality."""
+        self.require(Scope.CERTIFIED)
+        floor = round_up(self.floor() / self.nodes)
+        if self.rounds is None:
+            return Rate(floor, {"floor": floor}, "limit of the certified bound for many rounds")
+        noise = self.noise(self.rounds)
+        return combined(self, self.consensus(self.rounds), noise, {"floor": floor})
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """Eqs. (10) and (11) and what follows from them."""
+        import sympy
+
+        mu, big, beta, m, q, eps, delta, t = sympy.symbols(
+            "mu L beta m q epsilon delta T", positive=True
+        )
+        log = sympy.log(1 / delta)
+        floor = 24 * m * big**2 * log / (mu * q**2 * eps**2)
+        values = network_values(self) | {
+            "m": float(self.dimension),
+            "q": float(self.records_per_node),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+        }
+        if self.rounds is None:
+            return (Formula("claimed.value", 4 / mu * floor, values),)
+        constant = big**2 / 2 + 2 * big**2 / (1 - beta)
+        loss = 4 * constant / (mu * (t + 1)) + floor
+        loss += (
+            16 * sympy.sqrt(3 * m) * log * big**2 / (mu * (1 - beta) * q * eps * sympy.sqrt(t + 1))
+        )
+        variance = big**2 + 12 * m * big**2 * t * log / (q * eps) ** 2
+        spread = 8 * variance * (sympy.log(t) + 1) / (mu**2 * t * (t + 1) * (1 - beta) ** 2)
+        values["T"] = float(self.rounds)
+        return (
+            Formula("claimed.value", 2 * spread + 4 / mu * loss, values),
+            Formula("claimed.suboptimality", loss, values),
+            Formula("claimed.spread", spread, values),
+        )
+
+
+def combined(
+    result: DualAveragingResult, found: Consensus, noise: float, numbers: Mapping[str, float]
+) -> Rate:
+    """``(√spread + √(2·suboptimality/μ))²`` for a(t) = t, γ = 0."""
+    loss = result.suboptimality(found, noise, 0.0)
+    spread = result.squared_spread(found)
+    value = (math.sqrt(spread) + math.sqrt(2 * loss / result.strong_convexity)) ** 2
+    own = {"suboptimality": loss, "spread": spread, **numbers}
+    return Rate(inflated(value, 1), own, "sums of the proof, Minkowski's inequality")

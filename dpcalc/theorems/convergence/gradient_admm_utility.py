@@ -1,0 +1,288 @@
+"""Noisy gradient ADMM: how far the averaged iterates are from optimal.
+
+Statement
+    With unbiased gradients of bounded second moment, noise on every gradient and step size η, the
+    averages of T rounds exceed the optimal value by ``O(1/(ηT) + 1/T + η(G² + pσ²))`` in expectation.
+    The printed constants are lost in the source text; here they follow the steps of its proof:
+    ``[|x₀-x*|²/(2η) + (|λ₀| + β|A||x₀-x*| + κ)²/(2β) + κ|A||x₀-x*| + ηκ²|A|²/2]/T + (η/2)(G² + pσ²)``
+    bounds ``E[f(x̄) + g(ȳ) - f* - g* + κ|Ax̄ + Bȳ - c|]`` for x̄ the mean of x_0..x_{T-1}.
+    η = step_size, β = penalty, A = matrix, |x₀ - x*| = distance, |λ₀| = dual_norm, p = dimension,
+    G = gradient_bound, σ = sigma, κ = feasibility_weight, T = rounds.
+Source
+    Chan, Xie and Zhao 2023, theorem 9.1 with lemmas 9.2 and 9.3.
+Certified
+    For ν-smooth f and η <= 1/ν, with x̄ the mean of x_1..x_T, only the deviation of the gradients
+    counts: ``[|x₀-x*|²/(2η) + (|λ₀| + β|A||x₀-x*| + κ)²/(2β)]/T + η V``,
+    ``V = s²/(1 + ηβσ_min²) + σ² tr(I + ηβAᵀA)⁻¹`` for noise on the gradient; noise on the state adds
+    ``(σ²/η) tr(I + ηβAᵀA)`` instead. Or the bound above where that is smaller.
+Rounding
+    Sixty digits, then up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcalc import checks
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.numerics.precise import Real, mpf, round_up
+from dpcalc.numerics.search import minimise
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
+from dpcalc.theorems.convergence._matrices import Matrix
+from dpcalc.theorems.parameters import choice, count, matrix, number
+from dpcalc.vocabulary import Status
+
+_MOST_SIMULATED = 20_000
+
+
+def _state_noise(result: GradientADMMUtility) -> str | None:
+    if result.noise_in == "state":
+        return "the paper's result is for noise on the gradient; try noise-in gradient"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradientADMMUtility(ConvergenceResult):
+    """Expected excess of the averages of noisy gradient ADMM over the optimal value."""
+
+    key: ClassVar[str] = "gradient-admm-utility"
+    title: ClassVar[str] = "Utility of noisy gradient ADMM"
+    reference: ClassVar[str] = "Chan, Xie and Zhao 2023, theorem 9.1"
+    statement: ClassVar[str] = (
+        "order only: E[f(x̄) + g(ȳ)] - f* - g* = O(1/(ηT) + 1/T + η(G² + pσ²)); the printed constants "
+        "are lost and reconstructed from the proof"
+    )
+    quantity: ClassVar[str] = "E[f(x̄) + g(ȳ) - f* - g* + κ|Ax̄ + Bȳ - c|]"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The source text has lost the formulas of the theorem. What stands as its claim is what "
+            "the steps of its proof give (convexity, Fenchel-Young for the gradient step, the two "
+            "optimality conditions, Jensen); read it as an order.",
+            Status.UNSETTLED,
+        ),
+        Finding(
+            "For smooth f and η <= 1/ν the norm of the gradient itself does not matter, only its "
+            "deviation from the mean, and noise is damped by (I + ηβAᵀA)⁻¹.",
+            Status.LOOSE,
+        ),
+        Finding(
+            "Without a weight κ above the norm of the optimal multiplier the bound says nothing on "
+            "feasibility.",
+            Status.SOUND,
+            lambda result: result.feasibility_weight == 0,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        Assumption("smooth", "f is convex and smoothness-smooth, g is convex."),
+        Assumption(
+            "independent-users",
+            "Every round's function is drawn independently and its gradient is unbiased.",
+        ),
+        Assumption(
+            "moments",
+            "gradient_bound² bounds E|∇f_t(x)|² and gradient_deviation² bounds E|∇f_t(x) - ∇f(x)|², "
+            "for all x.",
+        ),
+        Assumption("distance", "distance bounds |x₀ - x*| for an optimum x*."),
+        Assumption(
+            "gradient-noise", "Noise is added to the gradient.", Scope.CLAIMED, _state_noise
+        ),
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "matrix": 1,
+        "dimension": 64,
+        "penalty": 0.5,
+        "smoothness": 1,
+        "distance": 3,
+        "gradient_bound": 4,
+        "gradient_deviation": 1,
+        "sigma": 0.1,
+        "rounds": 1000,
+    }
+
+    matrix: Matrix = matrix("constraint matrix A: @file, or a number for a multiple of I")  # noqa: RUF009
+    dimension: int | None = count(
+        "coordinates of x, p (the columns of A unless given)", default=None
+    )
+    penalty: float = number("penalty of the augmented Lagrangian, β")
+    step_size: float | None = number("step size, η (the best unless given)", default=None)
+    smoothness: float = number("smoothness of f, ν")
+    distance: float = number("bound of |x₀ - x*|")
+    dual_norm: float = number("norm of λ₀", check=checks.non_negative, default=0.0)
+    gradient_bound: float | None = number("root mean square of gradients, G", default=None)
+    gradient_deviation: float | None = number(
+        "root mean square deviation s of gradients from the mean (G unless given)",
+        check=checks.non_negative,
+        default=None,
+    )
+    sigma: float = number("standard deviation of the noise, σ", check=checks.non_negative)
+    noise_in: str = choice(
+        "where noise is added: to the gradient, or to the state x",
+        ("gradient", "state"),
+        default="gradient",
+    )
+    feasibility_weight: float = number(
+        "weight κ of the constraint violation", check=checks.non_negative, default=0.0
+    )
+    rounds: int = count("rounds, T")
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def _check_together(self) -> None:
+        columns = self.matrix.columns
+        if columns is None and self.dimension is None:
+            raise InvalidInput("a matrix given as a number needs dimension; try --dimension 10")
+        if columns is not None and self.dimension not in (None, columns):
+            raise InvalidInput(
+                f"dimension needs to be the columns of A; got dimension={self.dimension}, "
+                f"columns={columns}"
+            )
+        if self.gradient_bound is None and self.gradient_deviation is None:
+            raise InvalidInput(
+                "the gradients need gradient_bound or gradient_deviation; try --gradient-bound 1"
+            )
+
+    @property
+    def coordinates(self) -> int:
+        """Coordinates of x, p."""
+        return self.dimension or self.matrix.columns or 1
+
+    def claimed(self) -> Rate:
+        """The reconstructed bound for the best, or the given, step size."""
+        self.require(Scope.CLAIMED)
+        if self.gradient_bound is None:
+            raise AssumptionViolated(
+                f"{self.key}: the paper needs a bound of the gradients' second moment; "
+                "try --gradient-bound"
+            )
+        return self._at_best(
+            self._second_moment, math.inf, "reconstructed from the proof, x̄ over rounds 0..T-1"
+        )
+
+    def certified(self) -> Rate:
+        """The smaller of the bound for smooth f and the second-moment bound."""
+        self.require(Scope.CERTIFIED)
+        found = []
+        if self.step_size is None or mpf(self.step_size) * mpf(self.smoothness) <= 1:
+            largest = math.nextafter(1 / self.smoothness, 0.0)
+            method = "smoothness, deviation of gradients, x̄ over rounds 1..T"
+            found.append(self._at_best(self._smooth, largest, method))
+        if self.gradient_bound is not None and self.noise_in == "gradient":
+            method = "second moment of gradients, x̄ over rounds 0..T-1"
+            found.append(self._at_best(self._second_moment, math.inf, method))
+        if not found:
+            return nothing("the step size is above 1/smoothness; try a smaller one")
+        return min(found, key=lambda rate: rate.value)
+
+    def _at_best(self, bound: Callable[[float], Real], largest: float, method: str) -> Rate:
+        """The bound at the given step size or at a good one up to ``largest``; any is valid."""
+        step = self.step_size
+        if step is None:
+            high = math.log(min(largest, 1e12))
+            low = min(high, math.log(self.distance + 1e-300)) - 40
+            step = math.exp(minimise(lambda x: float(bound(math.exp(x))), low, high)[0])
+            step = min(step, largest)
+        return Rate(round_up(bound(step)), {"step_size": step}, method)
+
+    def _start(self, step: float) -> Real:
+        """``|x₀-x*|²/(2η) + (|λ₀| + β|A||x₀-x*| + κ)²/(2β)``."""
+        r, beta = mpf(self.distance), mpf(self.penalty)
+        dual = mpf(self.dual_norm) + beta * mpf(self.matrix.norm) * r + mpf(self.feasibility_weight)
+        return r**2 / (2 * mpf(step)) + dual**2 / (2 * beta)
+
+    def _second_moment(self, step: float) -> Real:
+        eta, kappa, norm = mpf(step), mpf(self.feasibility_weight), mpf(self.matrix.norm)
+        square = mpf(self.gradient_bound or 0) ** 2 + self.coordinates * mpf(self.sigma) ** 2
+        start = (
+            self._start(step) + kappa * norm * mpf(self.distance) + eta * (kappa * norm) ** 2 / 2
+        )
+        return start / self.rounds + eta / 2 * square
+
+    def _smooth(self, step: float) -> Real:
+        eta, pull = mpf(step), mpf(step) * mpf(self.penalty)
+        deviation = (
+            self.gradient_bound if self.gradient_deviation is None else self.gradient_deviation
+        )
+        floor = pull * mpf(self.matrix.column_margin) ** 2
+        noise = eta * mpf(deviation or 0) ** 2 / (1 + floor)
+        if self.noise_in == "gradient":
+            levels = self.matrix.gram_eigenvalues(self.coordinates)
+            damped = sum((1 / (1 + pull * mpf(x)) for x in levels), mpf(0))
+            noise += eta * mpf(self.sigma) ** 2 * damped
+        else:
+            grown = self.coordinates + pull * mpf(self.matrix.squared_entries(self.coordinates))
+            noise += mpf(self.sigma) ** 2 / eta * grown
+        return self._start(step) / self.rounds + noise
+
+    def attained(self) -> Rate | None:
+        """A quadratic without noise on a line; noise only adds to convex functions of the averages.
+
+        ``f = (ν/2)x²``, ``g = (k/2)y²``, A = ‖A‖, B = -1, c = 0, λ₀ = 0. The smaller of the values for
+        the two averages.
+        """
+        if self.rounds > _MOST_SIMULATED or self.step_size is None:
+            return None
+        found = max(self._on_a_line(self.smoothness * k) for k in (0.1, 0.3, 1, 3, 10))
+        if not math.isfinite(found):
+            return None
+        value = found * (1 - 1e-9) if found > 0 else found * (1 + 1e-9)
+        return Rate(value, {"rounds": self.rounds}, "quadratic on a line, no noise")
+
+    def _on_a_line(self, k: float) -> float:
+        eta, beta, nu, a = self.step_size or 1.0, self.penalty, self.smoothness, self.matrix.norm
+        if self.gradient_bound is not None:  # gradients within their bound
+            nu = min(nu, self.gradient_bound / self.distance)
+        x, dual = self.distance, 0.0
+        before = after = y_sum = 0.0
+        for _ in range(self.rounds):
+            before += x
+            y = (beta * a * x - dual) / (k + beta)
+            dual -= beta * (a * x - y)
+            x = (x - eta * nu * x + eta * a * (dual + beta * y)) / (1 + eta * beta * a * a)
+            after, y_sum = after + x, y_sum + y
+            if not abs(x) < self.distance * (1 + 1e-9):
+                return -math.inf  # the gradient may leave its bound
+        t, values = self.rounds, []
+        for x_sum in (before, after):
+            gap = nu / 2 * (x_sum / t) ** 2 + k / 2 * (y_sum / t) ** 2
+            values.append(gap + self.feasibility_weight * abs(a * x_sum - y_sum) / t)
+        return min(values)
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The reconstructed bound, and the certified one for a multiple of the identity."""
+        import sympy
+
+        eta, beta, a, r, dual, p, big, s, kappa, t, dev = sympy.symbols(
+            "eta beta a r lambda_0 p G sigma kappa T s", nonnegative=True
+        )
+        start = r**2 / (2 * eta) + (dual + beta * a * r + kappa) ** 2 / (2 * beta)
+        printed = (start + kappa * a * r + eta * kappa**2 * a**2 / 2) / t
+        printed += eta / 2 * (big**2 + p * s**2)
+        known = {
+            "beta": self.penalty,
+            "a": self.matrix.norm,
+            "r": self.distance,
+            "lambda_0": self.dual_norm,
+            "p": float(self.coordinates),
+            "G": self.gradient_bound or 0.0,
+            "sigma": self.sigma,
+            "kappa": self.feasibility_weight,
+            "T": float(self.rounds),
+        }
+        formulas = []
+        if self.gradient_bound is not None and self.noise_in == "gradient":
+            step = self.claimed().numbers["step_size"]
+            formulas.append(Formula("claimed.value", printed, known | {"eta": step}))
+        found = self.certified()
+        if self.matrix.scaled_identity and self.noise_in == "gradient" and "1..T" in found.method:
+            damping = 1 + eta * beta * a**2
+            certified = start / t + eta * (dev**2 + p * s**2) / damping
+            deviation = self.gradient_deviation
+            dev_value = self.gradient_bound if deviation is None else deviation
+            values = known | {"eta": found.numbers["step_size"], "s": dev_value or 0.0}
+            formulas.append(Formula("certified.value", certified, values))
+        return tuple(formulas)

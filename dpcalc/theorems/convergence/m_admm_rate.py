@@ -1,0 +1,326 @@
+"""M-ADMM, network ADMM with penalties of its own: how fast does it converge?
+
+Statement
+    With O_i m_i-strongly convex and M_i-smooth, Z = (Y, f), ``J(t) = diag(I/θ, W(t)(D + A))``,
+    W(t) = diag(η_i(t)), one round contracts,
+    ``(1 + δ(t)) |Z(t) - Z*|²_J(t) <= |Z(t-1) - Z*|²_J(t)``, for every δ(t) with, for some μ > 1,
+    (21) ``δ μ² σ̃_max <= θ σ_min(D - A)`` and
+    (22) ``δ[(μ σ̄_max² I + μ² D_M)/(θ σ_min(D - A)(μ - 1)) + W(D + A)] ≼ 2(W - θI)(D - A) + 2D_m``,
+    σ̃ singular values of W(D + A), σ̄ of (W - θI)(D - A), D_m = diag(m_i), D_M = diag(M_i²); a lower
+    bound of δ(t) is (23)
+    ``min{θσ_min(D - A)/(μ²σ̃_max), (2m + 2σ̄_min)/[(μ²M² + μσ̄_max²)/(θσ_min(D - A)(μ - 1)) + σ̃_max]}``.
+    η = penalty, θ = dual_step, m = strong_convexity, M = smoothness, μ = split.
+Source
+    Zhang, Khalili and Liu 2018, theorem 3.2.
+Certified
+    For common penalties the largest δ of (21)-(22), solved as matrix inequalities with the best μ,
+    after σ̄_max² I is replaced by the matrix ``(W - θI)²(D - A)²`` that the proof has before it is
+    bounded. No rate for penalties that differ between nodes.
+Rounding
+    δ is accepted only if a definite matrix proves it, rounding included.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.numerics.search import minimise
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing, per_node
+from dpcalc.theorems.convergence._network import Graph
+from dpcalc.theorems.convergence._one_round import Conditions, worst_quadratic_round
+from dpcalc.theorems.convergence._penalties import Row, common, decreasing, rows
+from dpcalc.theorems.parameters import count, graph, number, schedule
+from dpcalc.theorems.schedule import Schedule
+from dpcalc.vocabulary import Status
+
+
+def _own_penalties(result: MADMMRate) -> bool:
+    return not all(common(row) for row in result.penalties())
+
+
+def _printed_too_large(result: MADMMRate) -> bool:
+    """Whether (23) exceeds the largest δ of (21)-(22) in some round."""
+    if _own_penalties(result):
+        return True
+    return any(
+        result.printed(row)[0] > result.proved(row[0], printed=True)[0]
+        for row in set(result.penalties())
+    )
+
+
+def _shrinking(result: MADMMRate) -> str | None:
+    return decreasing(result.penalty, result.graph.nodes)
+
+
+def _step_too_large(result: MADMMRate) -> str | None:
+    smallest = min(result.penalties()[0])
+    if result.step() > smallest:
+        return f"the paper needs dual_step at most the first penalty {smallest:g}"
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MADMMRate(ConvergenceResult):
+    """How much one round of M-ADMM contracts the squared distance to the optimum."""
+
+    key: ClassVar[str] = "m-admm-rate"
+    title: ClassVar[str] = "Linear rate of M-ADMM (network ADMM with private penalties)"
+    reference: ClassVar[str] = "Zhang, Khalili and Liu 2018, theorem 3.2"
+    statement: ClassVar[str] = (
+        "(1 + δ(t)) |Z(t) - Z*|²_J(t) <= |Z(t-1) - Z*|²_J(t) with δ(t) from (21)-(22), "
+        "bounded below by (23)"
+    )
+    quantity: ClassVar[str] = "largest factor 1/(1 + δ) of the squared distance in one round"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "Eq. (23) is no lower bound of what (21)-(22) allow: it uses the smallest nonzero "
+            "singular value of (W - θI)(D - A) although the vector 1 is in its kernel. On K₃ with "
+            "η = 1, θ = 0.5, m = M = 0.01 it says 0.249, the largest δ of (21)-(22) is 0.00353.",
+            Status.REFUTED,
+            _printed_too_large,
+        ),
+        Finding(
+            "(22) replaces the matrix (W - θI)²(D - A)² by its largest eigenvalue, which costs most in "
+            "the direction 1, where it vanishes; without that step δ nears what quadratics reach.",
+            Status.LOOSE,
+            lambda result: not _own_penalties(result),
+        ),
+        Finding(
+            "The proof treats W(D - A) and W(D + A) as symmetric; for penalties that differ between "
+            "nodes the contraction fails on random instances even with symmetrised conditions, so "
+            "no rate is certified there.",
+            Status.REFUTED,
+            _own_penalties,
+        ),
+        Finding(
+            "The norm J(t) changes with the penalties: over rounds with growing penalties the factors "
+            "do not simply multiply, each growth of η costs its ratio.",
+            Status.LOOSE,
+            lambda result: len(set(result.penalties())) > 1,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        Assumption(
+            "curvature",
+            "Every objective is strong_convexity-strongly convex and smoothness-smooth.",
+        ),
+        Assumption("zero-dual-start", "All dual variables start at zero."),
+        Assumption("exact-minimiser", "Every primal update is the exact minimiser."),
+        Assumption("penalties-increase", "Penalties do not decrease.", Scope.CLAIMED, _shrinking),
+        Assumption(
+            "step-at-most-penalty",
+            "The dual step is at most every penalty.",
+            Scope.CLAIMED,
+            _step_too_large,
+        ),
+    )
+    example: ClassVar[Mapping[str, Any]] = {
+        "graph": "complete:3",
+        "penalty": 1,
+        "dual_step": 0.5,
+        "strong_convexity": 0.01,
+        "smoothness": 0.01,
+    }
+
+    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or edges:@file")  # noqa: RUF009
+    penalty: Schedule = schedule("penalty per round and node, η")
+    dual_step: float | None = number(
+        "step of the dual update, θ (the smallest first penalty unless given)", default=None
+    )
+    strong_convexity: Schedule = schedule("strong convexity of the objectives, m; one per node")
+    smoothness: Schedule = schedule("smoothness of the objectives, M; one per node")
+    rounds: int = count("rounds", default=1)
+    split: float | None = number(
+        "the paper's free μ > 1 (the best one unless given)", check=checks.above_one, default=None
+    )
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def _check_together(self) -> None:
+        self.penalties()
+        for m, big in zip(self.lows(), self.highs(), strict=True):
+            if m > big:
+                raise InvalidInput(
+                    "strong_convexity needs to be at most smoothness; got "
+                    f"strong_convexity={m:g}, smoothness={big:g}"
+                )
+
+    def penalties(self) -> list[Row]:
+        """η per round and node."""
+        return rows(self.penalty, self.graph.nodes, self.rounds)
+
+    def step(self) -> float:
+        """θ."""
+        return min(self.penalties()[0]) if self.dual_step is None else self.dual_step
+
+    def lows(self) -> Row:
+        """m_i."""
+        return per_node("strong_convexity", self.strong_convexity, self.graph.nodes)
+
+    def highs(self) -> Row:
+        """M_i."""
+        return per_node("smoothness", self.smoothness, self.graph.nodes)
+
+    def claimed(self) -> Rate:
+        """Eq. (23) for the μ that makes it largest, in the worst round."""
+        self.require(Scope.CLAIMED)
+        found = [self.printed(row) for row in dict.fromkeys(self.penalties())]
+        delta, split = min(found)
+        return Rate(1 / (1 + delta), {"delta": delta, "split": split}, "printed lower bound (23)")
+
+    def printed(self, row: Row) -> tuple[float, float]:
+        """Eq. (23) for one round and the μ that makes it largest."""
+        values = self.printed_values(row)
+        if self.split is not None:
+            return printed_delta(self.split, **values), self.split
+        return _best(partial(printed_delta, **values))
+
+    def printed_values(self, row: Row) -> dict[str, float]:
+        """The singular values and constants of (23) for one round."""
+        w = np.array(row)[:, None]
+        spread = np.linalg.svd((w - self.step()) * self.graph.laplacian, compute_uv=False)
+        nonzero = spread[spread > 1e-12 * max(spread[0], 1e-300)]
+        pull = np.linalg.svd(w * self.graph.signless_laplacian, compute_uv=False)
+        return {
+            "theta_sigma": self.step() * self.graph.connectivity(),
+            "sigma_tilde": float(pull[0]),
+            "bar_max": float(spread[0]),
+            "bar_min": float(nonzero[-1]) if spread[0] > 0 else 0.0,
+            "low": min(self.lows()),
+            "high": max(self.highs()),
+        }
+
+    def conditions(self, eta: float, *, printed: bool = False) -> Conditions:
+        """(21)-(22) for a round with a common penalty."""
+        return Conditions.of(
+            self.graph, eta, self.step(), self.lows(), self.highs(), printed=printed
+        )
+
+    def certified(self) -> Rate:
+        """The largest proved δ in the worst round, and what all rounds make together."""
+        self.require(Scope.CERTIFIED)
+        if _own_penalties(self):
+            return nothing("no rate is proved for penalties that differ between nodes")
+        etas = [row[0] for row in self.penalties()]
+        found = {eta: self.proved(eta) for eta in dict.fromkeys(etas)}
+        delta, split = min(found.values())
+        if delta <= 0:
+            return nothing("(21)-(22) allow no positive δ")
+        total = mpf(1)
+        for before, eta in zip([etas[0], *etas], etas, strict=False):
+            total *= max(mpf(1), mpf(eta) / mpf(before)) / (1 + mpf(found[eta][0]))
+        printed = min(self.proved(eta, printed=True)[0] for eta in found)
+        numbers = {
+            "delta": delta,
+            "split": split,
+            "delta_printed_conditions": printed,
+            "total": round_up(total),
+        }
+        return Rate(round_up(1 / (1 + mpf(delta))), numbers, "matrix inequalities, best split")
+
+    def proved(self, eta: float, *, printed: bool = False) -> tuple[float, float]:
+        """The largest proved δ of a round with a common penalty, and its μ."""
+        conditions = self.conditions(eta, printed=printed)
+        split = _best(conditions.estimate)[1] if self.split is None else self.split
+        return conditions.proved(split), split
+
+    def attained(self) -> Rate | None:
+        """The slowest contraction of a quadratic within the curvature bounds, common penalties."""
+        if _own_penalties(self):
+            return None
+        worst = 0.0
+        for eta in {row[0] for row in self.penalties()}:
+            for curvature in (self.lows(), self.highs()):
+                factor = worst_quadratic_round(self.graph, eta, self.step(), curvature)
+                worst = max(worst, factor)
+        return Rate(worst * (1 - 1e-9), {"delta": 1 / worst - 1}, "worst start, quadratics")
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """Eq. (23); and on regular networks with equal curvatures the certified δ."""
+        return rate_formulas(self)
+
+
+def printed_delta(
+    split: float,
+    *,
+    theta_sigma: float,
+    sigma_tilde: float,
+    bar_max: float,
+    bar_min: float,
+    low: float,
+    high: float,
+) -> float:
+    """Eq. (23)."""
+    weight = theta_sigma * (split - 1)
+    below = (split**2 * high**2 + split * bar_max**2) / weight + sigma_tilde
+    return min(theta_sigma / (split**2 * sigma_tilde), (2 * low + 2 * bar_min) / below)
+
+
+def _best(delta: Any) -> tuple[float, float]:
+    """The largest δ over μ > 1 and that μ; every μ gives a valid one, so the search may be rough."""
+    log_excess, negative = minimise(
+        lambda x: -delta(1 + math.exp(x)), math.log(1e-9), math.log(1e9)
+    )
+    return -negative, 1 + math.exp(log_excess)
+
+
+def rate_formulas(result: MADMMRate) -> tuple[Formula, ...]:
+    """Eq. (23) and, where the eigenvectors of D - A and D + A agree, the certified δ."""
+    import sympy
+
+    ts, tilde, high_bar, low_bar, m, big, mu = sympy.symbols(
+        "theta_sigma sigma_tilde bar_max bar_min m M mu", nonnegative=True
+    )
+    below = (mu**2 * big**2 + mu * high_bar**2) / (ts * (mu - 1)) + tilde
+    printed = sympy.Min(ts / (mu**2 * tilde), (2 * m + 2 * low_bar) / below)
+    row = result.penalties()[0]
+    values = result.printed_values(row)
+    symbols = {"low": "m", "high": "M"}
+    named = {symbols.get(k, k): value for k, value in values.items()}
+    split = result.printed(row)[1]
+    found = [Formula("claimed.delta", printed, {**named, "mu": split})]
+    uniform = common(result.lows()) and common(result.highs()) and common(row)
+    if result.graph.regular and uniform:
+        found.append(_certified_formula(result, named))
+    return tuple(found)
+
+
+def _certified_formula(result: MADMMRate, named: Mapping[str, float]) -> Formula:
+    """(21)-(22) on a regular network with equal curvatures: one condition per eigenvalue of D - A.
+
+    There ``W(D + A)`` has the eigenvalue ``η(2V - l)`` where D - A has l.
+    """
+    import sympy
+
+    ts, tilde, m, big, mu, eta, theta, v = sympy.symbols(
+        "theta_sigma sigma_tilde m M mu eta theta V", nonnegative=True
+    )
+    estimates = np.linalg.eigvalsh(result.graph.laplacian)
+    distinct = sorted({round(float(x), 9): float(x) for x in estimates}.values())
+    conditions = [ts / (mu**2 * tilde)]
+    values = {}
+    for k, value in enumerate(distinct):
+        level = sympy.Symbol(f"l{k}", real=True)
+        gap = (eta - theta) * level
+        left = (mu * gap**2 + mu**2 * big**2) / (ts * (mu - 1)) + eta * (2 * v - level)
+        conditions.append((2 * gap + 2 * m) / left)
+        values[str(level)] = value
+    eta_value = result.penalties()[0][0]
+    values |= {
+        **named,
+        "eta": eta_value,
+        "theta": result.step(),
+        "V": float(result.graph.degrees[0]),
+        "mu": result.proved(eta_value)[1],
+    }
+    return Formula("certified.delta", sympy.Min(*conditions), values)

@@ -1,0 +1,202 @@
+"""Private MR-ADMM: how many records make its classifiers as good as a reference.
+
+Statement
+    With the regulariser ``|f|²/2`` and noise of density ∝ exp(-α_i|ε|) in every odd round, if
+    ``B_i >= w max_k CN ln(1/δ)/[NC(τ - Δ_i(k))²/(2|f_ref|²) - (1 + a)Nd² ln²(d/δ)/(Cα_i(k)²)]`` for
+    some constants w and a > 0, then the classifier of every odd round has an expected loss of at most
+    that of the reference plus τ with probability 1 - 2δ.
+    |f_ref| = reference_norm, τ = tolerance, Δ = optimization_gap, δ = failure_probability,
+    C = loss_weight, d = dimension, α = noise_rate, w = constant, a = slack, N = n_nodes.
+Source
+    Zhang, Khalili and Liu 2019, theorem VI.2.
+Certified
+    The noise of all nodes tilts the objective by ``b = Σ_i ε_i/(NC)``. The density exp(-α|ε|) is a
+    Gaussian scale mixture, so ``|b|² = (Σ V_i)χ²_d/(NC)²`` with V_i gamma of shape (d + 1)/2 and
+    scale 2/α²; the smallest rate is used for all nodes and δ is halved between the two factors. The
+    rest is `_learning`.
+Rounding
+    Quantiles are raised until sixty digits confirm them; then up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcalc import checks
+from dpcalc.errors import AssumptionViolated
+from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, per_node
+from dpcalc.theorems.convergence._learning import Learning
+from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
+    BOUNDED,
+    EQUAL_COUNTS,
+    GAP,
+    SAMPLES,
+    certified_records,
+    check_gap,
+    open_unit,
+    records_formula,
+)
+from dpcalc.theorems.parameters import count, number, schedule
+from dpcalc.theorems.schedule import Schedule
+from dpcalc.vocabulary import Status
+
+
+def _unequal_rates(result: PrivateRecycledADMMSampleComplexity) -> bool:
+    return len(set(result.rates())) > 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
+    """Records per node for a given excess of the expected loss, noise included."""
+
+    key: ClassVar[str] = "private-recycled-admm-sample-complexity"
+    title: ClassVar[str] = "Records needed by private MR-ADMM"
+    reference: ClassVar[str] = "Zhang, Khalili and Liu 2019, theorem VI.2"
+    statement: ClassVar[str] = (
+        "B_i >= w max_k CN ln(1/δ)/[NC(τ - Δ_i(k))²/(2|f_ref|²) - (1+a) N d² ln²(d/δ)/(C α_i(k)²)] "
+        "for some w, a suffices for an expected loss of at most that of f_ref plus τ with probability "
+        "1 - 2δ"
+    )
+    quantity: ClassVar[str] = "records per node that suffice"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The constants w and a are not specified and the proof is not part of the paper; the "
+            "number is only an order until they are given.",
+            Status.UNSETTLED,
+        ),
+        Finding(
+            "The formula for node i knows only the noise of node i, but the limit minimises an "
+            "objective tilted by the noise of all: next to a node with a small rate no number of "
+            "records helps.",
+            Status.REFUTED,
+            _unequal_rates,
+        ),
+        Finding(
+            "The noise enters by the worst norm of one node, d ln(d/δ)/α; the mean over N nodes is "
+            "smaller by about √N.",
+            Status.LOOSE,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)
+    example: ClassVar[Mapping[str, Any]] = {
+        "reference_norm": 3,
+        "tolerance": 0.1,
+        "failure_probability": 0.05,
+        "n_nodes": 5,
+        "dimension": 10,
+        "loss_weight": 1750,
+        "noise_rate": 3,
+        "constant": 1,
+        "slack": 1,
+    }
+
+    reference_norm: float = number("norm of the reference classifier, |f_ref|")
+    tolerance: float = number("how much larger the expected loss may be, τ")
+    failure_probability: float = number("half of the failure probability, δ", check=open_unit)
+    n_nodes: int = count("nodes in the network, N", minimum=2)
+    dimension: int = count("features, d")
+    loss_weight: float = number("weight of the loss in the objective, C")
+    noise_rate: Schedule = schedule("rate of the noise density exp(-α|b|); one number or per node")
+    optimization_gap: float = number(
+        "largest loss of an odd round against the limit, Δ", check=checks.non_negative, default=0.0
+    )
+    constant: float | None = number("the paper's unspecified constant w", default=None)
+    slack: float | None = number("the paper's unspecified constant a", default=None)
+    regularization_strength: float | None = number(
+        "weight λ of |f|²/2 next to the mean loss, ρ/(NC) (the best unless given)", default=None
+    )
+    curvature: float = number("largest second derivative of the loss, c₁", default=0.25)
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def _check_together(self) -> None:
+        check_gap(self.tolerance, self.optimization_gap)
+        self.rates()
+
+    def rates(self) -> tuple[float, ...]:
+        """α per node."""
+        return per_node("noise_rate", self.noise_rate, self.n_nodes)
+
+    def claimed(self) -> Rate:
+        """The printed number for the given w and a, at the node with the largest rate of noise."""
+        self.require(Scope.CLAIMED)
+        if self.constant is None or self.slack is None:
+            raise AssumptionViolated(
+                f"{self.key}: the paper does not specify its constants w and a; "
+                "try --constant 1 --slack 1"
+            )
+        ctx, delta, c = context(), mpf(self.failure_probability), mpf(self.loss_weight)
+        norm = self.dimension * ctx.log(self.dimension / delta) / mpf(min(self.rates()))
+        room = mpf(self.tolerance) - mpf(self.optimization_gap)
+        below = self.n_nodes * c * room**2 / (2 * mpf(self.reference_norm) ** 2)
+        below -= (1 + mpf(self.slack)) * self.n_nodes / c * norm**2
+        if below <= 0:
+            raise AssumptionViolated(
+                f"{self.key}: the noise alone exceeds the tolerance in the printed formula; "
+                "try a larger noise-rate, loss-weight or tolerance"
+            )
+        needed = mpf(self.constant) * c * self.n_nodes * -ctx.log(delta) / below
+        numbers = {"constant": self.constant, "slack": self.slack}
+        return Rate(round_up(needed), numbers, "printed formula, worst node")
+
+    def noise_norm(self) -> float:
+        """A bound of |b| that fails with probability δ at most."""
+        ctx, half = context(), mpf(self.failure_probability) / 2
+        shape = mpf(self.n_nodes * (self.dimension + 1)) / 2
+        variance = gamma_quantile(shape, half) * 2 / mpf(min(self.rates())) ** 2
+        square = gamma_quantile(mpf(self.dimension) / 2, half) * 2
+        return round_up(ctx.sqrt(variance * square) / (self.n_nodes * mpf(self.loss_weight)))
+
+    def learning(self) -> Learning:
+        """The classification problem with its tilt."""
+        return Learning(
+            reference_norm=self.reference_norm,
+            tolerance=round_down(mpf(self.tolerance) - mpf(self.optimization_gap)),
+            failure_probability=self.failure_probability,
+            curvature=self.curvature,
+            tilt=self.noise_norm(),
+        )
+
+    def certified(self) -> Rate:
+        """Records per node for the best, or the given, regularisation."""
+        self.require(Scope.CERTIFIED)
+        return certified_records(self.learning(), self.n_nodes, self.regularization_strength)
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The printed number and the certified one for a regularisation strength."""
+        import sympy
+
+        w, a, r, delta, tau, gap, c, n, d, alpha = sympy.symbols(
+            "w a R delta tau Delta C N d alpha", positive=True
+        )
+        noise = (1 + a) * n * d**2 / (c * alpha**2) * sympy.log(d / delta) ** 2
+        printed = w * c * n * sympy.log(1 / delta) / (n * c * (tau - gap) ** 2 / (2 * r**2) - noise)
+        values = {
+            "w": self.constant or 1.0,
+            "a": self.slack or 1.0,
+            "R": self.reference_norm,
+            "delta": self.failure_probability,
+            "tau": self.tolerance,
+            "Delta": self.optimization_gap,
+            "C": self.loss_weight,
+            "N": float(self.n_nodes),
+            "d": float(self.dimension),
+            "alpha": min(self.rates()),
+        }
+        certified = records_formula(self.certified(), self.learning(), self.n_nodes)
+        return (Formula("claimed.value", printed, values), *certified)
+
+
+def gamma_quantile(shape: Real, tail: Real) -> Real:
+    """A number that a gamma variable of unit scale exceeds with at most this probability."""
+    from scipy.special import gammainccinv
+
+    ctx = context()
+    found = mpf(float(gammainccinv(float(shape), float(tail))))
+    while ctx.gammainc(shape, found, regularized=True) > tail:
+        found *= 1 + mpf("1e-12")
+    return found

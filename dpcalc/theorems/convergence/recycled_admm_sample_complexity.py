@@ -1,0 +1,192 @@
+"""MR-ADMM without noise: how many records make its classifiers as good as a reference.
+
+Statement
+    With the regulariser ``|f|²/2``, if ``B_i >= w max_k |f_ref|² ln(1/δ)/(τ - Δ_i(k))²`` for some
+    constant w, then the classifier of every odd round has an expected loss of at most that of the
+    reference plus τ with probability 1 - δ, where Δ_i(k) < τ is what the round loses to the limit.
+    |f_ref| = reference_norm, τ = tolerance, Δ = optimization_gap, δ = failure_probability,
+    w = constant.
+Source
+    Zhang, Khalili and Liu 2019, theorem VI.1.
+Certified
+    Explicit records per node, for equal record counts, from `_learning`: the better of an
+    in-expectation bound with Markov's inequality and a bounded-difference bound, with the best
+    regularisation.
+Rounding
+    Sixty digits, then up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dpcalc import checks
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
+from dpcalc.theorems.convergence._learning import Learning
+from dpcalc.theorems.parameters import count, number
+from dpcalc.vocabulary import Status
+
+SAMPLES = Assumption(
+    "independent-records", "Records are drawn independently from one distribution."
+)
+EQUAL_COUNTS = Assumption(
+    "equal-counts", "Every node has the same number of records.", Scope.CERTIFIED
+)
+BOUNDED = Assumption(
+    "bounded-loss-slope",
+    "Features have norm at most 1, labels are ±1; the loss is convex with |L'| <= 1 and L'' at most "
+    "the curvature.",
+)
+GAP = Assumption(
+    "gap", "optimization_gap bounds what every odd round loses to the limit of the method."
+)
+
+
+def open_unit(name: str, value: float) -> float:
+    """``value`` if it lies strictly between 0 and 1."""
+    checks.probability(name, value)
+    if value in (0, 1):
+        raise InvalidInput(f"{name} needs a number strictly between 0 and 1; got {name}={value!r}")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecycledADMMSampleComplexity(ConvergenceResult):
+    """Records per node for a given excess of the expected loss over a reference's."""
+
+    key: ClassVar[str] = "recycled-admm-sample-complexity"
+    title: ClassVar[str] = "Records needed by MR-ADMM without noise"
+    reference: ClassVar[str] = "Zhang, Khalili and Liu 2019, theorem VI.1"
+    statement: ClassVar[str] = (
+        "B_i >= w max_k |f_ref|² ln(1/δ)/(τ - Δ_i(k))² for some w suffices for an expected loss of at "
+        "most that of f_ref plus τ with probability 1 - δ"
+    )
+    quantity: ClassVar[str] = "records per node that suffice"
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "The constant w is not specified and the proof is not part of the paper; the number is "
+            "only an order until w is given.",
+            Status.UNSETTLED,
+        ),
+        Finding(
+            "The formula asks every node for as many records as all nodes together need: the limit "
+            "is trained on the records of all.",
+            Status.LOOSE,
+        ),
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)
+    example: ClassVar[Mapping[str, Any]] = {
+        "reference_norm": 3,
+        "tolerance": 0.1,
+        "failure_probability": 0.05,
+        "n_nodes": 5,
+        "constant": 1,
+    }
+
+    reference_norm: float = number("norm of the reference classifier, |f_ref|")
+    tolerance: float = number("how much larger the expected loss may be, τ")
+    failure_probability: float = number("failure probability, δ", check=open_unit)
+    n_nodes: int = count("nodes in the network, N", minimum=2)
+    optimization_gap: float = number(
+        "largest loss of an odd round against the limit, Δ", check=checks.non_negative, default=0.0
+    )
+    constant: float | None = number("the paper's unspecified constant w", default=None)
+    regularization_strength: float | None = number(
+        "weight λ of |f|²/2 next to the mean loss, ρ/(NC) (the best unless given)", default=None
+    )
+    curvature: float = number("largest second derivative of the loss, c₁", default=0.25)
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def _check_together(self) -> None:
+        check_gap(self.tolerance, self.optimization_gap)
+
+    def claimed(self) -> Rate:
+        """The printed number for the given w."""
+        self.require(Scope.CLAIMED)
+        if self.constant is None:
+            raise AssumptionViolated(
+                f"{self.key}: the paper does not specify its constant w; try --constant 1"
+            )
+        logarithm = -context().log(mpf(self.failure_probability))
+        room = mpf(self.tolerance) - mpf(self.optimization_gap)
+        needed = mpf(self.constant) * mpf(self.reference_norm) ** 2 * logarithm / room**2
+        return Rate(round_up(needed), {"constant": self.constant}, "printed formula")
+
+    def learning(self) -> Learning:
+        """The classification problem after the optimisation gap is taken off."""
+        return Learning(
+            reference_norm=self.reference_norm,
+            tolerance=round_down(mpf(self.tolerance) - mpf(self.optimization_gap)),
+            failure_probability=self.failure_probability,
+            curvature=self.curvature,
+        )
+
+    def certified(self) -> Rate:
+        """Records per node for the best, or the given, regularisation."""
+        self.require(Scope.CERTIFIED)
+        return certified_records(self.learning(), self.n_nodes, self.regularization_strength)
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The printed number and the certified ones for a regularisation strength."""
+        import sympy
+
+        w, r, delta, tau, gap = sympy.symbols("w R delta tau Delta", positive=True)
+        values = {
+            "w": self.constant or 1.0,
+            "R": self.reference_norm,
+            "delta": self.failure_probability,
+            "tau": self.tolerance,
+            "Delta": self.optimization_gap,
+        }
+        printed = w * r**2 * sympy.log(1 / delta) / (tau - gap) ** 2
+        certified = records_formula(self.certified(), self.learning(), self.n_nodes)
+        return (Formula("claimed.value", printed, values), *certified)
+
+
+def check_gap(tolerance: float, gap: float) -> None:
+    """Refuse a tolerance that the optimisation gap already uses up."""
+    if not gap < tolerance:
+        raise InvalidInput(
+            f"tolerance needs to be above optimization_gap; got tolerance={tolerance:g}, "
+            f"optimization_gap={gap:g}; run more rounds or ask for less"
+        )
+
+
+def certified_records(learning: Learning, n_nodes: int, strength: float | None) -> Rate:
+    """Records per node, when all nodes have the same number."""
+    chosen = learning.best_strength() if strength is None else strength
+    needed = learning.records(chosen)
+    numbers = {"regularization_strength": chosen}
+    if learning.tilt:
+        numbers["noise_norm"] = learning.tilt
+    if needed == mpf("inf"):
+        return nothing("no number of records suffices at this regularisation and noise", numbers)
+    return Rate(round_up(needed / n_nodes), numbers, "stability and bounded differences")
+
+
+def records_formula(found: Rate, learning: Learning, n_nodes: int) -> tuple[Formula, ...]:
+    """``min{2/(λδ·room), (c + λ)(2 + √(2 ln(1/δ)))²/(2λ²·room)}/N``, if finite."""
+    import sympy
+
+    if "regularization_strength" not in found.numbers or found.value == float("inf"):
+        return ()
+    lam, delta, tau, r, tilt, c, n = sympy.symbols("lambda delta tau R B c N", positive=True)
+    room = tau - (lam * r + tilt) ** 2 / (2 * lam)
+    spread = 2 + sympy.sqrt(2 * sympy.log(1 / delta))
+    needed = sympy.Min(2 / (lam * delta * room), (c + lam) * spread**2 / (2 * lam**2 * room))
+    values = {
+        "lambda": found.numbers["regularization_strength"],
+        "delta": learning.failure_probability,
+        "tau": learning.tolerance,
+        "R": learning.reference_norm,
+        "B": learning.tilt,
+        "c": learning.curvature,
+        "N": float(n_nodes),
+    }
+    return (Formula("certified.value", needed / n, values),)
