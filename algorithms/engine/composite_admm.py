@@ -182,7 +182,7 @@ class CompositeADMM(Algorithm):
 
     def _measure(self, memory: Arrays) -> Arrays:
         x, y = memory["x"], memory["y"]
-        gap = np.linalg.norm(self.problem.constraint.residual(x, y), axis=1)
+        gap = self.problem.constraint.gap(x, y)
         return {"objective": self.problem.objective(x, y), "feasibility_gap": gap}
 
 

@@ -178,20 +178,27 @@ class NoisyGradientADMM(Algorithm):
         inverse = self._held["inverse"]
         return v * inverse if inverse.ndim == 1 else v @ inverse
 
-    def _dual_step(self, x: Array, dual: Array) -> tuple[Array, Array]:
-        """λ⁺ and Aᵀ(λ⁺ + β(c - By))."""
-        constraint, beta = self.problem.constraint, self.penalty
-        ax = constraint.times_A(x) - constraint.c
-        y = constraint.y_step(self.problem.regulariser, ax - dual / beta, beta)
-        by = constraint.times_B(y)
-        new = dual - beta * (ax + by)
-        return new, constraint.times_A_transposed(new + beta * (constraint.c - by))
+    def _dual_step(self, x: Array, dual: Array) -> tuple[Array, Array, Array]:
+        """y, λ⁺ and Aᵀ(λ⁺ + β(c - By)).
 
-    def _noiseless(self, x: Array, dual: Array, users: NDArray[np.int64]) -> tuple[Array, Array]:
-        """x⁺ before noise, and λ⁺."""
-        new, pull = self._dual_step(x, dual)
+        Both y and λ⁺ = w + β(c - By) depend on w = λ - βAx alone.
+        """
+        constraint, beta = self.problem.constraint, self.penalty
+        w = dual - beta * constraint.times_A(x)
+        moved = w + beta * constraint.c if constraint.c.any() else w
+        linear = constraint.times_B_transposed(moved, sign=-1)
+        y = constraint.y_argmin(self.problem.regulariser, linear, beta)
+        pushed = beta * constraint.shortfall(y)
+        new = w + pushed
+        return y, new, constraint.times_A_transposed(new + pushed)
+
+    def _noiseless(
+        self, x: Array, dual: Array, users: NDArray[np.int64]
+    ) -> tuple[Array, Array, Array]:
+        """x⁺ before noise, λ⁺ and y."""
+        y, new, pull = self._dual_step(x, dual)
         gradient = self.problem.user_gradient(users, x)
-        return self._solved(x - self.step_size * (gradient - pull)), new
+        return self._solved(x - self.step_size * (gradient - pull)), new, y
 
     # ---- running
 
@@ -225,7 +232,7 @@ class NoisyGradientADMM(Algorithm):
 
     def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         users = memory["order"][:, t - 1]
-        x, dual = self._noiseless(memory["x"], memory["dual"], users)
+        x, dual, y = self._noiseless(memory["x"], memory["dual"], users)
         x = x + self._displacement(unit["noise"])
         if "stop" in memory:
             going = memory["stop"] >= t
@@ -235,14 +242,11 @@ class NoisyGradientADMM(Algorithm):
         released = {"x": x, "dual": dual}
         if self.order != "fixed" or self.stopping is not None:
             released["order"] = users
-        return memory | {"x": x, "dual": dual}, released, {}
+        return memory | {"x": x, "dual": dual, "y": y}, released, {}
 
     def _measure(self, memory: Arrays) -> Arrays:
-        x = memory["x"]
-        constraint, beta = self.problem.constraint, self.penalty
-        v = constraint.times_A(x) - constraint.c - memory["dual"] / beta
-        y = constraint.y_step(self.problem.regulariser, v, beta)
-        gap = np.linalg.norm(constraint.residual(x, y), axis=1)
+        x, y = memory["x"], memory["y"]
+        gap = self.problem.constraint.gap(x, y)
         return {"objective": self.problem.objective(x, y), "feasibility_gap": gap}
 
     # ---- densities, laws and accesses
@@ -260,7 +264,7 @@ class NoisyGradientADMM(Algorithm):
         unit = np.zeros((len(x), self.rounds, 1, problem.dimension))
         for t in range(1, self.rounds + 1):
             users = orders[:, t - 1]
-            mean, new = twin._noiseless(x, dual, np.maximum(users, 0))  # noqa: SLF001
+            mean, new, _ = twin._noiseless(x, dual, np.maximum(users, 0))  # noqa: SLF001
             now, going = transcript["x"][:, t - 1], users >= 0
             same_release(t, transcript["dual"][:, t - 1], np.where(going[:, None], new, dual))
             unit[:, t - 1, 0] = np.where(going[:, None], self._unit(now - mean), 0)
@@ -320,7 +324,7 @@ class NoisyGradientADMM(Algorithm):
 
         def step(t: int, state: Arrays, noise: Array) -> Arrays:
             now = np.full(len(noise), turns[t - 1])
-            x, dual = twin._noiseless(state["x"], state["dual"], now)  # noqa: SLF001
+            x, dual, _ = twin._noiseless(state["x"], state["dual"], now)  # noqa: SLF001
             return {"x": x + twin._displacement(noise), "dual": dual}  # noqa: SLF001
 
         return affine_law(step, memory, rounds=len(turns), noise=problem.dimension)

@@ -97,11 +97,12 @@ class CompositeProblem:
             x: shape (runs, d).
         """
         total = self.mean_loss
-        rows = total.rows[users]
+        rows = total.rows.take(users, axis=0)
         m = np.einsum("rk,rk->r", rows, x)
         if total.offsets is not None:
             m = m + total.offsets[users]
-        return total.loss.slope(m)[:, None] * rows + self.ridge * x
+        gradient = total.loss.slope(m)[:, None] * rows
+        return gradient + self.ridge * x if self.ridge else gradient
 
     def objective(self, x: Array, y: Array) -> Array:
         """f(x) + g(y); where B is a multiple of I, y is replaced by the one that fits x."""

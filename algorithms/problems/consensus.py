@@ -148,9 +148,10 @@ class ConsensusProblem:
             hessian += self.ridge * np.eye(self.dimension)
             step = -np.linalg.solve(hessian, gradient[0])
             value, decrease = float(self.objective(point)[0]), -float(gradient[0] @ step)
-            if decrease <= 1e-26 * (1 + abs(value)):
+            slack = 1e-12 * (1 + abs(value))
+            if decrease <= slack:  # the last step squares this
                 return np.asarray(point[0] + step)
-            length, slack = 1.0, 1e-14 * (1 + abs(value))
+            length = 1.0
             while self.objective(point + length * step)[0] > value - length * decrease / 4 + slack:
                 length /= 2
             point = point + length * step

@@ -59,21 +59,34 @@ class Constraint:
         """By for every row of ``y``."""
         return _times(self._multiple("B"), self.B, y)
 
+    def times_B_transposed(self, z: Array, sign: int = 1) -> Array:  # noqa: N802
+        """Bᵀz, or with sign -1 its opposite, for every row of ``z``."""
+        multiple = self._multiple("B")
+        return sign * (z @ self.B) if multiple is None else _scaled(sign * multiple, z)
+
+    def shortfall(self, y: Array) -> Array:
+        """C - By for every row of ``y``."""
+        multiple = self._multiple("B")
+        opposite = -(y @ self.B.T) if multiple is None else _scaled(-multiple, y)
+        return opposite + self.c if self.c.any() else opposite
+
     def residual(self, x: Array, y: Array) -> Array:
         """Ax + By - c."""
-        return self.times_A(x) + self.times_B(y) - self.c
+        return self.times_A(x) - self.shortfall(y)
 
     def y_step(self, g: Regulariser, v: Array, penalty: float) -> Array:
-        """Argmin over y of g(y) + (penalty/2)‖v + By‖², exactly.
+        """Argmin over y of g(y) + (penalty/2)‖v + By‖², exactly; see `y_argmin`."""
+        return self.y_argmin(g, self.times_B_transposed(penalty * v), penalty)
+
+    def y_argmin(self, g: Regulariser, linear: Array, penalty: float) -> Array:
+        """Argmin over y of g(y) + ⟨linear, y⟩ + (penalty/2)‖By‖², exactly.
 
         Raises:
             AssumptionViolated: if that has no closed form: g is not quadratic and the columns of B
                 are not orthogonal.
         """
-        linear = penalty * _times(self._multiple("B"), self.B.T, v)
-        gram = self.B.T @ self.B
-        diagonal = np.diagonal(gram)
-        if np.count_nonzero(gram - np.diag(diagonal)) == 0:
+        gram, diagonal, orthogonal = self._gram()
+        if orthogonal:
             same = bool((diagonal == diagonal[0]).all())
             ridge = penalty * (float(diagonal[0]) if same else diagonal)
             return g.argmin(linear, ridge=ridge)
@@ -85,10 +98,29 @@ class Constraint:
         total = penalty * gram + g.strong_convexity * np.eye(len(gram))
         return np.asarray(np.linalg.solve(total, -linear[..., None])[..., 0], dtype=np.float64)
 
+    def _gram(self) -> tuple[Array, Array, bool]:
+        """BᵀB, its diagonal, and whether that is all of it; computed once."""
+        if "gram" not in self._held:
+            gram = self.B.T @ self.B
+            diagonal = np.diagonal(gram)
+            plain = np.count_nonzero(gram - np.diag(diagonal)) == 0
+            self._held["gram"] = gram, diagonal, plain
+        held: tuple[Array, Array, bool] = self._held["gram"]
+        return held
+
     def matching_y(self, x: Array) -> Array | None:
         """The y with Ax + By = c, if B is a multiple of the identity; else None."""
         multiple = self._multiple("B")
-        return None if not multiple else (self.c - self.times_A(x)) / multiple
+        if not multiple:
+            return None
+        excess = self.times_A(x) - self.c if self.c.any() else self.times_A(x)
+        return _scaled(-1 / multiple, excess)
+
+    def gap(self, x: Array, y: Array) -> Array:
+        """‖Ax + By - c‖ of every run."""
+        residual = self.residual(x, y)
+        square: Array = np.einsum("rk,rk->r", residual, residual)
+        return np.sqrt(square)
 
     def singular_values(self) -> Array:
         """Singular values of A, decreasing; computed once."""
@@ -110,7 +142,12 @@ class Constraint:
 
 
 def _times(multiple: float | None, matrix: Array, x: Array) -> Array:
-    return x @ matrix.T if multiple is None else multiple * x
+    return x @ matrix.T if multiple is None else _scaled(multiple, x)
+
+
+def _scaled(factor: float, x: Array) -> Array:
+    """factor·x; x itself, not a copy, if the factor is 1."""
+    return x if factor == 1 else factor * x
 
 
 def copies(dimension: int) -> Constraint:

@@ -198,7 +198,7 @@ class Streams:
             np.random.SeedSequence(self.entropy, spawn_key=(purpose, block, number), pool_size=8)
             for number in groups
         )
-        return [np.random.Generator(np.random.PCG64DXSM(seed)) for seed in seeds]
+        return [np.random.Generator(np.random.SFC64(seed)) for seed in seeds]
 
 
 @dataclass(slots=True)

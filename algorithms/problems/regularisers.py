@@ -95,12 +95,13 @@ class ElasticNet(Regulariser):
 
     def value(self, x: Array) -> Array:
         """h(x)."""
-        return np.asarray(self.l1 * np.abs(x).sum(axis=-1) + self.l2 / 2 * (x * x).sum(axis=-1))
+        absolute, square = np.einsum("...k->...", np.abs(x)), np.einsum("...k,...k->...", x, x)
+        return np.asarray(self.l1 * absolute + self.l2 / 2 * square)
 
     def _minimiser(self, v: Array, weight: float, ridge: Array | float) -> Array:
         if self.l1 > 0:
             v = v - np.clip(v, -weight * self.l1, weight * self.l1)  # soft threshold
-        return np.asarray(-v / (weight * self.l2 + ridge))
+        return np.asarray(v / -(weight * self.l2 + ridge))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 _TILE = 2**17  # numbers in a tile of records times runs
 _HESSIANS = 2**22  # numbers in the weighted rows of a chunk of runs
+_ONE_CORE = 2**18  # multiplications in a product too small to be worth a second core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +48,7 @@ class SmoothSum:
         """F at every point; shape (runs,)."""
         if self._compact:
             constant, linear, matrix = self.moments()
-            return constant + points @ linear + np.einsum("rk,rk->r", points @ matrix, points) / 2
+            return constant + np.einsum("rk,rk->r", linear + _times(points, matrix) / 2, points)
         total = np.zeros(len(points))
         for _, m in self._margins(points.T):
             total += self.loss.value(m).sum(axis=0)
@@ -57,7 +58,7 @@ class SmoothSum:
         """∇F at every point; shape (runs, d)."""
         if self._compact:
             _, linear, matrix = self.moments()
-            return linear + points @ matrix
+            return linear + _times(points, matrix)
         total = np.zeros(points.shape[::-1])
         for tile, m in self._margins(points.T):
             total += self.rows[tile].T @ self.loss.slope(m)
@@ -146,3 +147,19 @@ class SmoothSum:
             if self.offsets is not None:
                 m += self.offsets[tile, None]
             yield tile, m
+
+
+def _times(points: Array, matrix: Array) -> Array:
+    """points·matrix, in slices that a threaded linear algebra library leaves to one core.
+
+    For a few dozen features waiting for a second core costs more than it brings, and far more on a
+    busy machine.
+    """
+    size = max(_ONE_CORE // matrix.size, 16)
+    if len(points) <= size:
+        return points @ matrix
+    result = np.empty((len(points), matrix.shape[1]))
+    for start in range(0, len(points), size):
+        part = slice(start, start + size)
+        np.matmul(points[part], matrix, out=result[part])
+    return result

@@ -1,0 +1,165 @@
+"""Exact minimisation: against scipy, at rounding error, for every loss and every size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+
+from dpcalc.algorithms.problems import minimise as module
+from dpcalc.algorithms.problems.losses import (
+    Hinge,
+    Huber,
+    Linear,
+    Logistic,
+    SmoothedHinge,
+    Squared,
+)
+from dpcalc.algorithms.problems.minimise import minimise
+from dpcalc.algorithms.problems.smooth import SmoothSum
+from dpcalc.errors import AssumptionViolated, InvalidInput, NumericalFailure
+
+SMOOTH = [Logistic(), SmoothedHinge(width=0.5), Squared(scale=2.0), Huber(width=0.3), Linear()]
+
+
+def sample(loss, records=30, d=4, runs=5, seed=0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    total = SmoothSum(
+        rows=rng.standard_normal((records, d)) / np.sqrt(d),
+        offsets=rng.standard_normal(records),
+        loss=loss,
+        weight=3.0 / records,
+    )
+    return total, scale * rng.standard_normal((runs, d))
+
+
+def gradient(total, f, linear, h):
+    """From the definition, record by record."""
+    m = total.rows @ f + total.offsets
+    return total.weight * (total.loss.slope(m) @ total.rows) + h * f + linear
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+def test_the_gradient_vanishes_to_rounding_error_and_is_reported(loss):
+    total, linear = sample(loss)
+    found = minimise(total, linear, 0.2, np.zeros_like(linear))
+    for point, c, norm in zip(found.points, linear, found.gradient_norm, strict=True):
+        own = np.linalg.norm(gradient(total, point, c, 0.2))
+        assert own < 1e-13
+        assert norm < 1e-13
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+def test_the_minimiser_is_scipys(loss):
+    total, linear = sample(loss)
+    found = minimise(total, linear, 0.2, np.ones_like(linear))
+
+    def value(f, c):
+        m = total.rows @ f + total.offsets
+        return total.weight * total.loss.value(m).sum() + c @ f + 0.1 * f @ f
+
+    for point, c in zip(found.points, linear, strict=True):
+        best = scipy_minimize(value, np.zeros(4), args=(c,), method="BFGS", options={"gtol": 1e-8})
+        np.testing.assert_allclose(point, best.x, atol=2e-5)
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("scale", [10.0, 1000.0])
+def test_far_minima_and_kinks_are_reached(loss, scale):
+    """Pulls so strong that Newton's full step overshoots by far."""
+    total, linear = sample(loss, runs=2000, scale=scale)
+    found = minimise(total, linear, 0.05, np.zeros_like(linear))
+    size = scale + 0.05 * np.abs(found.points).max()
+    assert found.gradient_norm.max() < 1e-13 * size
+
+
+@pytest.mark.parametrize("start", [0.0, 1.0, -300.0])
+def test_the_start_does_not_matter(start):
+    total, linear = sample(Logistic())
+    one = minimise(total, linear, 0.2, np.zeros_like(linear)).points
+    other = minimise(total, linear, 0.2, np.full_like(linear, start)).points
+    np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+def test_single_precision_work_ends_at_the_double_precision_minimiser(loss, monkeypatch):
+    total, linear = sample(loss, records=400, d=12, runs=40)
+    plain = minimise(total, linear, 0.2, np.zeros_like(linear))
+    monkeypatch.setattr(module, "_SINGLE_FROM", 1)
+    mixed = minimise(total, linear, 0.2, np.zeros_like(linear))
+    assert "single" in total._held
+    np.testing.assert_allclose(mixed.points, plain.points, atol=1e-12)
+    assert mixed.gradient_norm.max() < 1e-12
+
+
+def test_a_runs_minimiser_does_not_depend_on_its_batch():
+    total, linear = sample(Logistic(), records=300, d=6, runs=300)
+    whole = minimise(total, linear, 0.2, np.zeros_like(linear)).points
+    for r in (0, 150, 299):
+        alone = minimise(total, linear[r : r + 1], 0.2, np.zeros((1, 6))).points[0]
+        np.testing.assert_allclose(alone, whole[r], atol=1e-12)
+
+
+def test_many_features_and_few_records():
+    total, linear = sample(Logistic(), records=5, d=80)
+    found = minimise(total, linear, 1e-3, np.zeros_like(linear))  # points are around 1e3
+    assert found.gradient_norm.max() < 1e-11
+
+
+def test_a_planted_loose_tolerance_is_caught(monkeypatch):
+    """The exactness test above has power: a solver stopped early does not pass it."""
+    monkeypatch.setattr(module, "ROUNDING", 1e-3)
+    total, linear = sample(Logistic())
+    assert minimise(total, linear, 0.2, np.zeros_like(linear)).gradient_norm.max() > 1e-10
+
+
+def test_what_cannot_be_minimised_is_refused():
+    total, linear = sample(Hinge())
+    with pytest.raises(AssumptionViolated, match="SmoothedHinge"):
+        minimise(total, linear, 1.0, linear)
+    total, linear = sample(Logistic())
+    with pytest.raises(InvalidInput, match="curvature"):
+        minimise(total, linear, 0.0, linear)
+    with np.errstate(invalid="ignore"), pytest.raises(NumericalFailure, match="moderate size"):
+        minimise(total, np.full_like(linear, np.nan), 1.0, linear)
+
+
+# ---- sums of losses
+
+
+@pytest.mark.parametrize("loss", [*SMOOTH, Hinge()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("records", [3, 30])
+def test_values_gradients_and_hessians_are_the_sums_they_stand_for(loss, records):
+    total, points = sample(loss, records=records)
+    for f, value, slope, bend, log_determinant in zip(
+        points,
+        total.value(points),
+        total.gradient(points),
+        total.hessian(points),
+        total.log_determinant(points, 0.3),
+        strict=True,
+    ):
+        m = [row @ f + o for row, o in zip(total.rows, total.offsets, strict=True)]
+        assert value == pytest.approx(total.weight * sum(loss.value(np.array(x)) for x in m))
+        expected = sum(loss.slope(np.array([x]))[0] * r for x, r in zip(m, total.rows, strict=True))
+        np.testing.assert_allclose(slope, total.weight * expected, atol=1e-12)
+        outer = sum(
+            loss.bend(np.array([x]))[0] * np.outer(r, r) for x, r in zip(m, total.rows, strict=True)
+        )
+        np.testing.assert_allclose(bend, total.weight * outer, atol=1e-12)
+        sign, expected = np.linalg.slogdet(total.weight * outer + 0.3 * np.eye(4))
+        assert sign == 1
+        assert log_determinant == pytest.approx(expected, abs=1e-11)
+
+
+def test_tiles_and_chunks_do_not_change_the_sums(monkeypatch):
+    from dpcalc.algorithms.problems import smooth
+
+    total, points = sample(Logistic(), records=100, runs=7)
+    whole = total.value(points), total.gradient(points), total.hessian(points)
+    monkeypatch.setattr(smooth, "_TILE", 32)
+    monkeypatch.setattr(smooth, "_HESSIANS", 500)
+    for one, other in zip(
+        whole, (total.value(points), total.gradient(points), total.hessian(points)), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
