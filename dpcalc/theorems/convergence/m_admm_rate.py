@@ -54,7 +54,7 @@ def _printed_too_large(result: MADMMRate) -> bool:
     if _own_penalties(result):
         return True
     return any(
-        result.printed(row)[0] > result.proved(row[0], printed=True)[0]
+        result.printed(row)[0] > result.proved(row[0], printed=True)[0] * (1 + 1e-6)
         for row in set(result.penalties())
     )
 
