@@ -184,11 +184,12 @@ def _instance(
     prescribe = not {kind.noise, kind.noise.replace("_", "-")} & set(given)
     if not prescribe:
         return kind.from_parameters(given, attest)
+    draft = kind.from_parameters({**given, kind.noise: 1.0}, attest)
     if epsilon is None:
         raise InvalidInput(
             f"the noise parameter {kind.noise} is needed, or epsilon to use the paper's prescription"
         )
-    return kind.from_parameters({**given, kind.noise: 1.0}, attest).prescribed(epsilon, delta)
+    return draft.prescribed(epsilon, delta)
 
 
 def _real(name: str, value: Any) -> float:

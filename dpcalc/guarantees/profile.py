@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.numerics.search import smallest_where
+from dpcalc.numerics.search import minimise, smallest_where
 
 if TYPE_CHECKING:
     from dpcalc.guarantees.base import Directions
@@ -76,8 +76,9 @@ class PrivacyProfile(ProfileGuarantee):
 class GroupProfile(ProfileGuarantee):
     """The guarantee for data sets that differ in several records.
 
-    k steps along neighbouring data sets, each (ε/k, δ)-indistinguishable, give
-    ``δ_k(ε) = δ(ε/k)·(1 + e^{ε/k} + ... + e^{(k-1)ε/k})``.
+    k steps along neighbouring data sets, each (e, δ(e))-indistinguishable, give
+    ``δ_k(ε) <= δ(e)·(1 + e^e + ... + e^{(k-1)e})`` for every e <= ε/k. The best e is searched; an
+    imperfect search costs tightness only.
 
     Args:
         base: the guarantee for one record.
@@ -88,18 +89,26 @@ class GroupProfile(ProfileGuarantee):
     size: int
 
     def delta(self, epsilon: float) -> float:
-        """The bound above, at most 1."""
+        """The bound above at the best e, at most 1."""
         checks.non_negative_or_infinite("epsilon", epsilon)
         if epsilon == math.inf:
             return 0.0
-        # δ decreases, so ε/k is rounded down; the sum is (e^ε - 1)/(e^{ε/k} - 1).
-        share = round_down(mpf(epsilon) / self.size)
+        most = round_down(mpf(epsilon) / self.size)
+
+        def logarithm(share: float) -> float:
+            each = self.base.delta(share)
+            return math.log(each) + (self.size - 1) * share if each > 0 else -math.inf
+
+        best = minimise(logarithm, 0.0, most)[0] if most > 0 else 0.0
+        return min(1.0, self._steps(best), self._steps(most))
+
+    def _steps(self, share: float) -> float:
         each = mpf(self.base.delta(share))
         if each == 0:
             return 0.0
-        ctx, eps = context(), mpf(epsilon)
-        total = ctx.expm1(eps) / ctx.expm1(eps / self.size) if epsilon > 0 else mpf(self.size)
-        return min(1.0, round_up(each * total))
+        ctx, e = context(), mpf(share)
+        total = ctx.expm1(e * self.size) / ctx.expm1(e) if share > 0 else mpf(self.size)
+        return round_up(each * total)
 
     def numbers(self) -> Mapping[str, float]:
         """The base's numbers and the size."""

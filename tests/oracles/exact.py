@@ -71,8 +71,10 @@ def subsampled_gaussian_delta(
 
         if remove:  # mixture against N(0): the loss increases in x
             edge = s * s * mp.log((mp.exp(e) - 1 + q) / q) + mpf(1) / 2
-            upper = 1 - mixture(edge) if edge < 6 * s else (1 - q) * mp.ncdf(-edge / s) + q * mp.ncdf(
-                (1 - edge) / s
+            upper = (
+                1 - mixture(edge)
+                if edge < 6 * s
+                else (1 - q) * mp.ncdf(-edge / s) + q * mp.ncdf((1 - edge) / s)
             )
             return upper - mp.exp(e) * mp.ncdf(-edge / s)
         if e >= -mp.log(1 - q):

@@ -34,7 +34,9 @@ def test_delta_is_the_next_double_above_the_truth(mu: float, ratio: float) -> No
 
 
 @given(MUS, DELTAS)
-def test_epsilon_is_never_below_the_truth_and_at_most_one_double_above(mu: float, delta: float) -> None:
+def test_epsilon_is_never_below_the_truth_and_at_most_one_double_above(
+    mu: float, delta: float
+) -> None:
     found = gaussian_epsilon(mu, delta)
     assert exact.gaussian_delta(mu, found, 120) <= mpf(delta)
     if found > 0:

@@ -16,7 +16,9 @@ LOG_DELTAS = st.floats(-30, -0.5)
 
 
 @given(st.floats(1e-3, 5), st.integers(1, 60), LOG_DELTAS)
-def test_equal_rounds_enclose_the_binomial_sum(epsilon: float, count: int, log_delta: float) -> None:
+def test_equal_rounds_enclose_the_binomial_sum(
+    epsilon: float, count: int, log_delta: float
+) -> None:
     delta = 10.0**log_delta
     found = pure_epsilon({epsilon: count}, delta)
     assert exact.equal_rounds_delta(epsilon, count, found.upper) <= mpf(delta)
@@ -26,13 +28,17 @@ def test_equal_rounds_enclose_the_binomial_sum(epsilon: float, count: int, log_d
 
 
 @given(st.lists(st.floats(0.01, 2), min_size=2, max_size=9), LOG_DELTAS)
-def test_different_rounds_enclose_the_sum_over_outcomes(epsilons: list[float], log_delta: float) -> None:
+def test_different_rounds_enclose_the_sum_over_outcomes(
+    epsilons: list[float], log_delta: float
+) -> None:
     delta = 10.0**log_delta
     rounds = {e: epsilons.count(e) for e in epsilons}
     found = pure_epsilon(rounds, delta)
     assert exact.randomised_response_delta(epsilons, found.upper) <= mpf(delta)
     if found.lower > 0:
-        assert exact.randomised_response_delta(epsilons, found.lower) >= mpf(delta) * (1 - mpf("1e-9"))
+        assert exact.randomised_response_delta(epsilons, found.lower) >= mpf(delta) * (
+            1 - mpf("1e-9")
+        )
 
 
 @given(st.lists(st.floats(0.01, 2), min_size=1, max_size=8), st.floats(0, 5))

@@ -116,7 +116,7 @@ class _TiltedMixture(Tilted):
     def log_modulus_bound(self, edges: Reals) -> Reals:
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""
         decay = np.exp(-np.multiply.outer(edges[:-1] ** 2 / 2, self._square))
-        at_zero = 1.0 - float(self._weights.sum())
+        at_zero = max(1.0 - float(self._weights.sum()), 1e-15)
         return np.minimum(np.log(at_zero + decay @ self._weights) + 1e-13, 0.0)
 
 

@@ -1,0 +1,278 @@
+"""What every privacy result must do; a new one is tested by being in its folder."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from mpmath import mp, mpf
+
+from dpcalc.calibration import calibrate
+from dpcalc.claims.verdict import surely_attained
+from dpcalc.errors import AssumptionViolated, DpcalcError, Infeasible, InvalidInput
+from dpcalc.report.records import budget, description, to_json
+from dpcalc.theorems.base import Scope, Theorem
+from dpcalc.theorems.catalogue import keys, privacy_result
+from dpcalc.theorems.parameters import parameters
+from dpcalc.theorems.schedule import Schedule
+from dpcalc.vocabulary import Adjacency, Release, Status
+
+KEYS = keys(privacy=True)
+DOCS = Path(__file__).parents[2] / "docs" / "theorems"
+
+
+def example(key: str) -> Theorem:
+    kind = privacy_result(key)
+    return kind.from_parameters(kind.example)
+
+
+@pytest.fixture(params=KEYS)
+def theorem(request: pytest.FixtureRequest) -> Theorem:
+    return example(request.param)
+
+
+def test_describes_itself(theorem: Theorem) -> None:
+    assert theorem.release in Release
+    assert theorem.release is not Release.NOTHING
+    assert theorem.status in Status
+    assert Adjacency(theorem.adjacency) in Adjacency  # type: ignore[attr-defined] # every one has it
+    assert theorem.findings
+    assert len({a.key for a in theorem.assumptions}) == len(theorem.assumptions)
+    assert all(f.text.endswith(".") for f in theorem.findings)
+    assert any(a.promised for a in theorem.assumptions)
+    json.loads(to_json(description(type(theorem))))
+
+
+def test_module_says_what_it_states_and_where_it_is_from(theorem: Theorem) -> None:
+    doc = inspect.getdoc(importlib.import_module(type(theorem).__module__)) or ""
+    for heading in ("Statement", "Source", "Certified", "Rounding"):
+        assert f"\n{heading}\n" in doc, f"{theorem.key}: no section {heading}"
+
+
+def test_has_a_page_with_statement_findings_and_proof(theorem: Theorem) -> None:
+    page = DOCS / f"{theorem.key}.md"
+    assert page.exists(), f"docs/theorems/{theorem.key}.md is missing"
+    text = page.read_text()
+    for heading in ("## Statement", "## What a careful reading finds", "## Certified"):
+        assert heading in text
+    assert "proof" in text.lower()
+
+
+def test_bounds_are_answers(theorem: Theorem) -> None:
+    for bound in (theorem.claimed(), theorem.certified()):
+        for delta in (1e-10, 1e-5, 0.1):
+            epsilon = bound.guarantee.epsilon(delta)
+            assert epsilon >= 0
+        assert all(not math.isnan(float(v)) for v in bound.numbers.values())
+        assert bound.method
+
+
+def test_certified_beats_what_an_instance_attains(theorem: Theorem) -> None:
+    attained = theorem.attained()
+    if attained is None:
+        return
+    for delta in (1e-9, 1e-5, 1e-2):
+        certified = theorem.certified().guarantee.epsilon(delta)
+        assert surely_attained(attained.guarantee, delta) <= certified
+
+
+def _noisier(theorem: Theorem, factor: float) -> Theorem:
+    level = theorem.noise_level()
+    return theorem.with_noise_level(level / factor if theorem.less_is_private else level * factor)
+
+
+def test_more_noise_is_more_private_and_larger_delta_costs_less(theorem: Theorem) -> None:
+    for which in ("claimed", "certified"):
+        values = [
+            getattr(t, which)().guarantee.epsilon(1e-5)
+            for t in (theorem, _noisier(theorem, 1.7), _noisier(theorem, 5.0))
+        ]
+        assert values[0] >= values[1] >= values[2]
+        guarantee = getattr(theorem, which)().guarantee
+        assert guarantee.epsilon(1e-8) >= guarantee.epsilon(1e-4)
+
+
+def test_calibration_meets_the_budget_and_hardly_more(theorem: Theorem) -> None:
+    target = 0.7 * theorem.certified().guarantee.epsilon(1e-5)
+    found = calibrate(theorem, target, 1e-5)
+    reached = found.certified().guarantee.epsilon(1e-5)
+    assert reached <= target
+    less_noise = _noisier(found, 1 - 1e-4)
+    assert less_noise.certified().guarantee.epsilon(1e-5) > target * (1 - 1e-9)
+
+
+def test_prescription_inverts_the_claim(theorem: Theorem) -> None:
+    try:
+        prescribed = theorem.prescribed(0.9, 1e-3)
+    except Infeasible:
+        prescribed = theorem.prescribed(20.0, 1e-3)
+        assert prescribed.claimed().guarantee.epsilon(1e-3) <= 20.0 * (1 + 1e-9)
+        return
+    assert prescribed.claimed().guarantee.epsilon(1e-3) == pytest.approx(0.9, rel=1e-2)
+
+
+def test_formulas_agree_with_the_numbers_to_their_last_digits(theorem: Theorem) -> None:
+    for formula in theorem.symbolic():
+        which, name = formula.name.split(".")
+        if which == "prescribed":
+            found = theorem.prescribed(0.5, 1e-3).noise_level()
+            values = {**formula.values, "epsilon": 0.5, "delta": 1e-3}
+            exact = _exact(formula.expression, values)
+        else:
+            bound = getattr(theorem, which)()
+            found = float(bound.numbers[name])
+            exact = _summed(theorem, formula.expression, formula.values, name)
+        assert abs(mpf(found) / exact - 1) < mpf("1e-14"), formula.name
+        if which == "certified":
+            assert mpf(found) >= exact * (1 - mpf("1e-45")), f"{formula.name} is rounded down"
+
+
+def _exact(expression: sympy.Expr, values: dict[str, Any]) -> mpf:
+    with mp.workdps(50):
+        exact = {k: sympy.Rational(*float(v).as_integer_ratio()) for k, v in values.items()}
+        number = expression.subs({sympy.Symbol(k, positive=True): v for k, v in exact.items()})
+        return mpf(str(sympy.N(number, 50)))
+
+
+def _summed(theorem: Theorem, expression: sympy.Expr, values: Any, name: str) -> mpf:
+    """Sum the term of one round over all rounds, where the formula has per-round symbols."""
+    free = {str(s) for s in expression.free_symbols}
+    if not {"eta", "alpha"} & free or name != "beta":
+        return _exact(expression, dict(values))
+    worst = int(theorem.certified().numbers["worst_node"]) - 1
+    penalties = _column(theorem, "penalty", worst)
+    rates = _column(theorem, "noise_rate", worst)
+    with mp.workdps(50):
+        return sum(
+            (
+                _exact(expression, {**values, "eta": eta, "alpha": alpha})
+                for eta, alpha in zip(penalties, rates, strict=True)
+            ),
+            mpf(0),
+        )
+
+
+def _column(theorem: Any, name: str, node: int) -> list[float]:
+    schedule: Schedule = getattr(theorem, name)
+    rows = schedule.rounds(name, theorem.rounds, theorem.n_nodes)
+    return [row[node] for row, n in rows for _ in range(n)]
+
+
+def _random_instances(key: str, count: int) -> list[Theorem]:
+    """Instances around the example, drawn from a fixed seed; invalid combinations are dropped."""
+    kind = privacy_result(key)
+    rng = np.random.default_rng(sum(key.encode()))
+    found: list[Theorem] = []
+    for _ in range(40 * count):
+        given = dict(kind.example)
+        for name, parameter in parameters(kind).items():
+            value = given.get(name)
+            if parameter.kind == "choice":
+                given[name] = str(rng.choice(parameter.choices))
+            elif parameter.kind == "flag":
+                given[name] = bool(rng.integers(2))
+            elif parameter.kind == "count" and isinstance(value, int):
+                given[name] = max(1, int(value * np.exp(rng.normal(0, 1))))
+            elif isinstance(value, int | float) and name != "split":
+                given[name] = float(value * np.exp(rng.normal(0, 0.7)))
+        for name in ("n_records", "degree"):
+            if isinstance(given.get(name), float):
+                given[name] = max(1, round(given[name]))
+        if given.get("loss") == "general":
+            given["curvature"] = float(rng.uniform(0.1, 2))
+        try:
+            instance = kind.from_parameters(given)
+        except InvalidInput:
+            continue
+        if not instance.violations(Scope.CLAIMED) and not instance.violations(Scope.CERTIFIED):
+            found.append(instance)
+        if len(found) == count:
+            break
+    return found
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_random_search_finds_no_certified_bound_above_a_claim_that_stands(key: str) -> None:
+    stood = 0
+    for instance in _random_instances(key, 25):
+        if instance.standing() not in (Status.SOUND, Status.LOOSE):
+            continue
+        for delta in (1e-6, 1e-2):
+            claimed = instance.claimed().guarantee.epsilon(delta)
+            certified = instance.certified().guarantee.epsilon(delta)
+            assert certified <= claimed * (1 + 1e-12) + 1e-15, instance
+            stood += 1
+    assert stood > 0
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_record_is_complete_json(key: str) -> None:
+    record = json.loads(to_json(budget(example(key), 1e-5)))
+    for name in ("theorem", "inputs", "claimed", "certified", "status", "findings", "assumptions"):
+        assert name in record
+    assert record["certified"]["method"]
+    assert {"epsilon", "delta"} <= set(record["claimed"])
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_misspelt_and_missing_parameters_are_named(key: str) -> None:
+    kind = privacy_result(key)
+    name = next(iter(kind.example))
+    with pytest.raises(InvalidInput, match="did you mean"):
+        kind.from_parameters({**kind.example, name + "x": 1})
+    fewer = {k: v for k, v in kind.example.items() if k != name}
+    with pytest.raises(InvalidInput, match="also needs"):
+        kind.from_parameters(fewer)
+    with pytest.raises(InvalidInput, match="attestation"):
+        kind.from_parameters(kind.example, ["no-such-promise"])
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0, 0.0, "abc"])
+def test_bad_numbers_are_one_clear_error(key: str, bad: Any) -> None:
+    kind = privacy_result(key)
+    for name, parameter in parameters(kind).items():
+        if parameter.kind in ("number", "count", "schedule") and name in kind.example:
+            if bad == 0.0 and name in ("regularization", "smoothness"):
+                continue
+            with pytest.raises(DpcalcError) as caught:
+                kind.from_parameters({**kind.example, name: bad})
+            assert name in str(caught.value)
+            assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_violated_assumptions_raise_where_they_are_needed(key: str) -> None:
+    checked = [a for a in privacy_result(key).assumptions if not a.promised]
+    for instance in _random_instances_any(key, 60):
+        for scope, method in (
+            (Scope.CLAIMED, instance.claimed),
+            (Scope.CERTIFIED, instance.certified),
+        ):
+            if instance.violations(scope):
+                with pytest.raises(AssumptionViolated):
+                    method()
+    assert checked or key in ("dp-admm", "private-dual-averaging")
+
+
+def _random_instances_any(key: str, count: int) -> list[Theorem]:
+    kind = privacy_result(key)
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(count):
+        given = {
+            k: float(v * np.exp(rng.normal(0, 2))) if isinstance(v, float) else v
+            for k, v in kind.example.items()
+        }
+        try:
+            found.append(kind.from_parameters(given))
+        except InvalidInput:
+            continue
+    return found

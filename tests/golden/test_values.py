@@ -1,0 +1,123 @@
+"""Golden values, each with its source in values.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcalc.claims.verdict import surely_attained
+from dpcalc.theorems.catalogue import privacy_result
+from dpcalc.theorems.iteration.admm_iteration_strongly_convex import admissible_steps
+
+GOLDEN = tomllib.loads(Path(__file__).with_name("values.toml").read_text())
+
+
+@pytest.mark.parametrize("case", GOLDEN["objective-perturbation"], ids=lambda c: c["theorem"])
+def test_objective_perturbation(case: dict[str, Any]) -> None:
+    theorem = privacy_result(case["theorem"]).from_parameters(case["parameters"])
+    assert theorem.claimed().numbers["beta"] == pytest.approx(case["claimed_beta"], abs=5e-10)
+    if "certified_beta" in case:
+        assert theorem.certified().numbers["beta"] == pytest.approx(
+            case["certified_beta"], abs=5e-10
+        )
+        general = theorem.replace(loss="general").certified().numbers["beta"]
+        assert general == pytest.approx(case["certified_beta_any_loss"], abs=5e-10)
+
+
+@pytest.mark.parametrize(
+    ("claim", "add_remove", "replace_one"),
+    list(
+        zip(*(GOLDEN["dp-admm"][k] for k in ("claims", "add_remove", "replace_one")), strict=True)
+    ),
+)
+def test_dp_admm(claim: float, add_remove: float, replace_one: float) -> None:
+    kind = privacy_result("dp-admm")
+    theorem = kind.from_parameters({**kind.example, "dual_start": "zero"}).prescribed(claim, 1e-3)
+    assert theorem.claimed().guarantee.epsilon(1e-3) == pytest.approx(claim, rel=1e-12)
+    assert theorem.certified().guarantee.epsilon(1e-3) == pytest.approx(add_remove, abs=6e-5)
+    replaced = theorem.replace(adjacency="replace-one")
+    assert replaced.certified().guarantee.epsilon(1e-3) == pytest.approx(replace_one, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("r", "penalty", "contraction"),
+    list(
+        zip(*(GOLDEN["strongly-convex"][k] for k in ("r", "penalty", "contraction")), strict=True)
+    ),
+)
+def test_contraction(r: float, penalty: float, contraction: float) -> None:
+    kind = privacy_result("admm-iteration-strongly-convex")
+    curvature = 2 * r * r
+    low, high = admissible_steps(
+        penalty=penalty,
+        smoothness=curvature,
+        strong_convexity=curvature,
+        regularizer_strong_convexity=0.2,
+        coupling_norm=1,
+    )
+    theorem = kind.from_parameters(
+        {
+            **kind.example,
+            "step_size": float((low + high) / 2),
+            "penalty": penalty,
+            "smoothness": curvature,
+            "strong_convexity": curvature,
+        }
+    )
+    assert theorem.certified().numbers["contraction"] == pytest.approx(contraction, abs=6e-8)
+
+
+@pytest.mark.parametrize(
+    ("iterations", "mu_squared"),
+    list(
+        zip(
+            GOLDEN["noise-on-gradient"]["iterations"],
+            GOLDEN["noise-on-gradient"]["mu_squared"],
+            strict=True,
+        )
+    ),
+)
+def test_noise_on_the_gradient(iterations: int, mu_squared: float) -> None:
+    theorem = privacy_result("admm-iteration").from_parameters(
+        {
+            "sensitivity": 1,
+            "sigma": 1,
+            "step_size": 1,
+            "penalty": 100,
+            "operator_norm": 1,
+            "min_singular_value": 1,
+            "square": True,
+            "smoothness": 1,
+            "iterations": iterations,
+            "noise_in": "gradient",
+        }
+    )
+    attained = theorem.attained()
+    assert attained is not None
+    assert attained.numbers["mu"] ** 2 == pytest.approx(mu_squared, abs=5e-4)
+    assert theorem.certified().numbers["mu"] ** 2 >= mu_squared - 5e-4
+
+
+def test_dual_averaging_hides_nothing_at_the_prescribed_noise() -> None:
+    kind = privacy_result("private-dual-averaging")
+    golden = GOLDEN["dual-averaging"]
+    theorem = kind.from_parameters(kind.example).prescribed(1.0, 0.01)
+    assert theorem.sigma == pytest.approx(golden["prescribed_sigma"], abs=5e-4)
+    attained = theorem.attained()
+    assert attained is not None
+    assert attained.guarantee.delta(1.0) >= golden["delta_at_one"]
+    assert surely_attained(attained.guarantee, 0.01) > 1000
+
+
+def test_smaller_nodes_are_refuted_from_a_budget_on() -> None:
+    kind = privacy_result("private-dual-averaging")
+    base = kind.from_parameters(
+        {"n_records": 1628, "rounds": 3 * 1628, "lipschitz": 1, "sigma": 1, "sampling": "one"}
+    )
+    for claim, refuted in ((0.2, False), (0.4, True), (1.0, True)):
+        attained = base.prescribed(claim, 0.01).attained()
+        assert attained is not None
+        assert (surely_attained(attained.guarantee, 0.01) > claim) == refuted

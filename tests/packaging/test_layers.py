@@ -1,0 +1,126 @@
+"""Imports go one way; nothing heavy is loaded at import; the wheel holds one name."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+ORDER = [
+    {"errors", "vocabulary"},
+    {"checks"},
+    {"numerics"},
+    {"accounting"},
+    {"transcript"},
+    {"guarantees"},
+    {"theorems"},
+    {"calibration"},
+    {"claims"},
+    {"report"},
+    {"cli", "__main__"},
+]
+LEVEL = {name: k for k, names in enumerate(ORDER) for name in names}
+ALGORITHMS_MAY = {"errors", "vocabulary", "checks", "transcript", "algorithms"}
+HEAVY = {"sympy", "pandas", "matplotlib", "networkx", "sklearn", "rich"}
+
+
+def _files(folder: str) -> list[Path]:
+    return sorted(p for p in (ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
+
+
+def _own_imports(path: Path, *, top_level_only: bool = False) -> set[str]:
+    """Second components of dpcalc imports, type-checking blocks left out."""
+    tree = ast.parse(path.read_text())
+    found: set[str] = set()
+    nodes = ast.iter_child_nodes(tree) if top_level_only else ast.walk(_without_type_checking(tree))
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("dpcalc"):
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("dpcalc.")}
+    return found
+
+
+def _without_type_checking(tree: ast.Module) -> ast.Module:
+    class Strip(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+                return None
+            return self.generic_visit(node)
+
+    return Strip().visit(tree)
+
+
+@pytest.mark.parametrize("path", _files("dpcalc"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_core_imports_only_lower_layers(path: Path) -> None:
+    relative = path.relative_to(ROOT / "dpcalc").parts
+    if relative[0] in ("algorithms", "audits") or relative == ("__init__.py",):
+        return
+    own = relative[0].removesuffix(".py")
+    for name in _own_imports(path):
+        if own == "cli" and name in ("algorithms", "audits"):
+            continue  # verbs that run something load it when called
+        assert LEVEL[name] <= LEVEL[own], f"{own} may not import {name}"
+
+
+@pytest.mark.parametrize("path", _files("algorithms"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_algorithms_never_see_a_budget(path: Path) -> None:
+    assert _own_imports(path) <= ALGORITHMS_MAY
+
+
+@pytest.mark.parametrize(
+    "path", [*_files("dpcalc"), *_files("algorithms")], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_nothing_heavy_is_imported_with_a_module(path: Path) -> None:
+    for node in ast.iter_child_nodes(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [a.name.split(".")[0] for a in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module.split(".")[0]]
+        assert not HEAVY & set(names), f"{path.name} imports {names} at its top"
+
+
+def test_importing_the_package_is_cheap() -> None:
+    script = "import dpcalc, sys; print(sorted({'numpy', 'scipy', 'mpmath'} & set(sys.modules)))"
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"
+
+
+def test_wheel_has_one_top_level_name_and_everything_in_it(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    tops = {n.split("/")[0] for n in names}
+    assert {t for t in tops if not t.endswith(".dist-info")} == {"dpcalc"}
+    assert wheel.name.startswith("dpcalc_privacy-")
+    for needed in (
+        "dpcalc/py.typed",
+        "dpcalc/algorithms/py.typed",
+        "dpcalc/audits/py.typed",
+        "dpcalc/claims/headline.toml",
+        "dpcalc/theorems/gradient_admm/dp_admm.py",
+        "dpcalc/cli/main.py",
+    ):
+        assert needed in names
+    assert len(names) == len(set(names))
+
+
+def test_one_result_is_one_short_file() -> None:
+    for path in _files("dpcalc/theorems"):
+        assert path.read_text().count("\n") <= 370, f"{path} is too long"

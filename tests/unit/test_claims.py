@@ -1,0 +1,163 @@
+"""Claims files: verdicts, reasons, and what is wrong with a bad file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcalc.claims.file import default_file, read_claims
+from dpcalc.claims.verdict import Verdict, claim_from, judge
+from dpcalc.cli.main import main
+from dpcalc.errors import InvalidInput
+
+BASE: dict[str, Any] = {
+    "theorem": "dp-admm",
+    "attest": "all",
+    "delta": 1e-3,
+    "parameters": {
+        "n_records": 1000,
+        "rounds": 10,
+        "gradient_bound": 1,
+        "sigma": 0.01,
+        "adjacency": "add-remove",
+        "dual_start": "zero",
+    },
+}
+
+
+def _claim(**changes: Any) -> Any:
+    table = {**BASE, **changes}
+    return judge(claim_from("claim", table))
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    exact = _claim(epsilon=100.0).certified
+    assert _claim(epsilon=exact).verdict is Verdict.HOLDS
+    assert _claim(epsilon=exact * 1.005).verdict is Verdict.HOLDS
+    loose = _claim(epsilon=3 * exact)
+    assert loose.verdict is Verdict.LOOSE
+    assert loose.factor == pytest.approx(3)
+    refuted = _claim(epsilon=exact * 0.99)
+    assert refuted.verdict is Verdict.REFUTED
+    assert "leaks at least" in refuted.reason
+
+
+def test_a_claim_a_hair_below_the_exact_value_is_not_waved_through() -> None:
+    exact = _claim(epsilon=100.0).certified
+    assert _claim(epsilon=exact * (1 - 1e-9)).verdict is Verdict.REFUTED
+
+
+def test_missing_promises_and_violations_are_unsupported() -> None:
+    missing = _claim(epsilon=100.0, attest=["public-parameters"])
+    assert missing.verdict is Verdict.UNSUPPORTED
+    assert "gradient-bound" in missing.reason
+    iteration = {
+        "theorem": "admm-iteration",
+        "attest": "all",
+        "epsilon": 50,
+        "delta": 1e-5,
+        "parameters": {
+            "sensitivity": 1, "step_size": 3, "penalty": 1, "sigma": 1, "iterations": 11,
+            "smoothness": 1, "operator_norm": 1, "min_singular_value": 1, "square": True,
+        },
+    }  # fmt: skip
+    violated = judge(claim_from("claim", iteration))
+    assert violated.verdict is Verdict.UNSUPPORTED
+    assert "2/smoothness" in violated.reason
+
+
+def test_between_certified_and_attained_nothing_is_decided() -> None:
+    iteration = {
+        "theorem": "admm-iteration",
+        "attest": "all",
+        "delta": 1e-5,
+        "parameters": {
+            "sensitivity": 1, "step_size": 0.5, "penalty": 1, "sigma": 1, "iterations": 101,
+            "smoothness": 2, "operator_norm": 1, "min_singular_value": 1, "square": True,
+        },
+    }  # fmt: skip
+    found = judge(claim_from("claim", {**iteration, "epsilon": 0.2}))
+    assert found.attained is not None
+    assert found.attained < 0.2 < found.certified
+    assert found.verdict is Verdict.UNSUPPORTED
+
+
+def test_the_printed_dual_start_is_refuted_at_any_epsilon() -> None:
+    parameters = {**BASE["parameters"], "dual_start": "data"}
+    for epsilon in (0.1, 10.0, 1e5):
+        assert _claim(epsilon=epsilon, parameters=parameters).verdict is Verdict.REFUTED
+
+
+def test_without_noise_the_paper_prescribes() -> None:
+    parameters = {k: v for k, v in BASE["parameters"].items() if k != "sigma"}
+    found = _claim(epsilon=0.5, parameters=parameters)
+    assert found.claim.theorem.claimed().guarantee.epsilon(1e-3) == pytest.approx(0.5)
+    with pytest.raises(InvalidInput, match="sigma is needed"):
+        claim_from("claim", {**BASE, "parameters": parameters})
+
+
+def test_headline_settings_give_the_published_story() -> None:
+    verdicts = {c.name: judge(c).verdict for c in read_claims(default_file())}
+    refuted = {name for name, v in verdicts.items() if v is Verdict.REFUTED}
+    assert {n.split(",")[0] for n in refuted} == {"shang2021", "liu2022"}
+    assert sum(v is Verdict.UNSUPPORTED for v in verdicts.values()) == 3
+    assert all("as run" in n for n, v in verdicts.items() if v is Verdict.UNSUPPORTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "claim"),
+        ("[[clam]]\n", "did you mean 'claim'"),
+        ("[[claim]]\n", "'theorem'"),
+        ("[[claim]]\ntheorem = 'dp-adm'", "did you mean 'dp-admm'"),
+        ("[[claim]]\ntheorem = 'dp-admm'\nepsilom = 1", "did you mean 'epsilon'"),
+        ("[[claim]]\ntheorem = 'dp-admm'\n[claim.parameters]\nn_recods = 1", "did you mean 'n_records'"),
+        ("[[claim]]\ntheorem = 'dp-admm'\ndelta = 1.0", "delta"),
+        ("[[claim]]\ntheorem = 'dp-admm'\nattest = ['gradient-bond']\n[claim.parameters]\nsigma = 1\n"
+         "n_records = 1\nrounds = 1\ngradient_bound = 1", "did you mean 'gradient-bound'"),
+        ("[[claim]]\nname = 'mine'\ntheorem = 'dp-admm'", "claim 1 (mine)"),
+        ("claim = 3", "[[claim]]"),
+        ("\x00", "not valid TOML"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(text)
+    with pytest.raises(SystemExit) as stopped:
+        main(["verify", str(file)])
+    captured = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_long_file_is_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    block = (
+        "[[claim]]\ntheorem = 'recycled-admm'\nattest = 'all'\n[claim.parameters]\nn_records = {n}\n"
+        "n_nodes = 2\ndegree = 1\nloss_weight = 1\nregularization = 1\npenalty = 1\nnoise_rate = 1\n"
+        "rounds = 1\n"
+    )
+    file = tmp_path / "claims.toml"
+    file.write_text("".join(block.format(n=n + 10) for n in range(400)))
+    with pytest.raises(SystemExit) as stopped:
+        main(["verify", str(file), "--json"])
+    assert stopped.value.code == 0
+    assert len(json.loads(capsys.readouterr().out)) == 400
+
+
+def test_the_last_bad_claim_of_a_long_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text("[[claim]]\ntheorem = 'dp-admm'\n" * 100_000)
+    with pytest.raises(SystemExit) as stopped:
+        main(["verify", str(file)])
+    assert stopped.value.code == 2
+    assert "claim 1" in capsys.readouterr().err

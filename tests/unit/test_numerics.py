@@ -1,0 +1,90 @@
+"""Outward rounding and searches that return the safe side."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcalc.numerics.precise import mpf, normal_quantile, round_down, round_up
+from dpcalc.numerics.rounding import Extended, deflate, inflate, sum_up
+from dpcalc.numerics.search import (
+    largest_integer_where,
+    largest_where,
+    minimise,
+    smallest_where,
+)
+
+
+@given(st.fractions(), st.integers(1, 10**6))
+def test_rounding_encloses_and_is_tight(x: Fraction, scale: int) -> None:
+    value = mpf(x.numerator) / x.denominator / scale
+    low, high = round_down(value), round_up(value)
+    assert mpf(low) <= value <= mpf(high)
+    assert high <= math.nextafter(low, math.inf)
+
+
+def test_rounding_at_the_ends_of_the_range() -> None:
+    assert round_up(mpf("1e-400")) == 5e-324
+    assert round_down(mpf("1e-400")) == 0.0
+    assert round_up(mpf("1e400")) == math.inf
+    assert round_down(mpf("1e400")) == pytest.approx(1.797e308, rel=1e-3)
+    with pytest.raises(ArithmeticError):
+        round_up(mpf("nan"))
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=40))
+def test_sum_up_is_not_below_the_exact_sum(terms: list[float]) -> None:
+    assert Fraction(sum_up(terms)) >= sum((Fraction(t) for t in terms), Fraction(0))
+
+
+def test_inflate_and_deflate_enclose() -> None:
+    value = Extended(1) / Extended(3)
+    assert Fraction(inflate(value, 3)) > Fraction(1, 3) > Fraction(deflate(value, 3))
+    assert inflate(Extended(0), 5) == 0
+    assert inflate(np.longdouble("1e300"), 10**6) >= 1e300
+
+
+@pytest.mark.parametrize("p", [1e-300, 1e-16, 0.01, 0.4999, 0.5, 0.9, 1 - 1e-12])
+def test_normal_quantile_inverts_the_distribution_function(p: float) -> None:
+    from dpcalc.numerics.precise import normal_cdf
+
+    assert abs(normal_cdf(normal_quantile(mpf(p))) / mpf(p) - 1) < mpf("1e-40")
+
+
+@given(st.floats(1e-300, 1e300))
+def test_smallest_where_returns_the_edge_itself(edge: float) -> None:
+    assert smallest_where(lambda x: x >= edge, 0.0, 1e308) == edge
+    assert largest_where(lambda x: x <= edge, 0.0, 1e308) == edge
+
+
+def test_searches_refuse_conditions_that_do_not_hold_where_they_must() -> None:
+    with pytest.raises(ValueError, match="right end"):
+        smallest_where(lambda x: False, 0.0, 1.0)
+    with pytest.raises(ValueError, match="left end"):
+        largest_where(lambda x: False, 0.0, 1.0)
+    with pytest.raises(ValueError, match="non-negative"):
+        smallest_where(lambda x: x > -1, -2.0, 1.0)
+
+
+@given(st.integers(1, 10**12))
+def test_largest_integer(edge: int) -> None:
+    calls = 0
+
+    def holds(n: int) -> bool:
+        nonlocal calls
+        calls += 1
+        return n <= edge
+
+    assert largest_integer_where(holds, 1, 10**13) == edge
+    assert calls < 100
+
+
+def test_minimise_finds_a_smooth_minimum() -> None:
+    x, value = minimise(lambda t: (t - 1.234) ** 2 + 0.5, -3.0, 8.0)
+    assert x == pytest.approx(1.234, abs=1e-5)
+    assert value == pytest.approx(0.5, abs=1e-9)
