@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcalc.algorithms.engine.algorithm import Arrays
+    from dpcalc.algorithms.engine.network_admm import Array
+    from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.noise import Draw
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
@@ -96,6 +98,15 @@ class PrimalVariablePerturbation(DecentralisedADMM):
             log_jacobian=np.stack(jacobian, axis=1),
             law="exponential-norm",
         )
+
+    def unit_gap(self, state: State, records: Records) -> Array:
+        """See `Algorithm.unit_gap`."""
+        t, memory = state.round + 1, state.memory
+        here, there = (
+            problem.minimisers(self._linear(t, memory), self._curvature(t), memory["primal"]).points
+            for problem in (self.problem, self.problem.on(records))
+        )
+        return (here - there) * at(self.noise_rate, t)[:, None]
 
     def _access(self, t: int, i: int, adjacency: Adjacency) -> DataAccess:
         rate = float(at(self.noise_rate, t)[i])

@@ -98,6 +98,25 @@ class Algorithm(ABC):
             AssumptionViolated: if the release is not an invertible function of the noise.
         """
 
+    def unit_gap(self, state: State, records: Records) -> Array:
+        """By how much more unit noise the next release implies under other records.
+
+        Where noise is added to a noiseless value, this is known before the noise is drawn: a step
+        with ``nudge = -a·unit_gap`` moves the release's centre from these data (a = 0) to the
+        others (a = 1), which is what importance sampling needs.
+
+        Args:
+            state: after the round before.
+            records: the other data.
+
+        Returns:
+            Shape (runs, nodes, d).
+
+        Raises:
+            AssumptionViolated: if the gap depends on the noise itself.
+        """
+        raise self._no_density("the gap between two data sets depends on the noise itself")
+
     def log_density_terms(self, transcript: Transcript, records: Records | None = None) -> Array:
         """`log_density` split by noisy round and node; shape (runs, noisy rounds, nodes)."""
         return self.implied_noise(transcript, records).log_density_terms()
@@ -150,8 +169,13 @@ class Algorithm(ABC):
         memory, released = self._start(source)
         return State(owner=self, round=0, memory=memory, streams=source, released=released)
 
-    def step(self, state: State) -> State:
-        """The state after one more round; its ``released`` is what that round released."""
+    def step(self, state: State, *, nudge: Array | None = None) -> State:
+        """The state after one more round; its ``released`` is what that round released.
+
+        Args:
+            state: after the round before.
+            nudge: added to the round's unit noise, to sample from a shifted law; (runs, nodes, d).
+        """
         t = state.round + 1
         if t > self.rounds:
             raise InvalidInput(f"a round up to rounds={self.rounds} was needed; got round={t}")
@@ -159,6 +183,10 @@ class Algorithm(ABC):
             name: state.streams.draw(kind, purpose, t)
             for purpose, (name, kind) in enumerate(self._draws(t).items())
         }
+        if nudge is not None:
+            if "noise" not in unit:
+                raise InvalidInput(f"a noisy round was needed for a nudge; round {t} has no noise")
+            unit["noise"] = unit["noise"] + np.asarray(nudge).reshape(unit["noise"].shape)
         memory, released, extra = self._advance(t, state.memory, unit)
         return State(
             owner=self,

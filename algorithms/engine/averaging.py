@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.averaging import AveragingProblem
     from dpcalc.algorithms.problems.noise import Draw, Streams
     from dpcalc.algorithms.problems.records import Records
@@ -231,6 +232,15 @@ class NetworkAveraging(Algorithm):
             log_jacobian=np.broadcast_to(np.array(jacobian)[:, None], stacked.shape[:3]),
             law="gaussian",
         )
+
+    def unit_gap(self, state: State, records: Records) -> Array:
+        """See `Algorithm.unit_gap`."""
+        if self.sampling == "one":
+            raise self._no_density("the sampled record is hidden")
+        t = state.round + 1
+        x = self._point(t, state.memory["z"])
+        there = self.on(records)._mean_gradient(t, x)  # noqa: SLF001 - the same class
+        return (self._mean_gradient(t, x) - there) / self.sigma
 
     def log_density_terms(self, transcript: Transcript, records: Records | None = None) -> Array:
         """Per round and node; under "one", the log of a mean of q_i Gaussian densities."""

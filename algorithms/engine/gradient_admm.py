@@ -9,23 +9,16 @@ State (x, λ); in iteration t with the private function f_t of one user
 and (x⁺, λ⁺) goes on. Algorithm 1 noises the iterate (ζ ~ N(0, σ²I), ξ = 0), algorithm 4 the oracle
 (ξ ~ N(0, σ²I), ζ = 0). Either is undone: ζ = x⁺ - (noiseless step), ξ = -Mζ/η.
 
-Order
-    "fixed"             users 0, 1, 2, ... and again from 0
-    "permutation"       a uniform order, every user at most once
-    "with-replacement"  a uniform user every time, as in the paper's experiments
-Random stopping
-    With ``stopping = (first, last)`` a run stops after a uniform number of rounds in that range;
-    what was released last stays.
-
-Of a full release order and stopping round are part; of a last-iterate release they are not.
+Users come in one of the orders of `turns.Turns`. With ``stopping = (first, last)`` a run stops
+after a uniform number of rounds in that range; what was released last stays. Of a full release
+order and stopping round are part; of a last-iterate release they are not.
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +30,12 @@ from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import same_release
 from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.turns import Order, Turns
 from dpcalc.algorithms.problems.noise import (
     Gaussian,
     NoiseLaw,
     NoNoise,
-    RandomPermutation,
     StandardNormal,
-    UniformIndex,
 )
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Adjacency
@@ -51,14 +43,13 @@ from dpcalc.vocabulary import Adjacency
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.composite import CompositeProblem
     from dpcalc.algorithms.problems.noise import Draw, Streams
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
 
 Array = NDArray[np.float64]
-
-_ORDER, _STOP = 98, 97  # purpose numbers of the choices made before round 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,7 +85,7 @@ class NoisyGradientADMM(Algorithm):
     penalty: float
     step_size: float
     sigma: float
-    order: Literal["fixed", "permutation", "with-replacement"] = "fixed"
+    order: Order = "fixed"
     stopping: tuple[int, int] | None = None
     initial: Array | None = None
     gradient_gap: float | None = None
@@ -105,25 +96,7 @@ class NoisyGradientADMM(Algorithm):
         checks.positive("penalty", self.penalty)
         checks.positive("step_size", self.step_size)
         checks.non_negative("sigma", self.sigma)
-        if self.order not in ("fixed", "permutation", "with-replacement"):
-            raise InvalidInput(
-                "order needs 'fixed', 'permutation' or 'with-replacement'; "
-                f"got order={self.order!r}"
-            )
-        users = self.problem.count
-        if self.order == "permutation" and self.rounds > users:
-            raise InvalidInput(
-                f"at most one round per user ({users}) was needed by order='permutation'; "
-                f"got rounds={self.rounds}"
-            )
-        if self.stopping is not None:
-            first, last = self.stopping
-            checks.count("stopping", first)
-            if not first <= last <= self.rounds:
-                raise InvalidInput(
-                    f"stopping needs 1 <= first <= last <= rounds={self.rounds}; "
-                    f"got stopping={self.stopping!r}"
-                )
+        _ = self._turns  # checks order and stopping
         start = np.zeros(self.problem.dimension) if self.initial is None else self.initial
         start = np.asarray(start, dtype=np.float64)
         if start.shape != (self.problem.dimension,) or not np.isfinite(start).all():
@@ -140,6 +113,15 @@ class NoisyGradientADMM(Algorithm):
     def on(self, records: Records) -> Self:
         """The same method and parameters with other users."""
         return replace(self, problem=self.problem.on(records))
+
+    @property
+    def _turns(self) -> Turns:
+        return Turns(
+            users=self.problem.count,
+            rounds=self.rounds,
+            order=self.order,
+            stopping=self.stopping,
+        )
 
     # ---- what the two variants differ in
 
@@ -209,26 +191,8 @@ class NoisyGradientADMM(Algorithm):
         x = np.array(
             np.broadcast_to(np.asarray(self.initial), (streams.runs, self.problem.dimension))
         )
-        memory = {
-            "x": x,
-            "dual": np.zeros((len(x), len(self.problem.constraint.c))),
-            "order": self._orders(streams),
-        }
-        if self.stopping is not None:
-            first, last = self.stopping
-            kind = UniformIndex((1,), high=(last - first + 1,))
-            memory["stop"] = first + streams.draw(kind, _STOP, 0)[:, 0]
-        return memory, {"initial": x}
-
-    def _orders(self, streams: Streams) -> NDArray[np.int64]:
-        """The users of all rounds; shape (runs, rounds)."""
-        users = self.problem.count
-        if self.order == "permutation":
-            return streams.draw(RandomPermutation((users,)), _ORDER, 0)[:, : self.rounds]
-        if self.order == "with-replacement":
-            kind = UniformIndex((self.rounds,), high=(users,) * self.rounds)
-            return streams.draw(kind, _ORDER, 0)
-        return np.tile(np.arange(self.rounds) % users, (streams.runs, 1))
+        dual = np.zeros((len(x), len(self.problem.constraint.c)))
+        return {"x": x, "dual": dual} | self._turns.drawn(streams), {"initial": x}
 
     def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         users = memory["order"][:, t - 1]
@@ -240,7 +204,7 @@ class NoisyGradientADMM(Algorithm):
             dual = np.where(going[:, None], dual, memory["dual"])
             users = np.where(going, users, -1)
         released = {"x": x, "dual": dual}
-        if self.order != "fixed" or self.stopping is not None:
+        if self._turns.random:
             released["order"] = users
         return memory | {"x": x, "dual": dual, "y": y}, released, {}
 
@@ -260,7 +224,8 @@ class NoisyGradientADMM(Algorithm):
         twin = replace(self, problem=problem)
         x = transcript["initial"]
         dual = np.zeros((len(x), len(problem.constraint.c)))
-        orders = self._order_of(transcript)
+        turns = self._turns
+        orders = transcript["order"] if turns.random else turns.in_turn(transcript.runs)
         unit = np.zeros((len(x), self.rounds, 1, problem.dimension))
         for t in range(1, self.rounds + 1):
             users = orders[:, t - 1]
@@ -276,26 +241,17 @@ class NoisyGradientADMM(Algorithm):
             log_jacobian=np.full(unit.shape[:3], -self._log_scale()),
             law="gaussian",
             active=active[:, :, None],
-            log_chance=self._log_chance(active.sum(axis=1)),
+            log_chance=turns.log_chance(active.sum(axis=1)),
         )
 
-    def _order_of(self, transcript: Transcript) -> NDArray[np.int64]:
-        if "order" in transcript.released:
-            return transcript["order"]
-        return np.tile(np.arange(self.rounds) % self.problem.count, (transcript.runs, 1))
-
-    def _log_chance(self, used: NDArray[np.int64]) -> Array:
-        """Log-probability of the order of the users that came, and of how many came."""
-        n = self.problem.count
-        chance = np.zeros(len(used))
-        if self.order == "with-replacement":
-            chance -= used * math.log(n)
-        elif self.order == "permutation":
-            steps = -np.log(np.arange(n, 0, -1.0))
-            chance += np.concatenate([[0.0], np.cumsum(steps)])[used]
-        if self.stopping is not None:
-            chance -= math.log(self.stopping[1] - self.stopping[0] + 1)
-        return chance
+    def unit_gap(self, state: State, records: Records) -> Array:
+        """See `Algorithm.unit_gap`."""
+        users, memory = state.memory["order"][:, state.round], state.memory
+        here, there = (
+            algorithm._noiseless(memory["x"], memory["dual"], users)[0]  # noqa: SLF001
+            for algorithm in (self, self.on(records))
+        )
+        return self._unit(here - there)[:, None, :]
 
     def last_iterate_law(
         self, *, order: Sequence[int] | None = None, records: Records | None = None

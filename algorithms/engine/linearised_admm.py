@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcalc.algorithms.engine.algorithm import Arrays
+    from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.noise import Draw
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
@@ -166,6 +167,12 @@ class LinearisedADMM(CompositeADMM):
         if self.dual_start != "printed" and not same.all():
             same_release(0, released, computed)
         return released, same
+
+    def unit_gap(self, state: State, records: Records) -> Array:
+        """See `Algorithm.unit_gap`; the start of the dual is not part of it."""
+        x, _ = self._extrapolated(state.round + 1, state.memory)
+        gap = self.problem.gradient(x) - self.problem.on(records).gradient(x)
+        return gap[:, None, :] / self._sigma(state.round + 1)
 
     def last_iterate_law(self, *, records: Records | None = None) -> AffineLaw:
         """The exact Gaussian law of (x_T, y_T) when every step is affine.

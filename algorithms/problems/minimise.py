@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.problems.line_search import LineSearch
 from dpcalc.errors import AssumptionViolated, NumericalFailure
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """A gradient this small, relative to the size of its terms, is rounding error."""
 
+_BATCH = 4096  # runs worked on together
 _SINGLE_FROM = 2**18  # records times runs from which single precision pays
 _SINGLE_UNTIL = 2e-6  # relative gradient norm at which it has done its work
 _SINGLE_STEPS = 12  # Newton steps it may take
@@ -74,18 +76,26 @@ def minimise(total: SmoothSum, linear: Array, curvature: float, start: Array) ->
             f"got loss={total.loss.name!r}; try SmoothedHinge"
         )
     checks.positive("curvature", curvature)
-    points = np.array(start.T, order="C")
-    linear = np.ascontiguousarray(linear.T)
+    points, norms = np.empty_like(linear), np.empty(len(linear))
+    for first in range(0, len(linear), _BATCH):
+        part = slice(first, first + _BATCH)
+        points[part], norms[part] = _minimise(total, linear[part].T, curvature, start[part].T)
+    return Minimum(points=points, gradient_norm=norms)
+
+
+def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[Array, Array]:
+    """Minimisers, as rows, and gradient norms of a batch that fits into the processor's cache."""
+    points, linear = np.array(start, order="C"), np.ascontiguousarray(linear)
     if len(total.rows) * points.shape[1] >= _SINGLE_FROM:
-        _newton(total, linear, curvature, points, np.float32)
-    norms, failed = _newton(total, linear, curvature, points, np.float64)
+        _newton(total, linear, h, points, np.float32)
+    norms, failed = _newton(total, linear, h, points, np.float64)
     if failed:
         raise NumericalFailure(
             f"a gradient at rounding error was needed; got norm={norms.max():.3g} after {_STEPS} "
             f"Newton steps for {failed} of {len(norms)} runs; check that features, penalties and "
             "noise are of moderate size"
         )
-    return Minimum(points=np.ascontiguousarray(points.T), gradient_norm=norms)
+    return points.T, norms
 
 
 def _newton(
@@ -105,7 +115,7 @@ def _newton(
     norms = np.full(points.shape[1], np.inf)
     active = np.arange(points.shape[1])
     base, step = points.copy(), np.zeros_like(points)
-    search = _LineSearch.begin(np.zeros(len(active)), np.zeros(len(active)))
+    search = LineSearch.begin(np.zeros(len(active)), np.zeros(len(active)))
     for _ in range(_STEPS if final else _SINGLE_STEPS):
         trial = base + search.length * step
         g, size, bends = _gradient(total, linear[:, active], h, trial, dtype)
@@ -118,7 +128,7 @@ def _newton(
         if np.isnan(norm).any() or not (final or accepted.all()):
             break
         direction = _solve(total, h, g, bends, float((norm / size).max()))
-        fresh = _LineSearch.begin(_dot(g, direction), h / 2 * _dot(direction, direction))
+        fresh = LineSearch.begin(_dot(g, direction), h / 2 * _dot(direction, direction))
         search = search.shortened(slope).where(~accepted, fresh).only(~done)
         base = np.where(accepted, trial, base)[:, ~done]
         step = np.where(accepted, direction, step)[:, ~done]
@@ -197,86 +207,6 @@ def _preconditioner(total: SmoothSum, bends: Floats) -> tuple[Array, Array, Arra
     level = float(mean.mean())
     shares = bends.mean(axis=0, dtype=np.float64) / level if level > 0 else np.ones(runs)
     return np.maximum(eigenvalues, 0), vectors, shares
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LineSearch:
-    """Where along its step every run stands; slopes are derivatives of the objective along it.
-
-    Attributes:
-        descent: slope where the step starts, below 0.
-        bow: (h/2)·‖step‖², what strong convexity adds to the objective over the whole step.
-        length: fraction of the step on trial.
-        low: largest fraction known to end in descent, and the slope there.
-        high: smallest fraction known to go too far, or infinity, and the slope there.
-        tries: fractions tried.
-    """
-
-    descent: Array
-    bow: Array
-    length: Array
-    low: Array
-    low_slope: Array
-    high: Array
-    high_slope: Array
-    tries: Array
-
-    @classmethod
-    def begin(cls, descent: Array, bow: Array) -> _LineSearch:
-        """Try the whole step first."""
-        one, zero, far = np.ones_like(bow), np.zeros_like(bow), np.full_like(bow, np.inf)
-        return cls(
-            descent=descent,
-            bow=bow,
-            length=one,
-            low=zero,
-            low_slope=descent,
-            high=far,
-            high_slope=far,
-            tries=zero,
-        )
-
-    def accepts(self, slope: Array) -> NDArray[np.bool_]:
-        """Whether the objective has fallen, and the search, once cut short, fell far enough.
-
-        Strong convexity: objective(start) - objective(end) >= length·(bow·length - slope).
-        """
-        far_enough = (slope >= self.descent / 2) | np.isinf(self.high)
-        return (slope <= self.bow * self.length) & far_enough
-
-    def shortened(self, slope: Array) -> _LineSearch:
-        """The next fraction: secant and bisection in turn."""
-        far = slope > self.bow * self.length
-        low = np.where(far, self.low, self.length)
-        low_slope = np.where(far, self.low_slope, slope)
-        high = np.where(far, self.length, self.high)
-        high_slope = np.where(far, slope, self.high_slope)
-        ratio = low_slope / np.minimum(low_slope - high_slope, -np.finfo(float).tiny)
-        share = np.where(self.tries % 2 == 0, np.clip(ratio, 0.05, 0.95), 0.5)
-        width = np.where(np.isinf(high), 0, high - low)
-        return _LineSearch(
-            descent=self.descent,
-            bow=self.bow,
-            length=low + share * width,
-            low=low,
-            low_slope=low_slope,
-            high=high,
-            high_slope=high_slope,
-            tries=self.tries + 1,
-        )
-
-    def where(self, kept: NDArray[np.bool_], other: _LineSearch) -> _LineSearch:
-        """This search for the runs in ``kept``, ``other`` for the rest."""
-        return _LineSearch(
-            **{
-                name: np.where(kept, getattr(self, name), getattr(other, name))
-                for name in self.__slots__
-            }
-        )
-
-    def only(self, kept: NDArray[np.bool_]) -> _LineSearch:
-        """The search of the runs in ``kept``."""
-        return _LineSearch(**{name: getattr(self, name)[kept] for name in self.__slots__})
 
 
 def _norm(columns: Floats) -> Array:

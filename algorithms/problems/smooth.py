@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 _TILE = 2**17  # numbers in a tile of records times runs
 _HESSIANS = 2**22  # numbers in the weighted rows of a chunk of runs
 _ONE_CORE = 2**18  # multiplications in a product too small to be worth a second core
+_FEW = 16  # features up to which a second core is never worth it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,8 +131,10 @@ class SmoothSum:
         return float(self._held["longest"])
 
     def tiles(self, runs: int) -> Iterator[slice]:
-        """Consecutive slices of records."""
-        size = max(_TILE // runs, 16)
+        """Consecutive slices of records; with few features, small enough to stay on one core."""
+        d = self.rows.shape[1]
+        numbers = _TILE if d > _FEW else _ONE_CORE // d
+        size = max(numbers // runs, 16)
         return (slice(start, start + size) for start in range(0, len(self.rows), size))
 
     def _chunks(self, runs: int) -> Iterator[slice]:

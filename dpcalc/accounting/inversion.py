@@ -8,7 +8,7 @@ Let S be the sum, under P, of the losses of all rounds and M its moment function
 ``e^{s²(z²+z)/2}``, which cuts the integrand off at |y| of a few 1/s, and changes δ to δ_s >= δ. It
 also bounds δ from below:
 
-    2 δ_s(ε) - [e^s δ_s(ε-2s) + e^{-s} δ_s(ε+2s)] / (e^s + e^{-s})  <=  δ(ε)  <=  δ_s(ε)   (s <= 0.5)
+    2 δ_s(ε) - [e^s δ_s(ε-2s) + e^{-s} δ_s(ε+2s)] / (e^s + e^{-s})  <=  δ(ε)  <=  δ_s(ε)   (s <= 0.3)
 
 because, conditionally on S, the excess δ_s - δ is a bump no higher than the chord's excess over
 δ_s. Both sides are of second order in s.
@@ -41,7 +41,7 @@ from dpcalc.errors import NumericalFailure
 Rounds = Sequence[tuple[LossLaw, int]]
 """Laws with the number of rounds each is used."""
 
-LARGEST_SMOOTHING = 0.5
+LARGEST_SMOOTHING = 0.3
 """The lower bound's chord inequality is proved up to this s."""
 
 _CUTOFF = 6.6

@@ -306,3 +306,36 @@ def test_graph_guided_rows_are_weighted_differences():
     A = graph_guided(3, [(0, 1), (1, 2)], weights=[2.0, -0.5]).A
     np.testing.assert_array_equal(A[:2], [[2, -2, 0], [0, 0.5, 0.5]])
     np.testing.assert_array_equal(A[2:], np.eye(3))
+
+
+# ---- the central optimum
+
+
+def test_the_central_optimum_is_that_of_a_direct_search():
+    from dpcalc.algorithms.problems.optimum import composite_optimum
+    from dpcalc.errors import NumericalFailure
+
+    p = problem()
+    f, _, g = functions(p)
+    A = p.constraint.A
+    best = oracle.smallest(lambda x: f(x) + g(A @ x), np.zeros(2))
+    x, value = composite_optimum(p)
+    np.testing.assert_allclose(x, best, atol=1e-7)
+    assert value == pytest.approx(f(best) + g(A @ best), abs=1e-12)
+    with pytest.raises(NumericalFailure, match="another penalty"):
+        composite_optimum(p, rounds=2)
+
+
+def test_the_central_optimum_of_the_elastic_net_satisfies_its_optimality_condition():
+    """|∇f + 2c₂x| <= c₁ where x = 0, and = -c₁·sign(x) elsewhere."""
+    from dpcalc.algorithms.problems.data.elastic_net import elastic_net
+    from dpcalc.algorithms.problems.optimum import composite_optimum
+
+    p = elastic_net(radius=0.5, seed=18).problem
+    x, _ = composite_optimum(p, penalty=0.3)
+    a, b = p.records.features, p.records.labels
+    slope = 2 * a.T @ (a @ x - b) / len(b) + 0.2 * x
+    moving = np.abs(x) > 1e-6
+    assert moving.any()
+    np.testing.assert_allclose(slope[moving], -0.01 * np.sign(x[moving]), atol=1e-8)
+    assert (np.abs(slope[~moving]) <= 0.01 + 1e-8).all()

@@ -412,6 +412,35 @@ def test_implied_noise_is_the_noise_that_was_drawn(private):
         state = private.step(state)
 
 
+def test_the_gap_to_other_data_is_known_before_the_noise_is_drawn(private):
+    """It is the difference of implied noises; nudged by it, a step lands where other data's does."""
+    other = neighbour(private)
+    twin = private.on(other)
+    state = private.start(5, runs=6)
+    run = private.run(5, runs=6)
+    for t in range(1, private.rounds + 1):
+        try:
+            gap = private.unit_gap(state, other)
+        except AssumptionViolated:
+            pytest.skip("the gap depends on the noise, or the record is hidden")
+        implied = private.implied_noise(run, other).unit - private.implied_noise(run).unit
+        going = slice(None) if "stop" not in state.memory else state.memory["stop"] >= t
+        np.testing.assert_allclose(implied[going, t - 1], gap[going], atol=1e-9)
+        nudged = private.step(state, nudge=-gap)
+        there = twin._advance(t, state.memory, units(private, state))[1]
+        for name in (a.released for a in private.accesses()):
+            if name in there:
+                np.testing.assert_allclose(nudged.released[name], there[name], atol=1e-9)
+        state = private.step(state)
+
+
+def test_a_round_without_noise_refuses_a_nudge():
+    algorithm = load("private-r-admm").example()
+    state = algorithm.step(algorithm.start(1))
+    with pytest.raises(InvalidInput, match="nudge"):
+        algorithm.step(state, nudge=np.zeros((1, 4, 2)))
+
+
 # ---- bad input
 
 

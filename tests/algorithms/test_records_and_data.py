@@ -175,7 +175,7 @@ def test_missing_broken_and_too_wide_files(tmp_path):
 
 # ---- Adult
 
-ROW = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K"  # noqa: E501
+ROW = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K"
 RICH = ROW.replace("<=50K", ">50K.").replace("39", "90").replace("Male", "Female")
 PARTIAL = ROW.replace("State-gov", "?")
 
