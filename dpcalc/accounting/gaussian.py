@@ -179,7 +179,7 @@ def gaussian_delta_bounds(mus: NDArray[np.float64], epsilon: float) -> NDArray[n
 
     ``δ = φ-part · [erfcx(a/√2) - erfcx(b/√2)]/2`` with a = ε/μ - μ/2, b = a + μ and the part
     e^{-a²/2}; where a < 0 the first term is Φ(-a). The allowance covers the error of the special
-    functions (1e-14) and of a.
+    functions (1e-14) and of a, and the smallest normal double what underflows.
 
     Args:
         mus: above 0, shape (n,).
@@ -192,6 +192,6 @@ def gaussian_delta_bounds(mus: NDArray[np.float64], epsilon: float) -> NDArray[n
     low, high = erfcx(np.maximum(a, 0.0) / _ROOT_2), erfcx(b / _ROOT_2)
     bell = np.exp(-np.minimum(a * a, 1480.0) / 2) / 2
     first = np.where(a >= 0, bell * low, ndtr(-a))
-    allowance = 2e-14 * (first + bell * high)
+    allowance = 2e-14 * (first + bell * high) + np.finfo(np.float64).tiny
     slack = 1 + 4e-16 * (2 + np.abs(a)) * (epsilon / mus + mus)
     return np.minimum((first - bell * high + allowance) * slack, 1.0)

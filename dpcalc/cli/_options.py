@@ -51,8 +51,17 @@ def delta_option(*, required: bool = False) -> Callable[[Any], Any]:
     )
 
 
+def unwrapped(text: str | None) -> str | None:
+    r"""Help whose blocks marked ``\b`` keep their lines; raw docstrings hold it as two characters."""
+    return text.replace("\\b\n", "\b\n") if text else text
+
+
 class StrictCommand(click.Command):
     """A command whose misspelt options are answered with the nearest known one."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.help = unwrapped(self.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpcalc.claims.composition import Plan
 
 
-@click.command("compose", cls=StrictCommand)
+@click.command("compose", cls=StrictCommand, short_help="One budget for a list of releases.")
 @click.argument("file", type=click.Path(path_type=Path))
 @delta_option()
 @json_option

@@ -65,6 +65,7 @@ _json: Any = json_option(lambda: None)
 
 command = TheoremVerb(
     name="epsilon",
+    short_help="Claimed next to certified.",
     run=_run,
     extra=[*_delta.__click_params__, *_json.__click_params__],
     help="""The budget of a published result: what the paper claims next to what is certified.

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import dpcalc
+from dpcalc.cli._options import unwrapped
 from dpcalc.errors import DpcalcError
 
 _FOLDER = Path(__file__).parent
@@ -19,6 +20,10 @@ _NOT_VERBS = {"main"}
 
 class _Verbs(click.Group):
     """The verbs: every module of this folder that is not private."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.help = unwrapped(self.help)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx

@@ -111,6 +111,7 @@ _json: Any = json_option(lambda: None)
 
 command = TheoremVerb(
     name="noise",
+    short_help="The smallest noise for a budget.",
     run=_run,
     without_noise=True,
     extra=[

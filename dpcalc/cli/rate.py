@@ -56,6 +56,7 @@ _json: Any = json_option(lambda: None)
 
 command = TheoremVerb(
     name="rate",
+    short_help="Convergence and utility results.",
     run=_run,
     extra=_json.__click_params__,
     privacy=False,

@@ -10,7 +10,7 @@ import click
 from dpcalc.cli._options import StrictCommand, json_option
 
 
-@click.command("theorems", cls=StrictCommand)
+@click.command("theorems", cls=StrictCommand, short_help="The published results.")
 @click.argument("key", required=False)
 @json_option
 def command(key: str | None, as_json: bool) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcalc.claims.verdict import Claim, Judgement
 
 
-@click.command("verify", cls=StrictCommand)
+@click.command("verify", cls=StrictCommand, short_help="A verdict per claim.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @json_option
 def command(file: Path | None, as_json: bool) -> int:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -70,6 +70,7 @@ def test_composition_is_the_root_of_the_sum_of_squares_rounded_up() -> None:
 
 
 @given(st.floats(1e-3, 50), st.floats(0, 40))
+@example(0.0625, 3.0)  # the truth is 2e-505: below the smallest double, but not zero
 def test_double_precision_bounds_are_above_and_close(mu: float, epsilon: float) -> None:
     (bound,) = gaussian_delta_bounds(np.array([mu]), epsilon)
     truth = exact.gaussian_delta(mu, epsilon, 200)

@@ -1,0 +1,121 @@
+"""Every Python block and every ``dpcalc`` line of the documents runs; what the README prints is so.
+
+TOML blocks that begin with ``# name.toml`` are the files that commands name. A block whose fence
+says ``text`` is output.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dpcalc.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+SLOW = {
+    "reproduce",
+    "run",
+    "audit",
+}  # verbs that run algorithms; tested with their own small settings
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*found.groups()) for found in _FENCE.finditer(page.read_text())]
+
+
+def commands(page: Path) -> list[list[str]]:
+    text = "\n".join(b.text for b in blocks(page) if b.kind == "console").replace("\\\n", " ")
+    lines = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    parts = [part.strip() for line in lines for part in line.split("&&")]
+    return [shlex.split(part, comments=True)[1:] for part in parts if part.startswith("dpcalc")]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with the files that the page shows."""
+    for block in blocks(request.getfixturevalue("page")):
+        title = re.match(r"# (\S+\.\w+)\n", block.text)
+        if block.kind in ("toml", "csv", "python") and title:
+            (tmp_path / title[1]).write_text(block.text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "130")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=name)
+def test_commands_run(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in commands(page):
+        if arguments and arguments[0] in SLOW:
+            continue
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        printed = capsys.readouterr()
+        assert stop.value.code in (0, 1), (arguments, printed.err)
+        assert printed.out
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if any(b.kind == "python" for b in blocks(p))], ids=name
+)
+def test_python_runs(page: Path, folder: Path) -> None:
+    names: dict[str, object] = {"__name__": "snippet"}
+    for block in blocks(page):
+        if block.kind == "python":
+            exec(compile(block.text, name(page), "exec"), names)  # noqa: S102 - our own documents
+
+
+def test_the_table_in_the_readme_is_what_verify_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "130")
+    with pytest.raises(SystemExit) as stop:
+        main(["verify"])
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    (shown,) = (b.text for b in blocks(ROOT / "README.md") if b.kind == "text")
+    assert [line for line in shown.splitlines() if line and line not in printed] == []
+    assert stop.value.code == 1
+
+
+def test_the_capability_table_is_the_catalogue() -> None:
+    from dpcalc.theorems.catalogue import keys, privacy_result
+
+    rows = re.findall(
+        r"^\| `([\w-]+)` \|[^|]*\| ([^|]*) \| ([^|]*) \| (\w+) \|$",
+        (ROOT / "README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert {key for key, *_ in rows} <= set(keys(privacy=True)), "a row of no result"
+    assert len(rows) >= 7
+    for key, release, neighbours, status in rows:
+        result = privacy_result(key)
+        assert (release, status) == (str(result.release), str(result.status))
+        assert str(result.from_parameters(result.example).adjacency) in neighbours
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([\w./:-]*[./][\w./:-]*)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{name(page)}: {target}"
+
+
+def test_every_theorem_has_its_page() -> None:
+    from dpcalc.theorems.catalogue import keys
+
+    assert [key for key in keys() if not (ROOT / "docs" / "theorems" / f"{key}.md").exists()] == []
