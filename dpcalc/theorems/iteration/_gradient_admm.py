@@ -221,13 +221,13 @@ class FirstUser(GradientADMM):
         """σ for which the printed ρ, converted at the best order, gives ε."""
         checks.positive("epsilon", epsilon)
         checks.proper_delta(delta)
-        target = _rho_for(epsilon, delta)
+        target = rho_for(epsilon, delta)
         unit = self.replace(sigma=1.0)
         sigma = context().sqrt(unit._rho() / mpf(target))  # noqa: SLF001 # another instance of this class
         return self.replace(sigma=round_up(sigma))
 
 
-def _rho_for(epsilon: float, delta: float) -> float:
+def rho_for(epsilon: float, delta: float) -> float:
     """The largest ρ that the zCDP conversion turns into (ε, δ)."""
     from dpcalc.numerics.search import largest_where
 

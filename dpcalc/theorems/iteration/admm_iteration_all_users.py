@@ -20,12 +20,12 @@ Rounding
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from dpcalc import checks
+from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -46,10 +46,6 @@ from dpcalc.theorems.parameters import choice, count
 from dpcalc.vocabulary import Status
 
 _MOST_USERS = 20_000_000
-_EXACT_POSITIONS = 4096
-"""Positions up to which every μ_t is kept; beyond, blocks share the largest of theirs."""
-
-_GRID = 1.0005
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,24 +159,14 @@ class ADMMIterationAllUsers(GradientADMM):
     def certified(self) -> Bound:
         """The mixture of Gaussian profiles over the worst user's positions."""
         self.require(Scope.CERTIFIED)
-        weights: Counter[float] = Counter()
         positions = self.positions()
-        start = 1
-        while start <= positions:
-            # μ_t does not increase with t, so a block of positions may use its first one's.
-            stop = start + 1 if start <= _EXACT_POSITIONS else int(start * _GRID) + 1
-            stop = min(stop, positions + 1)
-            weights[round_up(self.mu_after(start))] += stop - start
-            start = stop
-        shares = tuple(count_ / positions for count_ in weights.values())
+        mus, shares = mixed_positions(self.mu_after, positions)
         numbers = {
             "positions": float(positions),
-            "largest_mu": max(weights),
-            "smallest_mu": min(weights),
+            "largest_mu": max(mus),
+            "smallest_mu": min(mus),
         }
-        return Bound(
-            GaussianMixture(tuple(weights), shares), numbers, "joint convexity over positions"
-        )
+        return Bound(GaussianMixture(mus, shares), numbers, "joint convexity over positions")
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed RDP curve, converted at the best admissible order, gives ε."""

@@ -1,0 +1,183 @@
+"""Noisy gradient descent of which only the last iterate is released.
+
+Statement
+    ``x ← Π(φ(x) + noise)``, φ a gradient step that multiplies distances by at most c, Π a projection
+    on a convex set, noise of standard deviation ω per coordinate. A step that uses the differing
+    record moves φ(x) by at most s. The last iterate is μ-GDP, μ² the least ``Σ a_t²/ω²`` over
+    shifts a_t with ``z_t = c z_{t-1} + s_t - a_t >= 0`` and z_T = 0.
+Source
+    Bok, Su and Altschuler 2024 (shifted interpolation); docs/theorems/shifted-interpolation.md
+    proves it without densities and finds the best shifts for records used several times.
+Rounding
+    Sixty digits throughout; callers round once, up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpcalc.accounting.iteration.minorant import Point, convex_minorant, energy
+from dpcalc.numerics.precise import Real, context, mpf
+
+
+def contraction_factor(step_size: float, smoothness: float, strong_convexity: float = 0.0) -> Real:
+    """max(|1 - ηm|, |1 - ηM|): what a gradient step multiplies distances by, at most.
+
+    Exact for every m-strongly convex, M-smooth function; at most 1 if and only if η <= 2/M.
+    """
+    eta = mpf(step_size)
+    return max(abs(1 - eta * mpf(strong_convexity)), abs(1 - eta * mpf(smoothness)))
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """When the steps use the differing record.
+
+    Attributes:
+        count: how often, E.
+        gap: steps from one use to the next, l.
+        tail: steps from the last use to the end, both included.
+        lead: steps before the first use that are counted (they matter only after a start apart).
+        last_gap: steps from the last use but one to the last, if not ``gap``.
+    """
+
+    count: int
+    gap: int = 1
+    tail: int = 1
+    lead: int = 0
+    last_gap: int | None = None
+
+    @property
+    def before_last(self) -> int:
+        """Steps from the last use but one to the last use."""
+        return self.gap if self.last_gap is None else self.last_gap
+
+    def steps_before(self, visit: int) -> int:
+        """Counted steps before the visit with this number, from 1."""
+        if visit == self.count and visit > 1:
+            return self.lead + self.gap * (visit - 2) + self.before_last
+        return self.lead + self.gap * (visit - 1)
+
+    @property
+    def steps(self) -> int:
+        """All counted steps."""
+        return (self.steps_before(self.count) if self.count else self.lead) + self.tail
+
+    def landmarks(self) -> list[int]:
+        """The visits before which the cheapest allocation may bend.
+
+        Between the first and the last but one the points lie on a concave chain.
+        """
+        return sorted({v for v in (1, self.count - 1, self.count) if 1 <= v <= self.count})
+
+    def latest(self, count: int) -> Visits:
+        """Only the last ``count`` visits, from just after the one before them."""
+        if count == 0:
+            return replace(self, count=0, lead=0, tail=self.tail - 1)
+        lead = (self.before_last if count == 1 else self.gap) - 1
+        return replace(self, count=count, lead=lead)
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """One differing record in noisy gradient descent.
+
+    Attributes:
+        contraction: c, from 0 to 1.
+        jump: s: how far one use of the record may move an iterate.
+        noise: ω: the standard deviation, per coordinate, of the noise that reaches an iterate.
+    """
+
+    contraction: Real
+    jump: Real
+    noise: Real
+
+    def mu(self, visits: Visits, start: Real = 0) -> Real:
+        """μ of the last iterate if the runs are ``start`` apart before the counted steps."""
+        points = self.points(visits, start)
+        return context().sqrt(energy(points, convex_minorant(points)))
+
+    def points(self, visits: Visits, start: Real = 0) -> list[Point]:
+        """(Σw, Σu) before each landmark and at the end, from the origin on."""
+        c = self.contraction
+        return points_of(c, self.jump, self.noise, mpf(start), visits, _geometric)
+
+    def mu_bounded(self, visits: Visits, diameter: Real) -> tuple[Real, int]:
+        """The least μ over how many of the last visits to count, all points within a diameter.
+
+        Counting starts with the runs as far apart as the domain allows, or from their common start
+        if all visits count. Every number gives a valid bound, so the search may miss the best.
+
+        Returns:
+            μ and the number of visits counted.
+        """
+
+        def at(count: int) -> Real:
+            if count == visits.count:
+                return self.mu(visits)
+            latest = visits.latest(count)
+            return self.mu(latest, diameter) if latest.steps else mpf("inf")
+
+        last = at(visits.count)
+        best = _integer_minimum(at, 0, visits.count - 1) if visits.count else 0
+        found = at(best)
+        return (found, best) if found < last else (last, visits.count)
+
+
+def points_of(
+    c: Any, jump: Any, noise: Any, start: Any, visits: Visits, geometric: Callable[[Any, int], Any]
+) -> list[Any]:
+    """The points whose convex minorant is the cheapest allocation, in any arithmetic.
+
+    Args:
+        c: contraction.
+        jump: s.
+        noise: ω.
+        start: distance before the counted steps.
+        visits: when the record is used.
+        geometric: (x, k) -> 1 + x + ... + x^(k-1).
+    """
+    total = visits.steps
+    landmarks = visits.landmarks()
+    found = [_point(c, jump, noise, start, visits, visit, geometric) for visit in landmarks]
+    weight = noise**2 * geometric(c**2, total)
+    height = start * c**total
+    if visits.count:
+        height += _jumps(c, jump, visits, visits.count + 1, geometric)
+    return [(0 * noise, 0 * jump), *found, (weight, height)]
+
+
+def _point(
+    c: Any, jump: Any, noise: Any, start: Any, visits: Visits, visit: int, geometric: Any
+) -> tuple[Any, Any]:
+    steps, total = visits.steps_before(visit), visits.steps
+    weight = noise**2 * c ** (2 * (total - steps)) * geometric(c**2, steps)
+    return weight, start * c**total + _jumps(c, jump, visits, visit, geometric)
+
+
+def _jumps(c: Any, jump: Any, visits: Visits, visit: int, geometric: Any) -> Any:
+    """Σu over the visits before one, all carried to the end of the run."""
+    regular = min(visit - 1, visits.count - 1 if visits.count > 1 else 1)
+    first = visits.steps - visits.lead - 1 - visits.gap * (regular - 1)
+    total = jump * c**first * geometric(c**visits.gap, regular) if regular > 0 else 0 * jump
+    if visits.count > 1 and visit > visits.count:
+        total += jump * c ** (visits.tail - 1)
+    return total
+
+
+def _geometric(x: Real, count: int) -> Real:
+    return mpf(count) if x == 1 else (1 - x**count) / (1 - x)
+
+
+def _integer_minimum(function: Callable[[int], Real], low: int, high: int) -> int:
+    """A minimiser of a function that first falls, then rises."""
+    while high - low > 2:
+        third = (high - low) // 3
+        left, right = low + third, high - third
+        if function(left) <= function(right):
+            high = right
+        else:
+            low = left
+    return min(range(low, high + 1), key=function)

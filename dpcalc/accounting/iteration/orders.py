@@ -1,0 +1,48 @@
+"""Random orders and random stopping: the steps left after a record's use are drawn at random.
+
+Statement
+    If a record is used so that t steps are left with probability 1/m each, t = 1..m, and its μ is
+    then at most μ_t, hockey-stick divergences are jointly convex: ``δ(ε) <= (1/m) Σ_t δ_{μ_t}(ε)``,
+    even if t is revealed. A random permutation of n records has m = n. A stopping time uniform on
+    r..n has m = n - r + 1: no record is worse off than the r-th.
+Source
+    docs/theorems/amplification-by-iteration.md and admm-iteration-all-users.md.
+Rounding
+    Every μ_t is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from dpcalc.numerics.precise import Real, round_up
+
+_EXACT_POSITIONS = 4096
+"""Positions up to which every μ_t is kept; beyond, blocks share the largest of theirs."""
+
+_GRID = 1.0005
+
+
+def mixed_positions(
+    mu_after: Callable[[int], Real], positions: int
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The values of μ_t for t uniform on 1..positions, and their probabilities.
+
+    Args:
+        mu_after: t -> μ_t, not increasing.
+        positions: m.
+
+    Returns:
+        Upper bounds of μ, above 0, and weights; what they leave of 1 belongs to μ = 0.
+    """
+    weights: Counter[float] = Counter()
+    start = 1
+    while start <= positions:
+        # μ_t does not increase with t, so a block of positions may use its first one's.
+        stop = start + 1 if start <= _EXACT_POSITIONS else int(start * _GRID) + 1
+        stop = min(stop, positions + 1)
+        weights[round_up(mu_after(start))] += stop - start
+        start = stop
+    del weights[0.0]
+    return tuple(weights), tuple(count / positions for count in weights.values())
