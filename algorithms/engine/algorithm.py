@@ -210,7 +210,7 @@ class Algorithm(ABC):
         runs: int = 1,
         first_run: int = 0,
         release: Release | None = None,
-        diagnostics: bool = False,
+        diagnostics: bool | int = False,
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
@@ -223,14 +223,16 @@ class Algorithm(ABC):
             first_run: number of the batch's first run: runs 0-99 and runs 100-199 of one seed are
                 together the batch of 200.
             release: how much to keep; the full release if left out.
-            diagnostics: also measure objective and consensus after every round, which looks at the
-                data once more and is not part of the release.
+            diagnostics: also measure objective and consensus after every round, or after every
+                so many and the last; this looks at the data once more and is not part of the
+                release.
             progress: called with (rounds done, rounds) after every round.
             checkpoint: a file from which an interrupted run goes on, and to which it is saved. It
                 holds the seed, so it is as secret as the data.
             checkpoint_every: rounds between two saves.
         """
         checks.count("checkpoint_every", checkpoint_every)
+        measure_every = checks.count("diagnostics", int(diagnostics), minimum=0)
         release = Release(release or self.full_release)
         if release not in (self.full_release, Release.LAST_ITERATE):
             raise InvalidInput(
@@ -253,9 +255,10 @@ class Algorithm(ABC):
         while state.round < self.rounds:
             state = self.step(state)
             recorder.add(state.round, state.released, state.extra)
-            if diagnostics:
+            last = state.round == self.rounds
+            if measure_every and (state.round % measure_every == 0 or last):
                 recorder.measure(state.round, self._measure(state.memory))
-            if checkpoint and (state.round % checkpoint_every == 0 or state.round == self.rounds):
+            if checkpoint and (state.round % checkpoint_every == 0 or last):
                 save_checkpoint(checkpoint, state, recorder, release)
             if progress:
                 progress(state.round, self.rounds)

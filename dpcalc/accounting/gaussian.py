@@ -190,8 +190,9 @@ def gaussian_delta_bounds(mus: NDArray[np.float64], epsilon: float) -> NDArray[n
     a = epsilon / mus - mus / 2
     b = epsilon / mus + mus / 2
     low, high = erfcx(np.maximum(a, 0.0) / _ROOT_2), erfcx(b / _ROOT_2)
-    bell = np.exp(-np.minimum(a * a, 1480.0) / 2) / 2
+    with np.errstate(over="ignore"):  # for tiny μ infinity is the right end of both
+        bell = np.exp(-np.minimum(a * a, 1480.0) / 2) / 2
+        slack = 1 + 4e-16 * (2 + np.abs(a)) * (epsilon / mus + mus)
     first = np.where(a >= 0, bell * low, ndtr(-a))
     allowance = 2e-14 * (first + bell * high) + np.finfo(np.float64).tiny
-    slack = 1 + 4e-16 * (2 + np.abs(a)) * (epsilon / mus + mus)
     return np.minimum((first - bell * high + allowance) * slack, 1.0)

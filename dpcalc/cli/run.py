@@ -1,0 +1,262 @@
+"""``dpcalc run``: train on data for a budget; utility next to what was spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import NUMBER, StrictCommand
+from dpcalc.errors import InvalidInput, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcalc.training.method import Method
+    from dpcalc.training.plan import Plan
+    from dpcalc.transcript import Transcript
+
+_WHOLE = click.INT
+
+
+def _run(kind: type[Method], **given: Any) -> None:
+    from dpcalc.training import data as source
+    from dpcalc.training.method import Budget
+    from dpcalc.training.outcome import check_suffix, record, write
+    from dpcalc.training.plan import plan
+
+    common = {name: given.pop(name) for name in _COMMON}
+    targets = [Path(path) for path in common["out"]]
+    for target in targets:
+        check_suffix(target)
+    epsilon, delta = common["epsilon"], common["delta"]
+    if kind.theorem_key is not None and epsilon is None:
+        raise InvalidInput(f"{kind.key} needs a budget; try --epsilon 1 --delta 1e-6")
+    if epsilon is None and delta is not None:
+        raise InvalidInput("--delta goes with --epsilon; got --delta alone")
+    method = kind.from_parameters({k: v for k, v in given.items() if v is not None})
+    table = source.load(
+        common["data"],
+        label=common["label"],
+        positive=common["positive"],
+        features=common["features"],
+    )
+    split = source.split(
+        table,
+        held_out=common["held_out"],
+        on_large=common["rows"],
+        row_bound=common["row_bound"],
+        seed=common["seed"] or 0,
+    )
+    nodes, graph = _network_of(kind, common["nodes"], common["graph"])
+    network = source.network(graph, nodes, common["seed"] or 0) if kind.distributed else None
+    ready = plan(
+        method,
+        split.records(nodes),
+        network=network,
+        budget=None if epsilon is None else Budget(epsilon, 0.0 if delta is None else delta),
+    )
+    transcript = _carried_out(ready, common, everything=any(t.suffix == ".npz" for t in targets))
+    found = record(ready, transcript, split) | {
+        "nodes": nodes,
+        "graph": graph if kind.distributed else None,
+        "seed": common["seed"],
+    }
+    for target in targets:
+        write(target, found, transcript)
+    if common["as_json"]:
+        from dpcalc.report.records import to_json
+
+        click.echo(to_json(found))
+    else:
+        from dpcalc.report.runs import show
+
+        show(kind.title, found, targets)
+
+
+def _network_of(kind: type[Method], nodes: int | None, graph: str | None) -> tuple[int, str]:
+    if not kind.distributed:
+        if nodes not in (None, 1) or graph is not None:
+            raise InvalidInput(
+                f"{kind.key} keeps all records in one place; got nodes={nodes}, graph={graph}; "
+                "leave out --nodes and --graph"
+            )
+        return 1, ""
+    return 5 if nodes is None else nodes, graph or "ring"
+
+
+def _carried_out(ready: Plan, common: dict[str, Any], *, everything: bool) -> Transcript:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    screen, rounds = Console(stderr=True), ready.algorithm.rounds
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    bar = Progress(
+        *columns,
+        TextColumn("rounds"),
+        TimeRemainingColumn(),
+        console=screen,
+        transient=True,
+        disable=not screen.is_terminal,
+    )
+    measured = common["measure_every"]
+    try:
+        with bar:
+            task = bar.add_task(ready.method.key, total=rounds)
+            return ready.carry_out(
+                common["seed"],
+                runs=common["runs"],
+                everything=everything,
+                measure_every=max(1, rounds // 100) if measured is None else measured,
+                progress=lambda done, _: bar.update(task, completed=done),
+                checkpoint=common["checkpoint"],
+            )
+    except KeyboardInterrupt:
+        if common["checkpoint"]:
+            click.echo(f"saved in {common['checkpoint']}; the same command goes on", err=True)
+        raise
+
+
+def _common_options() -> list[click.Option]:
+    option: Callable[..., click.Option] = click.Option
+    return [
+        option(
+            ["--data"],
+            default="builtin",
+            show_default=True,
+            help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
+            "or a path: CSV with a header, LIBSVM, a folder with adult.data; also .xz, .gz.",
+        ),
+        option(["--label"], help="Label column of a CSV file; the last one unless given."),
+        option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),
+        option(["--features"], type=_WHOLE, help="How many features a LIBSVM file has."),
+        option(
+            ["--rows"],
+            type=click.Choice(["rescale", "refuse"]),
+            default="rescale",
+            show_default=True,
+            help="What becomes of rows longer than the row bound.",
+        ),
+        option(
+            ["--row-bound"],
+            type=NUMBER,
+            default=1.0,
+            show_default=True,
+            help="A public number; rows are shortened to it and divided by it.",
+        ),
+        option(
+            ["--held-out"],
+            type=NUMBER,
+            default=0.2,
+            show_default=True,
+            help="Share of records kept for the test error.",
+        ),
+        option(["--epsilon"], type=NUMBER, help="ε of the budget of one run."),
+        option(["--delta"], type=NUMBER, help="δ of the budget, in [0, 1); 0 unless given."),
+        option(["--nodes"], type=_WHOLE, help="Nodes of the network; 5 unless given."),
+        option(
+            ["--graph"],
+            help="ring, complete, star, erdos-renyi:P, or @file with an edge `i j` a line; ring "
+            "unless given.",
+        ),
+        option(
+            ["--seed"],
+            type=click.IntRange(min=0),
+            help="For experiments: the same numbers again. Leave it out for a real run, whose noise "
+            "is seeded by the operating system.",
+        ),
+        option(["--runs"], type=click.IntRange(min=1), default=1, help="Independent runs."),
+        option(
+            ["--out"],
+            multiple=True,
+            help="Write to this .json (everything), .csv (every measured round) or .npz (what was "
+            "released, and nothing else); may be repeated.",
+        ),
+        option(
+            ["--checkpoint"],
+            type=click.Path(dir_okay=False),
+            help="Save to this file and, after an interruption, go on from it with the same bits. It "
+            "holds the seed: as secret as the data.",
+        ),
+        option(
+            ["--measure-every"],
+            type=click.IntRange(min=0),
+            help="Rounds between two looks at objective and consensus; about 100 looks unless given.",
+        ),
+        option(["--json", "as_json"], is_flag=True, help="Print JSON."),
+    ]
+
+
+_COMMON = tuple(str(option.name) for option in _common_options())
+
+
+def _parameter_options(kind: type[Method]) -> Iterator[click.Option]:
+    from dpcalc.theorems.parameters import parameters
+
+    defaults = kind.from_parameters({}).inputs()
+    for name, parameter in parameters(kind).items():
+        given = defaults[name]
+        text = parameter.help if given is None else f"{parameter.help} [default: {given}]"
+        choices = f" ({' | '.join(parameter.choices)})" if parameter.choices else ""
+        yield click.Option(
+            ["--" + name.replace("_", "-")],
+            type={"number": NUMBER, "count": _WHOLE}.get(parameter.kind, click.STRING),
+            help=text + choices,
+            metavar=parameter.kind.upper(),
+        )
+
+
+class _Methods(click.Group):
+    """Commands are methods; each gets the options of its parameters."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        from dpcalc.training.catalogue import methods
+
+        return list(methods())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from dpcalc.training.catalogue import method
+
+        if cmd_name not in self.list_commands(ctx):
+            raise unknown_name("algorithm", cmd_name, self.list_commands(ctx))
+        kind = method(cmd_name)
+
+        def callback(**given: Any) -> None:
+            _run(kind, **given)
+
+        covered = f"Certified by: {kind.theorem_key}." if kind.theorem_key else "Adds no noise."
+        return StrictCommand(
+            name=kind.key,
+            callback=callback,
+            params=[*_common_options(), *_parameter_options(kind)],
+            help=f"{kind.title}.\n\n{covered}",
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from dpcalc.training.catalogue import method
+
+        with formatter.section("Algorithms"):
+            formatter.write_dl([(key, method(key).title) for key in self.list_commands(ctx)])
+
+
+command = _Methods(
+    name="run",
+    help="""Train on data for a privacy budget; ends with utility next to what was spent.
+
+\b
+dpcalc run private-r-admm --epsilon 1 --delta 1e-6 --nodes 5 --graph ring
+dpcalc run dp-admm --data a9a.xz --features 123 --epsilon 1 --delta 1e-6 --out run.json
+The noise is calibrated through the theorem's certified bound. Utility looks at the data without
+noise: it is yours to read, not to publish.
+""",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)

@@ -1,0 +1,95 @@
+"""A finished run in the terminal: utility next to budget."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcalc.report.text import (
+    assumption_lines,
+    claimed_and_certified,
+    console,
+    escaped,
+    plain_table,
+    risk_line,
+    upper,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_NAMES = {
+    "train_loss": "mean loss on training records",
+    "train_error": "error on training records",
+    "test_error": "error on held-out records",
+    "test_error_of_a_constant": "  of the best constant answer",
+    "consensus_gap": "largest distance of a node from the mean",
+    "feasibility_gap": "distance from the constraint",
+}
+
+
+def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
+    """Print a run's record.
+
+    Args:
+        title: of the method.
+        found: as `dpcalc.training.outcome.record` made it.
+        written: files it went to.
+    """
+    out = console()
+    data = found["data"]
+    place = f" on {found['nodes']} nodes ({found['graph']})" if found["graph"] else ""
+    out.print(f"[bold]{escaped(title)}[/]{escaped(place)}")
+    out.print(
+        f"{escaped(data['source'])}: {data['train']} to train on, {data['test']} held out, "
+        f"{data['features']} features; {found['rounds']} rounds"
+        + (f", {found['runs']} runs" if found["runs"] > 1 else "")
+    )
+    _show_budget(out, found)
+    rows = [
+        (name, *_summary(found["utility"][key], spread=found["runs"] > 1))
+        for key, name in _NAMES.items()
+        if key in found["utility"]
+    ]
+    columns = ("utility", "mean", "lowest", "highest") if found["runs"] > 1 else ("utility", "")
+    out.print(plain_table(columns, rows))
+    if found["seed"] is not None:
+        out.print(
+            f"[yellow]seed={found['seed']}: an experiment. Who knows the seed knows the noise; "
+            "a real run leaves --seed out.[/]"
+        )
+    for path in written:
+        out.print(f"written: {escaped(path)}")
+
+
+def _show_budget(out: Any, found: Mapping[str, Any]) -> None:
+    if found["budget"] is None:
+        out.print("[bold red]No privacy:[/] this method adds no noise; ε = ∞.")
+        return
+    out.print(claimed_and_certified(found))
+    certified, delta = found["certified"], found["budget"]["delta"]
+    (name, level), *_ = found["noise"].items()
+    out.print(
+        f"[dim]{name.replace('_', ' ')} = {level:.6g}, calibrated by {found['theorem']}; "
+        f"released: {found['release']}[/]"
+    )
+    out.print(risk_line(float(certified["epsilon"]), delta))
+    if "epsilon_of_all_runs" in certified and math.isfinite(certified["epsilon_of_all_runs"]):
+        total = upper(certified["epsilon_of_all_runs"])
+        out.print(f"Releasing all {found['runs']} runs would spend ε = {total}.")
+    missing = [a for a in found["assumptions"] if a["state"] == "not attested"]
+    if missing:
+        out.print("It holds if you can promise:")
+        for line in assumption_lines(missing):
+            out.print(line)
+
+
+def _summary(values: Sequence[float], *, spread: bool) -> tuple[str, ...]:
+    numbers = np.asarray(values, dtype=np.float64)
+    texts = (f"{numbers.mean():.4g}", f"{numbers.min():.4g}", f"{numbers.max():.4g}")
+    if not spread:
+        return texts[:1]
+    return texts if len(numbers) > 1 else (texts[0], "", "")

@@ -1,0 +1,219 @@
+"""Data by name or from a file, split into what is trained on and what is held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput, unknown_name
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.data.dataset import Dataset
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+
+Array = NDArray[np.float64]
+
+BUILT_IN = ("builtin", "builtin-regression")
+"""Generated, the same on every machine."""
+
+FETCHED = ("adult", "a9a", "a8a", "ijcnn1")
+"""Fetched from OpenML by scikit-learn once, then taken from its cache."""
+
+_RECORDS, _FEATURES = 6000, 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """Records to train on, and records that no algorithm sees.
+
+    Attributes:
+        train: rows of norm at most 1; shapes (n, d) and (n,).
+        test: the same, held out; may be empty.
+        names: of the features.
+        source: where they came from and what was left out.
+    """
+
+    train: tuple[Array, Array]
+    test: tuple[Array, Array]
+    names: tuple[str, ...]
+    source: str
+
+    def records(self, nodes: int = 1) -> Records:
+        """The training records dealt out to nodes."""
+        from dpcalc.algorithms.problems.records import split
+
+        return split(*self.train, nodes)
+
+
+def load(
+    name: str, *, label: str | None = None, positive: str | None = None, features: int | None = None
+) -> Dataset:
+    """A data set by name, or the file or folder of that path.
+
+    Args:
+        name: one of `BUILT_IN` or `FETCHED`; a folder with the files of UCI Adult; a CSV file with
+            a header; or a LIBSVM file. Files may be packed as .xz or .gz.
+        label: of a CSV file, the label column; the last one if left out.
+        positive: of a CSV file, the label value that is +1.
+        features: of a LIBSVM file, how many there are.
+
+    Raises:
+        InvalidInput: if there is no such data, or a row cannot be used.
+    """
+    from dpcalc.algorithms.problems.data import adult, libsvm
+
+    if name in BUILT_IN:
+        return _built_in(name)
+    path = Path(name)
+    if path.exists():
+        return _from_path(path, label, positive, features)
+    if name == "adult":
+        return _fetched(adult.fetch_adult, name)
+    if name in FETCHED:
+        return _fetched(lambda: libsvm.fetch_libsvm(name), name)
+    if path.suffix or len(path.parts) > 1:
+        raise InvalidInput(f"a file or folder was needed; got data={name!r}, which does not exist")
+    raise unknown_name("data set (and no such file)", name, [*BUILT_IN, *FETCHED])
+
+
+def split(
+    data: Dataset,
+    *,
+    held_out: float = 0.2,
+    on_large: str = "rescale",
+    row_bound: float = 1.0,
+    seed: int = 0,
+) -> Split:
+    """Shuffle with a public seed, hold out a share, and bring rows to norm 1.
+
+    Args:
+        data: the table.
+        held_out: share of records kept for testing, in [0, 1).
+        on_large: what becomes of rows longer than the bound: "rescale" or "refuse".
+        row_bound: a public number by which rows are divided once none is longer.
+        seed: of the shuffle; not secret.
+    """
+    from dpcalc.algorithms.problems.records import bounded_rows
+
+    if not 0 <= checks.probability("held_out", held_out) < 1:
+        raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
+    rows = bounded_rows(data.features, on_large, bound=row_bound) / row_bound
+    order = np.random.default_rng(seed).permutation(len(rows))
+    cut = len(rows) - round(held_out * len(rows))
+    if cut < 1:
+        raise InvalidInput(f"a record to train on was needed; got {len(rows)} records")
+    train, test = order[:cut], order[cut:]
+    return Split(
+        train=(rows[train], data.labels[train]),
+        test=(rows[test], data.labels[test]),
+        names=data.names,
+        source=data.source,
+    )
+
+
+def network(description: str, nodes: int, seed: int = 0) -> Network:
+    """A network by description.
+
+    Args:
+        description: ring, complete, star, erdos-renyi:P, or @file with one edge ``i j`` a line,
+            nodes counted from 0.
+        nodes: how many.
+        seed: of a random graph; not secret.
+    """
+    from dpcalc.algorithms.problems import networks
+
+    kind, _, tail = description.partition(":")
+    if description.startswith("@"):
+        return networks.from_edges(_edges(Path(description[1:])), nodes)
+    if kind == "erdos-renyi":
+        try:
+            probability = float(tail)
+        except ValueError:
+            raise InvalidInput(
+                f"graph erdos-renyi needs a probability; got graph={description!r}; "
+                "try erdos-renyi:0.5"
+            ) from None
+        return networks.erdos_renyi(nodes, probability, seed)
+    known = {"ring": networks.ring, "complete": networks.complete, "star": networks.star}
+    if kind not in known or tail:
+        raise unknown_name("graph", description, [*known, "erdos-renyi:P", "@file"])
+    return known[kind](nodes)
+
+
+def _built_in(name: str) -> Dataset:
+    from dpcalc.algorithms.problems import builtin
+    from dpcalc.algorithms.problems.data.dataset import Dataset
+
+    kind = builtin.regression if name.endswith("regression") else builtin.classification
+    records = kind(_RECORDS, _FEATURES)
+    return Dataset(
+        features=records.features,
+        labels=records.labels,
+        names=tuple(f"x{k}" for k in range(_FEATURES)),
+        source=f"{name}, {_RECORDS} generated records",
+    )
+
+
+def _from_path(
+    path: Path, label: str | None, positive: str | None, features: int | None
+) -> Dataset:
+    from dpcalc.algorithms.problems.data import adult, libsvm, tables
+
+    if path.is_dir() or path.name.startswith(adult.FILES):
+        return adult.load_adult(path)
+    if any(suffix in (".csv", ".tsv") for suffix in path.suffixes):
+        delimiter = "\t" if ".tsv" in path.suffixes else ","
+        column = label if label is not None else _last_column(path, delimiter)
+        return tables.load_table(path, column, positive=positive, delimiter=delimiter)
+    return libsvm.load_libsvm(path, features=features)
+
+
+def _last_column(path: Path, delimiter: str) -> str:
+    import csv
+
+    from dpcalc.algorithms.problems.data.dataset import lines
+
+    header = next(csv.reader((line for _, line in lines(path)), delimiter=delimiter), [])
+    if not header:
+        raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")
+    return header[-1].strip()
+
+
+def _fetched(fetch: object, name: str) -> Dataset:
+    import urllib.error
+
+    try:
+        data: Dataset = fetch()  # type: ignore[operator] # one of the two fetchers
+    except (OSError, urllib.error.URLError) as error:
+        raise InvalidInput(
+            f"a connection to OpenML was needed for data={name!r}; got {error}; "
+            "give the path of the file instead"
+        ) from error
+    return data
+
+
+def _edges(path: Path) -> list[tuple[int, int]]:
+    found = []
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(
+            f"a readable list of edges was needed; got {str(path)!r} ({error})"
+        ) from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            i, j = (int(word) for word in line.replace(",", " ").split())
+        except ValueError:
+            raise InvalidInput(
+                f"an edge `i j` was needed; got {line!r} in line {number} of {str(path)!r}"
+            ) from None
+        found.append((i, j))
+    return found

@@ -1,0 +1,136 @@
+"""What a method is: an algorithm, its public parameters, and the theorem that covers it."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.theorems.parameters import converted, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.losses import Loss
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.theorems.base import Theorem
+    from dpcalc.theorems.schedule import Schedule
+    from dpcalc.transcript import Transcript
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Method(ABC):
+    """An algorithm with public parameters, on whatever data and for whatever budget comes.
+
+    Class attributes:
+        key: the algorithm's key, and the file's name with dashes.
+        title: one line for lists.
+        theorem_key: of the privacy result that covers it; None for a method without noise.
+        distributed: whether records are dealt out to the nodes of a network.
+        vouched: promises of the theorem that hold by the way the method is built.
+    """
+
+    key: ClassVar[str]
+    title: ClassVar[str]
+    theorem_key: ClassVar[str | None] = None
+    distributed: ClassVar[bool] = True
+    vouched: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        converted(self)
+
+    @classmethod
+    def from_parameters(cls, given: Mapping[str, Any]) -> Self:
+        """A method from parameters by name.
+
+        Raises:
+            InvalidInput: for an unknown name, with the nearest known one.
+        """
+        known = parameters(cls)
+        for name in given:
+            if name not in known:
+                raise unknown_name(f"parameter of {cls.key}", name, known)
+        return cls(**given)
+
+    def inputs(self) -> dict[str, Any]:
+        """The parameters by name, schedules as text."""
+        from dpcalc.theorems.schedule import Schedule
+
+        found = {name: getattr(self, name) for name in parameters(type(self))}
+        return {k: str(v) if isinstance(v, Schedule) else v for k, v in found.items()}
+
+    def settled(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
+        """The method with every parameter that was left open filled in from public numbers."""
+        return self
+
+    def theorem(self, records: Records, network: Network | None) -> Theorem | None:
+        """The privacy result for these record counts and this network, with noise of size 1."""
+        return None
+
+    @abstractmethod
+    def algorithm(
+        self, records: Records, network: Network | None, calibrated: Theorem | None
+    ) -> Algorithm:
+        """The algorithm with the noise of the calibrated theorem, or without noise."""
+
+    @abstractmethod
+    def weights(self, transcript: Transcript) -> Array:
+        """The released model of every run; shape (runs, d)."""
+
+    def changed(self, **changes: Any) -> Self:
+        """The same method with other parameters."""
+        return dataclasses.replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be spent: (ε, δ)-DP for one run."""
+
+    epsilon: float
+    delta: float
+
+
+def loss_named(name: str, width: float = 1.0) -> Loss:
+    """The loss of that name."""
+    from dpcalc.algorithms.problems import losses
+
+    if name == "huber":
+        return losses.Huber(width=width)
+    if name == "smoothed-hinge":
+        return losses.SmoothedHinge(width=width)
+    known = {"logistic": losses.Logistic, "hinge": losses.Hinge, "squared": losses.Squared}
+    if name not in known:
+        raise unknown_name("loss", name, [*known, "huber", "smoothed-hinge"])
+    return known[name]()
+
+
+def table(name: str, schedule: Schedule, rounds: int, nodes: int) -> Array:
+    """A schedule as the algorithms take it; shape (rounds, nodes)."""
+    rows = schedule.rounds(name, rounds, nodes)
+    return np.array([row for row, count in rows for _ in range(count)])
+
+
+def needed_network(network: Network | None, key: str) -> Network:
+    """The network, or the error that says that one is needed."""
+    if network is None or network.nodes < 2:
+        raise InvalidInput(
+            f"{key} needs a network of 2 nodes or more; got nodes="
+            f"{1 if network is None else network.nodes}; try --nodes 5 --graph ring"
+        )
+    return network
+
+
+def own_noise(theorem: Theorem | None, key: str) -> Theorem:
+    """The calibrated theorem, or the error that says that a private method needs a budget."""
+    if theorem is None:
+        raise InvalidInput(f"{key} adds noise for a budget; got none; try --epsilon 1 --delta 1e-6")
+    return theorem

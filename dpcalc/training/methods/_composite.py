@@ -1,0 +1,81 @@
+"""What the methods for f(x) + g(y), Ax + By = c share: one place holds all records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+from dpcalc.theorems.parameters import choice, number
+from dpcalc.training.method import Array, Method, loss_named
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.composite import CompositeProblem
+    from dpcalc.algorithms.problems.constraints import Constraint
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.transcript import Transcript
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CompositeMethod(Method):
+    """Mean loss plus elastic net, x a copy of y; or a fused lasso over a chain of features."""
+
+    distributed: ClassVar[bool] = False
+
+    loss: str = choice(
+        "loss of one record", ("logistic", "smoothed-hinge", "huber"), default="logistic"
+    )
+    l1: float = number("weight of |y|₁", check=checks.non_negative, default=1e-4)
+    l2: float = number("weight of |y|²/2", check=checks.non_negative, default=1e-3)
+    fused: str = choice(
+        "also penalise differences of consecutive features with weight l1, [W; I]x = y",
+        ("no", "chain"),
+        default="no",
+    )
+    penalty: float = number("penalty of the augmented Lagrangian, ρ", default=0.1)
+
+    def problem(self, records: Records) -> CompositeProblem:
+        """The composite problem."""
+        from dpcalc.algorithms.problems.composite import CompositeProblem
+        from dpcalc.algorithms.problems.regularisers import ElasticNet
+
+        if records.nodes != 1:
+            raise InvalidInput(
+                f"{self.key} keeps all records in one place; got nodes={records.nodes}; "
+                "leave out --nodes"
+            )
+        return CompositeProblem(
+            records=records,
+            loss=loss_named(self.loss),
+            regulariser=ElasticNet(l1=self.l1, l2=self.l2),
+            constraint=self._constraint(records.dimension),
+        )
+
+    def _constraint(self, dimension: int) -> Constraint:
+        from dpcalc.algorithms.problems.constraints import copies, graph_guided
+
+        if self.fused == "no":
+            return copies(dimension)
+        return graph_guided(dimension, [(k, k + 1) for k in range(dimension - 1)])
+
+    def gradient_bound(self, records: Records) -> float:
+        """The largest norm of a record's gradient, max|φ'|·max‖x‖, from public constants."""
+        return loss_named(self.loss).slope_bound * records.row_bound
+
+    def weights(self, transcript: Transcript) -> Array:
+        """The last x."""
+        x = transcript["x"]
+        return np.asarray(x if x.ndim == 2 else x[:, -1], dtype=np.float64)
+
+
+def composite_algorithm(key: str, problem: CompositeProblem, **parameters: Any) -> Algorithm:
+    """An algorithm by key."""
+    from dpcalc.algorithms import load
+
+    kind: Any = load(key)
+    made: Algorithm = kind(problem, **parameters)
+    return made

@@ -1,0 +1,181 @@
+"""What the network methods share: the objective, the penalty, and objective perturbation's promises.
+
+Left open, the penalty is the smallest at which the Jacobian of a noisy update costs nothing: with a
+cost per round of 2a and κ = C/(B·h), the logistic bound is 2a alone once a >= κ, so
+h = ρ/N + 2ηV = C/(B·a). It is computed from the budget, the rounds and the record counts, all public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from dpcalc.errors import InvalidInput
+from dpcalc.theorems.parameters import number, schedule
+from dpcalc.theorems.schedule import Schedule
+from dpcalc.training.method import Array, Budget, Method, needed_network, own_noise, table
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.consensus import ConsensusProblem
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.theorems.base import Theorem
+    from dpcalc.transcript import Transcript
+
+_WITHOUT_BUDGET = Budget(1.0, 0.0)
+"""The budget whose penalty a method without noise takes, so that both can be compared."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NetworkMethod(Method):
+    """Nodes of a network that agree on one logistic regression."""
+
+    loss_weight: float = number("weight of the mean loss in a node's objective, C", default=1.0)
+    ridge: float = number("weight of the regulariser over all nodes, ρ", default=1e-3)
+    penalty: Schedule | None = schedule(
+        "penalty per noisy round, η (the smallest that makes curvature free unless given)",
+        default=None,
+    )
+
+    def noisy_rounds(self) -> int:
+        """Rounds that look at the data."""
+        rounds: int = getattr(self, "rounds")  # noqa: B009 # declared by each method with its own help
+        return rounds
+
+    def problem(self, records: Records, network: Network | None) -> ConsensusProblem:
+        """The consensus problem."""
+        from dpcalc.algorithms.problems.consensus import ConsensusProblem
+        from dpcalc.algorithms.problems.losses import Logistic
+
+        return ConsensusProblem(
+            records=records,
+            network=needed_network(network, self.key),
+            loss=Logistic(),
+            loss_weight=self.loss_weight,
+            ridge=self.ridge,
+        )
+
+    def settled(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
+        """With a penalty."""
+        if self.penalty is not None:
+            return self
+        network = needed_network(network, self.key)
+        found = free_curvature_penalty(
+            budget or _WITHOUT_BUDGET,
+            rounds=self.noisy_rounds(),
+            loss_weight=self.loss_weight,
+            stiffness=self.ridge / network.nodes,
+            sizes=np.array(records.sizes),
+            degrees=network.degrees.astype(np.float64),
+        )
+        return self.changed(penalty=Schedule(found))
+
+    def own_penalty(self) -> Schedule:
+        """The penalty of a settled method."""
+        if self.penalty is None:
+            raise RuntimeError("a method is settled before it is used")
+        return self.penalty
+
+    def penalties(self, network: Network | None) -> Array:
+        """Penalties as the algorithms take them; shape (noisy rounds, nodes)."""
+        nodes = needed_network(network, self.key).nodes
+        return table("penalty", self.own_penalty(), self.noisy_rounds(), nodes)
+
+    def weights(self, transcript: Transcript) -> Array:
+        """The mean of the nodes' last broadcasts."""
+        primal = transcript["primal"]
+        last = primal if primal.ndim == 3 else primal[:, -1]
+        return np.asarray(last.mean(axis=1), dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateNetworkMethod(NetworkMethod):
+    """A network method with exponential-norm noise."""
+
+    vouched: ClassVar[tuple[str, ...]] = ("row-norms", "exact-minimiser", "loss")
+
+    noise_growth: float = number("factor of the noise rate from round to round", default=1.0)
+
+    def network_parameters(self, records: Records, network: Network | None) -> dict[str, Any]:
+        """The parameters that all objective-perturbation results have."""
+        network = needed_network(network, self.key)
+        return {
+            "n_records": [list(records.sizes)],
+            "n_nodes": network.nodes,
+            "degree": [network.degrees.tolist()],
+            "loss_weight": self.loss_weight,
+            "regularization": self.ridge,
+            "penalty": self.own_penalty(),
+            "noise_rate": Schedule(1.0, self.noise_growth),
+            "rounds": self.noisy_rounds(),
+            "attest": self.vouched,
+        }
+
+    def rates(self, calibrated: Theorem | None, network: Network | None) -> Array:
+        """The calibrated noise rates; shape (noisy rounds, nodes)."""
+        nodes = needed_network(network, self.key).nodes
+        rate: Schedule = getattr(own_noise(calibrated, self.key), "noise_rate")  # noqa: B009
+        return table("noise_rate", rate, self.noisy_rounds(), nodes)
+
+
+def free_curvature_penalty(
+    budget: Budget,
+    *,
+    rounds: int,
+    loss_weight: float,
+    stiffness: float,
+    sizes: Array,
+    degrees: Array,
+) -> float:
+    """The smallest penalty at which a round of a uniform run costs its noise alone.
+
+    Args:
+        budget: of the whole run.
+        rounds: noisy ones.
+        loss_weight: C.
+        stiffness: ρ/N.
+        sizes: B_i; shape (nodes,).
+        degrees: V_i; shape (nodes,).
+    """
+    a = _share(budget, rounds) / 2
+    needed = loss_weight / (sizes * a) - stiffness
+    return float(np.maximum((needed / (2 * degrees)).max(), 1e-3 * stiffness + 1e-12))
+
+
+def _share(budget: Budget, rounds: int) -> float:
+    """The ε of a round of which ``rounds`` make the budget, to a few digits: it is a mere guide."""
+    from dpcalc.guarantees import PureDP
+
+    low = budget.epsilon / rounds
+    if budget.delta == 0:
+        return low
+    high = budget.epsilon
+    for _ in range(24):
+        middle = (low * high) ** 0.5
+        fits = PureDP(middle).composed(rounds).epsilon(budget.delta) <= budget.epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def constant_penalty(method: NetworkMethod) -> float:
+    """The penalty of a method that knows one only.
+
+    Raises:
+        InvalidInput: if it changes over rounds or nodes.
+    """
+    penalty = method.own_penalty()
+    if not penalty.constant:
+        raise InvalidInput(f"{method.key} needs one constant penalty; got penalty={penalty}")
+    return penalty.first
+
+
+def network_algorithm(key: str, problem: ConsensusProblem, **parameters: Any) -> Algorithm:
+    """An algorithm by key."""
+    from dpcalc.algorithms import load
+
+    kind: Any = load(key)
+    made: Algorithm = kind(problem, **parameters)
+    return made

@@ -1,0 +1,35 @@
+"""Two-block ADMM, without privacy, on somebody's data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc.theorems.parameters import count
+from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.theorems.base import Theorem
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ADMM(CompositeMethod):
+    """ADMM with exact steps."""
+
+    key: ClassVar[str] = "admm"
+    title: ClassVar[str] = "Two-block ADMM with exact steps, without privacy"
+
+    rounds: int = count("iterations, T", default=100)
+
+    def algorithm(
+        self, records: Records, network: Network | None, calibrated: Theorem | None
+    ) -> Algorithm:
+        """Without noise."""
+        problem = self.problem(records)
+        return composite_algorithm(self.key, problem, rounds=self.rounds, penalty=self.penalty)
+
+
+METHOD = ADMM

@@ -1,0 +1,72 @@
+"""DP-ADMM on somebody's data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpcalc.theorems.parameters import choice, count, number
+from dpcalc.training.method import own_noise
+from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
+from dpcalc.vocabulary import Adjacency
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.theorems.base import Theorem
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DPADMM(CompositeMethod):
+    """Linearised ADMM with Gaussian noise on every gradient."""
+
+    key: ClassVar[str] = "dp-admm"
+    title: ClassVar[str] = "Gradient-perturbed ADMM"
+    theorem_key: ClassVar[str | None] = "dp-admm"
+    vouched: ClassVar[tuple[str, ...]] = ("gradient-bound",)
+
+    rounds: int = count("iterations, T", default=100)
+    step_size: float = number("step size, η", default=4.0)
+    dual_start: str = choice(
+        "start of the dual: zero, or from a gradient with noise of its own, or from that of round 1",
+        ("zero", "noised", "shared"),
+        default="zero",
+    )
+    adjacency: str = choice(
+        "neighbouring relation",
+        (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
+        default=Adjacency.REPLACE_ONE.value,
+    )
+
+    def theorem(self, records: Records, network: Network | None) -> Theorem:
+        """Every noisy gradient is charged; a dual start that shares round 1's costs nothing more."""
+        from dpcalc.theorems.gradient_admm.dp_admm import DPADMM as Result  # noqa: N811
+
+        return Result(
+            n_records=len(records.labels),
+            rounds=self.rounds,
+            gradient_bound=self.gradient_bound(records),
+            sigma=1.0,
+            adjacency=self.adjacency,
+            dual_start="noised" if self.dual_start == "noised" else "zero",
+            attest=self.vouched,
+        )
+
+    def algorithm(
+        self, records: Records, network: Network | None, calibrated: Theorem | None
+    ) -> Algorithm:
+        """With the calibrated σ."""
+        noise: Any = own_noise(calibrated, self.key)
+        return composite_algorithm(
+            self.key,
+            self.problem(records),
+            rounds=self.rounds,
+            penalty=self.penalty,
+            step_size=self.step_size,
+            sigma=noise.sigma,
+            dual_start=self.dual_start,
+        )
+
+
+METHOD = DPADMM

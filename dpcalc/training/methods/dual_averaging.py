@@ -1,0 +1,74 @@
+"""Dual averaging over a network, without privacy, on somebody's data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dpcalc.theorems.parameters import choice, count, number
+from dpcalc.training.method import Array, Method, loss_named, needed_network
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.averaging import AveragingProblem
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.theorems.base import Theorem
+    from dpcalc.transcript import Transcript
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DualAveraging(Method):
+    """Subgradients averaged over a network."""
+
+    key: ClassVar[str] = "dual-averaging"
+    title: ClassVar[str] = "Dual averaging over a network, without privacy"
+
+    rounds: int = count("rounds, T", default=1000)
+    loss: str = choice(
+        "loss of one record", ("hinge", "logistic", "smoothed-hinge", "huber"), default="hinge"
+    )
+    ridge: float = number("weight of the regulariser |x|²/2", default=5e-4)
+    proximal: float = number("weight γ of |x|²/2 next to all rounds", default=20.0)
+    mixing: str = choice("weights of the network", ("metropolis", "uniform"), default="metropolis")
+    sampling: str = choice(
+        "records a subgradient is computed from: one drawn at random, or all",
+        ("one", "full"),
+        default="one",
+    )
+
+    def problem(self, records: Records, network: Network | None) -> AveragingProblem:
+        """The averaging problem."""
+        from dpcalc.algorithms.problems.averaging import AveragingProblem
+        from dpcalc.algorithms.problems.regularisers import ridge
+
+        return AveragingProblem(
+            records=records,
+            network=needed_network(network, self.key),
+            loss=loss_named(self.loss),
+            regulariser=ridge(self.ridge),
+            mixing=self.mixing,
+        )
+
+    def algorithm(
+        self, records: Records, network: Network | None, calibrated: Theorem | None
+    ) -> Algorithm:
+        """Without noise."""
+        return self._algorithm(records, network, proximal=self.proximal)
+
+    def _algorithm(self, records: Records, network: Network | None, **parameters: Any) -> Algorithm:
+        from dpcalc.algorithms import load
+
+        kind: Any = load(self.key)
+        problem = self.problem(records, network)
+        made: Algorithm = kind(problem, rounds=self.rounds, sampling=self.sampling, **parameters)
+        return made
+
+    def weights(self, transcript: Transcript) -> Array:
+        """The mean of the nodes' results."""
+        return np.asarray(transcript["average"].mean(axis=1), dtype=np.float64)
+
+
+METHOD = DualAveraging

@@ -1,0 +1,148 @@
+"""From a method, data and a budget to an algorithm that may be run.
+
+The noise is calibrated through the theorem's certified bound, on the safe side: the plan's
+certified ε at δ is at most the budget's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcalc import checks
+from dpcalc.calibration import calibrate
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.training.method import Budget
+from dpcalc.vocabulary import Release
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.noise import Seed
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.theorems.base import Theorem
+    from dpcalc.training.method import Method
+    from dpcalc.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A calibrated run that has not started.
+
+    Attributes:
+        method: with all parameters settled.
+        algorithm: with its data and its noise.
+        theorem: calibrated; None for a method without noise.
+        budget: what may be spent; None for a method without noise.
+    """
+
+    method: Method
+    algorithm: Algorithm
+    theorem: Theorem | None
+    budget: Budget | None
+
+    @property
+    def certified(self) -> float:
+        """ε of one run at the budget's δ; infinite without noise."""
+        if self.theorem is None or self.budget is None:
+            return math.inf
+        return self.theorem.certified().guarantee.epsilon(self.budget.delta)
+
+    @property
+    def claimed(self) -> float | None:
+        """What the paper would say the same run spends; None where it says nothing."""
+        if self.theorem is None or self.budget is None:
+            return None
+        try:
+            return self.theorem.claimed().guarantee.epsilon(self.budget.delta)
+        except AssumptionViolated:
+            return None
+
+    def carry_out(
+        self,
+        rng: Seed = None,
+        *,
+        runs: int = 1,
+        everything: bool = False,
+        measure_every: int = 0,
+        progress: Callable[[int, int], None] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> Transcript:
+        """Run it.
+
+        Args:
+            rng: a seed for experiments; None takes 256 bits from the operating system.
+            runs: independent runs; each spends the budget.
+            everything: keep all that the theorem's adversary sees, instead of the end alone.
+            measure_every: rounds between two looks at objective and consensus, which are no part of
+                the release; 0 for none.
+            progress: called with (rounds done, rounds).
+            checkpoint: a file to go on from and to save to; as secret as the data.
+        """
+        release = Release.LAST_ITERATE
+        if everything and (self.theorem is None or self.theorem.release != release):
+            release = self.algorithm.full_release
+        return self.algorithm.run(
+            rng,
+            runs=runs,
+            release=release,
+            diagnostics=measure_every,
+            progress=progress,
+            checkpoint=checkpoint,
+            checkpoint_every=max(1, self.algorithm.rounds // 50),
+        )
+
+
+def plan(
+    method: Method,
+    records: Records,
+    *,
+    network: Network | None = None,
+    budget: Budget | None = None,
+) -> Plan:
+    """A method made ready for data and a budget.
+
+    Args:
+        method: parameters may be left open.
+        records: dealt out to as many nodes as the network has.
+        network: None for a method that keeps all records in one place.
+        budget: (ε, δ) of one run; None for a method without noise.
+
+    Raises:
+        InvalidInput: if a private method has no budget, or another one has one.
+        Infeasible: if no noise meets the budget; says what to change.
+        AssumptionViolated: if the theorem does not cover these parameters.
+    """
+    if method.theorem_key is None and budget is not None:
+        raise InvalidInput(
+            f"{method.key} adds no noise, so it meets no budget; got epsilon={budget.epsilon:g}; "
+            "leave --epsilon out or take a private method"
+        )
+    if budget is not None:
+        checks.positive("epsilon", budget.epsilon)
+        checks.delta(budget.delta)
+    method = method.settled(records, network, budget)
+    calibrated = None
+    if budget is not None:
+        calibrated = _calibrated(method, records, network, budget)
+    algorithm = method.algorithm(records, network, calibrated)
+    return Plan(method=method, algorithm=algorithm, theorem=calibrated, budget=budget)
+
+
+def _calibrated(
+    method: Method, records: Records, network: Network | None, budget: Budget
+) -> Theorem:
+    start = method.theorem(records, network)
+    if start is None:
+        raise RuntimeError(f"{method.key} names a theorem and does not give it")
+    at_zero = start.certified().guarantee.epsilon(0.0)
+    if budget.delta == 0 and math.isinf(at_zero):
+        raise InvalidInput(
+            f"{method.key} adds Gaussian noise, which needs a delta above 0; got delta=0; "
+            "try --delta 1e-6, or less than one over the number of records"
+        )
+    return calibrate(start, budget.epsilon, budget.delta)
