@@ -180,6 +180,10 @@ def _random_instances(key: str, count: int) -> list[Theorem]:
                 given[name] = bool(rng.integers(2))
             elif parameter.kind == "count" and isinstance(value, int):
                 given[name] = max(1, int(value * np.exp(rng.normal(0, 1))))
+            elif value is None and name not in kind.example and rng.random() < 0.5:
+                size = rng.uniform(0, 7)
+                drawn = {"count": int(np.exp(size)), "number": np.exp(size - 4)}
+                given.update({name: drawn[parameter.kind]} if parameter.kind in drawn else {})
             elif isinstance(value, int | float) and name != "split":
                 given[name] = float(value * np.exp(rng.normal(0, 0.7)))
         for name in ("n_records", "degree"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mpf
 
@@ -27,7 +27,15 @@ def test_equal_rounds_enclose_the_binomial_sum(
     assert found.relative_width < 1e-12
 
 
+NEXT_TO_THE_LARGEST_LOSS = (
+    [1.3232117140415802, 1.875, 1.5704847444244696, 1.6504430598307054, 1.3351604712475653]
+    + [1.9486251006949045, 0.7643395358375928, 0.305061119151089, 0.41268434679316435],
+    -10.225659232635454,
+)
+
+
 @given(st.lists(st.floats(0.01, 2), min_size=2, max_size=9), LOG_DELTAS)
+@example(*NEXT_TO_THE_LARGEST_LOSS)  # where the error of a sum of losses is all of δ
 def test_different_rounds_enclose_the_sum_over_outcomes(
     epsilons: list[float], log_delta: float
 ) -> None:
@@ -36,16 +44,14 @@ def test_different_rounds_enclose_the_sum_over_outcomes(
     found = pure_epsilon(rounds, delta)
     assert exact.randomised_response_delta(epsilons, found.upper) <= mpf(delta)
     if found.lower > 0:
-        assert exact.randomised_response_delta(epsilons, found.lower) >= mpf(delta) * (
-            1 - mpf("1e-9")
-        )
+        assert exact.randomised_response_delta(epsilons, found.lower) >= mpf(delta)
 
 
 @given(st.lists(st.floats(0.01, 2), min_size=1, max_size=8), st.floats(0, 5))
 def test_delta_encloses_the_sum_over_outcomes(epsilons: list[float], epsilon: float) -> None:
     found = pure_delta({e: epsilons.count(e) for e in epsilons}, epsilon)
     truth = exact.randomised_response_delta(epsilons, epsilon)
-    assert mpf(found.lower) <= truth * (1 + mpf("1e-12")) + mpf("1e-300")
+    assert mpf(found.lower) <= truth
     assert mpf(found.upper) >= truth
 
 

@@ -65,8 +65,12 @@ class TwoPointLaw(LossLaw):
             return None
         losses, masses = _outcomes(self.epsilons, self.counts)
         value = float((masses * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum())
+        # Each loss is a sum with an error; where ε is next to it, that is all there is.
+        slip = 2 * UNIT_ROUNDOFF * (len(self.counts) + 2) * self.supremum
+        shift = float(masses[losses > epsilon - slip].sum()) * slip
         error = 1e-13 * len(self.counts) + 1e-15 * sum(self.counts)
-        return value * (1 - error), value * (1 + error)
+        low, high = value * (1 - error) - shift, value * (1 + error) + shift
+        return max(low, 0.0), high * (1 + error)
 
     @classmethod
     def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:
@@ -88,7 +92,8 @@ class TwoPointLaw(LossLaw):
 
 def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
     """Ln M(c) = cε + ln[1 - (1-p)(1 - e^{-2cε})], and for small cε without cancellation."""
-    rare = 1 / (1 + np.exp(epsilon))  # 1 - p
+    odds = np.exp(-epsilon)
+    rare = odds / (1 + odds)  # 1 - p
     x = c * epsilon
     small = np.minimum(x, 0.5)
     # p(e^x - 1) + (1-p)(e^{-x} - 1) = 2 sinh²(x/2) + (p - (1-p)) sinh x
