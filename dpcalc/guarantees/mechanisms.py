@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -32,11 +33,13 @@ class Dominated(Guarantee):
     Args:
         directions: losses with their numbers of rounds; one direction if it is symmetric.
         described: what it is, for reports.
+        largest: ε at δ = 0; infinite where the loss is unbounded, or not known to be bounded.
     """
 
     notion: ClassVar[str] = "privacy loss"
     directions: Directions
     described: str
+    largest: float = math.inf
 
     def epsilon(self, delta: float) -> float:
         """The upper end of `bracket`."""
@@ -44,8 +47,11 @@ class Dominated(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of ε(δ) of the dominating pair."""
+        from dpcalc.accounting.composition import Bracket
         from dpcalc.guarantees.composition import Composition
 
+        if checks.delta(delta) == 0:
+            return Bracket(0.0, self.largest, "largest loss")
         return Composition(((self, 1),)).bracket(delta)
 
     def delta(self, epsilon: float) -> float:
@@ -73,7 +79,7 @@ def laplace(scale_multiplier: float) -> Guarantee:
     """Laplace noise with scale ``scale_multiplier`` times the sensitivity."""
     checks.positive("scale_multiplier", scale_multiplier)
     epsilon = round_up(1 / mpf(scale_multiplier))
-    return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), f"Laplace, ε = {epsilon:g}")
+    return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), f"Laplace, ε = {epsilon:g}", epsilon)
 
 
 def poisson_subsampled_gaussian(

@@ -1,0 +1,19 @@
+"""scikit-learn estimators that take ε and δ, calibrate through dpcalc, and say what they spent.
+
+    from dpcalc.estimators import NetworkClassifier
+
+    model = NetworkClassifier(epsilon=1, delta=1e-6).fit(X, y)
+    model.certified_, model.claimed_, model.budget_
+
+A pipeline's other steps look at the data too: a fitted scaler is a look that nobody charged. Scale
+by public numbers (``row_bound``) instead, and never choose parameters by cross-validation on the
+same records unless every fit is paid for.
+"""
+
+from __future__ import annotations
+
+from dpcalc.estimators.averaging import AveragingClassifier
+from dpcalc.estimators.composite import ADMMClassifier, ADMMRegressor
+from dpcalc.estimators.network import NetworkClassifier
+
+__all__ = ["ADMMClassifier", "ADMMRegressor", "AveragingClassifier", "NetworkClassifier"]

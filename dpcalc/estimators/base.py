@@ -1,0 +1,208 @@
+"""What the estimators share: rows to public bounds, a calibrated run, and what it spent."""
+
+from __future__ import annotations
+
+import numbers
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+from dpcalc.training.method import Budget
+from dpcalc.training.plan import plan
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.networks import Network
+    from dpcalc.algorithms.problems.records import Records
+    from dpcalc.training.method import Method
+    from dpcalc.training.plan import Plan
+
+Array = NDArray[np.float64]
+
+
+class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """A linear model fitted with noise for an (ε, δ) budget.
+
+    Attributes after `fit`:
+        coef_: shape (n_features,) for a regressor, (1, n_features) for a classifier.
+        intercept_: a number, or shape (1,).
+        budget_: {"epsilon", "delta"} that was asked for.
+        certified_: ε at that δ that the fit spent, certified; at most the budget's.
+        claimed_: ε that the paper would claim for the same noise; None where it claims nothing.
+        promises_: what the bound rests on that only the caller can vouch for.
+        plan_: the calibrated theorem and the algorithm's settings.
+        n_iter_: rounds.
+    """
+
+    epsilon: float
+    delta: float
+    row_bound: float
+    fit_intercept: bool
+    random_state: Any
+
+    @abstractmethod
+    def _method(self) -> Method:
+        """The method with the estimator's parameters."""
+
+    def _network(self, n_records: int) -> Network | None:
+        """The network that records are dealt out to; None for one place."""
+        return None
+
+    def _rows(self, X: Array) -> Array:
+        """Rows with the intercept's column, shortened to the bound and divided by it.
+
+        Every row is looked at alone, with public numbers, so nothing is spent.
+        """
+        from dpcalc.algorithms.problems.records import bounded_rows
+
+        rows = bounded_rows(X, "rescale", bound=self.row_bound) / self.row_bound
+        if not self.fit_intercept:
+            return np.asarray(rows)
+        return np.hstack([rows, np.ones((len(rows), 1))]) / np.sqrt(2)
+
+    def _fitted(self, X: Array, y: Array) -> Array:
+        """Weights of the rows as given, the intercept last; fills in the fitted attributes."""
+        network = self._network(len(y))
+        ready = plan(
+            self._method(),
+            self._records(self._rows(X), y, 1 if network is None else network.nodes),
+            network=network,
+            budget=Budget(self.epsilon, self.delta),
+        )
+        self._account(ready)
+        weights = ready.method.weights(ready.carry_out(_seed(self.random_state)))[0]
+        if self.fit_intercept:
+            weights = weights / np.sqrt(2)
+            return np.append(weights[:-1] / self.row_bound, weights[-1])
+        return np.append(weights / self.row_bound, 0.0)
+
+    def _records(self, rows: Array, y: Array, nodes: int) -> Records:
+        from dpcalc.algorithms.problems.records import split
+
+        # The order is public; dealing in a shuffled one keeps sorted labels from one node.
+        return split(rows, y, nodes, shuffle=0)
+
+    def _account(self, ready: Plan) -> None:
+        theorem = ready.theorem
+        if theorem is None:
+            raise InvalidInput(f"a private method was needed; got method={ready.method.key!r}")
+        from dpcalc.theorems.base import Scope
+
+        self.plan_ = ready.theorem
+        self.budget_ = {"epsilon": self.epsilon, "delta": self.delta}
+        self.certified_ = ready.certified
+        self.claimed_ = ready.claimed
+        self.promises_ = [a.text for a in theorem.unattested(Scope.CERTIFIED)]
+        self.n_iter_ = ready.algorithm.rounds
+
+    def _scores(self, X: ArrayLike) -> Array:
+        """The linear function at rows shortened as those of `fit` were."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        from dpcalc.algorithms.problems.records import bounded_rows
+
+        short = bounded_rows(rows, "rescale", bound=self.row_bound)
+        return np.asarray(short @ np.ravel(self.coef_) + np.ravel(self.intercept_)[0])
+
+    def __sklearn_tags__(self) -> Any:
+        """Noise for a budget makes small data sets hopeless, and every fit another one."""
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
+    """Two classes, by the sign of a linear function. The set of classes is taken as public."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Spend the budget on these records.
+
+        Args:
+            X: shape (n, d).
+            y: two different labels; shape (n,).
+
+        Raises:
+            InvalidInput: if the labels are not of two classes, or a parameter is out of range.
+            Infeasible: if no noise meets the budget; says what to change.
+        """
+        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInput(
+                f"two classes were needed; got one class, {self.classes_[0]!r}: with it alone "
+                "there is nothing to learn"
+            )
+        if len(self.classes_) > 2:
+            raise InvalidInput(
+                f"Only binary classification is supported. The type of the target is multiclass; "
+                f"got {len(self.classes_)} classes; fit one model per class and add up the budgets"
+            )
+        weights = self._fitted(rows, np.where(codes == 1, 1.0, -1.0))
+        self.coef_, self.intercept_ = weights[None, :-1], weights[-1:]
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """The linear function; positive for the second class. Shape (n,)."""
+        return self._scores(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The class of every row; shape (n,)."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[(scores > 0).astype(int)])
+
+    def __sklearn_tags__(self) -> Any:
+        """Two classes only."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
+    """A number, by a linear function of the row."""
+
+    label_bound: float
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Spend the budget on these records.
+
+        Args:
+            X: shape (n, d).
+            y: numbers; clipped to ±``label_bound``. Shape (n,).
+        """
+        rows, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        checks.positive("label_bound", self.label_bound)
+        scaled = np.clip(np.asarray(labels / self.label_bound, dtype=np.float64), -1, 1)
+        weights = self._fitted(rows, scaled) * self.label_bound
+        self.coef_, self.intercept_ = weights[:-1], float(weights[-1])
+        return self
+
+    def predict(self, X: ArrayLike) -> Array:
+        """The linear function; shape (n,)."""
+        return self._scores(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Scores of a small data set say nothing."""
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+def _seed(random_state: Any) -> int | np.random.Generator | None:
+    """scikit-learn's random_state as a seed; None stays None: the operating system's source."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    raise InvalidInput(
+        f"random_state needs None, an integer or a generator; got random_state={random_state!r}"
+    )

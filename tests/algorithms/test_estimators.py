@@ -1,0 +1,120 @@
+"""The estimators pass scikit-learn's own checks and spend what they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from dpcalc.algorithms.problems.builtin import classification, regression
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.estimators import (
+    ADMMClassifier,
+    ADMMRegressor,
+    AveragingClassifier,
+    NetworkClassifier,
+)
+
+SMALL = (
+    NetworkClassifier(rounds=2),
+    ADMMClassifier(rounds=3),
+    ADMMRegressor(rounds=3),
+    AveragingClassifier(rounds=3),
+)
+
+
+@parametrize_with_checks(list(SMALL))
+def test_scikit_learn_accepts_it(estimator, check):
+    check(estimator)
+
+
+CLASSIFIERS = [
+    *(
+        NetworkClassifier(method=method, random_state=1)
+        for method in ("dual-variable-perturbation", "penalty-perturbation", "private-r-admm")
+    ),
+    ADMMClassifier(random_state=1),
+    ADMMClassifier(accelerated=True, rounds=20, random_state=1),
+    AveragingClassifier(random_state=1),
+    AveragingClassifier(sampling="one", rounds=400, proximal=200.0, random_state=1),
+]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: repr(m)[:60])
+def test_a_classifier_learns_for_its_budget(model):
+    """Seeded; generous budget, so that a sign error or noise out of scale shows."""
+    records = classification(4000, 4)
+    model = model.set_params(epsilon=4.0, delta=1e-5)
+    model.fit(records.features, np.where(records.labels > 0, "yes", "no"))
+    assert model.budget_ == {"epsilon": 4.0, "delta": 1e-5}
+    assert 0.99 * 4 < model.certified_ <= 4
+    assert model.claimed_ is None or model.claimed_ > 0
+    assert set(model.predict(records.features)) == {"no", "yes"}
+    score = model.score(records.features, np.where(records.labels > 0, "yes", "no"))
+    assert score > 0.72  # the noiseless optimum has about 0.80
+    assert any("data" in text for text in model.promises_)
+
+
+def test_a_regressor_learns_for_its_budget():
+    records = regression(4000, 4)
+    model = ADMMRegressor(epsilon=4.0, delta=1e-5, label_bound=3.0, random_state=1)
+    model.fit(records.features, 10 + records.labels)  # clipped to 3: nothing to learn
+    assert model.predict(records.features).mean() == pytest.approx(3, abs=0.4)
+    model.fit(records.features, records.labels)
+    assert model.score(records.features, records.labels) > 0.7
+
+
+def test_rows_are_brought_to_a_public_bound():
+    """Ten times longer rows with ten times the bound give the same predictions, bit for bit."""
+    records = classification(500, 3)
+    one = ADMMClassifier(rounds=5, random_state=1).fit(records.features, records.labels)
+    ten = ADMMClassifier(rounds=5, random_state=1, row_bound=16.0)
+    ten.fit(16 * records.features, records.labels)
+    np.testing.assert_allclose(ten.coef_ * 16, one.coef_)
+    np.testing.assert_allclose(ten.intercept_, one.intercept_)
+
+
+def test_without_an_intercept_the_origin_is_undecided():
+    records = classification(500, 3)
+    model = ADMMClassifier(rounds=5, fit_intercept=False).fit(records.features, records.labels)
+    assert model.decision_function(np.zeros((1, 3)))[0] == 0
+
+
+def test_without_a_seed_two_fits_differ_and_with_one_they_agree():
+    records = classification(500, 3)
+
+    def coefficients(seed):
+        model = NetworkClassifier(rounds=2, random_state=seed)
+        return model.fit(records.features, records.labels).coef_
+
+    assert not np.array_equal(coefficients(None), coefficients(None))
+    np.testing.assert_array_equal(coefficients(7), coefficients(7))
+
+
+@pytest.mark.parametrize(
+    ("model", "error"),
+    [
+        (ADMMClassifier(delta=0.0), InvalidInput),
+        (ADMMClassifier(epsilon=-1.0), InvalidInput),
+        (NetworkClassifier(method="admm"), InvalidInput),
+        (NetworkClassifier(nodes=1), InvalidInput),
+        (NetworkClassifier(epsilon=0.01, penalty=1e-6), Infeasible),
+        (ADMMClassifier(random_state="x"), InvalidInput),
+        (ADMMClassifier(row_bound=0.0), InvalidInput),
+    ],
+)
+def test_what_cannot_be_done_is_said(model, error):
+    records = classification(300, 3)
+    with pytest.raises(error):
+        model.fit(records.features, records.labels)
+
+
+def test_the_certified_epsilon_is_that_of_the_calibrated_theorem():
+    records = classification(400, 3)
+    model = NetworkClassifier(epsilon=0.7, delta=0.0, rounds=3).fit(
+        records.features, records.labels
+    )
+    assert model.plan_.certified().guarantee.epsilon(0.0) == model.certified_ <= 0.7
+    assert math.isfinite(model.plan_.noise_level())
