@@ -38,7 +38,6 @@ CLASSIFIERS = [
     ADMMClassifier(random_state=1),
     ADMMClassifier(accelerated=True, rounds=20, random_state=1),
     AveragingClassifier(random_state=1),
-    AveragingClassifier(sampling="one", rounds=400, proximal=200.0, random_state=1),
 ]
 
 

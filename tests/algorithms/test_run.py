@@ -1,0 +1,182 @@
+"""``dpcalc run`` as a user meets it: budgets, files, interruptions, errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from dpcalc.cli.main import main
+from dpcalc.training.plan import Plan
+from dpcalc.transcript import Transcript
+
+BUDGET = "--epsilon 1 --delta 1e-5".split()
+R_ADMM = ["run", "private-r-admm", *BUDGET, "--rounds", "4", "--nodes", "3", "--seed", "1"]
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stopped:
+            main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file of two classes that a line parts."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 2))
+    lines = [f"{a:.4f},{b:.4f},{'yes' if a > b else 'no'}" for a, b in x]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,b,bought", *lines]) + "\n")
+    return path
+
+
+def test_it_ends_with_utility_next_to_the_budget(run):
+    status, out, err = run(*R_ADMM)
+    assert status == 0
+    assert err == ""
+    for words in ("claimed", "certified", "held-out", "mean loss", "distance of a node", "promise"):
+        assert words in out
+    assert "an experiment" in out
+
+
+def test_json_has_all_of_it(run):
+    status, out, _ = run(*R_ADMM, "--runs", 2, "--json")
+    record = json.loads(out)
+    assert status == 0
+    assert record["certified"]["epsilon"] <= 1
+    assert record["claimed"]["epsilon"] > record["certified"]["epsilon"]
+    assert record["certified"]["epsilon_of_all_runs"] > record["certified"]["epsilon"]
+    assert record["data"]["train"] + record["data"]["test"] == 6000
+    assert len(record["utility"]["test_error"]) == len(record["weights"]) == 2
+    assert record["utility"]["largest_gradient_norm"][0] < 1e-9
+    assert record["seed"] == 1
+    assert record["graph"] == "ring"
+
+
+def test_without_noise_there_is_no_budget(run):
+    status, out, _ = run("run", "r-admm", "--rounds", 4, "--nodes", 3)
+    assert status == 0
+    assert "No privacy" in out
+    record = json.loads(run("run", "r-admm", "--rounds", 4, "--nodes", 3, "--json")[1])
+    assert record["certified"]["epsilon"] == "inf"
+
+
+def test_a_csv_file_is_trained_on(run, table):
+    options = ["--data", table, "--positive", "yes", "--row-bound", 3, *BUDGET]
+    record = json.loads(run("run", "dp-admm", *options, "--seed", 2, "--json")[1])
+    assert record["data"]["features"] == 2
+    assert record["utility"]["test_error"][0] < record["utility"]["test_error_of_a_constant"][0]
+
+
+def test_a_regression_is_measured_in_the_labels_unit(run):
+    options = ["--data", "builtin-regression", "--loss", "huber", "--step-size", 1, *BUDGET]
+    record = json.loads(run("run", "dp-admm", *options, "--json")[1])
+    assert record["utility"]["test_error"][0] < record["utility"]["test_error_of_a_constant"][0]
+
+
+def test_files_by_suffix(run, tmp_path):
+    paths = [tmp_path / f"run.{suffix}" for suffix in ("json", "csv", "npz")]
+    outs = [word for path in paths for word in ("--out", path)]
+    status, out, _ = run(*R_ADMM, "--runs", 2, "--measure-every", 3, *outs)
+    assert status == 0
+    assert all(path.name in out.replace("\n", "") for path in paths)
+    assert json.loads(paths[0].read_text())["algorithm"] == "private-r-admm"
+    rows = list(csv.DictReader(paths[1].read_text().splitlines()))
+    assert [(r["run"], r["round"]) for r in rows] == [
+        ("1", "3"),
+        ("1", "4"),
+        ("2", "3"),
+        ("2", "4"),
+    ]
+    assert all(np.isfinite(float(r["objective"])) for r in rows)
+    released = Transcript.load(paths[2])
+    assert released["primal"].shape == (2, 4, 3, 10)
+    assert not released.diagnostics  # what may be published holds nothing else
+
+
+def test_an_interrupted_run_goes_on_with_the_same_bits(run, tmp_path, monkeypatch):
+    whole, parts, checkpoint = (tmp_path / n for n in ("whole.npz", "parts.npz", "at.npz"))
+    long = [word if word != "4" else "12" for word in R_ADMM]
+    assert run(*long, "--out", whole)[0] == 0
+    carry_out = Plan.carry_out
+
+    def interrupted(self, *arguments, progress, **rest):
+        def stop(done, total):
+            if done == 7:
+                raise KeyboardInterrupt
+            progress(done, total)
+
+        return carry_out(self, *arguments, progress=stop, **rest)
+
+    monkeypatch.setattr(Plan, "carry_out", interrupted)
+    status, _, err = run(*long, "--out", parts, "--checkpoint", checkpoint)
+    assert status == 130
+    assert "goes on" in err
+    assert not parts.exists()
+    monkeypatch.setattr(Plan, "carry_out", carry_out)
+    assert run(*long, "--out", parts, "--checkpoint", checkpoint)[0] == 0
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+def test_an_interrupted_real_run_goes_on_from_its_own_seed(run, tmp_path):
+    """Without --seed the noise comes from the operating system; the file remembers it."""
+    first, second, checkpoint = (tmp_path / n for n in ("1.npz", "2.npz", "at.npz"))
+    real = R_ADMM[:-2]
+    assert run(*real, "--out", first, "--checkpoint", checkpoint)[0] == 0
+    assert run(*real, "--out", second, "--checkpoint", checkpoint)[0] == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert run(*real, "--out", second)[0] == 0
+    assert first.read_bytes() != second.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("run private-r-adm --epsilon 1", "private-r-admm"),
+        ("run private-r-admm", "needs a budget"),
+        ("run private-r-admm --epsilon 0", "epsilon"),
+        ("run private-r-admm --epsilon 1 --delta 2", "delta"),
+        ("run private-r-admm --delta 1e-5", "budget"),
+        ("run r-admm --delta 1e-5", "--epsilon"),
+        ("run r-admm --epsilon 1", "no noise"),
+        ("run dp-admm --epsilon 1", "delta above 0"),
+        ("run dp-admm --epsilon 1 --delta 1e-5 --nodes 2", "one place"),
+        ("run private-r-admm --epsilon 1 --nodes 1", "nodes"),
+        ("run private-r-admm --epsilon 1 --nodes 5000", "per node"),
+        ("run private-r-admm --epsilon 1 --graph rng", "ring"),
+        ("run private-r-admm --epsilon 1 --data adlt", "adult"),
+        ("run private-r-admm --epsilon 1 --data no/such.csv", "does not exist"),
+        ("run private-r-admm --epsilon 1 --data builtin-regression", "labels"),
+        ("run private-r-admm --epsilon 1 --penalti 2", "--penalty"),
+        ("run private-r-admm --epsilon 1 --penalty -2", "penalty"),
+        ("run private-r-admm --epsilon 1e-6 --penalty 1e-3", "try penalty"),
+        ("run private-r-admm --epsilon 1 --out run.txt", ".npz"),
+        ("run private-r-admm --epsilon 1 --out no/such/run.json", "folder"),
+        ("run private-r-admm --epsilon 1 --held-out 1", "held_out"),
+        ("run private-r-admm --epsilon 1 --row-bound 0.5 --rows refuse", "rescale"),
+        ("run gradient-admm --epsilon 1 --delta 1e-5 --step-size 50", "step_size"),
+    ],
+)
+def test_errors_are_one_line_and_status_two(run, line, words):
+    status, out, err = run(*line.split())
+    assert status == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_help_names_every_method_and_its_parameters(run):
+    status, out, _ = run("run", "--help")
+    assert status == 0
+    assert "private-mr-admm" in out
+    _, out, _ = run("run", "penalty-perturbation", "--help")
+    for option in ("--dual-step", "--penalty", "--epsilon", "--checkpoint", "--graph"):
+        assert option in out
