@@ -88,7 +88,7 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
             upper(claimed.get("certified_epsilon")),
         ),
         (
-            "smallest certified",
+            "smallest certified noise",
             f"[bold]{upper(certified[theorem.noise], 8)}[/]",
             upper(certified["epsilon"]),
         ),
@@ -98,9 +98,9 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
         out.print(f"The paper prescribes none: {escaped(claimed['reason'])}")
     else:
         ratio = claimed[theorem.noise] / certified[theorem.noise]
-        out.print(f"The paper's {name} is {ratio:.4g} times the smallest certified one.")
+        out.print(f"The paper's {name} is {ratio:.4g} times that of the smallest certified noise.")
         if theorem.less_is_private:
-            out.print("A smaller rate is more noise.")
+            out.print(f"A smaller {name} is more noise.")
     out.print("\n[bold]Assumptions[/]")
     for line in assumption_lines(record["assumptions"]):
         out.print(line)
