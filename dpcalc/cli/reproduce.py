@@ -1,0 +1,143 @@
+"""``dpcalc reproduce``: the papers' figures and tables, next to certified and fair ones."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpcalc.cli._options import StrictCommand
+from dpcalc.errors import InvalidInput
+
+
+@click.command(cls=StrictCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("name", required=False)
+@click.option(
+    "--quick/--full",
+    default=True,
+    help="Enough runs to see (default), or as many as the paper.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, path_type=Path),
+    help="Folder with adult.data, adult.test, a9a, a9a.t, ... (plain, .xz or .gz), or one file; "
+    "generated data unless given.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("reproduction"),
+    show_default=True,
+    help="Folder for NAME.csv and the picture.",
+)
+@click.option(
+    "--format",
+    "formats",
+    type=click.Choice(["png", "svg"]),
+    multiple=True,
+    default=("png",),
+    show_default=True,
+    help="Of the picture; may be repeated.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the noise."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    name: str | None,
+    *,
+    quick: bool,
+    data: Path | None,
+    out: Path,
+    formats: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+) -> None:
+    r"""Compute a figure or table of a paper anew; without NAME, list them all.
+
+    NAME is one of the list, a paper (zhang2019) for all of its figures, or all.
+
+    \b
+    dpcalc reproduce
+    dpcalc reproduce zhang2019-figure-5 --data ~/data --out figures
+    Solid curves have the paper's noise, dashed ones certified noise; panels marked [ours] compare
+    at equal certified budget.
+    """
+    from dpcalc.reproduction.catalogue import chosen
+
+    if name is None:
+        _list(as_json=as_json)
+        return
+    wanted = chosen(name)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"a writable folder was needed; got out={str(out)!r} ({error})"
+        ) from error
+    records = [
+        _one(key, full=not quick, data=data, out=out, formats=formats, seed=seed) for key in wanted
+    ]
+    if as_json:
+        from dpcalc.report.records import to_json
+
+        click.echo(to_json(records))
+    else:
+        for record in records:
+            click.echo(f"{record['reference']}: {', '.join(record['files'])}")
+            for choice in record["choices"]:
+                click.echo(f"  left open: {choice}")
+
+
+def _list(*, as_json: bool) -> None:
+    from dpcalc.reproduction.catalogue import experiment, names
+
+    rows = [
+        {"name": key, "reference": found.reference, "title": found.title}
+        for key in names()
+        for found in (experiment(key),)
+    ]
+    if as_json:
+        from dpcalc.report.records import to_json
+
+        click.echo(to_json(rows))
+        return
+    from dpcalc.report.text import console, escaped, plain_table
+
+    cells = [(escaped(row["name"]), escaped(row["title"])) for row in rows]
+    console().print(plain_table(("name", "what it shows"), cells))
+
+
+def _one(
+    key: str, *, full: bool, data: Path | None, out: Path, formats: tuple[str, ...], seed: int
+) -> dict[str, Any]:
+    from rich.console import Console
+
+    from dpcalc.reproduction.catalogue import experiment
+    from dpcalc.reproduction.drawing import draw
+    from dpcalc.reproduction.ground import Ground
+
+    found, screen = experiment(key), Console(stderr=True)
+    begin = time.monotonic()
+    with screen.status(key) as status:
+        ground = Ground(
+            full=full,
+            data=data,
+            seed=seed,
+            progress=lambda line: status.update(f"{key}: {line}"),
+        )
+        outcome = found.compute(ground)
+        pictures = [out / f"{key}.{suffix}" for suffix in formats]
+        outcome.write_csv(out / f"{key}.csv")
+        draw(found, outcome, pictures)
+    return {
+        "name": key,
+        "reference": found.reference,
+        "title": found.title,
+        "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
+        "notes": list(outcome.notes),
+        "choices": list(found.choices),
+        "seconds": round(time.monotonic() - begin, 1),
+    }

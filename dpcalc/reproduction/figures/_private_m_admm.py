@@ -1,0 +1,102 @@
+"""What figures 2 to 4 of zhang2018 share: penalty perturbation against dual perturbation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcalc.reproduction.experiment import Curve, Panel
+from dpcalc.reproduction.network import (
+    DELTA,
+    Contender,
+    Nodes,
+    dual,
+    perturbed_penalty,
+    recycled,
+    spent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+THETA = 0.5
+
+CHOICES = (
+    "C, ρ and the network are not given.",
+    "The values of q₁ and q₂ are in lost legends: here 1.02 and 1.04, and 1.01.",
+    "Dual perturbation in the paper's own unit: noise of rate α in the penalty term, η = θ.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A method of the figure with its noise rates.
+
+    Attributes:
+        contender: the method.
+        noise_rate: "START:FACTOR".
+    """
+
+    contender: Contender
+    noise_rate: str
+
+
+def settings(start: float, rounds: int) -> list[Setting]:
+    """DVP with a constant and a falling noise, PP with two growths of the penalty."""
+
+    def pp(q1: float, q2: float) -> Setting:
+        kind = "DVP" if q1 == 1 else "PP"
+        name = f"{kind} q₁={q1:g} q₂={q2:g}"
+        return Setting(
+            contender=perturbed_penalty(name, rounds, THETA, q1), noise_rate=f"{start!r}:{q2!r}"
+        )
+
+    return [pp(1.0, 1.0), pp(1.0, 1.01), pp(1.02, 1.01), pp(1.04, 1.01)]
+
+
+def as_printed(on: Nodes, chosen: Sequence[Setting], panel: str) -> list[Curve]:
+    """Loss with the paper's noise, and with the certified noise of the budget the paper claims."""
+    curves = []
+    for one in chosen:
+        printed = one.contender.instance(on, one.noise_rate)
+        curves.append(one.contender.curves(on, printed, panel=panel, noise="printed")[0])
+        claim = printed.claimed().numbers["beta"]
+        calibrated = one.contender.calibrated(on, claim, shape=one.noise_rate)
+        curves.append(
+            one.contender.curves(
+                on, calibrated, panel=panel, noise="certified", suffix=", certified"
+            )[0]
+        )
+    return curves
+
+
+def budgets(on: Nodes, chosen: Sequence[Setting], panel: str) -> list[Curve]:
+    """Privacy along the rounds."""
+    return [curve for one in chosen for curve in spent(on, one.contender, one.noise_rate, panel)]
+
+
+def at_equal_budget(on: Nodes, epsilon: float, rounds: int, panel: str) -> list[Curve]:
+    """All methods at one certified ε, with ADMM stopped after as many noisy rounds as R-ADMM."""
+    half = rounds // 2
+    contenders = [
+        dual(f"ADMM {rounds} noisy rounds", rounds, THETA),
+        perturbed_penalty(f"PP q₁=1.02 {rounds} noisy rounds", rounds, THETA, 1.02),
+        perturbed_penalty(f"PP q₁=1.04 {rounds} noisy rounds", rounds, THETA, 1.04),
+        dual(f"ADMM {half} noisy rounds", half, THETA),
+        dual(f"ADMM {half // 2} noisy rounds", half // 2, THETA),
+        recycled(f"R-ADMM {half} noisy rounds", rounds, THETA, 1.0, 0.5),
+    ]
+    return [
+        one.curves(on, one.calibrated(on, epsilon, DELTA), panel=panel, noise="certified")[0]
+        for one in contenders
+    ]
+
+
+def loss_panel(key: str, title: str, *, ours: bool = False) -> Panel:
+    """Average loss along the rounds."""
+    return Panel(key=key, title=title, x="round t", y="average loss", log_y=True, ours=ours)
+
+
+def privacy_panel(key: str, title: str) -> Panel:
+    """Privacy along the rounds."""
+    return Panel(key=key, title=title, x="round t", y="P(t); dashed: certified ε at δ=1e-6")

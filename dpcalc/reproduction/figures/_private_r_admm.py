@@ -1,0 +1,82 @@
+"""What figures 3 to 5 of zhang2019 share: the ground, and curves with their certified twins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcalc.reproduction.experiment import Curve, Panel
+from dpcalc.reproduction.network import Contender, Nodes, nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dpcalc.reproduction.ground import Ground
+
+ROUNDS = 50
+
+
+def ground_of_figures(ground: Ground) -> Nodes:
+    """Five nodes, 40,000 training records of Adult."""
+    from dpcalc.algorithms.problems.networks import erdos_renyi
+
+    train = 40_000 if ground.has("adult") else None
+    return nodes(ground, erdos_renyi(5, 0.6, 0), train=train)
+
+
+def without_noise(on: Nodes, panels: str) -> list[Curve]:
+    """Conventional ADMM without noise: the green curve of the paper."""
+    x, found = on.run("decentralised-admm", rounds=ROUNDS, penalty=1.0)
+    return [Curve(panel=panel, name="ADMM without noise", x=x, y=found["loss"]) for panel in panels]
+
+
+def twins(
+    on: Nodes, contender: Contender, alpha: float, panel: str
+) -> tuple[list[Curve], dict[str, NDArray[np.float64]]]:
+    """With the printed noise, and with certified noise for the ε that the paper claims."""
+    printed = contender.instance(on, alpha)
+    first, errors = contender.curves(on, printed, panel=panel, noise="printed")
+    claim = printed.claimed().numbers["beta"]
+    second, certified_errors = contender.curves(
+        on,
+        contender.calibrated(on, claim),
+        panel=panel,
+        noise="certified",
+        suffix=", certified",
+    )
+    return [first, second], {"printed": errors, "certified": certified_errors}
+
+
+def error_curves(
+    panel: str, x: Sequence[float], found: Sequence[dict[str, NDArray[np.float64]]], name: str
+) -> list[Curve]:
+    """Held-out errors at the end against a parameter; printed and certified noise."""
+    return [
+        Curve(
+            panel=panel,
+            name=name if noise == "printed" else f"{name}, certified",
+            x=x,
+            y=np.stack([one[noise] for one in found], axis=1),
+            noise=noise,
+        )
+        for noise in ("printed", "certified")
+    ]
+
+
+def loss_panel(key: str, title: str, *, ours: bool = False) -> Panel:
+    """Average loss along the rounds."""
+    return Panel(key=key, title=title, x="round t", y="average loss", log_y=True, ours=ours)
+
+
+def error_panel(key: str, x: str, *, log_x: bool = False) -> Panel:
+    """Classification error on held-out records."""
+    title = "classification error"
+    return Panel(key=key, title=title, x=x, y="error on held-out records", log_x=log_x)
+
+
+def privacy_panel(key: str, title: str) -> Panel:
+    """Privacy along the rounds."""
+    return Panel(key=key, title=title, x="round t", y="P(t); dashed: certified ε at δ=1e-6")

@@ -1,0 +1,55 @@
+"""Convergence of M-ADMM without noise: private penalties, and growing ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+from dpcalc.reproduction.network import nodes, penalties
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+FIRST = np.array([0.55, 0.65, 0.6, 0.55, 0.6])
+GROWTH = np.array([1.01, 1.03, 1.1, 1.2, 1.02])
+
+
+def compute(ground: Ground) -> Outcome:
+    """Losses along the rounds, and that of the optimum."""
+    from dpcalc.algorithms.problems.networks import ring
+
+    on, rounds = nodes(ground, ring(5)), ground.of(60, 150)
+    own = FIRST * GROWTH ** np.arange(rounds)[:, None]
+    steps = {
+        "θ = 0.5": 0.5,
+        "θ changing: 0.5·1.01^(t-1)": penalties(0.5, 1.01, rounds),
+        "θ of each node: η_i(1)": FIRST[None, :],
+    }
+    curves = []
+    for name, step in steps.items():
+        x, found = on.run("m-admm", rounds=rounds, penalty=own, dual_step=step)
+        curves.append(Curve(panel="a", name=name, x=x, y=found["loss"]))
+    for growth in (1.0, 1.02, 1.1, 1.2):
+        penalty = penalties(0.5, growth, rounds)
+        x, found = on.run("m-admm", rounds=rounds, penalty=penalty, dual_step=0.5)
+        curves.append(Curve(panel="b", name=f"q₁ = {growth:g}", x=x, y=found["loss"]))
+    best = on.optimum()
+    curves += [Curve(panel=panel, name="optimum", x=[1, rounds], y=[best, best]) for panel in "ab"]
+    return Outcome(curves=curves, notes=(on.split.source,))
+
+
+EXPERIMENT = Experiment(
+    reference="zhang2018, figure 1",
+    title="convergence of M-ADMM",
+    compute=compute,
+    panels=(
+        Panel(key="a", title="private penalties η_i(t)", x="round t", y="average loss", log_y=True),
+        Panel(key="b", title="η(t) = 0.5·q₁^(t-1)", x="round t", y="average loss", log_y=True),
+    ),
+    choices=(
+        "C, ρ and the network are not given: C/B = 1750/8000 and ρ = 0.22 as in zhang2019, a ring.",
+        "The changing and the node-dependent θ are not given.",
+    ),
+)

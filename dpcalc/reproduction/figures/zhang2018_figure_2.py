@@ -1,0 +1,51 @@
+"""Penalty perturbation against dual variable perturbation on five nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.reproduction.experiment import Experiment, Outcome
+from dpcalc.reproduction.figures._private_m_admm import (
+    CHOICES,
+    as_printed,
+    at_equal_budget,
+    budgets,
+    loss_panel,
+    privacy_panel,
+    settings,
+)
+from dpcalc.reproduction.network import nodes
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+ROUNDS = 50
+
+
+def compute(ground: Ground) -> Outcome:
+    """Losses, budgets, and losses at one certified budget."""
+    from dpcalc.algorithms.problems.networks import ring
+
+    on = nodes(ground, ring(5))
+    three, five = settings(3.0, ROUNDS), settings(5.0, ROUNDS)
+    curves = as_printed(on, three, "a") + as_printed(on, five, "b")
+    curves += budgets(on, three, "c") + budgets(on, five, "d")
+    for panel, epsilon in (("e", 3.0), ("f", 1.0)):
+        curves += at_equal_budget(on, epsilon, ROUNDS, panel)
+    return Outcome(curves=curves, notes=(on.split.source,))
+
+
+EXPERIMENT = Experiment(
+    reference="zhang2018, figure 2",
+    title="accuracy and privacy, η(t) = 0.5·q₁^(t-1)",
+    compute=compute,
+    panels=(
+        loss_panel("a", "α(t) = 3·q₂^(t-1)"),
+        loss_panel("b", "α(t) = 5·q₂^(t-1)"),
+        privacy_panel("c", "privacy, α(t) = 3·q₂^(t-1)"),
+        privacy_panel("d", "privacy, α(t) = 5·q₂^(t-1)"),
+        loss_panel("e", "all at certified (3, 1e-6)", ours=True),
+        loss_panel("f", "all at certified (1, 1e-6)", ours=True),
+    ),
+    choices=CHOICES,
+)

@@ -1,0 +1,51 @@
+"""The regulariser's weight and the error on held-out records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+from dpcalc.reproduction.network import nodes
+from dpcalc.training.outcome import error
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+
+def compute(ground: Ground) -> Outcome:
+    """Errors after 50 rounds of ADMM, and those of the central optimum."""
+    from dpcalc.algorithms.problems.networks import erdos_renyi
+
+    weights = np.geomspace(0.01, 100, ground.of(7, 13))
+    train = 40_000 if ground.has("adult") else None
+    after, best = [], []
+    for ridge in weights:
+        on = nodes(ground, erdos_renyi(5, 0.6, 0), train=train, ridge=float(ridge))
+        _, found = on.run("decentralised-admm", rounds=50, penalty=1.0)
+        after.append(found["error"][0, -1])
+        central = on.problem.optimum()[None, :]
+        best.append(error(on.problem.loss, central, *on.split.test)[0])
+    curves = [
+        Curve(panel="a", name="ADMM, 50 rounds", x=weights, y=after),
+        Curve(panel="a", name="central optimum", x=weights, y=best),
+    ]
+    return Outcome(curves=curves, notes=(on.split.source,))
+
+
+EXPERIMENT = Experiment(
+    reference="zhang2019, figure 2",
+    title="the effect of ρ, C = 1750",
+    compute=compute,
+    panels=(
+        Panel(
+            key="a",
+            title="classification error",
+            x="ρ",
+            y="error on held-out records",
+            log_x=True,
+        ),
+    ),
+    choices=("The penalty is not given: η = 1. The choice of ρ on held-out data is not charged.",),
+)

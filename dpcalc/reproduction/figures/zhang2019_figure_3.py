@@ -1,0 +1,49 @@
+"""The proximal weight of even rounds in private MR-ADMM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.reproduction.experiment import Experiment, Outcome
+from dpcalc.reproduction.figures._private_r_admm import (
+    ROUNDS,
+    error_curves,
+    error_panel,
+    ground_of_figures,
+    loss_panel,
+    twins,
+    without_noise,
+)
+from dpcalc.reproduction.network import recycled
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+
+def compute(ground: Ground) -> Outcome:
+    """Losses and errors for several γ, at α = 1 and α = 2."""
+    on = ground_of_figures(ground)
+    gammas = (0.1, 0.5, 1.0, 2.0, 5.0) if ground.full else (0.1, 0.5, 2.0)
+    curves = without_noise(on, "ab")
+    for panel, alpha in (("a", 1.0), ("b", 2.0)):
+        errors = []
+        for gamma in gammas:
+            contender = recycled(f"γ={gamma:g}", ROUNDS, 1.01, 1.01, gamma)
+            both, found = twins(on, contender, alpha, panel)
+            curves += both
+            errors.append(found)
+        curves += error_curves("c", gammas, errors, f"α={alpha:g}")
+    return Outcome(curves=curves, notes=(on.split.source,))
+
+
+EXPERIMENT = Experiment(
+    reference="zhang2019, figure 3",
+    title="the effect of γ on private MR-ADMM, η(2k-1) = 1.01^k",
+    compute=compute,
+    panels=(
+        loss_panel("a", "α = 1"),
+        loss_panel("b", "α = 2"),
+        error_panel("c", "γ", log_x=True),
+    ),
+    choices=("The values of γ and the random network are not given.",),
+)

@@ -1,0 +1,52 @@
+"""The growth of the penalty in private MR-ADMM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.reproduction.experiment import Experiment, Outcome
+from dpcalc.reproduction.figures._private_r_admm import (
+    ROUNDS,
+    error_curves,
+    error_panel,
+    ground_of_figures,
+    loss_panel,
+    privacy_panel,
+    twins,
+    without_noise,
+)
+from dpcalc.reproduction.network import recycled, spent
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+
+def compute(ground: Ground) -> Outcome:
+    """Losses, budgets and errors for several growths, at α = 2 and α = 1."""
+    on = ground_of_figures(ground)
+    growths = (1.01, 1.02, 1.03, 1.04, 1.05) if ground.full else (1.01, 1.03, 1.05)
+    curves = without_noise(on, "ab")
+    for panel, privacy, alpha in (("a", "c", 2.0), ("b", "d", 1.0)):
+        errors = []
+        for growth in growths:
+            contender = recycled(f"q₁={growth:g}", ROUNDS, growth, growth, 0.5)
+            both, found = twins(on, contender, alpha, panel)
+            curves += both + spent(on, contender, alpha, privacy)
+            errors.append(found)
+        curves += error_curves("e", growths, errors, f"α={alpha:g}")
+    return Outcome(curves=curves, notes=(on.split.source,))
+
+
+EXPERIMENT = Experiment(
+    reference="zhang2019, figure 4",
+    title="the effect of η(2k-1) = q₁^k on private MR-ADMM, γ = 0.5",
+    compute=compute,
+    panels=(
+        loss_panel("a", "α = 2"),
+        loss_panel("b", "α = 1"),
+        privacy_panel("c", "privacy, α = 2"),
+        privacy_panel("d", "privacy, α = 1"),
+        error_panel("e", "q₁"),
+    ),
+    choices=("The random network is not given.",),
+)

@@ -1,0 +1,130 @@
+"""What experiments stand on: data, seeds, how many runs, and how a run is followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.errors import InvalidInput
+from dpcalc.training import data as source
+from dpcalc.training.data import Split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.engine.state import State
+    from dpcalc.algorithms.problems.data.dataset import Dataset
+
+Array = NDArray[np.float64]
+
+ROW_BOUNDS = {"adult": 1.0, "a9a": 14**0.5, "a8a": 14**0.5, "ijcnn1": 2.0}
+"""Norms to which rows are shortened: a9a and a8a have 14 attributes, each 0 or 1."""
+
+FEATURES = {"a9a": 123, "a8a": 123, "ijcnn1": 22}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Settings that all experiments share.
+
+    Attributes:
+        full: as many runs and rounds as the paper, instead of enough to see.
+        data: folder with adult.data, a9a, ...; a single file; or None for generated data.
+        seed: of the noise; experiments are repeatable.
+        progress: called with a line for every curve that is finished.
+    """
+
+    full: bool = False
+    data: Path | None = None
+    seed: int = 1
+    progress: Callable[[str], None] = field(default=lambda _: None)
+
+    def of(self, quick: int, full: int) -> int:
+        """A number of runs, rounds or points that depends on the setting."""
+        return full if self.full else quick
+
+    def has(self, name: str) -> bool:
+        """Whether the paper's own data set is there."""
+        return self._path(name) is not None
+
+    def split(self, name: str, *, train: int | None = None) -> Split:
+        """A data set of the paper, or what stands in for it.
+
+        Args:
+            name: adult, a9a, a8a or ijcnn1.
+            train: records to train on; the rest is held out. For data sets that come with a test
+                file, the files decide.
+        """
+        path = self._path(name)
+        if path is None:
+            if self.data is not None and self.data.is_file():
+                return _cut(source.load(str(self.data)), 1.0, None, share=0.1)
+            return _cut(source.load("builtin"), 1.0, None, share=0.1)
+        if name == "adult":
+            return _cut(source.load(str(path)), 1.0, train, share=0.1)
+        return self._with_test_file(name, path)
+
+    def _path(self, name: str) -> Path | None:
+        if self.data is None or not self.data.is_dir():
+            return None
+        wanted = self.data if name == "adult" else None
+        stem = "adult.data" if name == "adult" else name
+        for suffix in ("", ".xz", ".gz"):
+            if (self.data / (stem + suffix)).exists():
+                return wanted or self.data / (stem + suffix)
+        return None
+
+    def _with_test_file(self, name: str, path: Path) -> Split:
+        bound, width = ROW_BOUNDS[name], FEATURES[name]
+        first = source.load(str(path), features=width)
+        train = source.split(first, held_out=0, row_bound=bound)
+        held_out = path.with_name(path.name.replace(name, f"{name}.t", 1))
+        if not held_out.exists():
+            return _cut(first, bound, None, share=0.2)
+        test = source.split(source.load(str(held_out), features=width), held_out=0, row_bound=bound)
+        return Split(
+            train=train.train, test=test.train, names=train.names, source=f"{name}, {name}.t"
+        )
+
+
+def _cut(data: Dataset, bound: float, train: int | None, share: float) -> Split:
+    if train is not None:
+        if train >= len(data.labels):
+            raise InvalidInput(f"more than {train} records were needed; got {len(data.labels)}")
+        share = 1 - train / len(data.labels)
+    return source.split(data, held_out=share, row_bound=bound)
+
+
+def follow(
+    algorithm: Algorithm,
+    measures: Mapping[str, Callable[[State], Array]],
+    *,
+    seed: int,
+    runs: int = 1,
+    every: int = 1,
+) -> tuple[NDArray[np.int64], dict[str, Array]]:
+    """Measures along runs.
+
+    Args:
+        algorithm: without release: nothing is kept but the measures.
+        measures: name to a function of the state that gives one number per run.
+        seed: of the noise.
+        runs: in the batch.
+        every: rounds between two measurements; the last round is always measured.
+
+    Returns:
+        Rounds, and for every name an array of shape (runs, measurements).
+    """
+    rounds: list[int] = []
+    found: dict[str, list[Array]] = {name: [] for name in measures}
+    for state in algorithm.steps(algorithm.start(seed, runs=runs)):
+        if state.round % every == 0 or state.round == algorithm.rounds:
+            rounds.append(state.round)
+            for name, measure in measures.items():
+                found[name].append(measure(state))
+    return np.array(rounds), {name: np.stack(values, axis=1) for name, values in found.items()}
