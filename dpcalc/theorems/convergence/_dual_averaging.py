@@ -135,12 +135,18 @@ class DualAveragingResult(ConvergenceResult):
 
     @property
     def nodes(self) -> int:
-        """n, 1 if unknown: more nodes only average the noise further."""
+        """n, 1 if unknown: in the error of the mean, more nodes only average the noise further."""
         if self.graph is not None:
             return self.graph.nodes
         if self.mixing_matrix is not None:
             return len(self.mixing_matrix.rows)
         return self.n_nodes or 1
+
+    @property
+    def unshared(self) -> float:
+        """1 - 1/n, the share of a node's noise that is not in the mean; 1 if n is unknown."""
+        known = self.n_nodes is not None or self.second_singular_value is None
+        return 1 - 1 / self.nodes if known else 1.0
 
     def beta(self) -> float:
         """An upper bound of the second singular value of W."""
@@ -159,7 +165,7 @@ class DualAveragingResult(ConvergenceResult):
         mixed = lfilter([0.0, beta], [1.0, -beta], weights)
         squares = lfilter([0.0, beta**2], [1.0, -(beta**2)], weights**2)
         together = mixed * math.hypot(big, noise)
-        apart = mixed * big + np.sqrt(squares * (1 - 1 / self.nodes)) * noise
+        apart = mixed * big + np.sqrt(squares * self.unshared) * noise
         stiffness = self.strong_convexity * sums + prox
         return Consensus(
             weights=weights,

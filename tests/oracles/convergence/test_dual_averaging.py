@@ -192,3 +192,19 @@ def test_certified_sums_by_hand():
     assert certified == pytest.approx(value / total, rel=1e-12)
     assert certified >= value / total * (1 - 1e-15)
     assert DualAveragingConsensus(**shared).certified().value == pytest.approx(apart, rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 100.0])
+def test_an_unknown_number_of_nodes_is_the_worst_number(sigma):
+    given = {"strong_convexity": 1, "subgradient_bound": 1, "rounds": 100}
+    noisy = {**given, "dimension": 10, "sigma": sigma, "second_singular_value": 0.967}
+    budget = {**given, "dimension": 10, "epsilon": 1 / sigma, "delta": 0.01}
+    budget |= {"records_per_node": 100, "second_singular_value": 0.967}
+    for kind, parameters in (
+        (DualAveragingConsensus, noisy),
+        (DualAveragingConvergence, noisy),
+        (DualAveragingUtility, budget),
+    ):
+        unknown = kind(**parameters).certified().value
+        for nodes in (2, 5, 20, 1000):
+            assert kind(**parameters, n_nodes=nodes).certified().value <= unknown
