@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from dpcalc.errors import AssumptionViolated, InvalidInput
-from dpcalc.guarantees import Guarantee
+from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.base import Scope, Theorem
 
 TIGHT = 1.01
@@ -109,7 +109,14 @@ def judge(claim: Claim) -> Judgement:
 
 
 def surely_attained(guarantee: Guarantee, delta: float) -> float:
-    """A lower bound of an instance's ε(δ), from its enclosure or less two units of rounding."""
+    """A lower bound of an instance's ε(δ).
+
+    The lower end of its enclosure; a Gaussian curve's ε is the next double above the exact value, so
+    two doubles below that is under it; anything else gets an allowance of 1e-14.
+    """
+    if isinstance(guarantee, GDP):
+        epsilon = guarantee.epsilon(delta)
+        return epsilon if math.isinf(epsilon) else math.nextafter(math.nextafter(epsilon, 0.0), 0.0)
     bracket = getattr(guarantee, "bracket", None)
     if bracket is not None and delta > 0:
         return float(bracket(delta).lower)

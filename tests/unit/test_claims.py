@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from dpcalc.claims.file import default_file, read_claims
-from dpcalc.claims.verdict import Verdict, claim_from, judge
+from dpcalc.claims.verdict import Claim, Verdict, claim_from, judge
 from dpcalc.cli.main import main
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.theorems.catalogue import privacy_result
 
 BASE: dict[str, Any] = {
     "theorem": "dp-admm",
@@ -161,3 +165,35 @@ def test_the_last_bad_claim_of_a_long_file_is_named(
         main(["verify", str(file)])
     assert stopped.value.code == 2
     assert "claim 1" in capsys.readouterr().err
+
+
+def test_a_claim_that_the_truth_meets_exactly_is_not_refuted() -> None:
+    """(0, δ) with δ just above erf(μ/√8): true, but by less than the rounding of μ."""
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        n, rounds = int(rng.integers(10, 5000)), int(rng.integers(1, 200))
+        sigma = float(rng.uniform(0.1, 5))
+        theorem = privacy_result("dp-admm")(
+            n_records=n, rounds=rounds, gradient_bound=1, sigma=sigma, dual_start="zero",
+            adjacency="add-remove", attest=("gradient-bound", "public-parameters"),
+        )  # fmt: skip
+        with mp.workdps(60):
+            mu = mp.sqrt(rounds) / (n * mpf(sigma))
+            delta = math.nextafter(float(mp.erf(mu / mp.sqrt(8))), 1.0)
+            assert mpf(delta) >= mp.erf(mu / mp.sqrt(8))
+        assert judge(Claim("true", theorem, 0.0, delta)).verdict is not Verdict.REFUTED
+
+
+def test_batches_in_turn_are_refused_for_a_record_more_or_less() -> None:
+    given = {"n_records": 4, "rounds": 6, "lipschitz": 1, "sigma": 1, "batch_size": 2}
+    kind = privacy_result("private-dual-averaging")
+    assert kind(**given).certified().numbers["mu"] == pytest.approx(math.sqrt(3))
+    with pytest.raises(AssumptionViolated, match="replace-one"):
+        kind(**given, adjacency="add-remove").certified()
+
+
+def test_batches_that_do_not_divide_the_records_are_used_more_often() -> None:
+    theorem = privacy_result("private-dual-averaging")(
+        n_records=5, rounds=10, lipschitz=1, sigma=1, batch_size=3
+    )
+    assert theorem.certified().numbers["mu"] >= 2.108  # one batch, the rest left out

@@ -11,8 +11,8 @@ Certified
     q. Its sensitivity is 2L with probability 1/q, not 2L/q.
     *Sample one, replace-one:* sampling 1 of q without replacement; add/remove (q the larger size):
     Poisson rate 1/q with sensitivity 2L; T rounds composed numerically.
-    *Full batch:* Gaussian, sensitivity 2L/q. *Mini-batch b, fixed in advance in turns:* sensitivity
-    2L/b in the ⌈Tb/q⌉ rounds that use the record's batch.
+    *Full batch:* Gaussian, sensitivity 2L/q. *Mini-batch b, replace-one:* ⌊q/b⌋ batches fixed in
+    advance are taken in turn: sensitivity 2L/b in the ⌈T/⌊q/b⌋⌉ rounds that use the record's batch.
 Rounding
     Sixty digits, then up; numerical composition as in `dpcalc.accounting.composition`.
 """
@@ -52,6 +52,12 @@ def _samples(theorem: PrivateDualAveraging) -> bool:
 
 def _batches(theorem: PrivateDualAveraging) -> bool:
     return theorem.sampling == "mini-batch" and theorem.batch_size != theorem.n_records
+
+
+def _shifted(theorem: PrivateDualAveraging) -> str | None:
+    if theorem.sampling == "mini-batch" and theorem.adjacency != Adjacency.REPLACE_ONE:
+        return "a record more or less shifts all later batches; try --adjacency replace-one"
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +115,12 @@ class PrivateDualAveraging(Theorem):
             "amplification.",
             Scope.CERTIFIED,
         ),
+        Assumption(
+            "fixed-batches",
+            "Mini-batches hold batch_size records each, at places that do not depend on the data.",
+            Scope.CERTIFIED,
+            _shifted,
+        ),
     )
     example: ClassVar[Mapping[str, Any]] = {
         "n_records": 20000,
@@ -153,17 +165,13 @@ class PrivateDualAveraging(Theorem):
 
     def certified(self) -> Bound:
         """By what is sampled; see the module."""
+        self.require(Scope.CERTIFIED)
         base = {"sigma": self.sigma}
-        if self.sampling == "full-batch":
-            mu = round_up(context().sqrt(self.rounds) * self._mu(self.n_records))
-            return Bound(GDP(mu), {**base, "mu": mu}, "exact Gaussian composition")
-        if self.sampling == "mini-batch":
-            batch = self.batch_size or 1
-            uses = -(-self.rounds * batch // self.n_records)
+        if self.sampling != "one":
+            uses, batch = self._uses()
             mu = round_up(context().sqrt(uses) * self._mu(batch))
-            return Bound(
-                GDP(mu), {**base, "mu": mu, "uses": uses}, "exact Gaussian composition over uses"
-            )
+            numbers = {**base, "mu": mu, "uses": uses}
+            return Bound(GDP(mu), numbers, "exact Gaussian composition over the record's uses")
         return Bound(
             self._one_round().composed(self.rounds), base, "numerical composition of sampled rounds"
         )
@@ -171,8 +179,9 @@ class PrivateDualAveraging(Theorem):
     def attained(self) -> Bound | None:
         """What opposite, constant subgradients really leak."""
         if self.sampling != "one" or self.n_records == 1:
-            found = self.certified()
-            return Bound(found.guarantee, found.numbers, "opposite constant subgradients")
+            uses, batch = self._uses()
+            mu = round_down(context().sqrt(uses) * self._mu(batch))
+            return Bound(GDP(mu), {"mu": mu}, "opposite constant subgradients")
         # All other records point one way, the differing one points the other way or their way: an
         # instance of both neighbouring relations, since q - 1 records of one kind look like q.
         ratio = round_up(mpf(self.sigma) / (2 * mpf(self.lipschitz)))
@@ -192,6 +201,11 @@ class PrivateDualAveraging(Theorem):
         if self.adjacency == Adjacency.REPLACE_ONE:
             return sampled_without_replacement(round_up(self._mu(1)), rate)
         return poisson_subsampled_gaussian(round_down(1 / self._mu(1)), rate)
+
+    def _uses(self) -> tuple[int, int]:
+        """Rounds that use a record for sure, and of how many records they take the mean."""
+        size = {"one": 1, "full-batch": self.n_records}.get(self.sampling, self.batch_size or 1)
+        return -(-self.rounds // (self.n_records // size)), size
 
     def _mu(self, batch: int) -> Real:
         """2L/(bσ)."""
@@ -236,6 +250,6 @@ class PrivateDualAveraging(Theorem):
         if self.sampling == "full-batch":
             found.append(Formula("certified.mu", 2 * sympy.sqrt(t) * lip / (q * s), values))
         if self.sampling == "mini-batch":
-            uses = sympy.ceiling(t * b / q)
+            uses = sympy.ceiling(t / sympy.floor(q / b))
             found.append(Formula("certified.mu", 2 * sympy.sqrt(uses) * lip / (b * s), values))
         return tuple(found)

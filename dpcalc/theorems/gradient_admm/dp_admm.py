@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.guarantees import GDP, ClaimedCurve
-from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
 from dpcalc.theorems.parameters import choice, count, number
 from dpcalc.vocabulary import Adjacency, Release, Status
@@ -152,8 +152,9 @@ class DPADMM(Theorem):
 
     def attained(self) -> Bound:
         """Linear losses with opposite gradients make every bound here an equality."""
-        found = self.certified()
-        return Bound(found.guarantee, found.numbers, "linear losses, transcript of all iterates")
+        self.require(Scope.CERTIFIED)
+        mu = math.inf if _from_data(self) else round_down(self._mu())
+        return Bound(GDP(mu), {"mu": mu}, "linear losses, transcript of all iterates")
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ by the printed formula."""
