@@ -1,0 +1,68 @@
+"""Dual averaging with and without noise, and the conventional algorithm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+from dpcalc.reproduction.figures._svm import CHOICES, DELTA, FULL_ROUNDS, svm_on
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+EPSILON = 1.0
+
+
+def compute(ground: Ground) -> Outcome:
+    """Suboptimality and accuracy along the rounds; without noise, printed, certified, compared."""
+    on, curves = svm_on(ground), []
+    printed = on.printed(EPSILON)
+    one, full = (on.certified(EPSILON, sampling) for sampling in ("one", "full"))
+    # name, noise, theorem, settings
+    kinds = [
+        ("algorithm 1", "none", None, {"rounds": on.rounds}),
+        ("Duchi et al.", "none", None, {"rounds": on.rounds, "conventional": True}),
+        ("private algorithm 1", "printed", printed, {"rounds": on.rounds}),
+        ("private algorithm 1, certified", "certified", one, {"rounds": on.rounds}),
+        (
+            "Duchi et al. with noise",
+            "certified",
+            one,
+            {"rounds": on.rounds, "conventional": True},
+        ),
+        (
+            f"full batch {FULL_ROUNDS} rounds",
+            "certified",
+            full,
+            {"rounds": FULL_ROUNDS, "sampling": "full"},
+        ),
+    ]
+    for name, noise, theorem, settings in kinds:
+        sigma = 0.0 if theorem is None else theorem.sigma
+        x, found = on.run(sigma=sigma, **settings)  # type: ignore[arg-type] # a table of settings
+        for panel, what in (("a", "gap"), ("b", "accuracy")):
+            curves.append(
+                Curve(
+                    panel=panel,
+                    name=name,
+                    x=x,
+                    y=found[what],
+                    noise=noise,
+                    epsilon=theorem and theorem.certified().guarantee.epsilon(DELTA),
+                    delta=theorem and DELTA,
+                    noisy_rounds=theorem and theorem.rounds,
+                )
+            )
+    return Outcome(curves=curves, notes=(on.split.source, f"q = {on.q}, T = {on.rounds}"))
+
+
+EXPERIMENT = Experiment(
+    reference="liu2022, figure 1",
+    title="dual averaging on a ring of 20, claimed (1, 0.01)",
+    compute=compute,
+    panels=(
+        Panel(key="a", title="suboptimality", x="round t", y="F - minimum", log_x=True, log_y=True),
+        Panel(key="b", title="accuracy", x="round t", y="held-out accuracy", log_x=True),
+    ),
+    choices=CHOICES,
+)

@@ -1,0 +1,62 @@
+"""Objective gap of ADMM, AccADMM, DP-ADMM and DP-AccADMM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, lasso_on
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+EPSILON = 0.1
+ROUNDS = 100
+PAIRS = (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM"))
+
+
+def compute(ground: Ground) -> Outcome:
+    """Gaps to the minimum along the iterations."""
+    curves, notes = [], []
+    for panel, name in zip("abc", ("a9a", "a8a", "ijcnn1"), strict=True):
+        on = lasso_on(ground, name)
+        least = on.least()
+        notes.append(f"{on.split.source}: {on.problem.count} records")
+        printed, certified = on.printed(ROUNDS, EPSILON), on.certified(ROUNDS, EPSILON)
+        for key, plain in PAIRS:
+            x, found = on.run(key, ROUNDS)
+            curves.append(Curve(panel=panel, name=plain, x=x, y=found["objective"] - least))
+            for noise, instance in (("printed", printed), ("certified", certified)):
+                x, found = on.run(key, ROUNDS, instance.sigma)
+                tail = "" if noise == "printed" else ", certified"
+                curves.append(
+                    Curve(
+                        panel=panel,
+                        name=f"DP-{plain}{tail}",
+                        x=x,
+                        y=found["objective"] - least,
+                        noise=noise,
+                        epsilon=instance.certified().guarantee.epsilon(DELTA),
+                        delta=DELTA,
+                        noisy_rounds=ROUNDS,
+                    )
+                )
+    return Outcome(curves=curves, notes=tuple(notes))
+
+
+def _panel(key: str, name: str) -> Panel:
+    title = f"{name}, claimed ({EPSILON:g}, {DELTA:g})"
+    return Panel(key=key, title=title, x="iteration", y="objective - minimum", log_y=True)
+
+
+EXPERIMENT = Experiment(
+    reference="shang2021, figure 1",
+    title="objective gap of ADMM with and without gradient noise",
+    compute=compute,
+    panels=(_panel("a", "a9a"), _panel("b", "a8a"), _panel("c", "ijcnn1")),
+    choices=(
+        "The ε of the figure is not given: 0.1. The abscissa is iterations, not seconds.",
+        "bio_train is not distributed any more and is left out.",
+        *CHOICES,
+    ),
+)

@@ -1,0 +1,82 @@
+"""Objective and accuracy of the private methods against ε."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+from dpcalc.reproduction.figures._fused_lasso import CHOICES, Lasso, lasso_on
+
+if TYPE_CHECKING:
+    from dpcalc.reproduction.ground import Ground
+
+DATA = ("a9a", "a8a", "ijcnn1")
+ROUNDS = 100
+METHODS = (
+    ("dp-admm", "DP-ADMM", ROUNDS),
+    ("dp-acc-admm", "DP-AccADMM", ROUNDS),
+    ("dp-acc-admm", f"DP-AccADMM {ROUNDS // 4} rounds", ROUNDS // 4),
+)
+
+
+def compute(ground: Ground) -> Outcome:
+    """Objective, top, and held-out accuracy, bottom, at the end."""
+    curves, notes = [], []
+    for objective, accuracy, name in zip("abc", "def", DATA, strict=True):
+        on = lasso_on(ground, name)
+        notes.append(f"{on.split.source}: {on.problem.count} records")
+        curves += _against_epsilon(on, {"objective": objective, "accuracy": accuracy})
+    return Outcome(curves=curves, notes=tuple(notes))
+
+
+def _against_epsilon(on: Lasso, panels: dict[str, str]) -> list[Curve]:
+    budgets = np.array((0.01, 0.02, 0.05, 0.1) if not on.ground.full else np.arange(1, 11) / 100)
+    curves = []
+    for key, name in (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM")):
+        _, found = on.run(key, ROUNDS)
+        ends = budgets[[0, -1]]
+        curves += [
+            Curve(panel=panel, name=name, x=ends, y=found[what][:, [-1, -1]])
+            for what, panel in panels.items()
+        ]
+    for key, name, rounds in METHODS:
+        for noise, tail in (("printed", ""), ("certified", ", certified")):
+            if noise == "printed" and rounds != ROUNDS:
+                continue
+            ends = []
+            for epsilon in budgets:
+                instance = (on.printed if noise == "printed" else on.certified)(rounds, epsilon)
+                ends.append(
+                    {k: v[:, -1] for k, v in on.run(key, rounds, instance.sigma)[1].items()}
+                )
+            curves += [
+                Curve(
+                    panel=panel,
+                    name=name + tail,
+                    x=budgets,
+                    y=np.stack([end[what] for end in ends], axis=1),
+                    noise=noise,
+                    noisy_rounds=rounds,
+                )
+                for what, panel in panels.items()
+            ]
+    return curves
+
+
+def _panel(key: str, name: str, y: str) -> Panel:
+    x = "ε at δ = 1e-3 (solid: as claimed)"
+    return Panel(key=key, title=name, x=x, y=y, log_x=True, log_y=y == "objective")
+
+
+EXPERIMENT = Experiment(
+    reference="shang2021, figure 2",
+    title="objective and accuracy against ε",
+    compute=compute,
+    panels=(
+        *(_panel(k, name, "objective") for k, name in zip("abc", DATA, strict=True)),
+        *(_panel(k, name, "held-out accuracy") for k, name in zip("def", DATA, strict=True)),
+    ),
+    choices=CHOICES,
+)
