@@ -23,13 +23,14 @@ where p and q agree to nine digits, as they do when one record in a billion is s
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from dpcalc.accounting.laws import AtomicLaw, Reals
+from dpcalc.accounting.laws import AtomicLaw, LossLaw, Reals
 
 MASS_ERROR = 1e-13
 """Relative error of a cell mass: the exponential of a logarithm of size up to 700, and quadrature."""
@@ -41,9 +42,13 @@ class DensityPair(ABC):
     Attributes:
         mirrored: the law is that of the positive losses of this pair, their mirror image, and the
             rest of the mass at zero; see `dpcalc.accounting.subsampling`.
+        mass_error: relative error of the masses of cells no wider than `widest_cell`.
+        outside: P-mass on either side of the window that no choice of tail makes smaller.
     """
 
     mirrored: bool = False
+    mass_error: float = MASS_ERROR
+    outside: float = 0.0
 
     @abstractmethod
     def window(self, tail: float) -> tuple[float, float]:
@@ -59,7 +64,24 @@ class DensityPair(ABC):
 
     @abstractmethod
     def widest_cell(self, x: Reals) -> Reals:
-        """Cell width up to which six-point quadrature of q and p is exact to `MASS_ERROR`."""
+        """Cell width up to which six-point quadrature of q and p is exact to `mass_error`."""
+
+    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+        """An interval, and the logarithm of a bound of E_P[e^{sL} - 1] outside it, s = ``exponent``.
+
+        Infinite where nothing is known, as here.
+        """
+        del exponent
+        return self.window(1e-30), math.inf
+
+    def coarse_log_moment(self, exponent: float) -> float:
+        """A simple bound of ln E_P[e^{sL}] for where integration is too long; infinite if unknown."""
+        del exponent
+        return math.inf
+
+
+Loss = LossLaw | DensityPair
+"""What can be composed: a law known exactly, or a pair of densities."""
 
 
 def rough_law(pair: DensityPair, tail: float, points: int = 320) -> AtomicLaw:
@@ -96,9 +118,9 @@ class CellPlan:
         return edges
 
 
-def plan_cells(pair: DensityPair, tail: float, c: float) -> CellPlan:
-    """The best cut of a pair for integration along Re z = c."""
-    x = np.linspace(*pair.window(tail), 801)
+def plan_cells(pair: DensityPair, window: tuple[float, float], c: float) -> CellPlan:
+    """The best cut of an interval for integration along Re z = c."""
+    x = np.linspace(*window, 801)
     middle, width = (x[1:] + x[:-1]) / 2, x[1] - x[0]
     losses = pair.loss(x)
     exponent = pair.log_q(middle) + (1 + c) * (losses[1:] + losses[:-1]) / 2
@@ -121,9 +143,11 @@ def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[Atomic
         edges: increasing cell edges across ``pair.window(tail)``.
         tail: bound on the P-mass on either side of the window.
     """
+    tail = max(tail, pair.outside)
     losses = pair.loss(edges)
     cells = _integrate(pair, edges, losses)
-    upper, lower = _upper_law(losses, cells, tail), _lower_law(losses, cells, tail)
+    upper = _upper_law(losses, cells, tail, pair.mass_error)
+    lower = _lower_law(losses, cells, tail, pair.mass_error)
     if pair.mirrored:
         return _mirrored(upper, missing=-tail), _mirrored(lower, missing=tail)
     return upper, lower
@@ -160,7 +184,7 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
     return _Cells(scale * (total + growth), scale * growth, growth / total)
 
 
-def _upper_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
+def _upper_law(losses: Reals, cells: _Cells, tail: float, mass_error: float) -> AtomicLaw:
     width = np.diff(losses)
     fall = -np.expm1(-width)
     # Where the loss is constant to rounding, all of a cell's mass goes to its right end.
@@ -172,7 +196,7 @@ def _upper_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
         _at_edges(cells.p - right, right),
         infinite_mass=tail,
         missing=-tail,
-        mass_error=MASS_ERROR,
+        mass_error=mass_error,
         blur=_at_edges(blurred, blurred),
     )
 
@@ -184,12 +208,12 @@ def _at_edges(left: Reals, right: Reals) -> Reals:
     return atoms
 
 
-def _lower_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
+def _lower_law(losses: Reals, cells: _Cells, tail: float, mass_error: float) -> AtomicLaw:
     return AtomicLaw(
         losses[:-1] + np.log1p(cells.rise),
         cells.p,
         missing=tail,
-        mass_error=MASS_ERROR,
+        mass_error=mass_error,
         blur=cells.p * np.diff(losses),
     )
 

@@ -15,12 +15,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells, rough_law
+from dpcalc.accounting.bracket import Bracket, crossing
+from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells, rough_law
+from dpcalc.accounting.fallback import (
+    delta_by_chernoff,
+    epsilon_by_chernoff,
+    epsilon_from_largest_loss,
+    largest_loss,
+)
 from dpcalc.accounting.inversion import (
     LARGEST_SMOOTHING,
     Contour,
@@ -32,10 +38,8 @@ from dpcalc.accounting.inversion import (
     integrate,
 )
 from dpcalc.accounting.laws import GaussianLaw, LossLaw, Reals
+from dpcalc.accounting.outcomes import Outcomes, outcomes
 from dpcalc.errors import NumericalFailure
-
-Loss = LossLaw | DensityPair
-"""What can be composed: a law known exactly, or a pair of densities."""
 
 RELATIVE_WIDTH = 1e-6
 """Width of the bracket that is aimed at, relative to ε."""
@@ -46,22 +50,10 @@ _MOST_NODES = 2**16
 _MOST_CELLS = 60_000
 _MOST_ATTEMPTS = 4
 _CELLS_ALONE = 2000
+_WIDE = 0.05
 _SINGLE = "single round, sum over its outcomes"
+_OUTCOMES = "sum over all outcomes"
 _METHOD = "moment inversion, two-sided"
-
-
-@dataclass(frozen=True, slots=True)
-class Bracket:
-    """An enclosure: the exact value lies in [lower, upper]; the upper end is the one to report."""
-
-    lower: float
-    upper: float
-    method: str
-
-    @property
-    def relative_width(self) -> float:
-        """(upper - lower)/upper, zero if both are zero."""
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
 
 
 def bracket_epsilon(
@@ -83,10 +75,27 @@ def bracket_epsilon(
         return Bracket(math.inf, math.inf, "an infinite loss is likelier than δ")
     if total == 1 and (alone := _alone(parts[0][0], delta, tail)) is not None:
         return alone
+    if (few := outcomes(parts)) is not None:
+        return _by_outcomes(few, delta)
     try:
-        return _by_inversion(parts, rough, delta, tail, relative_width)
+        found = _by_inversion(parts, rough, delta, tail, relative_width)
     except NumericalFailure:
-        return _by_chernoff(parts, delta, tail)
+        return epsilon_by_chernoff(parts, delta)
+    return _tighter(found, epsilon_by_chernoff, parts, delta)
+
+
+def _tighter(
+    found: Bracket,
+    weaker: Callable[[Sequence[tuple[Loss, int]], float], Bracket],
+    parts: Sequence[tuple[Loss, int]],
+    at: float,
+) -> Bracket:
+    """The intersection with a weaker bound, where an enclosure turned out wide."""
+    if found.relative_width <= _WIDE:
+        return found
+    other = weaker(parts, at)
+    method = other.method if other.upper < found.upper else found.method
+    return Bracket(max(found.lower, other.lower), min(found.upper, other.upper), method)
 
 
 def _by_inversion(
@@ -104,11 +113,11 @@ def _by_inversion(
         upper, lower = _lines(parts, tail, contour, smoothing, cells)
         unit = 1 / contour.c
         tolerance = relative_width * max(contour.epsilon, 1e-3 * unit) / 20
-        high = _crossing(upper.upper, delta, contour.epsilon, unit, tolerance)[1]
+        high = crossing(upper.upper, delta, contour.epsilon, unit, tolerance)[1]
         high = min(high, upper.largest)  # no finite loss exceeds it, and infinite ones are rarer
         start = high if math.isfinite(high) else contour.epsilon
-        low = _crossing(lower.lower, delta, start, unit, tolerance)[0]
-        low = max(low, _from_largest_loss(parts, delta))
+        low = crossing(lower.lower, delta, start, unit, tolerance)[0]
+        low = max(low, epsilon_from_largest_loss(parts, delta))
         best = Bracket(max(low, best.lower), min(high, best.upper), _METHOD)
         if best.relative_width <= relative_width or best.upper == 0:
             break
@@ -116,7 +125,7 @@ def _by_inversion(
             contour = contour_for_epsilon(rough, high, math.log(delta))
             continue
         # The same law inverted both ways tells how much of the width is due to smoothing.
-        smoothed = high - _crossing(upper.lower, delta, start, unit, tolerance)[0]
+        smoothed = high - crossing(upper.lower, delta, start, unit, tolerance)[0]
         goal = relative_width * best.upper / 2.5
         finer = _refined(cells, (high - low - smoothed) / goal)
         exhausted = smoothed <= goal or upper.smoothing > smoothing
@@ -133,7 +142,7 @@ def _pilot(rough: Rounds, delta: float) -> Contour:
     for _ in range(4):
         unit = 1 / contour.c
         line = integrate(rough, contour, smoothing=min(0.1 * unit, 0.1), most_nodes=1024)
-        epsilon = _crossing(line.upper, delta, contour.epsilon, unit, 0.1 * unit)[1]
+        epsilon = crossing(line.upper, delta, contour.epsilon, unit, 0.1 * unit)[1]
         if not math.isfinite(epsilon) or abs(epsilon - contour.epsilon) < unit:
             break
         contour = contour_for_epsilon(rough, epsilon, contour.log_delta)
@@ -144,7 +153,7 @@ def _alone(loss: Loss, delta: float, tail: float) -> Bracket | None:
     """A single round, whose δ(ε) is a sum over its own cells; no inversion."""
     if isinstance(loss, LossLaw):
         return None if loss.delta(0.0) is None else _single(loss, loss, delta)
-    edges = np.linspace(*loss.window(tail), _CELLS_ALONE + 1)
+    edges = plan_cells(loss, loss.window(tail), 1.0).edges(_CELLS_ALONE)
     found = _single(*enclosing_laws(loss, edges, tail), delta)
     for _ in range(3):
         # Cells that ε does not fall into contribute exactly; those that it may are cut again.
@@ -158,9 +167,16 @@ def _single(upper: LossLaw, lower: LossLaw, delta: float) -> Bracket:
         return lambda epsilon: (law.delta(epsilon) or (0.0, 1.0))[side]
 
     tolerance = 1e-13 * max(1e-3, min(upper.supremum, 1.0))
-    high = _crossing(bound(upper, 1), delta, 1.0, 0.1, tolerance)[1]
-    low = _crossing(bound(lower, 0), delta, high, 0.1, tolerance)[0]
+    high = crossing(bound(upper, 1), delta, 1.0, 0.1, tolerance)[1]
+    low = crossing(bound(lower, 0), delta, high, 0.1, tolerance)[0]
     return Bracket(low, high, _SINGLE)
+
+
+def _by_outcomes(few: Outcomes, delta: float) -> Bracket:
+    tolerance = 1e-14 * max(1e-3, few.largest)
+    high = crossing(lambda e: few.delta(e)[1], delta, few.largest / 2, few.largest, tolerance)[1]
+    low = crossing(lambda e: few.delta(e)[0], delta, high, few.largest, tolerance)[0]
+    return Bracket(low, min(high, few.largest), _OUTCOMES)
 
 
 def _finer_between(pair: DensityPair, edges: Reals, low: float, high: float) -> Reals:
@@ -174,45 +190,6 @@ def _finer_between(pair: DensityPair, edges: Reals, low: float, high: float) -> 
     if np.any(np.diff(middle) <= 0):
         return edges
     return np.concatenate([edges[:first], middle, edges[last + 1 :]])
-
-
-def _by_chernoff(parts: Sequence[tuple[Loss, int]], delta: float, tail: float) -> Bracket:
-    """A valid, weaker bound: Chernoff's inequality at the best order, at most the largest loss.
-
-    ``δ(ε) <= e^{K(c) - cε} c^c/(1+c)^{1+c}`` for every c > 0. The lower bound is what the largest
-    loss alone gives.
-    """
-    smoothing, cells = _initial_resolution(parts, tail, 1.0, 1e-3)
-    del smoothing
-    upper: list[tuple[LossLaw, int]] = []
-    for loss, count in parts:
-        if isinstance(loss, LossLaw):
-            upper.append((loss, count))
-        else:
-            edges = plan_cells(loss, tail, 1.0).edges(cells[loss])
-            upper.append((enclosing_laws(loss, edges, tail)[0], count))
-    orders = np.geomspace(1e-6, 1e8, 400)
-    infinite = infinite_mass(upper)
-    target = math.log(delta - infinite) if infinite < delta else -math.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        exponent = sum(count * law.cumulants(orders)[0] for law, count in upper)
-        entropy = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
-        bounds = (exponent + entropy - target) / orders
-    best = float(np.nanmin(bounds, initial=math.inf)) * (1 + 1e-9)
-    largest = sum(count * law.supremum for law, count in upper) * (1 + 1e-12)
-    return Bracket(
-        _from_largest_loss(parts, delta), max(0.0, min(best, largest)), "weaker: Chernoff bound"
-    )
-
-
-def _from_largest_loss(parts: Sequence[tuple[Loss, int]], delta: float) -> float:
-    """ε at which the largest loss alone, of probability p, gives δ: sup + ln(1 - δ/p)."""
-    if not all(isinstance(loss, LossLaw) for loss, _ in parts):
-        return 0.0
-    laws = [(loss, count) for loss, count in parts if isinstance(loss, LossLaw)]
-    top = math.prod(law.top_mass**count for law, count in laws)
-    largest = sum(count * law.supremum for law, count in laws) * (1 - 1e-14)
-    return max(0.0, largest + math.log1p(-delta / top)) if top > delta else 0.0
 
 
 def _refined(cells: dict[DensityPair, float], excess: float) -> dict[DensityPair, float]:
@@ -232,7 +209,7 @@ def _initial_resolution(
     """
     smoothing = min(math.sqrt(width / 6 / (c + 1)), LARGEST_SMOOTHING)
     spreads = {
-        loss: math.cbrt(plan_cells(loss, tail, c).spread * count)
+        loss: math.cbrt(plan_cells(loss, loss.window(tail), c).spread * count)
         for loss, count in parts
         if isinstance(loss, DensityPair)
     }
@@ -255,7 +232,7 @@ def _lines(
         if isinstance(loss, LossLaw):
             above = below = loss
         else:
-            edges = plan_cells(loss, tail, contour.c).edges(cells[loss])
+            edges = plan_cells(loss, loss.window(tail), contour.c).edges(cells[loss])
             above, below = enclosing_laws(loss, edges, tail)
         upper.append((above, count))
         lower.append((below, count))
@@ -263,57 +240,6 @@ def _lines(
         integrate(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES),
         integrate(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES),
     )
-
-
-def _crossing(
-    bound: Callable[[float], float], delta: float, guess: float, unit: float, tolerance: float
-) -> tuple[float, float]:
-    """(low, high) at most ``tolerance`` apart with ``bound`` above δ at low and at most δ at high.
-
-    (0, 0) if it never is above, and an infinite end if it always is. ``unit`` is a typical
-    |dε/d ln δ|.
-    """
-    target = math.log(delta)
-
-    def height(epsilon: float) -> float:
-        return _log(bound(epsilon)) - target
-
-    low = high = max(guess, 0.0)
-    at_low = at_high = height(low)
-    step = max(2 * tolerance, 1.1 * unit * min(abs(at_low), 30.0))
-    while at_high > 0:
-        low, at_low, high = high, at_high, high + step
-        at_high, step = height(high), 2 * step
-        if step > 1e15 * unit:
-            return low, math.inf
-    while at_low <= 0:
-        if low == 0:
-            return 0.0, 0.0
-        high, at_high, low = low, at_low, max(low - step, 0.0)
-        at_low, step = height(low), 2 * step
-    kept = 0
-    while high - low > max(tolerance, 1e-15 * high):
-        width = high - low
-        middle = low + width / 2
-        if math.isfinite(at_high):
-            # Regula falsi, aimed a little past the root on the side that has not moved of late.
-            root = low + width * at_low / (at_low - at_high)
-            aimed = root + (tolerance / 3 if kept <= 0 else -tolerance / 3)
-            middle = min(max(aimed, low + width / 64), high - width / 64)
-        value = height(middle)
-        if value > 0:
-            low, at_low = middle, value
-            at_high = at_high / 2 if kept > 0 else at_high
-            kept = 1
-        else:
-            high, at_high = middle, value
-            at_low = at_low / 2 if kept < 0 else at_low
-            kept = -1
-    return low, high
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf
 
 
 def bracket_delta(
@@ -333,6 +259,21 @@ def bracket_delta(
         return Bracket(0.0, 0.0, "nothing is released")
     if total == 1 and (alone := _alone_delta(parts[0][0], epsilon)) is not None:
         return alone
+    if epsilon >= largest_loss(parts):
+        return delta_by_chernoff(parts, epsilon)
+    if (few := outcomes(parts)) is not None:
+        return Bracket(*few.delta(epsilon), _OUTCOMES)
+    try:
+        found = _delta_by_inversion(parts, epsilon, relative_width)
+    except NumericalFailure:
+        return delta_by_chernoff(parts, epsilon)
+    return _tighter(found, delta_by_chernoff, parts, epsilon)
+
+
+def _delta_by_inversion(
+    parts: Sequence[tuple[Loss, int]], epsilon: float, relative_width: float
+) -> Bracket:
+    total = sum(count for _, count in parts)
     contour = contour_for_epsilon(_rough(parts, 1e-60 / total), epsilon)
     delta = math.exp(max(contour.log_delta, -600.0))
     tail = max(delta * _TAIL_SHARE / total, _SMALLEST_TAIL)
@@ -362,7 +303,7 @@ def _alone_delta(loss: Loss, epsilon: float) -> Bracket | None:
     if isinstance(loss, LossLaw):
         found = loss.delta(epsilon)
         return None if found is None else Bracket(found[0], min(found[1], 1.0), _SINGLE)
-    edges = np.linspace(*loss.window(_SMALLEST_TAIL), 2 * _CELLS_ALONE)
+    edges = plan_cells(loss, loss.window(_SMALLEST_TAIL), 1.0).edges(_CELLS_ALONE)
     for _ in range(4):
         edges = _finer_between(loss, edges, epsilon, epsilon)
     upper, lower = enclosing_laws(loss, edges, _SMALLEST_TAIL)

@@ -223,6 +223,11 @@ class _SaddleTable:
         with np.errstate(invalid="ignore"):
             lead = self.values - self.orders * epsilon
             growth = lead - np.log(self.orders * (self.orders + 1)) - log_delta
+        if not np.isfinite(growth).any():
+            raise NumericalFailure(
+                f"no order at which the losses' moments can be computed was found at "
+                f"epsilon={epsilon!r}; try a larger delta or fewer rounds"
+            )
         allowed = max(8.0, float(np.nanmin(growth)) + 2.0)
         candidates = np.flatnonzero(growth[:-1] <= allowed)
         best: Contour | None = None
@@ -230,6 +235,8 @@ class _SaddleTable:
             c, above = float(self.orders[j]), self.orders[j + 1 :]
             # The margin 2/c lets the contour serve somewhat smaller ε than asked for.
             right = (lead[j + 1 :] + above * (2 / c) + need) / (above - c)
+            if not np.isfinite(right).any():
+                continue
             winner = int(np.nanargmin(right))
             period = max(need / c, float(right[winner]))
             if best is None or period < best.period:

@@ -20,7 +20,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.composition import Bracket, bracket_delta, bracket_epsilon
+from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.rounding import Extended, deflate, inflate

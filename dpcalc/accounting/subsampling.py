@@ -57,6 +57,14 @@ class PoissonRemove(DensityPair):
         """A fraction of σ that shrinks in the tails."""
         return _widest(x, self.sigma, 1.0)
 
+    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+        """On the left losses are negative; on the right L <= t, see `_gaussian_window`."""
+        return _gaussian_window(exponent, 1 / self.sigma, self.sigma, 0.0)
+
+    def coarse_log_moment(self, exponent: float) -> float:
+        """Sampling every record: α(α-1)/(2σ²)."""
+        return exponent * (exponent + 1) / (2 * self.sigma**2) * (1 + 1e-14)
+
 
 @dataclass(frozen=True, slots=True)
 class PoissonAdd(DensityPair):
@@ -83,6 +91,16 @@ class PoissonAdd(DensityPair):
         """A fraction of σ that shrinks in the tails."""
         return _widest(x, self.sigma, 1.0)
 
+    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+        """On the left losses are negative; on the right they are at most -ln(1-q)."""
+        growth = -exponent * math.log1p(-self.rate)
+        reach = math.sqrt(2 * (_NEGLIGIBLE + growth)) * self.sigma
+        return (-max(reach, 0.5), reach), -_NEGLIGIBLE
+
+    def coarse_log_moment(self, exponent: float) -> float:
+        """Sampling every record: α(α-1)/(2σ²)."""
+        return exponent * (exponent + 1) / (2 * self.sigma**2) * (1 + 1e-14)
+
 
 @dataclass(frozen=True, slots=True)
 class PoissonReplace(DensityPair):
@@ -108,6 +126,15 @@ class PoissonReplace(DensityPair):
     def widest_cell(self, x: Reals) -> Reals:
         """A fraction of σ that shrinks in the tails."""
         return _widest(x, self.sigma, 1.0)
+
+    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+        """On the right L <= t - ln(1-q) and p <= N(0)e^t; on the left losses are negative."""
+        growth = -exponent * math.log1p(-self.rate)
+        return _gaussian_window(exponent, 1 / self.sigma, self.sigma, growth)
+
+    def coarse_log_moment(self, exponent: float) -> float:
+        """Sampling every record: 4α(α-1)/(2σ²)."""
+        return exponent * (exponent + 1) * 2 / self.sigma**2 * (1 + 1e-14)
 
     def _one_sided(self, x: Reals) -> Reals:
         return _mixture_loss((2 * x - 1) / (2 * self.sigma**2), self.rate)
@@ -141,6 +168,33 @@ class WithoutReplacement(DensityPair):
     def widest_cell(self, x: Reals) -> Reals:
         """A fraction of one that shrinks in the tails."""
         return _widest(x, 1.0, self.mu)
+
+    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+        """From loss zero; on the right L <= t, and the mirror image is negative."""
+        (_, right), rest = _gaussian_window(exponent, self.mu, 1.0, 0.0)
+        return (self.mu / 2, right), rest
+
+    def coarse_log_moment(self, exponent: float) -> float:
+        """Sampling every record: α(α-1)μ²/2."""
+        return exponent * (exponent + 1) * self.mu**2 / 2 * (1 + 1e-14)
+
+
+_NEGLIGIBLE = 90.0
+"""What is left outside a window adds at most e^{-90} to a moment, which is at least 1."""
+
+
+def _gaussian_window(
+    exponent: float, mu: float, unit: float, growth: float
+) -> tuple[tuple[float, float], float]:
+    """Where to integrate e^{sL}p if p <= N(0)e^t and L <= t + ``growth``/s on the right.
+
+    In units of the noise t = μx - μ²/2, and with α = s + 1 the integral of N(0)e^{αt} right of X is
+    e^{α(α-1)μ²/2} P(N(αμ, 1) > X), at most e^{α(α-1)μ²/2 - (X-αμ)²/2}.
+    """
+    order = exponent + 1
+    reach = math.sqrt(2 * (_NEGLIGIBLE + growth) + order * exponent * mu**2)
+    left = math.sqrt(2 * _NEGLIGIBLE)
+    return (-left * unit, (order * mu + reach * (1 + 1e-12)) * unit), -_NEGLIGIBLE
 
 
 def _mixture_loss(t: Reals, rate: float) -> Reals:

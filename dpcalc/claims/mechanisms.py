@@ -36,15 +36,41 @@ def _without_replacement(given: Mapping[str, Any]) -> Guarantee:
     return named.sampled_without_replacement(mu, sample / population)
 
 
+def _exponential_norm(given: Mapping[str, Any]) -> Guarantee:
+    dimension = checks.count("dimension", real("dimension", given))
+    return named.exponential_norm(real("scale_multiplier", given), dimension)
+
+
+def _finite(given: Mapping[str, Any]) -> Guarantee:
+    return named.finite_distributions(_reals("p", given), _reals("q", given))
+
+
+def _profile(given: Mapping[str, Any]) -> Guarantee:
+    points = given.get("points")
+    if not isinstance(points, list):
+        raise InvalidInput(f"points needs a list of pairs [epsilon, delta]; got {points!r}")
+    return named.from_profile([_pair("points", point) for point in points])
+
+
+def _reals(name: str, given: Mapping[str, Any]) -> list[float]:
+    value = given.get(name)
+    if not isinstance(value, list):
+        raise InvalidInput(f"{name} needs a list of probabilities; got {value!r}")
+    return [as_real(name, v) for v in value]
+
+
 _MECHANISMS: dict[str, tuple[Builder, tuple[str, ...]]] = {
     "gaussian": (lambda g: named.gaussian(real("noise_multiplier", g)), ("noise_multiplier",)),
     "laplace": (lambda g: named.laplace(real("scale_multiplier", g)), ("scale_multiplier",)),
+    "exponential-norm": (_exponential_norm, ("scale_multiplier", "dimension")),
     "randomised-response": (lambda g: PureDP(real("epsilon", g)), ("epsilon",)),
     "poisson-subsampled-gaussian": (_subsampled, ("noise_multiplier", "rate", "adjacency")),
     "gaussian-without-replacement": (
         _without_replacement,
         ("noise_multiplier", "sample", "population"),
     ),
+    "finite-distributions": (_finite, ("p", "q")),
+    "profile": (_profile, ("points",)),
 }
 """Name -> how to build it, and its fields."""
 

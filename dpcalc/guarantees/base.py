@@ -12,7 +12,7 @@ from dpcalc.numerics.search import minimise
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcalc.accounting.composition import Loss
+    from dpcalc.accounting.cells import Loss
 
     Losses = tuple[tuple[Loss, int], ...]
     Directions = tuple[Losses, ...]

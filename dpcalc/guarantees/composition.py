@@ -18,10 +18,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.composition import Bracket, bracket_delta, bracket_epsilon
+from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
+from dpcalc.accounting.renyi import failure, renyi_while_finite
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
@@ -32,7 +34,7 @@ from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerics.precise import mpf, round_up
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.composition import Loss
+    from dpcalc.accounting.cells import Loss
     from dpcalc.guarantees.base import Directions
 
 
@@ -207,6 +209,26 @@ def _flattened(parts: Iterable[tuple[Guarantee, int]]) -> list[tuple[Guarantee, 
     return list(counts.items())
 
 
+@dataclass(frozen=True, slots=True)
+class _WhileFinite(RenyiGuarantee):
+    """What a release with known losses is worth while its loss is finite."""
+
+    notion: ClassVar[str] = "rdp"
+    base: Guarantee
+
+    def renyi(self, order: float) -> float:
+        checks.above_one("order", order)
+        return max(renyi_while_finite(losses, order) for losses in self.base.losses() or ())
+
+    def numbers(self) -> Mapping[str, float]:
+        return self.base.numbers()
+
+
+def _failure(part: Guarantee) -> float:
+    """The probability of an infinite loss; zero if nothing is known of the losses."""
+    return max((failure(losses) for losses in part.losses() or ()), default=0.0)
+
+
 def _through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
     survived = mpf(1)
     regular: list[tuple[Guarantee, int]] = []
@@ -217,6 +239,9 @@ def _through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
         elif isinstance(part, FailingRDP):
             survived *= (1 - mpf(part.failure)) ** n
             regular.append((part.base, n))
+        elif (revealed := _failure(part)) > 0:
+            survived *= (1 - mpf(revealed)) ** n
+            regular.append((_WhileFinite(part), n))
         else:
             regular.append((part, n))
     for part, _ in regular:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
+from dpcalc.accounting.dominating import law_from_distributions, law_from_points
+from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
 from dpcalc.accounting.laws import LaplaceLaw
+from dpcalc.accounting.renyi import renyi_divergence
 from dpcalc.accounting.subsampling import (
     PoissonAdd,
     PoissonRemove,
     PoissonReplace,
     WithoutReplacement,
 )
+from dpcalc.accounting.supplied import Density, supplied_pair
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
@@ -22,7 +26,7 @@ from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.composition import Bracket
+    from dpcalc.accounting.bracket import Bracket
     from dpcalc.guarantees.base import Directions
 
 
@@ -47,7 +51,7 @@ class Dominated(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of ε(δ) of the dominating pair."""
-        from dpcalc.accounting.composition import Bracket
+        from dpcalc.accounting.bracket import Bracket
         from dpcalc.guarantees.composition import Composition
 
         if checks.delta(delta) == 0:
@@ -68,6 +72,11 @@ class Dominated(Guarantee):
         """The pairs."""
         return self.directions
 
+    def renyi(self, order: float) -> float:
+        """The larger divergence of the two directions; infinite if an infinite loss is possible."""
+        checks.above_one("order", order)
+        return max(renyi_divergence(losses, order) for losses in self.directions)
+
 
 def gaussian(noise_multiplier: float) -> Guarantee:
     """Gaussian noise, ``noise_multiplier`` times the sensitivity."""
@@ -80,6 +89,85 @@ def laplace(scale_multiplier: float) -> Guarantee:
     checks.positive("scale_multiplier", scale_multiplier)
     epsilon = round_up(1 / mpf(scale_multiplier))
     return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), f"Laplace, ε = {epsilon:g}", epsilon)
+
+
+def exponential_norm(scale_multiplier: float, dimension: int) -> Guarantee:
+    """Noise with density proportional to e^{-‖b‖/scale} on ``dimension`` coordinates.
+
+    Args:
+        scale_multiplier: scale over sensitivity; the sensitivity bounds the Euclidean distance that
+            the output's centre moves.
+        dimension: 1 (Laplace noise) or above; the pure bound 1/scale_multiplier holds in all.
+    """
+    checks.positive("scale_multiplier", scale_multiplier)
+    dimension = checks.count("dimension", dimension)
+    if dimension == 1:
+        return laplace(scale_multiplier)
+    if dimension > LARGEST_DIMENSION:
+        raise InvalidInput(
+            f"dimension needs to be at most {LARGEST_DIMENSION:,}; got dimension={dimension}; "
+            "the pure bound PureDP(1/scale_multiplier) holds in every dimension"
+        )
+    epsilon = round_up(1 / mpf(scale_multiplier))
+    pair = ExponentialNorm(epsilon, dimension)
+    described = f"exponential-norm noise, ε = {epsilon:g}, d = {dimension}"
+    return Dominated((((pair, 1),),), described, epsilon)
+
+
+def finite_distributions(p: Sequence[float], q: Sequence[float]) -> Guarantee:
+    """A mechanism whose output has one of two finite distributions, in either order.
+
+    Args:
+        p: probabilities of the outcomes on one data set.
+        q: probabilities of the same outcomes on its neighbour.
+    """
+    laws = law_from_distributions(p, q), law_from_distributions(q, p)
+    largest = max(math.inf if law.infinite_mass > 0 else law.supremum for law in laws)
+    return Dominated(
+        tuple(((law, 1),) for law in laws),
+        f"two distributions of {len(p)} outcomes",
+        math.nextafter(largest, math.inf),
+    )
+
+
+def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
+    """Any mechanism that is (ε, δ)-DP for each of several pairs, in both directions.
+
+    Args:
+        points: pairs (ε, δ); more of them make a tighter bound.
+    """
+    law = law_from_points(points)
+    largest = math.inf if law.infinite_mass > 0 else law.supremum
+    return Dominated((((law, 1),),), f"profile, {len(law.losses)} corners", largest)
+
+
+def from_densities(
+    log_p: Density,
+    log_q: Density,
+    *,
+    support: tuple[float, float],
+    scale: float,
+    outside: float = 0.0,
+    symmetric: bool = False,
+) -> Guarantee:
+    """A mechanism whose worst case is a pair of densities on the line, given by their logarithms.
+
+    What nobody but the caller can vouch for: that no other pair of neighbours is worse, and that
+    the densities are as smooth as ``scale`` says. That ln(p/q) is monotone, the mass and the effect
+    of the scale are checked.
+
+    Args:
+        log_p: array of points -> ln p.
+        log_q: array of points -> ln q.
+        support: a finite interval that holds all the mass but ``outside``.
+        scale: length over which the densities change; the standard deviation for a normal one.
+        outside: bound on the mass of p and of q on either side of the interval.
+        symmetric: q against p has the same law, as for shifted symmetric noise.
+    """
+    pairs = [supplied_pair(log_p, log_q, support, scale, outside)]
+    if not symmetric:
+        pairs.append(supplied_pair(log_q, log_p, support, scale, outside))
+    return Dominated(tuple(((pair, 1),) for pair in pairs), "supplied densities")
 
 
 def poisson_subsampled_gaussian(

@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
@@ -49,9 +50,10 @@ class PrivacyProfile(ProfileGuarantee):
 
     Args:
         profile: a decreasing function of ε >= 0 with values in [0, 1], safe as it stands: its values
-            are taken for upper bounds.
+            are taken for upper bounds, whichever of two neighbours comes first.
         described: what it is, for reports.
-        dominating: losses that dominate the release, if known; needed for tight composition.
+        dominating: losses that dominate the release, if known; otherwise composition connects the
+            dots of the profile.
     """
 
     profile: Callable[[float], float]
@@ -68,8 +70,23 @@ class PrivacyProfile(ProfileGuarantee):
         return {}
 
     def losses(self) -> Directions | None:
-        """What the caller gave."""
-        return self.dominating
+        """What the caller gave, or else the pair that the profile implies."""
+        return _connected(self.profile) if self.dominating is None else self.dominating
+
+    def renyi(self, order: float) -> float:
+        """The larger divergence of the directions; infinite if the profile does not vanish."""
+        from dpcalc.accounting.renyi import renyi_divergence
+
+        checks.above_one("order", order)
+        return max(renyi_divergence(losses, order) for losses in self.losses() or ())
+
+
+@lru_cache(maxsize=64)
+def _connected(profile: Callable[[float], float]) -> Directions:
+    from dpcalc.accounting.dominating import law_from_points, points_of
+
+    cut = points_of(lambda epsilon: min(1.0, max(0.0, profile(epsilon))))
+    return (((law_from_points(cut), 1),),)
 
 
 @dataclass(frozen=True, slots=True)

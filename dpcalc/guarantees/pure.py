@@ -12,7 +12,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.composition import Loss
+    from dpcalc.accounting.cells import Loss
     from dpcalc.guarantees.base import Directions
 
 

@@ -81,3 +81,42 @@ def subsampled_gaussian_delta(
             return mpf(0)
         edge = s * s * mp.log((mp.exp(-e) - 1 + q) / q) + mpf(1) / 2
         return mp.ncdf(edge / s) - mp.exp(e) * mixture(edge)
+
+
+def exponential_norm_delta(bound: float, dimension: int, epsilon: float, digits: int = 20) -> mpf:
+    """Noise ∝ e^{-‖b‖}, centres ``bound`` apart: (1 - e^{ε-L})₊ integrated over radius and angle."""
+    with mp.workdps(digits):
+        a, e, d = mpf(bound), mpf(epsilon), dimension
+        weight = mp.gamma(mpf(d) / 2) / (mp.sqrt(mp.pi) * mp.gamma((mpf(d) - 1) / 2))
+
+        def over_angles(radius: mpf) -> mpf:
+            cosine = (a * a - e * e - 2 * radius * e) / (2 * a * radius)  # L > ε below this cosine
+            if cosine <= -1:
+                return mpf(0)
+            first = mp.acos(min(cosine, mpf(1)))
+
+            def gain(angle: mpf) -> mpf:
+                far = mp.sqrt(radius * radius - 2 * a * radius * mp.cos(angle) + a * a)
+                return mp.sin(angle) ** (d - 2) * (1 - mp.exp(e - far + radius))
+
+            return weight * mp.quad(gain, [first, (first + mp.pi) / 2, mp.pi])
+
+        kink = (a - e) / 2
+        return mp.quad(
+            lambda r: mp.exp(-r) * r ** (d - 1) / mp.gamma(d) * over_angles(r),
+            [mpf(0), kink, *(kink + x for x in (1, 3, 8, 20, 60))],
+        )
+
+
+def finite_delta(p: Sequence[float], q: Sequence[float], rounds: int, epsilon: float) -> mpf:
+    """Rounds with two finite distributions: Σ (P - e^ε Q)₊ over all sequences of outcomes."""
+    with mp.workdps(50):
+        total_p, total_q = mp.fsum(map(mpf, p)), mp.fsum(map(mpf, q))
+        pairs = [(mpf(a) / total_p, mpf(b) / total_q) for a, b in zip(p, q, strict=True)]
+        total = mpf(0)
+        for outcome in itertools.product(pairs, repeat=rounds):
+            gain = mp.fprod(a for a, _ in outcome) - mp.exp(mpf(epsilon)) * mp.fprod(
+                b for _, b in outcome
+            )
+            total += max(gain, mpf(0))
+        return +total

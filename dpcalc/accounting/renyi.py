@@ -1,0 +1,93 @@
+"""Rényi divergences of privacy losses: rigorous upper bounds at any order.
+
+The divergence of order α is ``ln E_P[e^{(α-1)L}]/(α-1)``. For a pair of densities the upper law of
+`dpcalc.accounting.cells` bounds what lies within a window, because e^{sL} is a convex function of
+e^{-L} for s > 0; the pair itself bounds what lies outside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
+from dpcalc.accounting.laws import AtomicLaw, LossLaw
+
+_CELLS = 2000
+_MOST_CELLS = 100_000
+_SAFE_EXPONENT = 600.0
+
+
+def renyi_divergence(losses: Iterable[tuple[Loss, int]], order: float) -> float:
+    """An upper bound of the divergence of an order above 1; infinite if a loss may be infinite."""
+    parts = list(losses)
+    if failure(parts) > 0:
+        return math.inf
+    return renyi_while_finite(parts, order)
+
+
+def renyi_while_finite(losses: Iterable[tuple[Loss, int]], order: float) -> float:
+    """The divergence from Q of P given that the loss is finite.
+
+    With f the probability that it is not, P's density is p/(1-f) there, hence
+    ``[ln E_P[e^{(α-1)L}; L < ∞] - α ln(1-f)]/(α-1)``.
+    """
+    total = 0.0
+    for loss, count in losses:
+        held = math.log1p(-loss.infinite_mass) if isinstance(loss, LossLaw) else 0.0
+        total += count * (log_moment(loss, order - 1) - order * held)
+    return total / (order - 1) * (1 + 1e-14)
+
+
+def failure(losses: Iterable[tuple[Loss, int]]) -> float:
+    """The probability, rounded up, of an infinite loss."""
+    exponent = 0.0
+    for loss, count in losses:
+        infinite = loss.infinite_mass if isinstance(loss, LossLaw) else 2 * loss.outside
+        if infinite >= 1:
+            return 1.0
+        exponent += count * math.log1p(-infinite)
+    return min(1.0, (0.0 - math.expm1(exponent)) * (1 + 1e-14))
+
+
+@lru_cache(maxsize=4096)
+def log_moment(loss: Loss, exponent: float) -> float:
+    """An upper bound of ln E_P[e^{sL}; L < ∞] for s = ``exponent`` above 0; infinite if unknown."""
+    if isinstance(loss, DensityPair):
+        return min(_of_pair(loss, exponent), loss.coarse_log_moment(exponent))
+    return _of_law(loss, exponent)
+
+
+def _of_law(law: LossLaw, exponent: float) -> float:
+    if isinstance(law, AtomicLaw) and exponent * law.supremum > _SAFE_EXPONENT:
+        return _of_far_atoms(law, exponent)
+    with np.errstate(over="ignore", invalid="ignore"):
+        tilted = law.tilted(exponent)
+        value = (tilted.log_moment + tilted.rounding) * (1 + 1e-14)
+    return value if value == value else math.inf
+
+
+def _of_far_atoms(law: AtomicLaw, exponent: float) -> float:
+    """ln(1 + Σ p e^{sl}), for when the largest term is astronomic."""
+    held = law.masses > 0
+    exponents = np.log(law.masses[held]) + exponent * law.losses[held]
+    top = float(exponents.max())
+    # A mass, its place between neighbouring atoms, and a loss may each be off by their errors.
+    slack = (law.mass_error + 1e-14) * (2 + 4 * exponent * float(np.abs(law.losses).max()))
+    size = float(np.exp(exponents - top).sum()) + math.exp(-max(top, 0.0))
+    return max(top + math.log(size), 0.0) + slack
+
+
+def _of_pair(pair: DensityPair, exponent: float) -> float:
+    window, log_rest = pair.moment_window(exponent)
+    if log_rest == math.inf or not math.isfinite(window[1]):
+        return math.inf
+    plan = plan_cells(pair, window, exponent)
+    if float(plan.floor.sum()) > _MOST_CELLS:
+        return math.inf
+    law = enclosing_laws(pair, plan.edges(_CELLS), 0.0)[0]
+    value = _of_law(law, exponent)
+    return float(np.logaddexp(value, log_rest)) if value > 1 else value + math.exp(log_rest)
