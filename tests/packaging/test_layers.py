@@ -19,6 +19,7 @@ ORDER = [
     {"accounting"},
     {"transcript"},
     {"guarantees"},
+    {"auditing"},
     {"theorems"},
     {"calibration"},
     {"claims"},

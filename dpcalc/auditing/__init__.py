@@ -1,0 +1,51 @@
+"""What evidence says about a privacy claim: attacks that refute, or say what they would have seen.
+
+    from dpcalc.auditing import Claim, audit, mechanism
+
+    def release(data, generator, runs):            # runs first; all randomness from the generator
+        return data.sum() + generator.laplace(scale=1.0, size=runs)
+
+    target = mechanism(release, with_record, without_record, adjacency="add-remove")
+    print(audit(target, Claim.of(epsilon=1, adjacency="add-remove"), runs=20_000))
+
+A verdict is REFUTED, NOT REFUTED, UNDERPOWERED or PRECONDITION FAILED; never "is private".
+"""
+
+from __future__ import annotations
+
+from dpcalc.auditing.audit import audit, audit_all
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.evidence import Access, Evidence, Finding, Severity
+from dpcalc.auditing.experiment import Experiment, Progress
+from dpcalc.auditing.observations import Counts, Observations, from_scores, read_scores
+from dpcalc.auditing.plan import METHODS, Plan
+from dpcalc.auditing.target import Noise, Shift, Target, Tilted, World, features, mechanism
+from dpcalc.auditing.verdict import Outcome, Verdict
+
+__all__ = [
+    "METHODS",
+    "Access",
+    "Claim",
+    "Counts",
+    "Evidence",
+    "Experiment",
+    "Finding",
+    "Noise",
+    "Observations",
+    "Outcome",
+    "Plan",
+    "Progress",
+    "Quantity",
+    "Severity",
+    "Shift",
+    "Target",
+    "Tilted",
+    "Verdict",
+    "World",
+    "audit",
+    "audit_all",
+    "features",
+    "from_scores",
+    "mechanism",
+    "read_scores",
+]

@@ -1,0 +1,152 @@
+"""From a target and a claim to a verdict.
+
+checks that need no statistics -> pilot -> counted runs -> noise check
+    -> lower bounds, each at its share of the error probability -> controls -> verdict
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.auditing.bounds import bounds
+from dpcalc.auditing.checks import deterministic_findings
+from dpcalc.auditing.checks import noise as noise_check
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.experiment import Experiment, Progress, carry_out
+from dpcalc.auditing.plan import Plan
+from dpcalc.auditing.runner import new_seed
+from dpcalc.auditing.target import Target
+from dpcalc.auditing.verdict import Verdict, decide, epsilon_of
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import os
+
+
+def audit(
+    target: Target,
+    claim: Claim,
+    *,
+    runs: int = 2000,
+    alpha: float = 0.05,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    early_stop: bool = False,
+    seconds: float | None = None,
+    controls: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    plan: Plan | None = None,
+) -> Verdict:
+    """Attack a target and hold what was found against a claim.
+
+    Args:
+        target: what is attacked.
+        claim: what is claimed of it; its adjacency must be the target's.
+        runs: counted runs of both worlds together.
+        alpha: probability of refuting a true claim.
+        seed: from which everything random is drawn; one is made and reported if left out.
+        methods: names from `plan.METHODS`; chosen by what is known if left out.
+        early_stop: stop as soon as the e-process refutes the claim.
+        seconds: stop after this time; the number of runs then depends on the machine.
+        controls: also run the same design on mechanisms whose answer is known.
+        progress: called after every batch.
+        checkpoint: a file from which an interrupted audit goes on.
+        plan: a plan of one's own, instead of runs, alpha, methods and early_stop.
+
+    Raises:
+        InvalidInput: if claim and target are about different adjacencies, or a callable of the
+            target returns something of the wrong shape.
+        AssumptionViolated: if a method does not suit the claim or the target.
+    """
+    _same_adjacency(target, claim)
+    if plan is None:
+        plan = Plan.made(
+            target, claim, runs=runs, alpha=alpha, methods=methods, early_stop=early_stop
+        )
+    seed = new_seed() if seed is None else seed
+    findings = deterministic_findings(target, claim, seed=seed)
+    experiment: Experiment | None = None
+    evidence: list[Evidence] = []
+    if not any(finding.severity is Severity.REFUTES for finding in findings):
+        experiment = carry_out(
+            target,
+            claim,
+            plan,
+            seed=seed,
+            seconds=seconds,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
+        evidence, more = examined(experiment, claim)
+        findings += more
+    known: dict[str, str] = {}
+    if controls and experiment is not None:
+        from dpcalc.auditing.controls import controlled
+
+        known, more = controlled(claim, plan, seed=seed)
+        findings += more
+    outcome, reason = decide(claim, evidence, findings, notice=plan.notice)
+    return Verdict(
+        target=target.name,
+        claim=claim,
+        outcome=outcome,
+        reason=reason,
+        evidence=tuple(sorted(evidence, key=epsilon_of, reverse=True)),
+        findings=tuple(findings),
+        alpha=plan.alpha,
+        runs=experiment.runs if experiment is not None else 0,
+        seed=seed,
+        notice=plan.notice,
+        versions=versions(),
+        controls=known,
+    )
+
+
+def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
+    """The bounds that an experiment gives, and what its noise looked like."""
+    finding = noise_check.check(experiment.noise)
+    trusted = finding is not None and finding.severity is Severity.HOLDS
+    return bounds(experiment, claim, trusted=trusted), [finding] if finding is not None else []
+
+
+def audit_all(
+    targets: Sequence[Target], claims: Sequence[Claim], *, alpha: float = 0.05, **options: Any
+) -> tuple[Verdict, ...]:
+    """A verdict for every pair of neighbours and every claim, ``alpha`` split evenly over them all.
+
+    The chance that any true claim is refuted anywhere is at most ``alpha``. Options are those of
+    `audit`. Targets of one mechanism with different neighbours are the way to look for the worst.
+    """
+    if not targets or not claims:
+        raise InvalidInput("at least one target and one claim were needed")
+    if {"plan", "checkpoint"} & options.keys():
+        raise InvalidInput("a plan or checkpoint belongs to a single audit; call audit for each")
+    share = alpha / (len(targets) * len(claims))
+    return tuple(audit(t, c, alpha=share, **options) for t in targets for c in claims)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers depend on beside the seed."""
+    import numpy as np
+    import scipy
+
+    import dpcalc
+
+    return {
+        "dpcalc": dpcalc.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _same_adjacency(target: Target, claim: Claim) -> None:
+    if target.adjacency != claim.adjacency:
+        raise InvalidInput(
+            f"one adjacency was needed; the claim is about {claim.adjacency}, the inputs of "
+            f"target {target.name!r} are {target.adjacency}; a factor of two may hang on it"
+        )

@@ -1,0 +1,22 @@
+"""Checks that come before statistics: one counterexample from one run, where there is one."""
+
+from __future__ import annotations
+
+from dpcalc.auditing.checks import accounting, exposure, pointwise, public_parameters, sensitivity
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.evidence import Finding
+from dpcalc.auditing.target import Target
+
+__all__ = ["deterministic_findings"]
+
+
+def deterministic_findings(target: Target, claim: Claim, *, seed: int) -> list[Finding]:
+    """The answers of all checks that apply to what is known about the target."""
+    found = [
+        sensitivity.check(target, seed=seed),
+        public_parameters.check(target),
+        exposure.check(target, claim, seed=seed),
+        pointwise.check(target, claim, seed=seed),
+        accounting.check(target.accesses, claim),
+    ]
+    return [finding for finding in found if finding is not None]

@@ -1,0 +1,120 @@
+"""Add up the declared looks at the data and compare with the claim, at its δ and adjacency.
+
+Statement
+    Each look with Gaussian noise is Δ/σ-GDP; sampled, it has the subsampled profile; with
+    exponential-norm noise of rate α it costs αΔ + ln(1 + κ), κ the relative change of curvature
+    where an exact minimiser is released. Looks at one node compose; a record sits in one node and in
+    one part of its records, so the worst of them counts. A sum above the claim means that the
+    claim's proof cannot be the composition of what the algorithm declares.
+Source
+    `dpcalc.guarantees.compose`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.declared import Access
+from dpcalc.auditing.evidence import Finding, Severity
+from dpcalc.errors import DpcalcError
+from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
+from dpcalc.vocabulary import Adjacency, Release
+
+_ROUNDING = 1e-9
+_ANYWHERE = -1  # in place of a node, where chance decides whose data are read
+
+
+def check(accesses: Sequence[Access], claim: Claim) -> Finding | None:
+    """The recomputed ε against the claimed one; None without declared looks."""
+    if not accesses:
+        return None
+    wrong = sorted({str(a.adjacency) for a in accesses if a.adjacency != claim.adjacency})
+    if wrong:
+        return Finding(
+            check="accounting",
+            severity=Severity.PREMISE,
+            text=f"the claim is about {claim.adjacency}, the sensitivities are about {wrong[0]}",
+        )
+    undecided = _undecided(accesses, claim)
+    if undecided:
+        return Finding(check="accounting", severity=Severity.UNDECIDED, text=undecided)
+    each = {group: _cost(members) for group, members in _groups(accesses).items()}
+    try:
+        worst = max(each, key=lambda group: each[group].epsilon(claim.delta))
+        total = each[worst].epsilon(claim.delta)
+    except DpcalcError as error:
+        return Finding(check="accounting", severity=Severity.UNDECIDED, text=str(error))
+    return _compared(accesses, claim, worst, total)
+
+
+def cost(access: Access) -> Guarantee:
+    """The guarantee of one look; infinite ε without noise."""
+    noise = access.noise
+    if access.sensitivity == 0 and access.curvature_change == 0:
+        return PureDP(0.0)
+    if hasattr(noise, "sigma"):
+        mu = access.sensitivity / noise.sigma
+        if access.sampling_rate >= 1:
+            return GDP(mu)
+        if access.adjacency == Adjacency.ADD_REMOVE:
+            return poisson_subsampled_gaussian(1 / mu, access.sampling_rate)
+        return sampled_without_replacement(mu, access.sampling_rate)
+    if hasattr(noise, "rate"):
+        curvature = math.log1p(access.curvature_change / access.curvature_floor)
+        return PureDP(noise.rate * access.sensitivity + curvature)
+    return PureDP(math.inf)
+
+
+def _undecided(accesses: Sequence[Access], claim: Claim) -> str:
+    if claim.release == Release.LAST_ITERATE:
+        return "the looks bound the whole transcript; the claim is about the last iterate"
+    if any(a.node is None and a.sampling_rate >= 1 for a in accesses):
+        return "chance decides whose data a round reads; the looks do not add up to a worst case"
+    return ""
+
+
+def _groups(accesses: Sequence[Access]) -> dict[tuple[int, int], list[Access]]:
+    """The looks that can read one record: by node and part, those of a random node in all."""
+    parts = {(a.node, a.batch) for a in accesses if a.node is not None} or {(_ANYWHERE, 0)}
+    return {
+        (node, batch): [
+            a for a in accesses if a.node is None or (a.node == node and a.batch == batch)
+        ]
+        for node, batch in sorted(parts)
+    }
+
+
+def _cost(members: Sequence[Access]) -> Guarantee:
+    return compose(list(Counter(cost(a) for a in members).items()))
+
+
+def _compared(
+    accesses: Sequence[Access], claim: Claim, worst: tuple[int, int], total: float
+) -> Finding:
+    members = _groups(accesses)[worst]
+    one = max(cost(a).epsilon(claim.delta) for a in members)
+    low = total > claim.epsilon * (1 + _ROUNDING)
+    where = "any record" if worst[0] == _ANYWHERE else f"a record of node {worst[0]}"
+    text = f"{len(members)} looks at {where} add up to epsilon = {total:.6g}"
+    if low:
+        text += f", above the claimed {claim.epsilon:.6g}"
+        if one <= claim.epsilon * (1 + _ROUNDING) and len(members) > 1:
+            text += f", which covers one look ({one:.6g}) and not all of them"
+    else:
+        text += f", within the claimed {claim.epsilon:.6g}"
+    return Finding(
+        check="accounting",
+        severity=Severity.PREMISE if low else Severity.HOLDS,
+        text=text,
+        numbers={
+            "epsilon": total,
+            "delta": claim.delta,
+            "looks": len(members),
+            "one_look": one,
+            "claimed": claim.epsilon,
+        },
+    )

@@ -1,0 +1,110 @@
+"""Is any released number untouched by noise and different on the two inputs?
+
+A number that is the same in every run of one world and another in every run of the other tells them
+apart without error. A few runs find the candidate, fresh runs count how often it is right, and the
+exact limits of both error rates at one in a million give the bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.estimators import clopper_pearson
+from dpcalc.auditing.evidence import Finding, Severity
+from dpcalc.auditing.observations import Counts
+from dpcalc.auditing.runner import Stage, generator
+from dpcalc.auditing.target import Target, World, features
+
+Array = NDArray[np.float64]
+
+ERROR = 1e-6
+"""Probability with which this check may refute a true claim."""
+
+_LOOKS = 16  # runs that find the candidate
+_MOST = 4096  # runs that count, per world
+_ROUNDING = 1e-12
+_APART = 1e-9
+
+
+def check(target: Target, claim: Claim, *, seed: int) -> Finding:
+    """Whether some released number gives the worlds away."""
+    seen = [
+        features(target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS))
+        for part, world in enumerate(World)
+    ]
+    again = features(target.run(World.IN, generator(seed, Stage.CHECKS, 3), _LOOKS))
+    constant = np.all([_spread(values) <= _ROUNDING * _size(values) for values in seen], axis=0)
+    frozen = np.array_equal(seen[0], again) and not constant.all()
+    if frozen:
+        return Finding(
+            check="exposure",
+            severity=Severity.PREMISE,
+            text="two batches with different generators released the same numbers: the runs are "
+            "not independent; take all randomness from the generator",
+        )
+    apart = np.abs(seen[0][0] - seen[1][0])
+    given_away = constant & (apart > _APART * np.maximum(_size(seen[0]), _size(seen[1])))
+    if not given_away.any():
+        return Finding(
+            check="exposure",
+            severity=Severity.HOLDS,
+            text=f"no released number is without noise and different on the two inputs "
+            f"({seen[0].shape[1]} numbers looked at)",
+            numbers={"released": int(seen[0].shape[1]), "constant": int(constant.sum())},
+        )
+    place = int(np.where(given_away, apart, -np.inf).argmax())
+    return _counted(target, claim, seed, place, seen, int(given_away.sum()))
+
+
+def _counted(
+    target: Target, claim: Claim, seed: int, place: int, seen: list[Array], how_many: int
+) -> Finding:
+    """The candidate on fresh runs: as many as the claim needs to fall."""
+    inside, outside = float(seen[0][0, place]), float(seen[1][0, place])
+    middle = (inside + outside) / 2
+    runs = _needed(claim)
+    right = {}
+    for part, world in enumerate(World):
+        values = features(target.run(world, generator(seed, Stage.CHECKS, 4, part), runs))
+        answer = (values[:, place] > middle) == (inside > middle)
+        right[world] = int(answer.sum()) if world is World.IN else int((~answer).sum())
+    counts = Counts.of(
+        right[World.IN], runs - right[World.IN], runs - right[World.OUT], right[World.OUT]
+    )
+    lower = float(clopper_pearson.epsilon_lower(counts, delta=claim.delta, alpha=ERROR))
+    refuted = lower > claim.epsilon
+    return Finding(
+        check="exposure",
+        severity=Severity.REFUTES if refuted else Severity.PREMISE,
+        text=f"{how_many} released numbers carry no noise and differ on the two inputs "
+        f"({inside:.6g} against {outside:.6g}); {2 * runs} fresh runs give epsilon >= {lower:.4g} "
+        f"at delta = {claim.delta:g}, confidence {1 - ERROR:.6f}",
+        numbers={
+            "exposed": how_many,
+            "in": inside,
+            "out": outside,
+            "epsilon_lower": lower,
+            "alpha": ERROR,
+            **counts.record(),
+        },
+    )
+
+
+def _needed(claim: Claim) -> int:
+    """Runs per world after which a rule without errors refutes the claim at `ERROR`."""
+    if not claim.epsilon < 30:
+        return _MOST
+    rate = (1 - claim.delta) / (1 + math.exp(claim.epsilon)) * 0.9
+    return int(min(max(math.log(2 / ERROR) / max(rate, 1e-12), 32), _MOST))
+
+
+def _spread(values: Array) -> Array:
+    return np.asarray(values.max(axis=0) - values.min(axis=0))
+
+
+def _size(values: Array) -> Array:
+    return np.asarray(np.maximum(np.abs(values).max(axis=0), 1e-300))

@@ -1,0 +1,143 @@
+"""What is put to the test: a guarantee for one neighbouring relation and one kind of release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from dpcalc import checks
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
+from dpcalc.guarantees.renyi import RenyiGuarantee
+from dpcalc.vocabulary import Adjacency, Release
+
+
+class Quantity(StrEnum):
+    """The number that a claim bounds from above and evidence bounds from below."""
+
+    EPSILON = "epsilon"
+    """ε at the claim's δ."""
+    MU = "mu"
+    """μ of Gaussian differential privacy: the claim is the whole Gaussian curve."""
+    RHO = "rho"
+    """Rényi divergence over its order, at the worst order: ρ of zero-concentrated privacy."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A guarantee that somebody claims.
+
+    A `GDP` guarantee claims the whole Gaussian curve and is refuted by any point above it. Any
+    other guarantee is tested as (ε, δ) at the claim's own δ, a Rényi guarantee also by divergences.
+
+    Attributes:
+        guarantee: what is claimed.
+        delta: at which ε is stated; in [0, 1), 0 only where the guarantee has a finite ε there.
+        adjacency: between which inputs.
+        release: what the adversary is shown.
+        name: for reports.
+    """
+
+    guarantee: Guarantee
+    adjacency: Adjacency
+    delta: float = 0.0
+    release: Release = Release.EVERY_MESSAGE
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        checks.delta(self.delta)
+        for name, kind in (("adjacency", Adjacency), ("release", Release)):
+            value = getattr(self, name)
+            if value not in list(kind):
+                known = ", ".join(kind)
+                raise InvalidInput(f"{name} needs one of {known}; got {name}={value!r}")
+            object.__setattr__(self, name, kind(value))
+        if isinstance(self.guarantee, GDP | RenyiGuarantee) and self.delta == 0:
+            raise InvalidInput(
+                f"delta above 0 was needed for a {self.guarantee.notion} claim, whose ε at δ = 0 is "
+                "infinite; got delta=0"
+            )
+        if not self.name:
+            object.__setattr__(self, "name", self._described())
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        adjacency: Adjacency | str,
+        release: Release | str = Release.EVERY_MESSAGE,
+        name: str = "",
+    ) -> Self:
+        """The claim of (ε, δ)-differential privacy, pure if δ is 0.
+
+        Args:
+            epsilon: 0 or above, finite.
+            delta: in [0, 1).
+            adjacency: between which inputs; there is no default, since a factor of two hangs on it.
+            release: what the adversary is shown.
+            name: for reports.
+        """
+        checks.non_negative("epsilon", epsilon)
+        checks.delta(delta)
+        guarantee = PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
+        return cls(
+            guarantee=guarantee,
+            delta=delta,
+            adjacency=adjacency,  # type: ignore[arg-type] # checked and converted above
+            release=release,  # type: ignore[arg-type]
+            name=name,
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """The claimed ε at the claim's δ; infinite if nothing is claimed there."""
+        return self.guarantee.epsilon(self.delta)
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the claim is a Gaussian curve, so that a bound on μ contradicts it."""
+        return isinstance(self.guarantee, GDP)
+
+    @property
+    def is_renyi(self) -> bool:
+        """Whether the claim bounds Rényi divergences."""
+        return isinstance(self.guarantee, RenyiGuarantee)
+
+    def bound(self, quantity: Quantity) -> float:
+        """The claimed upper bound of a quantity.
+
+        Raises:
+            InvalidInput: if the claim says nothing about it.
+        """
+        if quantity is Quantity.EPSILON:
+            return self.epsilon
+        numbers = self.guarantee.numbers()
+        if quantity not in numbers:
+            raise InvalidInput(
+                f"a claim about {quantity} was needed; got a {self.guarantee.notion} claim"
+            )
+        return float(numbers[quantity])
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "notion": self.guarantee.notion,
+            "numbers": dict(self.guarantee.numbers()),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "adjacency": self.adjacency.value,
+            "release": self.release.value,
+        }
+
+    def _described(self) -> str:
+        if self.is_curve:
+            return f"{self.guarantee.numbers()['mu']:g}-GDP"
+        if isinstance(self.guarantee, PureDP):
+            return f"{self.guarantee.bound:g}-DP"
+        if isinstance(self.guarantee, ApproxDP):
+            return f"({self.guarantee.bound:g}, {self.guarantee.failure:g})-DP"
+        return self.guarantee.notion

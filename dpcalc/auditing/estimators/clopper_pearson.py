@@ -1,0 +1,192 @@
+"""E1: both error rates of a fixed decision rule, each with an exact upper limit.
+
+Statement
+    With probability at least 1 - α both error rates lie below their upper limits a (false
+    positives) and b (false negatives) at α/2 each. (ε, δ)-DP needs 1 - FNR <= e^ε·FPR + δ and
+    1 - FPR <= e^ε·FNR + δ, so ``ε >= max(0, ln((1-b-δ)/a), ln((1-a-δ)/b))``: both directions from
+    one rectangle. In the same way μ-GDP needs ``μ >= Φ⁻¹(1-a) - Φ⁻¹(b)``.
+Source
+    Jagielski, Ullman and Oprea 2020; Nasr et al. 2021 and, for μ, 2023.
+Assumes
+    Independent runs; a rule fixed before they were made. Nothing about the mechanism.
+Limits
+    With no false positive in n runs a is about ln(2/α)/n, so ε above ln(n/3.7) can never be
+    reported at 95 %, whatever leaks. A bound on μ says nothing about ε unless the claim is the
+    Gaussian curve.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.auditing import gaussian_pair
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
+from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.observations import Counts, Observations
+from dpcalc.errors import AssumptionViolated, InvalidInput
+
+Array = NDArray[np.float64]
+
+_CANDIDATES = 97  # thresholds among which the pilot chooses
+
+
+def epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> Array:
+    """The lower bound of ε at δ; shape of the counts."""
+    checks.delta(delta)
+    a, b = _rectangle(counts, alpha)
+    return _epsilon(a, b, delta)
+
+
+def mu_lower(counts: Counts, *, alpha: float) -> Array:
+    """The lower bound of the smallest μ for which μ-GDP holds; shape of the counts.
+
+    It turns into ε only if the claim itself is a Gaussian curve: for randomised response with
+    ε = 1 the translated bound is wrong with certainty.
+    """
+    from scipy.special import ndtri
+
+    a, b = _rectangle(counts, alpha)
+    hopeless = (a >= 1) | (b >= 1)
+    inside = np.where(hopeless, 0.5, 0.0)
+    mu = ndtri(1 - np.where(hopeless, inside, a)) - ndtri(np.where(hopeless, inside, b))
+    return np.asarray(np.where(hopeless, 0.0, np.maximum(mu, 0.0)))
+
+
+def choose_threshold(pilot: Observations, *, delta: float, alpha: float, counted: int) -> Array:
+    """A good threshold for ``counted`` later runs, chosen on runs that will not be counted.
+
+    Both tails are tried. Any choice is valid; the search only affects strength.
+
+    Returns:
+        One threshold per repetition of the pilot.
+    """
+    ranks = _ranks(pilot.runs)
+    order = np.argsort(pilot.score, axis=-1)
+    score = np.take_along_axis(pilot.score, order, axis=-1)
+    is_in = np.take_along_axis(pilot.is_in, order, axis=-1)
+    below_in = np.cumsum(is_in, axis=-1)[..., ranks - 1]
+    below = np.broadcast_to(ranks, below_in.shape)
+    n_in = is_in.sum(axis=-1)[..., None]
+    scale = counted / pilot.runs
+    fn, n1 = below_in * scale, n_in * scale
+    fp, n0 = (pilot.runs - n_in - (below - below_in)) * scale, (pilot.runs - n_in) * scale
+    # A rate seen in a small pilot as zero is not zero: half an event is added on both sides.
+    a = upper_limit(fp + 0.5 * scale, np.maximum(n0, 1) + scale, alpha / 2)
+    b = upper_limit(fn + 0.5 * scale, np.maximum(n1, 1) + scale, alpha / 2)
+    best = _epsilon(a, b, delta).argmax(axis=-1)
+    chosen = ranks[best]
+    left = np.take_along_axis(score, (chosen - 1)[..., None], axis=-1)[..., 0]
+    right = np.take_along_axis(score, chosen[..., None], axis=-1)[..., 0]
+    with np.errstate(invalid="ignore"):
+        middle = left + (right - left) / 2
+    return np.asarray(np.where(np.isfinite(middle), middle, left))
+
+
+def held_out(
+    observations: Observations, *, delta: float, alpha: float, pilot_share: float = 0.5
+) -> tuple[Counts, Array]:
+    """Counts of the later runs under a threshold chosen on the earlier ones, and the threshold."""
+    if not 0 < pilot_share < 1:
+        raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
+    cut = round(observations.runs * pilot_share)
+    if not 0 < cut < observations.runs:
+        raise InvalidInput(
+            f"runs on both sides of the split were needed; got runs={observations.runs}, "
+            f"pilot_share={pilot_share!r}; make more runs"
+        )
+    rest = observations.between(cut, observations.runs)
+    threshold = choose_threshold(
+        observations.between(0, cut), delta=delta, alpha=alpha, counted=rest.runs
+    )
+    return rest.counts(threshold), threshold
+
+
+def detectable(*, n_in: int, n_out: int, claimed: float, delta: float, alpha: float) -> float:
+    """The ε that this many runs tell from the claimed one, at the best threshold, 4 times in 5."""
+    each = math.sqrt(POWER)  # both counts stay below their quantiles at least this often, jointly
+
+    def notices(epsilon: float) -> bool:
+        fpr, fnr = gaussian_pair.error_rates(epsilon, delta)
+        fp, fn = quantile(each, n_out, fpr), quantile(each, n_in, fnr)
+        a, b = upper_limit(fp, n_out, alpha / 2), upper_limit(fn, n_in, alpha / 2)
+        return bool((_epsilon(a, b, delta) > claimed).any())
+
+    return smallest_noticed(notices, claimed)
+
+
+def evidence(counts: Counts, claim: Claim, *, alpha: float, power: bool = True) -> Evidence:
+    """The bound on ε at the claim's δ from one experiment."""
+    n_in, n_out = int(counts.n_in), int(counts.n_out)
+    found = math.inf
+    if power and math.isfinite(claim.epsilon):
+        found = detectable(
+            n_in=n_in, n_out=n_out, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
+        )
+    return Evidence(
+        method="clopper-pearson",
+        quantity=Quantity.EPSILON,
+        lower=float(epsilon_lower(counts, delta=claim.delta, alpha=alpha)),
+        alpha=alpha,
+        delta=claim.delta,
+        access=Access.RUNS,
+        runs=int(counts.runs),
+        detectable=found if power else None,
+        reference=gaussian_pair.reference(claim.delta),
+        counted=counts.record(),
+        assumes=("the decision rule was fixed before these runs",),
+    )
+
+
+def curve_evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
+    """The bound on μ, for a claim that is a Gaussian curve.
+
+    Raises:
+        AssumptionViolated: for any other claim, where it would refute true statements.
+    """
+    require_curve(claim)
+    return Evidence(
+        method="clopper-pearson",
+        quantity=Quantity.MU,
+        lower=float(mu_lower(counts, alpha=alpha)),
+        alpha=alpha,
+        delta=claim.delta,
+        access=Access.RUNS,
+        runs=int(counts.runs),
+        counted=counts.record(),
+        assumes=("the decision rule was fixed before these runs",),
+    )
+
+
+def require_curve(claim: Claim) -> None:
+    """Refuse to read a bound on μ as one on ε."""
+    if not claim.is_curve:
+        raise AssumptionViolated(
+            "a claim of Gaussian differential privacy was needed to use a bound on mu; got "
+            f"a {claim.guarantee.notion} claim, for which it refutes true statements; "
+            "claim GDP(mu), or bound epsilon"
+        )
+
+
+def _rectangle(counts: Counts, alpha: float) -> tuple[Array, Array]:
+    a = upper_limit(counts.false_positives, counts.n_out, alpha / 2)
+    b = upper_limit(counts.false_negatives, counts.n_in, alpha / 2)
+    return a, b
+
+
+def _epsilon(a: Array, b: Array, delta: float) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one = np.log(np.maximum(1 - b - delta, 0.0) / a)
+        two = np.log(np.maximum(1 - a - delta, 0.0) / b)
+    return np.asarray(np.maximum(np.fmax(one, two), 0.0))
+
+
+def _ranks(runs: int) -> NDArray[np.int64]:
+    """How many runs lie below a candidate threshold: dense in both tails."""
+    checks.count("pilot runs", runs, minimum=4)
+    tail = np.unique(np.geomspace(1, runs / 2, _CANDIDATES // 2).round().astype(np.int64))
+    return np.unique(np.concatenate([tail, runs - tail]))

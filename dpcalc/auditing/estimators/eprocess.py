@@ -1,0 +1,239 @@
+"""E4: bets on right and wrong answers, valid whenever one stops.
+
+Statement
+    An e-process has expectation at most 1 under the hypothesis at every stopping time, so it ever
+    reaches 1/α with probability at most α (Ville). Two of them, each a mixture over stakes
+    c in (0, 1) fixed in advance:
+    accuracy   Π(1 + (c/a)(1{right} - a)), a the best accuracy that the hypothesis allows; it
+               decreases in a, so it inverts into a lower bound at any time
+    paired     Π(1 + (c/(e^ε+δ))(1{x in A} - e^ε·1{y in A} - δ)), x from P and y from Q
+    E-values of independent experiments multiply.
+Source
+    Waudby-Smith and Ramdas 2024 for betting; the two bets are derived here.
+Assumes
+    accuracy: fair coins. Both: a rule that is fixed before. Nothing about the mechanism.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcalc import checks
+from dpcalc.auditing import gaussian_pair
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators import accuracy
+from dpcalc.auditing.estimators.binomial import chance_for_power
+from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.observations import Observations
+from dpcalc.errors import AssumptionViolated, InvalidInput
+
+Array = NDArray[np.float64]
+
+STAKES = np.geomspace(0.004, 0.9, 16)
+"""The mixture's stakes: small ones find small violations late, large ones large violations soon."""
+
+
+def log_wealth(correct: ArrayLike, runs: ArrayLike, allowed: ArrayLike) -> Array:
+    """Log of the accuracy e-process after ``runs`` answers, ``correct`` of them right.
+
+    Args:
+        correct: right answers.
+        runs: answers.
+        allowed: the best accuracy under the hypothesis, in (0, 1]. All three broadcast.
+    """
+    k, n, a = np.broadcast_arrays(*(np.asarray(v, float) for v in (correct, runs, allowed)))
+    gain = np.log1p(STAKES * (1 - a[..., None]) / a[..., None])
+    wealth = k[..., None] * gain + (n - k)[..., None] * np.log1p(-STAKES)
+    return np.asarray(np.logaddexp.reduce(wealth, axis=-1) - math.log(len(STAKES)))
+
+
+def accuracy_lower(correct: ArrayLike, runs: ArrayLike, *, alpha: float) -> Array:
+    """The lower bound of the accuracy at this moment: largest one that is rejected, or 0.
+
+    Valid at all moments together, so the largest bound so far is valid too.
+    """
+    k, n = np.broadcast_arrays(np.asarray(correct, float), np.asarray(runs, float))
+    low, high = np.full(k.shape, 1e-9), np.ones(k.shape)
+    for _ in range(50):
+        middle = (low + high) / 2
+        rejected = log_wealth(k, n, middle) >= -math.log(alpha)
+        low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+    return np.asarray(np.where(low > 1e-9, low, 0.0))
+
+
+def paired_log_wealth(x_in: ArrayLike, y_in: ArrayLike, *, epsilon: float, delta: float) -> Array:
+    """Log of the paired e-process after all pairs; flags of shape (..., pairs).
+
+    Args:
+        x_in: whether the i-th run of P fell into A.
+        y_in: whether the i-th run of Q did.
+        epsilon: of the hypothesis.
+        delta: of the hypothesis.
+    """
+    x, y = np.asarray(x_in, bool), np.asarray(y_in, bool)
+    scale = math.exp(epsilon) + checks.delta(delta)
+    total = np.zeros((*x.shape[:-1], len(STAKES)))
+    for a in (False, True):
+        for b in (False, True):
+            count = ((x == a) & (y == b)).sum(axis=-1)[..., None]
+            bet = STAKES * (a - math.exp(epsilon) * b - delta) / scale
+            total = total + count * np.log1p(bet)
+    return np.asarray(np.logaddexp.reduce(total, axis=-1) - math.log(len(STAKES)))
+
+
+def paired_epsilon_lower(
+    log_ratios_p: Array, log_ratios_q: Array, *, delta: float, alpha: float, grid: ArrayLike
+) -> Array:
+    """ε up to which A = {L > ε} rejects on an increasing grid fixed in advance; 0 if none does.
+
+    Args:
+        log_ratios_p: L of runs of P, shape (..., pairs).
+        log_ratios_q: L of runs of Q, as many.
+        delta: of the hypothesis.
+        alpha: error probability.
+        grid: ε to try, increasing, fixed before the runs: the scan stops at the first that is not
+            rejected, so the report exceeds the truth only if the first grid point above it does.
+    """
+    points = np.asarray(grid, float)
+    going = np.ones(np.shape(log_ratios_p)[:-1], bool)
+    best = np.zeros(going.shape)
+    for epsilon in points:
+        wealth = paired_log_wealth(
+            log_ratios_p > epsilon, log_ratios_q > epsilon, epsilon=float(epsilon), delta=delta
+        )
+        going = going & (wealth >= -math.log(alpha))
+        best = np.where(going, epsilon, best)
+        if not going.any():
+            break
+    return best
+
+
+@dataclass(slots=True)
+class RunningTest:
+    """The accuracy e-process of one claim, fed batch by batch.
+
+    Attributes:
+        claim: what is tested.
+        threshold: of the rule "IN if the score is above", fixed before the first batch.
+        alpha: error probability over all moments together.
+        correct: right answers so far.
+        runs: answers so far.
+        largest: largest log-wealth so far.
+        accuracy: largest lower bound of the accuracy so far.
+    """
+
+    claim: Claim
+    threshold: float
+    alpha: float
+    correct: int = 0
+    runs: int = 0
+    largest: float = 0.0
+    accuracy: float = 0.0
+
+    @property
+    def allowed(self) -> float:
+        """The best accuracy under the claim."""
+        return allowed_accuracy(self.claim)
+
+    def update(self, batch: Observations) -> None:
+        """Look once more."""
+        if not batch.fair_coins:
+            raise AssumptionViolated("worlds drawn by fair coins were needed for the e-process")
+        counts = batch.counts(self.threshold)
+        self.correct += int(counts.correct)
+        self.runs += int(counts.runs)
+        wealth = float(log_wealth(self.correct, self.runs, self.allowed))
+        self.largest = max(self.largest, wealth)
+        bound = float(accuracy_lower(self.correct, self.runs, alpha=self.alpha))
+        self.accuracy = max(self.accuracy, bound)
+
+    @property
+    def value(self) -> float:
+        """The largest e-value so far."""
+        return math.exp(min(self.largest, 700.0))
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the claim is refuted at α."""
+        return self.largest >= -math.log(self.alpha)
+
+    @property
+    def lower(self) -> float:
+        """The anytime-valid lower bound of μ for a curve claim, else of ε at the claim's δ."""
+        return float(lower_from_accuracy(self.accuracy, self.claim))
+
+    def evidence(self, planned: int | None = None) -> Evidence:
+        """The bound at this moment.
+
+        Args:
+            planned: runs of the whole design, for its power; those made so far if left out.
+        """
+        quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
+        return Evidence(
+            method="e-process",
+            quantity=quantity,
+            lower=self.lower,
+            alpha=self.alpha,
+            delta=self.claim.delta,
+            access=Access.RUNS,
+            runs=self.runs,
+            detectable=detectable(runs=planned or self.runs, claim=self.claim, alpha=self.alpha),
+            reference=gaussian_pair.reference(self.claim.delta),
+            counted={
+                "correct": self.correct,
+                "runs": self.runs,
+                "log_wealth": self.largest,
+                "threshold": self.threshold,
+            },
+            assumes=("fair coins", "the decision rule was fixed before these runs"),
+            anytime=True,
+        )
+
+
+def allowed_accuracy(claim: Claim) -> float:
+    """The best accuracy under the claim: of the curve, or of (ε, δ) alone."""
+    if claim.is_curve:
+        return claim.guarantee.attack_accuracy()
+    grown = math.exp(min(claim.epsilon, 700.0))
+    return (grown + claim.delta) / (1 + grown)
+
+
+def lower_from_accuracy(bound: float, claim: Claim) -> float:
+    """A lower bound of the accuracy as one of μ for a curve claim, else of ε."""
+    from scipy.special import ndtri
+
+    if bound <= 0.5:
+        return 0.0
+    if claim.is_curve:
+        return 2 * float(ndtri(bound))
+    odds = max(bound - claim.delta, 1e-300) / max(1 - bound, 1e-300)
+    return max(math.log(odds), 0.0)
+
+
+def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
+    """The value told from the claimed one within this many runs, 4 times in 5."""
+    allowed = allowed_accuracy(claim)
+    low, high = 0, runs + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if float(log_wealth(middle, runs, allowed)) >= -math.log(alpha):
+            high = middle
+        else:
+            low = middle
+    quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
+    return accuracy.value_at(chance_for_power(high, runs), claim.delta, quantity)
+
+
+def combined(*log_values: float) -> float:
+    """The log e-value of independent experiments together.
+
+    Raises:
+        InvalidInput: if none is given.
+    """
+    if not log_values:
+        raise InvalidInput("at least one e-value was needed")
+    return math.fsum(log_values)

@@ -1,0 +1,198 @@
+"""Carrying out a plan: everything that is observed, and nothing computed from it yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.estimators import accuracy
+from dpcalc.auditing.estimators.eprocess import RunningTest
+from dpcalc.auditing.estimators.importance import chosen_tilt
+from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.plan import Plan
+from dpcalc.auditing.runner import Stage, batches, generator, pilot
+from dpcalc.auditing.target import Noise, Outputs, Target, Tilted, World
+
+if TYPE_CHECKING:
+    import os
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an audit is.
+
+    Attributes:
+        runs: counted runs done.
+        planned: counted runs planned.
+        lower: the anytime-valid lower bound so far, of μ for a curve claim, else of ε; 0 without an
+            e-process, since no other bound may be looked at before the end.
+        e_value: the evidence against the claim so far; it is refuted at one over its share of α.
+    """
+
+    runs: int
+    planned: int
+    lower: float = 0.0
+    e_value: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Experiment:
+    """What was observed.
+
+    Attributes:
+        plan: what was to be done.
+        seed: from which everything was drawn.
+        trial: pilot runs; never counted.
+        seen: counted runs.
+        tilted: runs for importance sampling, P being the named world: of P, and of P_a.
+        tilt: by how much they were tilted.
+        spread: V = Σ‖d_t‖²/σ_t² on pilot runs, which sets the tilt and the scale of the bets.
+        noise: unit noise of the first counted batch in each world.
+        running: the e-process, if it was part of the plan.
+        stopped: whether the e-process ended the counted runs, so that their number depends on what
+            was seen and only anytime-valid bounds hold.
+    """
+
+    plan: Plan
+    seed: int
+    trial: Observations
+    seen: Observations
+    tilted: Mapping[World, tuple[Tilted, Tilted]] = field(default_factory=dict)
+    tilt: float = 0.0
+    spread: float = 0.0
+    noise: Mapping[World, Noise] = field(default_factory=dict)
+    running: RunningTest | None = None
+    stopped: bool = False
+
+    @property
+    def runs(self) -> int:
+        """Runs of the mechanism in all."""
+        tilted = sum(len(part.log_ratio) for parts in self.tilted.values() for part in parts)
+        return self.trial.runs + self.seen.runs + tilted
+
+
+def carry_out(
+    target: Target,
+    claim: Claim,
+    plan: Plan,
+    *,
+    seed: int,
+    seconds: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Experiment:
+    """Pilot, counted runs, tilted runs.
+
+    Args:
+        target: what is attacked.
+        claim: what is tested; only the e-process and the tilt depend on it.
+        plan: see `Plan`.
+        seed: from which everything is drawn.
+        seconds: stop the counted runs after this time.
+        progress: called after every batch.
+        checkpoint: a file from which interrupted counted runs go on.
+    """
+    score, trial = pilot(target, seed=seed, runs=plan.pilot)
+    running = None
+    if "e-process" in plan.methods:
+        running = RunningTest(claim, rule_threshold(target, trial), plan.share)
+    noise: dict[World, Noise] = {}
+
+    def look(world: World, outputs: Outputs) -> None:
+        if target.noise is not None:
+            noise[world] = target.noise(world, outputs)
+
+    parts: list[Observations] = []
+    begun, stopped = time.monotonic(), False
+    for batch in batches(
+        target,
+        score,
+        seed=seed,
+        runs=plan.runs,
+        size=plan.batch,
+        exact=target.log_ratio is not None,
+        inspect=look,
+        checkpoint=checkpoint,
+    ):
+        parts.append(batch)
+        done = sum(part.runs for part in parts)
+        if running is not None:
+            running.update(batch)
+        if progress is not None:
+            progress(_progress(done, plan.runs, running))
+        if plan.early_stop and running is not None and running.rejects and done < plan.runs:
+            stopped = True
+            break
+        if seconds is not None and time.monotonic() - begun > seconds:
+            break
+    tilt, spread = 0.0, 0.0
+    tilted: dict[World, tuple[Tilted, Tilted]] = {}
+    if plan.tilted and not stopped:
+        spread = _spread(target, seed)
+        tilt = chosen_tilt(claim, spread)
+        tilted = _tilted_runs(target, plan, seed, tilt)
+    return Experiment(
+        plan=plan,
+        seed=seed,
+        trial=trial,
+        seen=_joined(parts),
+        tilted=tilted,
+        tilt=tilt,
+        spread=spread,
+        noise=noise,
+        running=running,
+        stopped=stopped,
+    )
+
+
+def rule_threshold(target: Target, trial: Observations) -> float:
+    """The rule for the balanced game: zero for exact log-likelihood ratios, else from the pilot."""
+    if target.log_ratio is not None:
+        return 0.0
+    return float(accuracy.choose_threshold(trial))
+
+
+def _tilted_runs(
+    target: Target, plan: Plan, seed: int, tilt: float
+) -> dict[World, tuple[Tilted, Tilted]]:
+    """Untilted and tilted runs of each world: a quarter of the planned ones each."""
+    if target.tilted is None:
+        return {}
+    draw, each = target.tilted, max(plan.tilted // 4, 1)
+    return {
+        world: (
+            draw(world, 0.0, generator(seed, Stage.TILTED, number, 0), each),
+            draw(world, tilt, generator(seed, Stage.TILTED, number, 1), each),
+        )
+        for number, world in enumerate(World)
+    }
+
+
+def _spread(target: Target, seed: int) -> float:
+    """Mean of V = Σ‖d_t‖²/σ_t² over pilot runs: L has mean V/2 and variance V."""
+    if target.tilted is None:
+        return 0.0
+    trial = target.tilted(World.IN, 1.0, generator(seed, Stage.PILOT, 2), 50)
+    # ln dP_a/dP = a·L - (a + a²)V/2 at a = 1
+    return float(np.mean(trial.log_ratio - trial.log_tilt))
+
+
+def _progress(done: int, planned: int, running: RunningTest | None) -> Progress:
+    if running is None:
+        return Progress(runs=done, planned=planned)
+    return Progress(runs=done, planned=planned, lower=running.lower, e_value=running.value)
+
+
+def _joined(parts: list[Observations]) -> Observations:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole.joined(part)
+    return whole

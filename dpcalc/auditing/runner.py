@@ -1,0 +1,245 @@
+"""Runs of both worlds, in batches that only depend on the seed and their number.
+
+Every run's world is drawn by its own fair coin, and the two worlds draw from separate generators.
+Batch k of a stage holds the same runs whether it is made at once, after an interruption, or with
+more batches behind it; so the same seed gives the same verdict.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.target import Outputs, Target, World, features
+from dpcalc.errors import InvalidInput
+from dpcalc.transcript import read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    import os
+
+Array = NDArray[np.float64]
+Score = Callable[[Outputs], Array]
+Inspect = Callable[[World, Outputs], None]
+
+
+class Stage(IntEnum):
+    """What runs are for; runs of different stages share no random number."""
+
+    CHECKS = 0
+    PILOT = 1
+    COUNTED = 2
+    TILTED = 3
+    CONTROLS = 4
+
+
+def new_seed() -> int:
+    """A seed from the operating system, short enough to be copied from a report."""
+    return secrets.randbits(63)
+
+
+def generator(seed: int, stage: Stage, batch: int = 0, part: int = 0) -> np.random.Generator:
+    """The generator of a part of a batch: independent of all others, and of nothing else."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stage, batch, part)))
+
+
+def observe(
+    target: Target,
+    score: Score,
+    *,
+    seed: int,
+    stage: Stage,
+    batch: int = 0,
+    runs: int,
+    exact: bool = False,
+    inspect: Inspect | None = None,
+) -> Observations:
+    """One batch: coins, runs of both worlds, scores.
+
+    Args:
+        target: what is attacked.
+        score: released -> one number per run.
+        seed: of the experiment.
+        stage: what the runs are for.
+        batch: number of the batch.
+        runs: runs in it.
+        exact: whether the score is the exact log-likelihood ratio.
+        inspect: shown what was released in each world, e.g. to look at the noise.
+    """
+    checks.count("runs", runs)
+    is_in = generator(seed, stage, batch).random(runs) < 0.5
+    scores = np.empty(runs)
+    for part, world in enumerate(World, start=1):
+        chosen = is_in if world is World.IN else ~is_in
+        count = int(chosen.sum())
+        if not count:
+            continue
+        outputs = target.run(world, generator(seed, stage, batch, part), count)
+        scores[chosen] = _one_each(target, "score", score(outputs), count)
+        if inspect is not None:
+            inspect(world, outputs)
+    return Observations(is_in=is_in, score=scores, fair_coins=True, exact=exact)
+
+
+def batches(
+    target: Target,
+    score: Score,
+    *,
+    seed: int,
+    runs: int,
+    size: int,
+    exact: bool = False,
+    inspect: Inspect | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Iterator[Observations]:
+    """The counted runs batch by batch; those in the checkpoint are read, not made again.
+
+    The first batch is always made: its noise is looked at, and a target that does not repeat itself
+    from the same seed is found out.
+
+    Args:
+        target: what is attacked.
+        score: released -> one number per run.
+        seed: of the experiment.
+        runs: counted runs in all.
+        size: runs per batch; the last may be smaller.
+        exact: whether the score is the exact log-likelihood ratio.
+        inspect: shown the first batch; see `observe`.
+        checkpoint: a file that holds the batches done so far.
+    """
+    saved = _Saved(Path(checkpoint), target.name, seed, size) if checkpoint else None
+    done = saved.load() if saved else []
+    for number, start in enumerate(range(0, runs, size)):
+        count = min(size, runs - start)
+        old = done[number] if number < len(done) and done[number].runs == count else None
+        if old is not None and number > 0:
+            yield old
+            continue
+        made = observe(
+            target,
+            score,
+            seed=seed,
+            stage=Stage.COUNTED,
+            batch=number,
+            runs=count,
+            exact=exact,
+            inspect=inspect if number == 0 else None,
+        )
+        if old is not None and not np.array_equal(old.score, made.score):
+            raise InvalidInput(
+                f"the same runs from the same seed were needed; target {target.name!r} released "
+                f"others than {str(checkpoint)!r} holds; take all randomness from the generator"
+            )
+        if saved and old is None:
+            done = [*done[:number], made]
+            saved.store(done)
+        yield made
+
+
+def pilot(target: Target, *, seed: int, runs: int) -> tuple[Score, Observations]:
+    """A score and runs to choose thresholds on; none of them is counted later.
+
+    Without a score of the target's own, one is learnt on the first half of the pilot and tried on
+    the second.
+    """
+    checks.count("pilot runs", runs, minimum=20)
+    known = target.log_ratio or target.score
+    if known is not None:
+        made = observe(target, known, seed=seed, stage=Stage.PILOT, runs=runs)
+        return known, made
+    half = runs // 2
+    seen: dict[World, Array] = {}
+
+    def remember(world: World, outputs: Outputs) -> None:
+        seen[world] = features(outputs)
+
+    nothing: Score = lambda outputs: np.zeros(len(features(outputs)))  # noqa: E731
+    observe(target, nothing, seed=seed, stage=Stage.PILOT, runs=half, inspect=remember)
+    if len(seen) < 2:
+        raise InvalidInput(f"pilot runs in both worlds were needed; got runs={half}; make more")
+    score = linear_score(seen[World.IN], seen[World.OUT])
+    return score, observe(target, score, seed=seed, stage=Stage.PILOT, batch=1, runs=runs - half)
+
+
+def linear_score(with_record: Array, without: Array) -> Score:
+    """A score that separates two samples: ridge regression on numbers and their distances.
+
+    Numbers are centred and scaled by their medians and clipped, so that heavy tails do no harm; the
+    distance of each from its median catches differences in spread. Any score is valid.
+    """
+    both = np.concatenate([with_record, without])
+    centre = np.median(both, axis=0)
+    spread = np.median(np.abs(both - centre), axis=0)
+    spread = np.where(spread > 0, spread, np.maximum(np.abs(both - centre).max(axis=0), 1e-300))
+
+    def design(values: Array) -> Array:
+        z = np.clip((values - centre) / spread, -20.0, 20.0)
+        return np.concatenate([z, np.abs(z)], axis=1)
+
+    first, second = design(with_record), design(without)
+    middle = (first.mean(axis=0) + second.mean(axis=0)) / 2
+    pooled = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+    gap = first.mean(axis=0) - second.mean(axis=0)
+    scatter = pooled.T @ pooled / len(pooled)
+    ridge = 1e-9 + scatter.trace() / len(scatter) * len(scatter) / len(pooled)
+    weights = np.linalg.solve(scatter + ridge * np.eye(len(scatter)), gap)
+    return lambda outputs: (design(features(outputs)) - middle) @ weights
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    """Batches in a file, with what they belong to."""
+
+    path: Path
+    target: str
+    seed: int
+    size: int
+
+    def load(self) -> list[Observations]:
+        if not self.path.exists():
+            return []
+        header, arrays = read_arrays(self.path)
+        if {name: header.get(name) for name in self._header()} != self._header():
+            raise InvalidInput(
+                f"batches of {self._header()} were needed; {str(self.path)!r} holds others; use "
+                "another file"
+            )
+        edges = np.cumsum([0, *header["runs"]])
+        whole = Observations(
+            is_in=arrays["is_in"],
+            score=arrays["score"],
+            fair_coins=True,
+            exact=bool(header["exact"]),
+        )
+        return [whole.between(a, b) for a, b in pairwise(edges)]
+
+    def store(self, done: list[Observations]) -> None:
+        header = self._header() | {"runs": [o.runs for o in done], "exact": done[0].exact}
+        arrays = {
+            "is_in": np.concatenate([o.is_in for o in done]),
+            "score": np.concatenate([o.score for o in done]),
+        }
+        write_arrays(self.path, header, arrays)
+
+    def _header(self) -> dict[str, Any]:
+        return {"target": self.target, "seed": self.seed, "size": self.size}
+
+
+def _one_each(target: Target, what: str, values: Array, runs: int) -> Array:
+    """One number per run, or an error that names the callable at fault."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (runs,):
+        raise InvalidInput(
+            f"one {what} per run was needed from target {target.name!r}, shape ({runs},); got "
+            f"shape={array.shape!r}; keep the runs axis first and reduce all others"
+        )
+    return array

@@ -1,0 +1,202 @@
+"""The verdict on one claim: REFUTED, NOT REFUTED, UNDERPOWERED or PRECONDITION FAILED.
+
+An audit bounds privacy loss from below. It can refute a claim; it can fail to refute one, and then
+says how large a violation it would have noticed. It never shows that a mechanism is private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.evidence import Evidence, Finding, Severity
+
+
+class Outcome(StrEnum):
+    """What became of a claim under attack."""
+
+    REFUTED = "REFUTED"
+    NOT_REFUTED = "NOT REFUTED"
+    UNDERPOWERED = "UNDERPOWERED"
+    PRECONDITION_FAILED = "PRECONDITION FAILED"
+
+    @property
+    def exit_status(self) -> int:
+        """0 not refuted with enough power, 1 refuted, 3 underpowered, 4 a precondition failed."""
+        return _EXIT[self]
+
+
+_EXIT = {
+    Outcome.NOT_REFUTED: 0,
+    Outcome.REFUTED: 1,
+    Outcome.UNDERPOWERED: 3,
+    Outcome.PRECONDITION_FAILED: 4,
+}
+
+ENOUGH = 2.0
+"""A design has enough power if it would notice a privacy loss this many times the claimed one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome with everything needed to recompute it.
+
+    Attributes:
+        target: name of what was attacked.
+        claim: what was put to the test.
+        outcome: what became of it.
+        reason: one sentence.
+        evidence: lower bounds, strongest first.
+        findings: answers of the deterministic checks and of the checks on the experiment.
+        alpha: error probability of the whole verdict.
+        runs: runs of the mechanism, pilot included.
+        seed: from which everything random was drawn.
+        notice: a design has enough power if it notices this many times the claimed value.
+        versions: of dpcalc, numpy, scipy and Python.
+        controls: what the same design said of mechanisms whose answer is known.
+    """
+
+    target: str
+    claim: Claim
+    outcome: Outcome
+    reason: str
+    evidence: tuple[Evidence, ...]
+    findings: tuple[Finding, ...] = ()
+    alpha: float
+    runs: int
+    seed: int | None = None
+    notice: float = ENOUGH
+    versions: Mapping[str, str] = field(default_factory=dict)
+    controls: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Evidence | None:
+        """The gating evidence with the largest ε at the claim's δ."""
+        gating = [e for e in self.evidence if e.gates]
+        return max(gating, key=epsilon_of, default=None)
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The largest gating lower bound, as ε at the claim's δ."""
+        return epsilon_of(self.best) if self.best is not None else 0.0
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest ε that the best method of this design would have told from the claim."""
+        found = [d for e in self.evidence if e.gates and (d := detectable_epsilon(e)) is not None]
+        return min(found, default=None)
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "target": self.target,
+            "claim": self.claim.record(),
+            "outcome": self.outcome.value,
+            "reason": self.reason,
+            "epsilon_lower": self.epsilon_lower,
+            "detectable_epsilon": self.detectable,
+            "confidence": 1 - self.alpha,
+            "alpha": self.alpha,
+            "runs": self.runs,
+            "seed": self.seed,
+            "notice": self.notice,
+            "evidence": [e.record() for e in self.evidence],
+            "findings": [f.record() for f in self.findings],
+            "controls": dict(self.controls),
+            "versions": dict(self.versions),
+        }
+
+    def __str__(self) -> str:
+        claim = self.claim
+        lines = [
+            f"{self.outcome.value}  {self.target}: {claim.name}, {claim.adjacency}, {claim.release}",
+            f"  {self.reason}",
+        ]
+        for e in self.evidence:
+            mark = "" if e.gates else "  (report only)"
+            seen = "" if e.detectable is None else f", notices {e.detectable:.4g}"
+            lines.append(
+                f"  {e.method}: {e.quantity} >= {e.lower:.4g} at confidence {e.confidence:.6g}, "
+                f"delta {e.delta:g}, {e.runs} runs{seen}{mark}"
+            )
+        lines += [f"  {f.check}: {f.severity}: {f.text}" for f in self.findings]
+        return "\n".join(lines)
+
+
+def epsilon_of(evidence: Evidence) -> float:
+    """A lower bound as ε at the evidence's δ; of ρ through its Gaussian, for ordering only."""
+    return _as_epsilon(evidence.quantity, evidence.lower, evidence.delta)
+
+
+def detectable_epsilon(evidence: Evidence) -> float | None:
+    """`Evidence.detectable` as ε at the evidence's δ."""
+    if evidence.detectable is None:
+        return None
+    return _as_epsilon(evidence.quantity, evidence.detectable, evidence.delta)
+
+
+def _as_epsilon(quantity: Quantity, value: float, delta: float) -> float:
+    if quantity is Quantity.EPSILON or value == 0:
+        return value
+    from dpcalc.accounting.gaussian import gaussian_epsilon
+
+    mu = value if quantity is Quantity.MU else math.sqrt(2 * value)
+    return gaussian_epsilon(mu, delta) * (1 - 1e-14)
+
+
+def decide(
+    claim: Claim,
+    evidence: Sequence[Evidence],
+    findings: Sequence[Finding],
+    *,
+    notice: float = ENOUGH,
+) -> tuple[Outcome, str]:
+    """The outcome and its reason.
+
+    Certain counterexamples come first, then statistical ones, then broken preconditions, then the
+    question whether a violation would have been noticed.
+    """
+    for finding in findings:
+        if finding.severity is Severity.REFUTES:
+            return Outcome.REFUTED, finding.text
+    refuting = [e for e in evidence if e.refutes(claim)]
+    if refuting:
+        best = max(refuting, key=epsilon_of)
+        return Outcome.REFUTED, _refutation(claim, best)
+    for finding in findings:
+        if finding.severity is Severity.PREMISE:
+            return Outcome.PRECONDITION_FAILED, finding.text
+    return _power(claim, [e for e in evidence if e.gates], notice)
+
+
+def _refutation(claim: Claim, e: Evidence) -> str:
+    what = f"{e.quantity} >= {e.lower:.4g} at confidence {e.confidence:.6g}"
+    claimed = f"claimed {e.quantity} = {claim.bound(e.quantity):.4g}"
+    if e.quantity is Quantity.MU:
+        return (
+            f"{what}, {claimed}: the Gaussian curve is refuted; on it, delta = {e.delta:g} would "
+            f"need epsilon >= {epsilon_of(e):.4g}"
+        )
+    at = f" at delta = {e.delta:g}" if e.quantity is Quantity.EPSILON else ""
+    return f"{what}{at}, {claimed} ({e.method}, {e.runs} runs)"
+
+
+def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Outcome, str]:
+    """Whether some method would have noticed ``notice`` times the claimed value."""
+    known = [e for e in gating if e.detectable is not None]
+    if not known:
+        return Outcome.UNDERPOWERED, "no method says how large a violation it would have noticed"
+    best = min(known, key=lambda e: (e.detectable or 0.0) / max(claim.bound(e.quantity), 1e-300))
+    claimed = claim.bound(best.quantity)
+    seen = best.detectable if best.detectable is not None else math.inf
+    text = (
+        f"with {best.runs} runs, {best.method} would have noticed {best.quantity} = {seen:.4g} "
+        f"({best.reference}); claimed {claimed:.4g}"
+    )
+    if seen <= notice * claimed:
+        return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
+    return Outcome.UNDERPOWERED, f"{text}, and {notice:g} times the claim was to be noticed"
