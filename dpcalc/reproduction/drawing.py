@@ -49,7 +49,7 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
         squeeze=False,
         layout="constrained",
     )
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.95))
+    _leave_room(figure, below=0.03, above=0.02)
     for place, panel in zip(grid.flat, experiment.panels, strict=False):
         _panel(place, panel, [c for c in outcome.curves if c.panel == panel.key])
     for place in list(grid.flat)[count:]:
@@ -99,7 +99,7 @@ def _table(table: Table) -> Any:
         figsize=(1.15 * len(table.columns) + 0.6, 0.3 * len(table.rows) + 1.1),
         layout="constrained",
     )
-    figure.get_layout_engine().set(rect=(0, 0.08, 1, 0.86))
+    _leave_room(figure, below=0.08, above=0.06)
     place.set_axis_off()
     cells = [[_cell(value) for value in row] for row in table.rows]
     made = place.table(cellText=cells, colLabels=list(table.columns), loc="center")
@@ -107,6 +107,11 @@ def _table(table: Table) -> Any:
     made.set_fontsize(7)
     made.scale(1, 1.25)
     return figure
+
+
+def _leave_room(figure: Any, *, below: float, above: float) -> None:
+    """Keep space for the title and the notes."""
+    figure.get_layout_engine().set(rect=(0, below, 1, 1 - below - above))
 
 
 def _cell(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,8 @@ class Ground:
                 return _cut(source.load(str(self.data)), 1.0, None, share=0.1)
             return _cut(source.load("builtin"), 1.0, None, share=0.1)
         if name == "adult":
-            return _cut(source.load(str(path)), 1.0, train, share=0.1)
+            whole = _cut(source.load(str(path)), 1.0, train, share=0.1)
+            return replace(whole, source=f"UCI Adult, {len(whole.train[1])} records")
         return self._with_test_file(name, path)
 
     def _path(self, name: str) -> Path | None:
@@ -85,7 +86,7 @@ class Ground:
         train = source.split(first, held_out=0, row_bound=bound)
         held_out = path.with_name(path.name.replace(name, f"{name}.t", 1))
         if not held_out.exists():
-            return _cut(first, bound, None, share=0.2)
+            return replace(_cut(first, bound, None, share=0.2), source=name)
         test = source.split(source.load(str(held_out), features=width), held_out=0, row_bound=bound)
         return Split(
             train=train.train, test=test.train, names=train.names, source=f"{name}, {name}.t"

@@ -57,7 +57,8 @@ class Nodes:
     def theorem(self, key: str, **parameters: Any) -> Theorem:
         """The privacy result ``key`` for this problem."""
         p = self.problem
-        return privacy_result(key)(
+        kind: Any = privacy_result(key)
+        made: Theorem = kind(
             n_records=[list(p.records.sizes)],
             n_nodes=p.nodes,
             degree=[p.network.degrees.tolist()],
@@ -65,6 +66,7 @@ class Nodes:
             regularization=p.ridge,
             **parameters,
         )
+        return made
 
     def average_loss(self, state: State) -> Array:
         """The papers' L(t)."""
@@ -82,7 +84,8 @@ class Nodes:
 
     def run(self, key: str, **parameters: Any) -> tuple[NDArray[np.int64], dict[str, Array]]:
         """Loss and test error along runs of an algorithm, one run if it adds no noise."""
-        algorithm: Algorithm = load(key)(self.problem, **parameters)  # type: ignore[call-arg]
+        kind: Any = load(key)
+        algorithm: Algorithm = kind(self.problem, **parameters)
         private = "noise_rate" in parameters
         measures: dict[str, Callable[[State], Array]] = {
             "loss": self.average_loss,
@@ -161,7 +164,7 @@ class Contender:
 
     def curves(
         self, on: Nodes, instance: Theorem, *, panel: str, noise: str, suffix: str = ""
-    ) -> tuple[Curve, float]:
+    ) -> tuple[Curve, Array]:
         """Its loss along the rounds with the noise of a theorem's instance, and its test error."""
         rates = rate_table(instance, self.noisy, on.problem.nodes)
         rounds, found = on.run(self.key, rounds=self.rounds, noise_rate=rates, **self.algorithm)

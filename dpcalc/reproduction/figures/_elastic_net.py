@@ -34,7 +34,7 @@ SIGMA = 0.01
 
 CHOICES = (
     "The number of iterations is not given: 50.",
-    "The step size is the midpoint of the admissible interval, as the text says; table 1 differs.",
+    "The step size is the midpoint of the admissible interval, as the text says.",
     "Squares have no finite Δ, and rank-one Hessians no strong convexity: no budget applies here.",
 )
 

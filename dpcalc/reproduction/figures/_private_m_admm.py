@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 THETA = 0.5
 
 CHOICES = (
-    "C, ρ and the network are not given.",
+    "C and ρ are not given: C/B = 1750/8000 and ρ = 0.22 as in zhang2019.",
+    "The network is not given: a random one, for five nodes that of our zhang2019.",
     "The values of q₁ and q₂ are in lost legends: here 1.02 and 1.04, and 1.01.",
     "Dual perturbation in the paper's own unit: noise of rate α in the penalty term, η = θ.",
 )

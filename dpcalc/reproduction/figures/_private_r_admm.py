@@ -24,7 +24,7 @@ def ground_of_figures(ground: Ground) -> Nodes:
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
     train = 40_000 if ground.has("adult") else None
-    return nodes(ground, erdos_renyi(5, 0.6, 0), train=train)
+    return nodes(ground, erdos_renyi(5, 0.6, 4), train=train)
 
 
 def without_noise(on: Nodes, panels: str) -> list[Curve]:

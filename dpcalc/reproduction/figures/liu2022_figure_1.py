@@ -48,9 +48,11 @@ def compute(ground: Ground) -> Outcome:
                     x=x,
                     y=found[what],
                     noise=noise,
-                    epsilon=theorem and theorem.certified().guarantee.epsilon(DELTA),
-                    delta=theorem and DELTA,
-                    noisy_rounds=theorem and theorem.rounds,
+                    epsilon=None
+                    if theorem is None
+                    else theorem.certified().guarantee.epsilon(DELTA),
+                    delta=None if theorem is None else DELTA,
+                    noisy_rounds=None if theorem is None else theorem.rounds,
                 )
             )
     return Outcome(curves=curves, notes=(on.split.source, f"q = {on.q}, T = {on.rounds}"))

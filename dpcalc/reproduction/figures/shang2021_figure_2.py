@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.figures._fused_lasso import CHOICES, Lasso, lasso_on
+from dpcalc.reproduction.figures._fused_lasso import CHOICES, Array, Lasso, lasso_on
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.ground import Ground
@@ -36,16 +36,16 @@ def _against_epsilon(on: Lasso, panels: dict[str, str]) -> list[Curve]:
     curves = []
     for key, name in (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM")):
         _, found = on.run(key, ROUNDS)
-        ends = budgets[[0, -1]]
+        both = budgets[[0, -1]]
         curves += [
-            Curve(panel=panel, name=name, x=ends, y=found[what][:, [-1, -1]])
+            Curve(panel=panel, name=name, x=both, y=found[what][:, [-1, -1]])
             for what, panel in panels.items()
         ]
     for key, name, rounds in METHODS:
         for noise, tail in (("printed", ""), ("certified", ", certified")):
             if noise == "printed" and rounds != ROUNDS:
                 continue
-            ends = []
+            ends: list[dict[str, Array]] = []
             for epsilon in budgets:
                 instance = (on.printed if noise == "printed" else on.certified)(rounds, epsilon)
                 ends.append(

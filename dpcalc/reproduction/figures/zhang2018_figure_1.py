@@ -18,9 +18,9 @@ GROWTH = np.array([1.01, 1.03, 1.1, 1.2, 1.02])
 
 def compute(ground: Ground) -> Outcome:
     """Losses along the rounds, and that of the optimum."""
-    from dpcalc.algorithms.problems.networks import ring
+    from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    on, rounds = nodes(ground, ring(5)), ground.of(60, 150)
+    on, rounds = nodes(ground, erdos_renyi(5, 0.6, 4)), ground.of(60, 150)
     own = FIRST * GROWTH ** np.arange(rounds)[:, None]
     steps = {
         "θ = 0.5": 0.5,
@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
         Panel(key="b", title="η(t) = 0.5·q₁^(t-1)", x="round t", y="average loss", log_y=True),
     ),
     choices=(
-        "C, ρ and the network are not given: C/B = 1750/8000 and ρ = 0.22 as in zhang2019, a ring.",
+        "C, ρ and the network are not given: those of zhang2019, C/B = 1750/8000, ρ = 0.22.",
         "The changing and the node-dependent θ are not given.",
     ),
 )

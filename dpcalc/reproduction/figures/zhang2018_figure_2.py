@@ -24,9 +24,9 @@ ROUNDS = 50
 
 def compute(ground: Ground) -> Outcome:
     """Losses, budgets, and losses at one certified budget."""
-    from dpcalc.algorithms.problems.networks import ring
+    from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    on = nodes(ground, ring(5))
+    on = nodes(ground, erdos_renyi(5, 0.6, 4))
     three, five = settings(3.0, ROUNDS), settings(5.0, ROUNDS)
     curves = as_printed(on, three, "a") + as_printed(on, five, "b")
     curves += budgets(on, three, "c") + budgets(on, five, "d")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def compute(ground: Ground) -> Outcome:
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
     rounds, train = ground.of(50, 100), 40_000 if ground.has("adult") else None
-    small = nodes(ground, erdos_renyi(5, 0.6, 0), train=train)
+    small = nodes(ground, erdos_renyi(5, 0.6, 4), train=train)
     large = nodes(ground, erdos_renyi(20, 0.3, 0), train=train)
     curves = []
     for on, size in ((small, "N=5"), (large, "N=20")):
@@ -37,8 +37,9 @@ def _growing(on: Nodes, rounds: int) -> list[Curve]:
     """Panels b and c: penalties that grow at different speed, γ = 0.5."""
     odd = (rounds + 1) // 2
     k = np.arange(1, odd + 1)[:, None]
-    schedules = {("b", "R-ADMM η = 1"): penalties(1.0, 1.0, odd)}
-    schedules |= {("c", "R-ADMM η = 1"): penalties(1.0, 1.0, odd)}
+    schedules: dict[tuple[str, str], Any] = {
+        (panel, "R-ADMM η = 1"): penalties(1.0, 1.0, odd) for panel in "bc"
+    }
     for speed in (1, 3, 5):
         schedules["b", f"q₁ = 1 + {speed}q₂"] = FIRST * (1 + speed * STEP) ** k
     for growth in (1.02, 1.05, 1.1):

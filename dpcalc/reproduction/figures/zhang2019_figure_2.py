@@ -22,7 +22,7 @@ def compute(ground: Ground) -> Outcome:
     train = 40_000 if ground.has("adult") else None
     after, best = [], []
     for ridge in weights:
-        on = nodes(ground, erdos_renyi(5, 0.6, 0), train=train, ridge=float(ridge))
+        on = nodes(ground, erdos_renyi(5, 0.6, 4), train=train, ridge=float(ridge))
         _, found = on.run("decentralised-admm", rounds=50, penalty=1.0)
         after.append(found["error"][0, -1])
         central = on.problem.optimum()[None, :]
