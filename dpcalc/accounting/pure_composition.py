@@ -15,6 +15,7 @@ Rounding
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -28,6 +29,7 @@ from dpcalc.numerics.rounding import Extended, deflate, inflate
 
 _METHOD_EQUAL = "optimal composition, binomial sum"
 _METHOD_SUM = "plain sum"
+_CERTAIN = 700.0  # a round with a larger ε reveals all but for e^{-700}
 
 
 def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
@@ -84,12 +86,16 @@ class _Binomial:
 
     def __init__(self, epsilon_0: float, count: int, depth: float) -> None:
         self._epsilon_0, self._count = epsilon_0, count
-        odds = np.exp(Extended(epsilon_0))
-        p = 1 / (1 + math.exp(-epsilon_0))
+        p, rare = 1 / (1 + math.exp(-epsilon_0)), math.exp(-epsilon_0)
         reach = int(math.sqrt(2 * (depth + 60) * count * p * (1 - p))) + int(depth) + 100
         anchor = min(count, int(count * p))
         self._first, last = max(0, anchor - reach), min(count, anchor + reach)
+        # Everything left of the window is less likely than e^{-depth-60} and counts for the upper.
+        before = math.exp(-depth - 50)
+        if epsilon_0 > _CERTAIN:
+            self._first, before = count, count * rare
         k = np.arange(self._first, last + 1).astype(Extended)
+        odds = np.exp(Extended(min(epsilon_0, _CERTAIN)))
         growth = (count - k[:-1]) / (k[:-1] + 1) * odds  # P(k+1)/P(k)
         right = np.cumprod(growth[anchor - self._first :])
         left = np.cumprod(1 / growth[: anchor - self._first][::-1])[::-1]
@@ -98,8 +104,7 @@ class _Binomial:
         self._losses = (2 * k - count) * Extended(epsilon_0)
         decline = (count - k[-1]) / (k[-1] + 1) * odds
         self._beyond = self._terms[-1] * decline / (1 - decline) if last < count else Extended(0)
-        # Everything left of the window is less likely than e^{-depth-60} and counts for the upper.
-        self._before = Extended(math.exp(-depth - 50)) if self._first > 0 else Extended(0)
+        self._before = Extended(before) if self._first > 0 else Extended(0)
         self._operations = 16 * len(k) + 64
 
     def delta(self, epsilon: float) -> Bracket:
@@ -107,10 +112,16 @@ class _Binomial:
         start = int(np.searchsorted(self._losses, Extended(epsilon), side="right"))
         gap = self._losses[start:] - Extended(epsilon)
         value = (self._terms[start:] * -np.expm1(-gap)).sum()
-        upper = inflate(
-            value + self._beyond + (self._before if start == 0 else 0), self._operations
+        # A loss is rounded once; where ε is next to it, that is all there is.
+        slip = np.finfo(Extended).eps * max(abs(self._losses[0]), abs(self._losses[-1]))
+        near = int(np.searchsorted(self._losses, Extended(epsilon) - slip))
+        shift = slip * self._terms[near:].sum()
+        beyond = shift + self._beyond + (self._before if near == 0 else 0)
+        return Bracket(
+            max(deflate(value, self._operations) - inflate(shift, self._operations), 0.0),
+            min(1.0, inflate(value + beyond, self._operations)),
+            _METHOD_EQUAL,
         )
-        return Bracket(deflate(value, self._operations), min(1.0, upper), _METHOD_EQUAL)
 
     def epsilon(self, delta: float) -> Bracket:
         """An enclosure of the smallest ε with δ(ε) <= ``delta``, to a few doubles."""
@@ -120,15 +131,16 @@ class _Binomial:
         return Bracket(lower, upper, _METHOD_EQUAL)
 
     def _crossing(self, delta: float) -> float:
-        """ε with δ(ε) = ``delta`` up to rounding: between atoms δ(ε) = A - e^ε B."""
-        tail = np.cumsum(self._terms[::-1])[::-1]
-        discounted = np.cumsum((self._terms * np.exp(-self._losses))[::-1])[::-1]
-        at_atoms = tail - np.exp(self._losses) * discounted
-        above = np.flatnonzero(at_atoms > delta)
-        k = int(above[-1]) + 1 if len(above) else 0
-        k = min(k, len(tail) - 1)
-        inside = (tail[k] - delta) / discounted[k]
-        return max(float(np.log(inside)), 0.0) if inside > 0 else 0.0
+        """ε with δ(ε) = ``delta`` up to rounding: between atoms δ(ε) = A - e^{ε-L} B."""
+
+        def at_atom(k: int) -> float:
+            gaps = self._losses[k:] - self._losses[k]
+            return float((self._terms[k:] * -np.expm1(-gaps)).sum())
+
+        k = bisect_left(range(len(self._terms) - 1), True, key=lambda k: at_atom(k) <= delta)
+        terms, gaps = self._terms[k:], self._losses[k:] - self._losses[k]
+        inside = (terms.sum() - delta) / (terms * np.exp(-gaps)).sum()
+        return max(float(self._losses[k] + np.log(inside)), 0.0) if inside > 0 else 0.0
 
     def _log_probability(self, k: int) -> np.longdouble:
         """Ln P(K = k), from sixty digits."""

@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from mpmath import mpf
+from mpmath import mp, mpf
 
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
 from tests.oracles import exact
@@ -88,3 +88,37 @@ def test_composition_never_exceeds_the_sum() -> None:
     for rounds in ({0.5: 3}, {0.5: 2, 0.25: 1}, {50.0: 3}):
         total = math.fsum(e * n for e, n in rounds.items())
         assert pure_epsilon(rounds, 1e-12).upper <= total * (1 + 1e-15)
+
+
+@given(
+    st.floats(-6, 4).map(lambda x: 10**x), st.integers(1, 60), st.floats(0, 1), st.integers(-1, 1)
+)
+def test_delta_next_to_an_atom_is_enclosed(
+    single: float, count: int, place: float, side: int
+) -> None:
+    """Where ε is within rounding of a loss, the rounding of the loss decides."""
+    loss = (count - 2 * int(place * count / 2)) * single
+    epsilon = loss * (1 + side * 2e-16)
+    found = pure_delta({single: count}, epsilon)
+    truth = min(exact.equal_rounds_delta(single, count, epsilon), mpf(1))
+    assert mpf(found.lower) <= truth <= mpf(found.upper)
+
+
+@pytest.mark.parametrize(
+    "rounds", [{1e5: 2}, {1e6: 10**6}, {800.0: 1, 1.0: 2}, {1e5: 1, 1.0: 5}, {10.0: 5000}], ids=str
+)
+@pytest.mark.parametrize("delta", [0.5, 1e-6])
+def test_rounds_that_reveal_nearly_all_are_enclosed_closely(
+    rounds: dict[float, int], delta: float
+) -> None:
+    found = pure_epsilon(rounds, delta)
+    assert 0 < found.lower <= found.upper < sum(e * n for e, n in rounds.items()) * (1 + 1e-15)
+    assert found.relative_width < 1e-10
+
+
+def test_a_certain_loss_leaves_the_logarithm_of_what_delta_leaves() -> None:
+    """One round with ε = 1e5: δ(ε) = 1 - e^{ε - 1e5} but for e^{-1e5}."""
+    found = pure_epsilon({1e5: 1}, 0.25)
+    with mp.workdps(40):
+        truth = mpf(10) ** 5 + mp.log(mpf("0.75"))
+        assert mpf(found.lower) <= truth <= mpf(found.upper)

@@ -20,6 +20,7 @@ from dpcalc.accounting.laws.base import (
 
 _TABLE = 1_000_000
 _MOST_OUTCOMES = 100_000
+_UNDERFLOW = 1e-302  # more than all probabilities that round to zero, or lose digits, add up to
 
 
 @lru_cache(maxsize=8)
@@ -29,7 +30,8 @@ def _outcomes(epsilons: tuple[float, ...], counts: tuple[int, ...]) -> tuple[Rea
     for epsilon, n in zip(epsilons, counts, strict=True):
         k = np.arange(n + 1)
         binomials = np.array([float(math.comb(n, int(j))) for j in k])
-        p, q = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+        odds = math.exp(-epsilon)
+        p, q = 1 / (1 + odds), odds / (1 + odds)
         mass = binomials * p**k * q ** (n - k)
         losses = np.add.outer(losses, (2 * k - n) * epsilon).ravel()
         masses = np.multiply.outer(masses, mass).ravel()
@@ -70,7 +72,7 @@ class TwoPointLaw(LossLaw):
         shift = float(masses[losses > epsilon - slip].sum()) * slip
         error = 1e-13 * len(self.counts) + 1e-15 * sum(self.counts)
         low, high = value * (1 - error) - shift, value * (1 + error) + shift
-        return max(low, 0.0), high * (1 + error)
+        return max(low, 0.0), high * (1 + error) + _UNDERFLOW
 
     @classmethod
     def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:
