@@ -1,0 +1,1 @@
+"""Noisy gradient descent of which only the last iterate is released."""

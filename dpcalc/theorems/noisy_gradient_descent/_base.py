@@ -1,0 +1,116 @@
+"""What the results on noisy gradient descent share: parameters, promises and checks.
+
+One step: ``x ← Π(x - η(g + Z))``, g the gradient of one record, a batch or all records, Z normal
+with standard deviation σ per coordinate, Π the projection on a convex domain (or none). Only the
+last x is released.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcalc import checks
+from dpcalc.accounting.iteration import contraction_factor
+from dpcalc.errors import InvalidInput
+from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.base import Assumption, Scope, Theorem
+from dpcalc.theorems.parameters import number
+from dpcalc.vocabulary import Adjacency, Release
+
+
+def _expands(theorem: NoisyDescent) -> str | None:
+    limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
+    if theorem.step_size > limit:
+        return (
+            f"a gradient step does not expand only for step_size <= 2/smoothness = {limit:g}; "
+            f"got step_size={theorem.step_size:g}"
+        )
+    return None
+
+
+CONVEX = Assumption("convex", "Every record's loss is convex and smoothness-smooth.")
+STRONGLY_CONVEX = Assumption(
+    "strongly-convex",
+    "Every record's loss is smoothness-smooth and strong_convexity-strongly convex "
+    "(convex if none is given).",
+)
+LIPSCHITZ = Assumption(
+    "lipschitz",
+    "Every possible record's gradient has norm at most lipschitz everywhere in the domain.",
+)
+SENSITIVITY = Assumption(
+    "gradient-difference",
+    "The gradients of a record and its replacement differ by at most sensitivity everywhere "
+    "(two quadratics do not, without clipping or a bounded domain).",
+)
+PUBLIC = Assumption(
+    "public-parameters",
+    "The starting point, the domain, the step size and the order of use do not depend on the data.",
+)
+HIDDEN = Assumption(
+    "hidden-iterates", "Nothing but the last iterate is seen, and every step draws fresh noise."
+)
+NO_EXPANSION = Assumption(
+    "step-size", "The step size is at most 2/smoothness.", Scope.BOTH, _expands
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoisyDescent(Theorem):
+    """Noisy gradient descent of which only the last iterate is released."""
+
+    release: ClassVar[Release] = Release.LAST_ITERATE
+    adjacency: ClassVar[Adjacency] = Adjacency.REPLACE_ONE
+    noise: ClassVar[str] = "sigma"
+
+    step_size: float = number("step size, η")
+    smoothness: float = number("smoothness of every record's loss", check=checks.non_negative)
+    sigma: float = number("standard deviation of the noise on the gradient per coordinate, σ")
+    attest: Iterable[str] = dataclasses.field(default=())
+
+    def curvature(self) -> float:
+        """The losses' strong convexity, 0 if there is none."""
+        return float(getattr(self, "strong_convexity", None) or 0.0)
+
+    def contraction(self) -> Real:
+        """What a gradient step multiplies distances by, at most."""
+        return contraction_factor(self.step_size, self.smoothness, self.curvature())
+
+    def noise_tolerance(self) -> float:
+        """The last double: the bounds are closed forms."""
+        return 0.0
+
+    def _check_together(self) -> None:
+        if self.curvature() > self.smoothness:
+            raise InvalidInput(
+                "strong_convexity needs to be at most smoothness; got "
+                f"strong_convexity={self.curvature():g}, smoothness={self.smoothness:g}"
+            )
+
+
+def position_within(position: int | None, count: int) -> None:
+    """Raise `InvalidInput` if a record's position is beyond the last."""
+    if position is not None and position > count:
+        raise InvalidInput(f"position needs to be at most {count}; got position={position}")
+
+
+def sigma_for_rho(rho_at_one: Real, rho: float) -> Real:
+    """σ that makes ρ = rho_at_one/σ² equal to a target."""
+    return context().sqrt(rho_at_one / rho)
+
+
+def sigma_for_mu(mu_at_one: Real, epsilon: float, delta: float) -> float:
+    """σ that makes μ = mu_at_one/σ give (ε, δ), by the exact Gaussian profile.
+
+    Raises:
+        InvalidInput: for a budget out of range.
+    """
+    from dpcalc.accounting.gaussian import gaussian_mu
+
+    checks.positive("epsilon", epsilon)
+    checks.proper_delta(delta)
+    return round_up(mu_at_one / mpf(gaussian_mu(epsilon, delta)))
