@@ -7,7 +7,7 @@ from typing import Any
 
 from dpcalc import checks
 from dpcalc.claims.tables import fields
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees import mechanisms as named
 from dpcalc.vocabulary import Adjacency
@@ -21,9 +21,21 @@ def _subsampled(given: Mapping[str, Any]) -> Guarantee:
     adjacency = str(given.get("adjacency", Adjacency.ADD_REMOVE.value))
     if adjacency not in _SAMPLED:
         raise InvalidInput(f"adjacency needs add-remove or replace-one; got {adjacency!r}")
+    if ("rate" in given) == ("sample" in given or "population" in given):
+        raise InvalidInput("either rate, or sample and population, is needed")
+    rate = real("rate", given) if "rate" in given else _share(given)
     return named.poisson_subsampled_gaussian(
-        real("noise_multiplier", given), real("rate", given), Adjacency(adjacency)
+        real("noise_multiplier", given), rate, Adjacency(adjacency)
     )
+
+
+def _share(given: Mapping[str, Any]) -> float:
+    """Expected sample over population."""
+    population = checks.count("population", real("population", given))
+    sample = checks.positive("sample", real("sample", given))
+    if sample > population:
+        raise InvalidInput(f"sample needs to be at most population={population}; got {sample:g}")
+    return sample / population
 
 
 def _without_replacement(given: Mapping[str, Any]) -> Guarantee:
@@ -64,7 +76,10 @@ _MECHANISMS: dict[str, tuple[Builder, tuple[str, ...]]] = {
     "laplace": (lambda g: named.laplace(real("scale_multiplier", g)), ("scale_multiplier",)),
     "exponential-norm": (_exponential_norm, ("scale_multiplier", "dimension")),
     "randomised-response": (lambda g: PureDP(real("epsilon", g)), ("epsilon",)),
-    "poisson-subsampled-gaussian": (_subsampled, ("noise_multiplier", "rate", "adjacency")),
+    "poisson-subsampled-gaussian": (
+        _subsampled,
+        ("noise_multiplier", "rate", "adjacency", "sample", "population"),
+    ),
     "gaussian-without-replacement": (
         _without_replacement,
         ("noise_multiplier", "sample", "population"),
@@ -74,6 +89,11 @@ _MECHANISMS: dict[str, tuple[Builder, tuple[str, ...]]] = {
 }
 """Name -> how to build it, and its fields."""
 
+_OPTIONAL = {
+    "poisson-subsampled-gaussian": {"adjacency", "sample", "population"},
+}
+"""Fields that may be left out."""
+
 _GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
     "pure": lambda v: PureDP(checks.non_negative("pure", as_real("pure", v))),
     "zcdp": lambda v: ZCDP(checks.non_negative("zcdp", as_real("zcdp", v))),
@@ -81,6 +101,47 @@ _GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
     "approx": lambda v: ApproxDP(*_pair("approx", v)),
     "rdp": lambda v: RDP.from_points(_orders(v)),
 }
+
+
+def mechanism_fields(name: str) -> tuple[str, ...]:
+    """The fields a named mechanism needs; optional ones are left out."""
+    if name not in _MECHANISMS:
+        raise unknown_name("mechanism", name, _MECHANISMS)
+    return tuple(f for f in _MECHANISMS[name][1] if f not in _OPTIONAL.get(name, ()))
+
+
+def mechanism_names() -> list[str]:
+    """The named mechanisms."""
+    return sorted(_MECHANISMS)
+
+
+def guarantee_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, str]:
+    """What one release is worth, and its neighbouring relation ("" if it has none)."""
+    guarantee, _, relation = release_from(where, table)
+    return guarantee, relation
+
+
+def table_of(guarantee: Guarantee) -> dict[str, Any]:
+    """The table of a bare guarantee.
+
+    Raises:
+        InvalidInput: for one that has none.
+    """
+    match guarantee:
+        case PureDP():
+            return {"pure": guarantee.bound}
+        case ApproxDP():
+            return {"approx": [guarantee.bound, guarantee.failure]}
+        case GDP():
+            return {"gdp": guarantee.mu}
+        case ZCDP():
+            return {"zcdp": guarantee.rho}
+        case RDP() if guarantee.points:
+            return {"rdp": {repr(order): beta for order, beta in guarantee.points}}
+    raise InvalidInput(
+        f"a guarantee that can be written down was needed; got {guarantee.notion}; give the release "
+        "as a table such as {'mechanism': 'laplace', 'scale_multiplier': 2}"
+    )
 
 
 def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, str]:
@@ -109,8 +170,6 @@ def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, 
 
 
 def _mechanism(where: str, table: Mapping[str, Any]) -> tuple[Guarantee]:
-    from dpcalc.errors import unknown_name
-
     name = str(table["mechanism"])
     if name not in _MECHANISMS:
         raise unknown_name("mechanism", name, _MECHANISMS)

@@ -23,6 +23,7 @@ ORDER = [
     {"theorems"},
     {"calibration"},
     {"claims"},
+    {"accountant", "interop"},
     {"report"},
     {"training"},
     {"estimators", "reproduction"},

@@ -1,0 +1,192 @@
+"""An accountant to which releases are added while a program runs.
+
+    spent = Accountant(epsilon=8.0, delta=1e-6)
+    step = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": 1.1, "rate": 0.01}
+    spent = spent.spend(step, 1000)
+    spent.epsilon_spent(), spent.rounds_left(step)
+
+An accountant is a value: spending returns another one and costs next to nothing; numbers are
+computed when asked for and remembered. Releases may be chosen in view of what was released before
+(adaptive composition), as long as the list of possible worst cases is the one that is written down.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpcalc import checks
+from dpcalc.claims.calibration import MOST_ROUNDS, most_rounds
+from dpcalc.claims.mechanisms import guarantee_from, table_of
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees import Guarantee, compose
+
+_FORMAT = "dpcalc accountant"
+_VERSION = 1
+
+Description = Mapping[str, Any] | Guarantee
+"""A release as a table, such as a composition file has, or as a guarantee."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accountant:
+    """What has been released, and the budget it counts against.
+
+    Args:
+        epsilon: the budget, 0 or above; infinite for none.
+        delta: δ of the budget, in [0, 1).
+        releases: what was spent so far; see `spend`.
+    """
+
+    epsilon: float = math.inf
+    delta: float = 0.0
+    releases: tuple[Spent, ...] = ()
+
+    def __post_init__(self) -> None:
+        checks.non_negative_or_infinite("epsilon", self.epsilon)
+        checks.delta(self.delta)
+
+    def spend(self, release: Description, count: int = 1) -> Accountant:
+        """The accountant after ``count`` more releases of one kind; this one is unchanged.
+
+        Args:
+            release: a guarantee, or a table with the fields of a composition file's release.
+            count: how many, 0 or above.
+
+        Raises:
+            InvalidInput: for a malformed release, or another neighbouring relation than before.
+        """
+        count = checks.count("count", count, minimum=0)
+        kind, guarantee, relation = _read(release)
+        if relation and self.adjacency and relation != self.adjacency:
+            raise InvalidInput(
+                f"one neighbouring relation is needed for all releases; got {relation} after "
+                f"{self.adjacency}"
+            )
+        kinds = {spent.kind: spent for spent in self.releases}
+        before = kinds[kind].count if kind in kinds else 0
+        kinds[kind] = Spent(kind, guarantee, relation, before + count)
+        return replace(self, releases=tuple(kinds.values()))
+
+    @property
+    def adjacency(self) -> str:
+        """The neighbouring relation that the releases share, "" if none names one."""
+        return next((spent.relation for spent in self.releases if spent.relation), "")
+
+    @property
+    def rounds(self) -> int:
+        """How many releases there were."""
+        return sum(spent.count for spent in self.releases)
+
+    def total(self) -> Guarantee:
+        """The guarantee of everything released."""
+        return compose((spent.guarantee, spent.count) for spent in self.releases)
+
+    def epsilon_spent(self, delta: float | None = None) -> float:
+        """A certified ε of everything released, at δ of the budget or at another one."""
+        return self.total().epsilon(self.delta if delta is None else checks.delta(delta))
+
+    def epsilon_left(self) -> float:
+        """The budget's ε minus what is spent, never below 0.
+
+        Rounds cost less together than one by one, so more may fit than this number suggests: ask
+        `rounds_left`.
+        """
+        return (
+            max(0.0, self.epsilon - self.epsilon_spent()) if self.epsilon < math.inf else math.inf
+        )
+
+    def within_budget(self) -> bool:
+        """Whether what is spent is certified to be within the budget."""
+        return self.epsilon_spent() <= self.epsilon
+
+    def rounds_left(self, release: Description) -> int:
+        """The largest number of further releases of one kind found to stay within the budget.
+
+        Returns:
+            0 or above; at most `MOST_ROUNDS`, which is also the answer where nothing is spent.
+        """
+        guarantee = _read(release)[1]
+        self.spend(release, 0)  # checks the neighbouring relation
+        already = [(spent.guarantee, spent.count) for spent in self.releases]
+        if self.epsilon == math.inf:
+            return MOST_ROUNDS
+        return most_rounds(
+            lambda n: compose([*already, (guarantee, n)]), self.epsilon, self.delta, minimum=0
+        )
+
+    def to_json(self) -> str:
+        """The accountant as text; `from_json` gives an equal one back.
+
+        Raises:
+            InvalidInput: if a release was given as a guarantee that has no table, such as a
+                function; give it as a table.
+        """
+        record = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "epsilon": self.epsilon if self.epsilon < math.inf else None,
+            "delta": self.delta,
+            "releases": [{**json.loads(s.kind), "count": s.count} for s in self.releases],
+        }
+        return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Accountant:
+        """The accountant that `to_json` wrote.
+
+        Raises:
+            InvalidInput: if the text is not one.
+        """
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise InvalidInput(f"a saved accountant was needed; not JSON: {error}") from None
+        if not isinstance(record, dict) or record.get("format") != _FORMAT:
+            raise InvalidInput(f'a saved accountant was needed, with "format": "{_FORMAT}"')
+        if record.get("version") != _VERSION:
+            raise InvalidInput(
+                f"an accountant of version {_VERSION} was needed; got {record.get('version')!r}"
+            )
+        budget = record.get("epsilon")
+        found = cls(math.inf if budget is None else float(budget), float(record.get("delta", 0.0)))
+        for table in record.get("releases", []):
+            kind = {k: v for k, v in table.items() if k != "count"}
+            found = found.spend(kind, table.get("count", 1))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Releases of one kind.
+
+    Attributes:
+        kind: the release's table as JSON, its identity.
+        guarantee: what one is worth.
+        relation: its neighbouring relation, "" if none.
+        count: how many.
+    """
+
+    kind: str
+    guarantee: Guarantee
+    relation: str
+    count: int
+
+
+def _read(release: Description) -> tuple[str, Guarantee, str]:
+    if isinstance(release, Guarantee):
+        return json.dumps(table_of(release), sort_keys=True), release, ""
+    if "count" in release:
+        raise InvalidInput(
+            "a release table without count was needed, since the count is an argument of "
+            f"its own; got {release!r}"
+        )
+    guarantee, relation = guarantee_from("release", release)
+    try:
+        kind = json.dumps(dict(release), sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"a release needs plain numbers, texts and lists: {error}") from None
+    return kind, guarantee, relation

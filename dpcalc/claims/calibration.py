@@ -1,0 +1,246 @@
+"""Solve for the one field of a mechanism that is left open, on the safe side of the root.
+
+Statement
+    `solve` returns a value whose certified ε at δ is at most the budget: the smallest noise, the
+    largest rate, sample or number of rounds that was found to meet it, within a relative
+    `TOLERANCE` for real numbers and exactly where the next whole number fails.
+Rounding
+    What is returned was itself tested; nothing is extrapolated. ε(δ) is enclosed numerically, so
+    the answer may be on the safe side of the best one by as much as the enclosure is wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dpcalc import checks
+from dpcalc.claims.mechanisms import guarantee_from, mechanism_fields
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.guarantees import Guarantee
+
+MOST_ROUNDS = 10**9
+TOLERANCE = 1e-6
+"""Of mechanisms whose ε is enclosed numerically."""
+
+_CLOSED_FORMS = {"gaussian": 1e-12, "randomised-response": 1e-12}
+"""Tolerance of mechanisms whose ε is exact to nearly the last digit."""
+
+_RANGES = {
+    "noise_multiplier": (0.02, 1e6),
+    "scale_multiplier": (1e-5, 1e9),
+    "rate": (1e-9, 1.0),
+    "epsilon": (1e-9, 1e5),
+}
+"""Fields that are real numbers, and where they are searched."""
+
+_MORE_IS_PRIVATE = {"noise_multiplier", "scale_multiplier"}
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A mechanism with its open field filled in.
+
+    Attributes:
+        field: which one.
+        value: its value.
+        table: the mechanism's table, complete but for the rounds.
+        rounds: how often it is used.
+        guarantee: what all rounds are worth together.
+    """
+
+    field: str
+    value: float
+    table: Mapping[str, Any]
+    rounds: int
+    guarantee: Guarantee
+
+
+def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: float) -> Solution:
+    """Fill in what is missing: ``rounds`` if it is None, else the table's missing field.
+
+    Args:
+        table: a release's table with its mechanism's fields but at most one.
+        rounds: how often the mechanism is used, or None to solve for it.
+        epsilon: the budget, above 0.
+        delta: in [0, 1).
+
+    Raises:
+        InvalidInput: unless exactly one thing is missing.
+        Infeasible: if no value meets the budget.
+    """
+    checks.positive("epsilon", epsilon)
+    checks.delta(delta)
+    name = str(table.get("mechanism"))
+    needed = mechanism_fields(name)
+    if "rate" in needed and "rate" not in table and ("sample" in table or "population" in table):
+        needed = (*("sample" if n == "rate" else n for n in needed), "population")
+    missing = [field for field in needed if field not in table]
+    if rounds is None:
+        missing.append("rounds")
+    if len(missing) != 1:
+        raise InvalidInput(
+            f"exactly one of the fields of {name} and rounds is to be left open; "
+            f"open: {', '.join(missing) or 'none'}"
+        )
+    (field,) = missing
+
+    def guarantee(filled: Mapping[str, Any], count: int) -> Guarantee:
+        return guarantee_from(name, filled)[0].composed(count)
+
+    if field == "rounds":
+        found = most_rounds(lambda n: guarantee(table, n), epsilon, delta, minimum=1)
+        return Solution(field, found, dict(table), found, guarantee(table, found))
+    count = checks.count("rounds", rounds if rounds is not None else 1)
+    if field == "sample":
+        population = checks.count("population", float(table["population"]))
+        best = largest_count(
+            lambda n: guarantee({**table, "sample": n}, count), epsilon, delta, 1, population
+        )
+        value: float = best
+    else:
+        value = _real(
+            field,
+            lambda x: guarantee({**table, field: x}, count),
+            (epsilon, delta),
+            _RANGES[field],
+            _CLOSED_FORMS.get(name, TOLERANCE),
+        )
+    filled = {**table, field: value}
+    return Solution(field, value, filled, count, guarantee(filled, count))
+
+
+def most_rounds(
+    of: Callable[[int], Guarantee], epsilon: float, delta: float, *, minimum: int
+) -> int:
+    """The largest number of rounds, at most `MOST_ROUNDS`, found to meet a budget.
+
+    Raises:
+        Infeasible: if ``minimum`` is above 0 and already exceeds it.
+    """
+    return largest_count(of, epsilon, delta, minimum, MOST_ROUNDS)
+
+
+def largest_count(
+    of: Callable[[int], Guarantee], epsilon: float, delta: float, low: int, high: int
+) -> int:
+    """The largest whole number in [low, high] found to meet a budget; cost grows with the number.
+
+    ln ε is nearly linear in ln n, so the interval is cut where a line through its ends says.
+    """
+
+    def height(n: int) -> float:
+        return _height(of(n), epsilon, delta)
+
+    at_low = height(low)
+    if at_low > 0:
+        if low == 0:
+            return 0
+        raise _infeasible(epsilon, delta)
+    step = max(1, low)
+    top, at_top = low, at_low
+    while at_top <= 0:
+        if top >= high:
+            return high
+        low, at_low = top, at_top
+        top = min(high, top + step)
+        step *= 8
+        at_top = height(top)
+    kept = 0
+    while top - low > 1:
+        a, b = math.log(max(low, 0.5)), math.log(top)
+        share = at_low / (at_low - at_top) if math.isfinite(at_low - at_top) else 0.5
+        middle = round(math.exp(a + (b - a) * (share if abs(kept) < 3 else 0.5)))
+        middle = min(max(middle, low + 1), top - 1)
+        value = height(middle)
+        if value <= 0:
+            low, at_low, kept = middle, value, min(kept, 0) - 1
+            at_top = at_top / 2 if kept < -1 else at_top
+        else:
+            top, at_top, kept = middle, value, max(kept, 0) + 1
+            at_low = at_low / 2 if kept > 1 else at_low
+    return low
+
+
+def _real(
+    field: str,
+    of: Callable[[float], Guarantee],
+    budget: tuple[float, float],
+    span: tuple[float, float],
+    tolerance: float,
+) -> float:
+    """The best value of a real field: tested to meet the budget, ``tolerance`` from one that fails."""
+    sign = 1.0 if field in _MORE_IS_PRIVATE else -1.0
+    ends = sorted(sign * math.log(x) for x in span)
+
+    def value(x: float) -> float:
+        return min(max(math.exp(sign * x), span[0]), span[1])
+
+    def height(x: float) -> float:
+        return _height(of(value(x)), *budget)
+
+    safe, risky = ends[1], ends[0]
+    x = min(max(0.0, risky), safe) if field in _MORE_IS_PRIVATE else safe - 8.0
+    at, step = height(x), 1.0
+    if at > 0:
+        while at > 0:
+            if x >= safe:
+                raise _infeasible(*budget)
+            risky, at_risky = x, at
+            x, step = min(x + step, safe), 2 * step
+            at = height(x)
+        safe, at_safe = x, at
+    else:
+        while at <= 0:
+            if x <= risky:
+                return value(x)
+            safe, at_safe = x, at
+            x, step = max(x - step, risky), 2 * step
+            at = height(x)
+        risky, at_risky = x, at
+    return value(_narrowed(height, (risky, at_risky), (safe, at_safe), tolerance))
+
+
+def _narrowed(
+    height: Callable[[float], float],
+    left: tuple[float, float],
+    right: tuple[float, float],
+    tolerance: float,
+) -> float:
+    """A point at which ``height`` is at most 0, ``tolerance`` right of one at which it is not."""
+    (risky, at_risky), (safe, at_safe) = left, right
+    kept = 0
+    while safe - risky > tolerance:
+        width = safe - risky
+        middle = risky + width / 2
+        if math.isfinite(at_risky) and math.isfinite(at_safe) and abs(kept) < 3:
+            root = risky + width * at_risky / (at_risky - at_safe)
+            aim = root + (tolerance / 3 if kept >= 0 else -tolerance / 3)
+            middle = min(max(aim, risky + width / 256), safe - width / 256)
+        at = height(middle)
+        if at > 0:
+            risky, at_risky, kept = middle, at, max(kept, 0) + 1
+            at_safe = at_safe / 2 if kept > 1 else at_safe
+        else:
+            safe, at_safe, kept = middle, at, min(kept, 0) - 1
+            at_risky = at_risky / 2 if kept < -1 else at_risky
+        if abs(kept) >= 4:
+            kept = 0
+    return safe
+
+
+def _height(guarantee: Guarantee, epsilon: float, delta: float) -> float:
+    """Ln ε(δ) - ln of the budget; at most 0 if the budget is met."""
+    found = guarantee.epsilon(delta)
+    if found in (0.0, math.inf):
+        return -math.inf if found == 0 else math.inf
+    return math.log(found / epsilon) if found > epsilon else min(math.log(found / epsilon), 0.0)
+
+
+def _infeasible(epsilon: float, delta: float) -> Infeasible:
+    return Infeasible(
+        f"no value meets the budget ({epsilon:g}, {delta:g}); try a larger epsilon or delta, fewer "
+        "rounds, or a smaller rate"
+    )
