@@ -22,7 +22,7 @@ from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 FORMAT = 1
 """Version of the file layout written by `Transcript.save`."""
@@ -199,15 +199,34 @@ class Transcript:
 
 
 def write_arrays(
-    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Values]
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Mapping[str, Values],
+    *,
+    secret: bool = False,
 ) -> None:
-    """Write a header and named arrays to an ``.npz`` file; a reader never sees half a file."""
+    """Write a header and named arrays to an ``.npz`` file; a reader never sees half a file.
+
+    Args:
+        path: the file.
+        header: ready for JSON.
+        arrays: by name.
+        secret: whether nobody but the owner may read it, where the file system knows owners.
+    """
     target = Path(path)
     partial = target.with_name(target.name + ".partial")
     contents: dict[str, Any] = {"header": np.array(json.dumps(header)), **arrays}
-    with partial.open("wb") as file:
+    partial.unlink(missing_ok=True)
+    with open(partial, "wb", opener=_opener(0o600 if secret else 0o666)) as file:
         np.savez(file, **contents)
     partial.replace(target)
+
+
+def _opener(mode: int) -> Callable[[str, int], int]:
+    """An opener for `open` that creates the file with these permissions, less the umask."""
+    import os
+
+    return lambda path, flags: os.open(path, flags, mode)
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Values]]:

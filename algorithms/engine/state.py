@@ -49,7 +49,7 @@ class State:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that `load_state` needs, bit for bit."""
         header, arrays = _packed(self)
-        write_arrays(path, header, arrays)
+        write_arrays(path, header, arrays, secret=True)
 
 
 def load_state(owner: Algorithm, path: str | os.PathLike[str]) -> State:
@@ -68,7 +68,7 @@ def save_checkpoint(
     """Write a state together with what was recorded so far."""
     header, arrays = _packed(state)
     recorded = {f"recorded/{slot}": values for slot, values in recorder.arrays.items()}
-    write_arrays(path, header | {"release": str(release)}, arrays | recorded)
+    write_arrays(path, header | {"release": str(release)}, arrays | recorded, secret=True)
 
 
 def load_checkpoint(

@@ -189,6 +189,22 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(algorithm, tmp_path, rel
         algorithm.run(4, **settings)
 
 
+def test_a_checkpoint_is_for_its_owner_alone(private, tmp_path):
+    """It holds the seed of the noise."""
+    path = tmp_path / "checkpoint.npz"
+    private.run(3, checkpoint=path)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_diagnostics_may_be_measured_now_and_then(algorithm):
+    every = algorithm.run(3, diagnostics=True).diagnostic("objective")
+    some = algorithm.run(3, diagnostics=2).diagnostic("objective")
+    measured = np.isfinite(some[0])
+    last = algorithm.rounds - 1
+    assert measured.tolist() == [t % 2 == 1 or t == last for t in range(algorithm.rounds)]
+    np.testing.assert_array_equal(some[:, measured], every[:, measured])
+
+
 # ---- transcripts
 
 
