@@ -17,8 +17,10 @@ class Bracket:
 
     @property
     def relative_width(self) -> float:
-        """(upper - lower)/upper, zero if both are zero."""
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+        """(upper - lower)/upper, zero if they are equal, infinite if only the upper one is."""
+        if self.upper == self.lower:
+            return 0.0
+        return (self.upper - self.lower) / self.upper if self.upper < math.inf else math.inf
 
 
 def crossing(

@@ -72,7 +72,10 @@ def bracket_epsilon(
     tail = max(delta * _TAIL_SHARE / max(total, 1), _SMALLEST_TAIL)
     rough = _rough(parts, tail)
     if infinite_mass(rough) >= delta:
-        return Bracket(math.inf, math.inf, "an infinite loss is likelier than δ")
+        # The masses are upper bounds; those of exact laws are off by rounding only.
+        exact = [(loss, n) for loss, n in parts if isinstance(loss, LossLaw)]
+        surely = infinite_mass(exact) * (1 - 1e-12) > delta
+        return Bracket(math.inf if surely else 0.0, math.inf, "infinite losses use up δ")
     if total == 1 and (alone := _alone(parts[0][0], delta, tail)) is not None:
         return alone
     if (few := outcomes(parts)) is not None:

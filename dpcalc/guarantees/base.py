@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
 
 if TYPE_CHECKING:
@@ -99,8 +100,9 @@ class Guarantee(ABC):
         prior = checks.probability("prior", prior)
         if prior in (0.0, 1.0):
             return 1.0
-        rare, common = min(prior, 1 - prior), max(prior, 1 - prior)
-        return min(1.0, common + rare * self.delta(math.log(common / rare)) * (1 + 1e-15))
+        rare, common = sorted((mpf(prior), 1 - mpf(prior)))
+        odds = max(0.0, round_down(context().log(common / rare)))
+        return min(1.0, round_up(common + rare * mpf(self.delta(odds))))
 
     def composed(self, count: int) -> Guarantee:
         """The guarantee of ``count`` adaptively chosen releases that each have this one."""

@@ -12,9 +12,11 @@ Source
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from dpcalc.guarantees.base import Directions
 
 
+_MOST_WAYS = 200
+
+
 def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     """The guarantee of adaptively composed releases.
 
@@ -50,9 +55,7 @@ def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     flat = _flattened(parts)
     for k, (part, n) in enumerate(flat):
         if isinstance(part, WorstOf):
-            rest = flat[:k] + flat[k + 1 :]
-            cases = ((label, compose([(case, n), *rest])) for label, case in part.cases)
-            return WorstOf(tuple(cases))
+            return _over_cases(part, n, flat[:k] + flat[k + 1 :])
     if not flat:
         return PureDP(0.0)
     if len(flat) == 1 and flat[0][1] == 1:
@@ -68,6 +71,21 @@ def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     if all(part.losses() is not None for part, _ in flat):
         return Composition(tuple(flat))
     return _through_renyi(flat)
+
+
+def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -> Guarantee:
+    """The worst of all ways in which the releases can be of this or that case.
+
+    Nothing says that the differing record sits at the same place in every release. Where the ways
+    are too many, the divergences of the worst case at every order add up, which holds for each.
+    """
+    if math.comb(count + len(worst.cases) - 1, count) > _MOST_WAYS:
+        return _through_renyi([(worst, count), *rest])
+    cases: list[tuple[int, Guarantee]] = []
+    for way in combinations_with_replacement(worst.cases, count):
+        used = Counter(guarantee for _, guarantee in way)
+        cases.append((way[0][0], compose([*used.items(), *rest])))
+    return WorstOf(tuple(cases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +115,24 @@ class Composition(Guarantee):
                 each = part.epsilon(0.0)
                 total += mpf(each) * n if math.isfinite(each) else mpf("inf")
             return Bracket(0.0, round_up(total), "plain sum")
-        return _cached_epsilon(self, delta)
+        found, simple = _cached_epsilon(self, delta), self._plain_sum()
+        if simple is not None and delta >= simple.failure and simple.bound < found.upper:
+            return Bracket(min(found.lower, simple.bound), simple.bound, "plain sum")
+        return found
 
     def delta(self, epsilon: float) -> float:
         """The upper end of the enclosure of δ(ε)."""
+        return self.delta_bracket(epsilon).upper
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        """An enclosure of the smallest δ that holds for the worst case of the parts."""
         checks.non_negative_or_infinite("epsilon", epsilon)
         if epsilon == math.inf:
-            return 0.0
+            return Bracket(0.0, 0.0, "plain sum")
         pure = self._pure()
         if pure is not None:
-            return pure_delta(pure, epsilon).upper
-        return self._worst(lambda losses: bracket_delta(losses, epsilon)).upper
+            return pure_delta(pure, epsilon)
+        return self._worst(lambda losses: bracket_delta(losses, epsilon))
 
     def numbers(self) -> Mapping[str, float]:
         """How many releases were composed."""
@@ -128,6 +153,16 @@ class Composition(Guarantee):
         """The larger answer of the two directions."""
         found = [evaluate(losses) for losses in self.losses() or ()]
         return Bracket(max(b.lower for b in found), max(b.upper for b in found), found[0].method)
+
+    def _plain_sum(self) -> ApproxDP | None:
+        """Bounds and failure probabilities added up, where that is what the parts are."""
+        total, survived = mpf(0), mpf(1)
+        for part, n in self.parts:
+            if not isinstance(part, PureDP | ApproxDP) or math.isinf(part.bound):
+                return None
+            total += mpf(part.bound) * n
+            survived *= (1 - mpf(part.failure)) ** n if isinstance(part, ApproxDP) else 1
+        return ApproxDP(round_up(total), round_up(1 - survived))
 
     def _pure(self) -> dict[float, int] | None:
         rounds: dict[float, int] = {}

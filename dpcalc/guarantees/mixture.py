@@ -50,10 +50,15 @@ class GaussianMixture(ProfileGuarantee):
         """ln[Σ w_t e^{(α-1)αμ_t²/2}]/(α-1)."""
         checks.above_one("order", order)
         exponents = (order - 1) * order * np.square(self.mus) / 2
-        top = float(exponents.max())
+        top, weights = float(exponents.max()), np.array(self.weights)
         rest = max(0.0, 1 - math.fsum(self.weights))
-        total = float(np.array(self.weights) @ np.exp(exponents - top)) + rest * math.exp(-top)
-        return (top + math.log(total)) / (order - 1) * (1 + 1e-13)
+        over = max(0.0, math.fsum(self.weights) - 1)
+        if top < 600:  # ln(1 + a sum of positive terms)
+            log_moment = math.log1p(float(weights @ np.expm1(exponents)) + over)
+        else:
+            total = float(weights @ np.exp(exponents - top)) + rest * math.exp(-top)
+            log_moment = (top * (1 + 1e-14) + math.log(total)) * (1 + 1e-13)
+        return log_moment / (order - 1) * (1 + 1e-12)
 
     def losses(self) -> Directions:
         """The mixture of the components' normal laws."""

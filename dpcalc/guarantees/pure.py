@@ -52,10 +52,10 @@ class PureDP(Guarantee):
         if self.bound in (0.0, math.inf):
             return self.bound
         ctx, alpha, eps = context(), mpf(order), mpf(self.bound)
-        # (sinh αε - sinh (α-1)ε)/sinh ε = cosh((α-½)ε)/cosh(ε/2)
-        high, low = (alpha - mpf(0.5)) * eps, eps / 2
-        log_cosh = [x + ctx.log1p(ctx.exp(-2 * x)) for x in (high, low)]
-        return min(self.bound, round_up((log_cosh[0] - log_cosh[1]) / (alpha - 1)))
+        # (sinh αε - sinh (α-1)ε)/sinh ε = cosh((α-½)ε)/cosh(ε/2), less 1 without cancellation
+        excess = 2 * ctx.sinh(alpha * eps / 2) * ctx.sinh((alpha - 1) * eps / 2)
+        log_moment = ctx.log1p(excess / ctx.cosh(eps / 2))
+        return min(self.bound, round_up(log_moment / (alpha - 1)))
 
     def losses(self) -> Directions | None:
         """Randomised response."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from dpcalc.guarantees import (
 from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.guarantees.worst import WorstOf
 
 ALL = [
     PureDP(0.7),
@@ -221,3 +223,65 @@ def test_exact_values_from_the_literature() -> None:
         assert GDP(mu).epsilon(1e-5) == pytest.approx(epsilon, abs=1e-6)
     assert GDP(1.0).epsilon(1e-6) == pytest.approx(4.886554, abs=1e-6)
     assert GDP(1.0).epsilon(1e-2) == pytest.approx(2.317789, abs=1e-6)
+
+
+def test_the_worst_of_two_cases_twice_includes_one_of_each() -> None:
+    one, other = PureDP(3.0), compose([(PureDP(0.2), 20)])
+    worst = WorstOf(((1, one), (2, other)))
+    mixed = compose([(one, 1), (PureDP(0.2), 20)]).epsilon(1e-6)
+    for twice in (worst.then(worst), worst.composed(2), compose([(worst, 1), (worst, 1)])):
+        assert twice.epsilon(1e-6) >= mixed
+        assert twice.epsilon(1e-6) <= mixed * (1 + 1e-12)
+    many = worst.composed(1000).epsilon(1e-6)
+    assert one.composed(1000).epsilon(1e-6) <= many <= 4000
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mixture_of_tiny_shifts_has_a_positive_divergence(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 300))
+    weights = rng.random(size)
+    weights /= weights.sum()
+    mus = 10.0 ** rng.uniform(-12, -8, size)
+    mixture = GaussianMixture(tuple(mus.tolist()), tuple(weights.tolist()))
+    for order in (1.0005, 1.06, 2.0, 50.0):
+        with mp.workdps(60):
+            a = mpf(order)
+            moment = sum(
+                (mpf(w) * mp.expm1((a - 1) * a * mpf(m) ** 2 / 2) for w, m in zip(weights, mus, strict=True)),
+                mpf(0),
+            )  # fmt: skip
+            truth = mp.log1p(moment) / (a - 1)  # what the weights lack of 1 does not move
+        assert mpf(mixture.renyi(order)) >= truth
+    both = compose([(mixture, 1000), (ZCDP(1e-20), 1)])
+    assert 0 <= both.epsilon(1e-6) < 1e-6
+    assert 0 <= both.delta(0.0) < 1e-6
+
+
+def test_failure_probabilities_that_use_up_delta_leave_the_plain_sum() -> None:
+    both = compose([(ApproxDP(1.0, 1e-6), 1), (PureDP(0.1), 1)])
+    assert both.bracket(1e-6).lower <= 1.1 <= both.epsilon(1e-6) <= 1.1 * (1 + 1e-15)
+    assert both.epsilon(1e-7) == math.inf
+    assert both.epsilon(2e-6) < 1.1
+
+
+@given(st.floats(-8, 1).map(lambda x: 10**x), st.floats(0.001, 0.999))
+def test_no_attack_is_more_accurate(mu: float, prior: float) -> None:
+    """Bayes' test between N(0, 1) and N(μ, 1), by its closed form."""
+    with mp.workdps(60):
+        rare, common = sorted((mpf(prior), 1 - mpf(prior)))
+        z = mp.log(common / rare)
+        delta = mp.ncdf(mpf(mu) / 2 - z / mu) - mp.exp(z) * mp.ncdf(-mpf(mu) / 2 - z / mu)
+        truth = common + rare * delta
+        found = GDP(mu).attack_accuracy(prior)
+        assert truth <= mpf(found) <= truth * (1 + mpf("3e-16"))
+
+
+@given(st.floats(-40, 3).map(lambda x: 10**x), st.floats(-6, 3).map(lambda x: 1 + 10**x))
+def test_the_divergence_of_randomised_response_is_exact(epsilon: float, order: float) -> None:
+    with mp.workdps(200):
+        a, e = mpf(order), mpf(epsilon)
+        moment = (mp.sinh(a * e) - mp.sinh((a - 1) * e)) / mp.sinh(e)
+        truth = mp.log(moment) / (a - 1)
+        found = mpf(PureDP(epsilon).renyi(order))
+        assert truth <= found <= truth * (1 + mpf("3e-16"))
