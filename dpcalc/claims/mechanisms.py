@@ -10,6 +10,7 @@ from dpcalc.claims.tables import fields
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees import mechanisms as named
+from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
 Builder = Callable[[Mapping[str, Any]], Guarantee]
@@ -35,7 +36,7 @@ def _share(given: Mapping[str, Any]) -> float:
     sample = checks.positive("sample", real("sample", given))
     if sample > population:
         raise InvalidInput(f"sample needs to be at most population={population}; got {sample:g}")
-    return sample / population
+    return min(1.0, round_up(mpf(sample) / population))
 
 
 def _without_replacement(given: Mapping[str, Any]) -> Guarantee:
@@ -44,8 +45,9 @@ def _without_replacement(given: Mapping[str, Any]) -> Guarantee:
     if sample > population:
         raise InvalidInput(f"sample needs to be at most population={population}; got {sample}")
     # The norm bound is the sensitivity of adding a record; replacing one moves twice as far.
-    mu = GDP(2 / checks.positive("noise_multiplier", real("noise_multiplier", given))).mu
-    return named.sampled_without_replacement(mu, sample / population)
+    multiplier = checks.positive("noise_multiplier", real("noise_multiplier", given))
+    rate = min(1.0, round_up(mpf(sample) / population))
+    return named.sampled_without_replacement(round_up(2 / mpf(multiplier)), rate)
 
 
 def _exponential_norm(given: Mapping[str, Any]) -> Guarantee:
