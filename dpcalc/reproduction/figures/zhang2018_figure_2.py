@@ -27,7 +27,7 @@ def compute(ground: Ground) -> Outcome:
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
     on = nodes(ground, erdos_renyi(5, 0.6, 4))
-    three, five = settings(3.0, ROUNDS), settings(5.0, ROUNDS)
+    three, five = settings(3.0, ROUNDS, full=ground.full), settings(5.0, ROUNDS, full=ground.full)
     curves = as_printed(on, three, "a") + as_printed(on, five, "b")
     curves += budgets(on, three, "c") + budgets(on, five, "d")
     for panel, epsilon in (("e", 3.0), ("f", 1.0)):

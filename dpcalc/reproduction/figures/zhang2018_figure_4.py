@@ -32,7 +32,7 @@ def compute(ground: Ground) -> Outcome:
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
     on = nodes(ground, erdos_renyi(100, 0.1, 0), sizes=uneven(100))
-    chosen = settings(3.0, ROUNDS)
+    chosen = settings(3.0, ROUNDS, full=ground.full)
     curves = as_printed(on, chosen, "a") + budgets(on, chosen, "b")
     curves += at_equal_budget(on, 3.0, ROUNDS, "c")
     return Outcome(curves=curves, notes=(on.split.source,))
