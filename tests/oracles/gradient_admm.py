@@ -47,16 +47,27 @@ class Problem:
         )
         return np.vstack([spread, np.zeros((m, d))])
 
-    def mu_squared(self, change: Matrix, sigma: float, *, on_gradient: bool) -> float:
-        """μ² of the last (x, λ) if the first user's gradient differs by ``change``; infinite if exposed."""
+    def mu_squared(
+        self,
+        change: Matrix,
+        sigma: float,
+        *,
+        on_gradient: bool,
+        again: frozenset[int] = frozenset(),
+    ) -> float:
+        """μ² of the last (x, λ) if the first user's gradient differs by ``change``; infinite if exposed.
+
+        ``again`` holds the later iterations, counted from 0, that use the same user's gradient.
+        """
         m, d = self.A.shape
         damp = np.linalg.inv(np.eye(d) + self.step * self.penalty * self.A.T @ self.A)
-        difference = np.concatenate([self.step * damp @ change, np.zeros(m)])
+        jump = np.concatenate([self.step * damp @ change, np.zeros(m)])
+        difference = jump
         noise = sigma * self.noise_map(on_gradient=on_gradient)
         columns = noise
-        for hessian in self.hessians[1:]:
+        for k, hessian in enumerate(self.hessians[1:], start=1):
             step = self.linear_map(hessian)
-            difference = step @ difference
+            difference = step @ difference + (jump if k in again else 0)
             columns = np.hstack([step @ columns, noise])
         # μ² is the squared length of the shortest noise that makes up for the difference.
         scale = np.linalg.norm(columns, axis=1)

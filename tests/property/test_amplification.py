@@ -122,6 +122,54 @@ def test_strongly_convex_bound_is_never_below_the_exact_law() -> None:
     assert checked > INSTANCES / 3
 
 
+@pytest.mark.parametrize(
+    ("on_gradient", "strongly"), [(False, False), (True, False), (False, True)]
+)
+def test_several_passes_are_never_below_the_exact_law(on_gradient: bool, strongly: bool) -> None:
+    rng = np.random.default_rng(41 + on_gradient + 2 * strongly)
+    closest = 0.0
+    for _ in range(INSTANCES):
+        passes, gap = int(rng.integers(2, 5)), int(rng.integers(1, 6))
+        tail = int(rng.integers(1, gap + 1))
+        iterations = gap * (passes - 1) + tail
+        nu = 10 ** rng.uniform(-1, 1)
+        mu = nu * rng.uniform(0.5, 1) if strongly else 0.0
+        g_mu = 10 ** rng.uniform(0, 1) if strongly else 0.0
+        draft = random_problem(
+            rng, iterations=iterations, smoothness=nu, strong_convexity=mu, g_convexity=g_mu,
+            square=bool(rng.integers(2)), step=float(rng.uniform(0.05, 1.9)) / nu,
+            penalty=10 ** rng.uniform(-1.5, 1),
+        )  # fmt: skip
+        step, extra = draft.step, {}
+        if strongly:
+            coupling = float(np.linalg.norm(draft.A.T @ draft.B, 2))
+            extra = {
+                "strong_convexity": mu,
+                "regularizer_strong_convexity": g_mu,
+                "coupling_norm": coupling,
+            }
+            low, high = (
+                float(x) for x in admissible_steps(penalty=draft.penalty, smoothness=nu, **extra)
+            )
+            if not low * (1 + 1e-6) < high * (1 - 1e-6):
+                continue
+            step = low + (high - low) * rng.uniform(0.05, 0.95)
+        problem = Problem(draft.A, draft.B, draft.G, draft.hessians, step, draft.penalty)
+        again = frozenset(gap * k for k in range(1, passes))
+        changes = np.linalg.svd(problem.A)[2]
+        exact = max(
+            problem.mu_squared(c, 1.0, on_gradient=on_gradient, again=again) for c in changes
+        )
+        certified = _certified(
+            problem, tail, smoothness=nu * (1 + 1e-12) if not strongly else nu,
+            passes=passes, pass_length=gap, **extra,
+            **({} if strongly else {"noise_in": "gradient" if on_gradient else "state"}),
+        )  # fmt: skip
+        assert exact <= certified * (1 + 1e-6)  # least squares of ill-conditioned maps
+        closest = max(closest, exact / certified)
+    assert closest > 0.5
+
+
 def test_the_attained_instance_is_reached_by_the_exact_law() -> None:
     """f = 0, g → 0: the closed form of `attained` agrees with the propagated covariance."""
     kind = privacy_result("admm-iteration")

@@ -8,6 +8,7 @@ Statement
 Source
     The triangle inequality for trade-off functions behind it needs no densities and no common
     support; docs/theorems/amplification-by-iteration.md proves it and all constants below.
+    docs/theorems/shifted-interpolation.md covers several passes.
 Rounding
     All functions return sixty-digit numbers; callers round once, up.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpcalc.accounting.iteration.descent import Descent, Visits
 from dpcalc.numerics.precise import Real, context, mpf
 
 
@@ -46,6 +48,23 @@ class Block:
             growth = shrink**-2
             weight = (growth**blocks - 1) / (growth - 1) / (shrink if spare else 1)
         return self.cost * self.start / (mpf(sigma) ** 2 * weight)
+
+    def repeated_mu_squared(self, sigma: float, *, passes: int, gap: int, tail: int) -> Real:
+        """μ² of the last iterate if the user takes part several times.
+
+        A block is a step of `Descent` in the gauge N. Where a pass has an odd number of iterations
+        the spare one follows the user's own; its contraction counts for the jump if all have one.
+
+        Args:
+            sigma: standard deviation of the noise.
+            passes: how often the user takes part.
+            gap: iterations from one own to the next, 2 or more if there are several passes.
+            tail: iterations from the last own to the end, both included, 2 or more.
+        """
+        spare = self.contraction if gap % 2 and tail % 2 else 1
+        jump = context().sqrt(self.start * spare)
+        noise = mpf(sigma) / context().sqrt(self.cost)
+        return Descent(self.contraction, jump, noise).mu(Visits(passes, gap // 2, tail // 2)) ** 2
 
 
 def largest_eigenvalue(a: Real, b: Real, d: Real) -> Real:

@@ -86,7 +86,8 @@ def _certified_convex(theorem: GradientADMM) -> sympy.Expr:
 def block_formulas(theorem: FirstUser) -> tuple[Formula, ...]:
     """ρ as printed and μ as certified, convex users."""
     values = {**_values(theorem), "k": float(theorem.iterations)}
-    found = [Formula("certified.mu", _certified_convex(theorem), values)]
+    once = theorem.passes == 1
+    found = [Formula("certified.mu", _certified_convex(theorem), values)] if once else []
     if not theorem.violations_of_claim():
         found.insert(0, Formula("claimed.rho", _printed_rho(theorem), values))
     return tuple(found)

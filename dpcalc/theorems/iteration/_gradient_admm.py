@@ -165,6 +165,22 @@ class GradientADMM(Theorem):
         amplified = context().sqrt(self.convex_block().mu_squared(self.sigma, iterations))
         return min(amplified, self.mu_local())
 
+    def mu_repeated(self, block: Block, *, passes: int, gap: int, tail: int) -> Real:
+        """The smallest certified μ of a user who takes part several times.
+
+        The least of: all passes amplified; all but the last, which is paid locally; composition.
+        """
+        local = self.mu_local() ** 2
+        found = [passes * local]
+        if gap >= 2:
+            earlier = block.repeated_mu_squared(self.sigma, passes=passes - 1, gap=gap, tail=gap)
+            found.append(earlier + local)
+            if tail >= 2:
+                found.append(
+                    block.repeated_mu_squared(self.sigma, passes=passes, gap=gap, tail=tail)
+                )
+        return context().sqrt(min(found))
+
     def mu_attained(self, iterations: int) -> Real:
         """μ that a concrete instance reaches: f = 0, B = I, g → 0.
 
@@ -178,17 +194,49 @@ class GradientADMM(Theorem):
         return max(walk / (1 + damped), self.mu_local() / context().sqrt(iterations))
 
 
+def _several(theorem: FirstUser) -> str | None:
+    if theorem.passes > 1:
+        return f"the paper lets every user take part once; got passes={theorem.passes}"
+    return None
+
+
+ONE_PASS = Assumption("one-pass", "The user takes part once.", Scope.CLAIMED, _several)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FirstUser(GradientADMM):
     """The bound for one user whose iteration lies a given number of iterations before the end."""
 
-    iterations: int = count("iterations from the user's own to the last, both included, k")
+    iterations: int = count("iterations from the user's (last) own to the last, both included, k")
+    passes: int = count("how often the user takes part", default=1)
+    pass_length: int | None = count(
+        "iterations from one own iteration to the next, needed with several passes", default=None
+    )
+
+    def _check_together(self) -> None:
+        GradientADMM._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        if self.passes > 1 and self.pass_length is None:
+            raise InvalidInput(
+                "several passes need the iterations between them; "
+                f"got passes={self.passes}; try --pass-length with the number of users"
+            )
 
     def _rho(self) -> Real:
         return self.paper_rho(self.iterations)
 
     def _mu(self) -> Real:
-        return self.mu_after(self.iterations)
+        return self.mu_with(self.convex_block())
+
+    def mu_with(self, block: Block) -> Real:
+        """The smallest certified μ by one kind of block, over all passes."""
+        if self.passes == 1 or self.pass_length is None:
+            if self.iterations < 2:
+                return self.mu_local()
+            amplified = context().sqrt(block.mu_squared(self.sigma, self.iterations))
+            return min(amplified, self.mu_local())
+        return self.mu_repeated(
+            block, passes=self.passes, gap=self.pass_length, tail=self.iterations
+        )
 
     def claimed(self) -> Bound:
         """The printed zCDP bound."""
@@ -205,7 +253,9 @@ class FirstUser(GradientADMM):
         return Bound(guarantee, numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound | None:
-        """A random walk in the direction of the user's difference."""
+        """A random walk in the direction of the user's difference; for one pass."""
+        if self.passes > 1:
+            return None
         mu = round_down(self.mu_attained(self.iterations))
         return Bound(GDP(mu), {"mu": mu}, "f = 0, B = I, g → 0")
 

@@ -30,6 +30,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     HONEST_USERS,
     NEIGHBOURS,
     NO_EXPANSION,
+    ONE_PASS,
     PAPER_STEP,
     REDUCED,
     FirstUser,
@@ -86,6 +87,7 @@ class ADMMIteration(FirstUser):
         NO_EXPANSION,
         PAPER_STEP,
         REDUCED,
+        ONE_PASS,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,

@@ -38,6 +38,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     FULL_ROW_RANK,
     HONEST_USERS,
     NEIGHBOURS,
+    ONE_PASS,
     REDUCED,
     FirstUser,
 )
@@ -120,6 +121,7 @@ class ADMMIterationStronglyConvex(FirstUser):
         ),
         Assumption("state-noise", "Noise is added to the state.", Scope.BOTH, _state_noise),
         REDUCED,
+        ONE_PASS,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,
@@ -186,11 +188,7 @@ class ADMMIterationStronglyConvex(FirstUser):
         return rho * self.norm().contraction ** (blocks - 1) if blocks else rho
 
     def _mu(self) -> Real:
-        convex = self.mu_after(self.iterations)
-        if self.iterations < 2:
-            return convex
-        contracted = context().sqrt(self.block().mu_squared(self.sigma, self.iterations))
-        return min(contracted, convex)
+        return min(self.mu_with(self.convex_block()), self.mu_with(self.block()))
 
     def attained(self) -> Bound | None:
         """What the user's own iteration reveals if it is the last; nothing is known for more."""

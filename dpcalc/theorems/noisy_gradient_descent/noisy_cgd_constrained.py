@@ -58,6 +58,7 @@ class NoisyCGDConstrained(CyclicDescent):
             "The printed constants come from rounding the number of steps up; the best number of "
             "steps, counted from just after a use of the record, gives less.",
             Status.LOOSE,
+            lambda theorem: theorem.n_batches > 1 or not theorem.whole(),
         ),
         Finding(
             "For fewer passes than Db/(ηL) the claim is that of composing the passes, √E·L/(bσ).",
@@ -103,6 +104,10 @@ class NoisyCGDConstrained(CyclicDescent):
         """Db/(ηL)."""
         eta_l = mpf(self.step_size) * mpf(self.sensitivity)
         return mpf(self.diameter) * self.batch_size / eta_l
+
+    def whole(self) -> bool:
+        """Whether Db/(ηL) is an integer, where the full batch's constants are the best."""
+        return bool(context().isint(self._threshold()))
 
     def saturated(self) -> bool:
         """Whether there are enough passes for the claim not to grow any more."""
