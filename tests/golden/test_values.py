@@ -121,3 +121,66 @@ def test_smaller_nodes_are_refuted_from_a_budget_on() -> None:
         attained = base.prescribed(claim, 0.01).attained()
         assert attained is not None
         assert (surely_attained(attained.guarantee, 0.01) > claim) == refuted
+
+
+@pytest.mark.parametrize("steps", [10, 100, 1000])
+def test_noisy_gradient_descent(steps: int) -> None:
+    golden = GOLDEN["noisy-gd"]
+    for c, mu in zip(golden["contraction"], golden[f"mu_{steps}"], strict=True):
+        theorem = privacy_result("noisy-gd").from_parameters(
+            {
+                "sensitivity": 1,
+                "n_records": 10,
+                "sigma": 1,
+                "steps": steps,
+                "step_size": 1,
+                "smoothness": 1,
+                "strong_convexity": 1 - c,
+            }
+        )
+        assert theorem.claimed().numbers["mu"] == pytest.approx(mu, rel=1e-13)
+        assert theorem.certified().numbers["mu"] == pytest.approx(mu, rel=1e-13)
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_noisy_cyclic_gradient_descent(k: int) -> None:
+    golden = GOLDEN["noisy-cgd"]
+    for name, curvature in (("mu_weak", 1e-4), ("mu_strong", 2e-4)):
+        theorem = privacy_result("noisy-cgd").from_parameters(
+            {
+                "sensitivity": 2,
+                "batch_size": 3,
+                "sigma": 1,
+                "n_batches": 40,
+                "passes": golden["passes"][k],
+                "step_size": 1,
+                "smoothness": 1,
+                "strong_convexity": curvature,
+            }
+        )
+        assert theorem.claimed().numbers["mu"] == pytest.approx(golden[name][k], rel=1e-11)
+        assert theorem.certified().numbers["mu"] == pytest.approx(golden[name][k], rel=1e-11)
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_noisy_descent_on_a_bounded_domain(k: int) -> None:
+    golden = GOLDEN["noisy-cgd-constrained"]
+    for name, batches, step_size, sigma in (
+        ("mu_full", 1, 1 / 16, 8),
+        ("mu_20_batches", 20, 1 / 64, 3),
+    ):
+        theorem = privacy_result("noisy-cgd-constrained").from_parameters(
+            {
+                "diameter": 1,
+                "sensitivity": golden["gradient"][k],
+                "batch_size": 1,
+                "sigma": sigma,
+                "n_batches": batches,
+                "passes": 1000,
+                "step_size": step_size,
+                "smoothness": 1,
+            }
+        )
+        assert theorem.claimed().numbers["mu"] == pytest.approx(golden[name][k], rel=1e-13)
+        certified = theorem.certified().numbers["mu"]
+        assert 0.97 * golden[name][k] < certified <= theorem.claimed().numbers["mu"]

@@ -266,6 +266,29 @@ def test_reshuffled_batches_against_the_exact_mixture() -> None:
         assert exact <= theorem.certified().guarantee.delta(epsilon) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("stop_from", [1, 4])
+def test_random_stopping_against_the_exact_mixture(stop_from: int) -> None:
+    """Linear losses: stopped after R steps the last iterate is normal, and R is averaged."""
+    from scipy.stats import norm
+
+    n, sigma = 8, 3.0
+    theorem = _example("pnsgd-all-users", n_records=n, sigma=sigma, stop_from=stop_from)
+    x = np.linspace(-60, 60, 60001)
+    closest = 0.0
+    for user in range(1, n + 1):
+        stops = range(stop_from, n + 1)
+        spread = [sigma * np.sqrt(r) for r in stops]
+        used = [float(r >= user) for r in stops]
+        p = np.mean([norm.pdf(x, u, s) for u, s in zip(used, spread, strict=True)], axis=0)
+        q = np.mean([norm.pdf(x, -u, s) for u, s in zip(used, spread, strict=True)], axis=0)
+        for epsilon in (0.0, 0.2, 0.8):
+            exact = np.sum(np.maximum(p - np.exp(epsilon) * q, 0)) * (x[1] - x[0])
+            certified = theorem.certified().guarantee.delta(epsilon)
+            assert exact <= certified * (1 + 1e-6)
+            closest = max(closest, exact / certified)
+    assert closest > 0.5
+
+
 @pytest.mark.parametrize("slope", [0.0, 0.3])
 def test_bounded_domain_against_the_exact_law_on_an_interval(slope: float) -> None:
     """Opposite gradients on [0, D]: the runs end at opposite ends, the noise pulls them together."""
