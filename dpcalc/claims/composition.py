@@ -54,13 +54,16 @@ def read_plan(path: Path) -> Plan:
     """The composition that a TOML file describes.
 
     Fields: ``delta``, optionally ``epsilon`` (a budget), ``[[release]]`` tables, and ``rounds``, a
-    CSV file with one release a row and the fields of a mechanism as columns.
+    CSV file with one release a row and the fields of a mechanism as columns. ``path`` may be such a
+    CSV file itself.
 
     Raises:
         InvalidInput: for unreadable files, unknown fields and mixed neighbouring relations.
     """
     known = ("delta", "epsilon", "release", "rounds")
-    content = fields(str(path), read_toml(path), known)
+    content: Mapping[str, Any] = {"rounds": path.name}
+    if path.suffix.lower() != ".csv":
+        content = fields(str(path), read_toml(path), known)
     delta = checks.delta(as_real("delta", content.get("delta", 0.0)))
     epsilon = content.get("epsilon")
     if epsilon is not None:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 @click.command("compose", cls=StrictCommand, short_help="One budget for a list of releases.")
 @click.argument("file", type=click.Path(path_type=Path))
 @delta_option()
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw δ(ε) with its bracket."
+)
 @json_option
-def command(file: Path, delta: float | None, as_json: bool) -> int:
+def command(file: Path, delta: float | None, plot: Path | None, as_json: bool) -> int:
     r"""The budget of any list of mechanisms, theorems and bare guarantees with counts.
 
     \b
@@ -37,15 +40,19 @@ def command(file: Path, delta: float | None, as_json: bool) -> int:
       [[release]]
       pure = 0.1                         # or zcdp, gdp, approx = [ε, δ], rdp = {2 = 0.1}
       count = 50
-    rounds = "rounds.csv" reads releases as a table: one a row, fields as columns.
+    rounds = "rounds.csv" reads releases as a table: one a row, fields as columns. FILE may be such
+    a table itself; give --delta then.
 
     \b
     Mechanisms and their fields:
       gaussian                       noise_multiplier
       laplace                        scale_multiplier
+      exponential-norm               scale_multiplier dimension
       randomised-response            epsilon
-      poisson-subsampled-gaussian    noise_multiplier rate [adjacency]
+      poisson-subsampled-gaussian    noise_multiplier rate|sample,population [adjacency]
       gaussian-without-replacement   noise_multiplier population [sample]
+      finite-distributions           p q   (lists of probabilities of the same outcomes)
+      profile                        points   (list of [ε, δ] pairs that hold)
     """
     from dpcalc import checks
     from dpcalc.claims.composition import read_plan
@@ -54,6 +61,11 @@ def command(file: Path, delta: float | None, as_json: bool) -> int:
     plan = read_plan(file)
     at = plan.delta if delta is None else checks.delta(delta)
     record = _record(plan, at)
+    if plot is not None:
+        from dpcalc.report.profile import draw_profile
+
+        draw_profile(plan.total(), plot, delta=at, budget=plan.epsilon, title=file.stem)
+        record["plot"] = str(plot)
     if as_json:
         click.echo(to_json(record))
     else:

@@ -59,10 +59,14 @@ class Dominated(Guarantee):
         return Composition(((self, 1),)).bracket(delta)
 
     def delta(self, epsilon: float) -> float:
-        """The upper end of an enclosure of δ(ε) of the dominating pair."""
+        """The upper end of `delta_bracket`."""
+        return self.delta_bracket(epsilon).upper
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        """An enclosure of δ(ε) of the dominating pair."""
         from dpcalc.guarantees.composition import Composition
 
-        return Composition(((self, 1),)).delta(epsilon)
+        return Composition(((self, 1),)).delta_bracket(epsilon)
 
     def numbers(self) -> Mapping[str, float]:
         """None: the pair is a pair of functions."""

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import mpf
+from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.laws import GaussianLaw, LaplaceLaw
+from dpcalc.accounting.laws.base import log1p
 from dpcalc.accounting.subsampling import (
     PoissonAdd,
     PoissonRemove,
@@ -128,3 +129,27 @@ def test_cost_does_not_grow_with_the_number_of_equal_rounds() -> None:
 def test_nonsense_is_refused(bad: float) -> None:
     with pytest.raises(InvalidInput, match="delta"):
         bracket_epsilon([(GaussianLaw(1.0), 1)], bad)
+
+
+@given(st.floats(-20, 0), st.floats(-20, 0), st.booleans(), st.booleans())
+def test_logarithms_near_one_keep_their_relative_accuracy(
+    a: float, b: float, left: bool, below: bool
+) -> None:
+    """What is off by a unit roundoff here is off by 1e-7 after a billion rounds."""
+    z = complex(0.4 * 10**a * (-1 if left else 1), 0.4 * 10**b * (-1 if below else 1))
+    found = complex(log1p(np.array([z]))[0])
+    with mp.workdps(60):
+        truth = mp.log1p(mp.mpc(z))
+        allowed = 4e-16 * (abs(mp.mpf(z.real)) + mp.mpf(z.imag) ** 2)
+        assert abs(mp.mpf(found.real) - truth.real) <= allowed
+        assert abs(mp.mpf(found.imag) - truth.imag) <= 4e-16 * abs(truth.imag)
+
+
+def test_half_a_billion_rounds_of_tiny_losses_keep_the_bracket_in_order() -> None:
+    tiny = PoissonReplace(6.379335856664999, 1.1226124313826729e-07)
+    found = bracket_epsilon([(LaplaceLaw(0.1758, 0.1758), 76), (tiny, 594_117_590)], 5.9e-21)
+    assert found.lower <= found.upper
+    # The tiny rounds together are Gaussian to nine digits; μ² = 2 ln M(c)/(c(c+1)) from 40 digits.
+    like = bracket_epsilon([(LaplaceLaw(0.1758, 0.1758), 76), (GaussianLaw(8.5792e-4), 1)], 5.9e-21)
+    assert found.lower <= like.upper * (1 + 1e-9)
+    assert found.upper >= like.lower * (1 - 1e-9)

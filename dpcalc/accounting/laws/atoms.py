@@ -13,6 +13,7 @@ from dpcalc.accounting.laws.base import (
     LossLaw,
     Reals,
     Tilted,
+    log1p,
 )
 
 
@@ -109,7 +110,7 @@ class TiltedAtoms(Tilted):
         y = step * np.arange(start, stop)
         relative = self._mass_error + UNIT_ROUNDOFF * (40 + 8 * (_BLOCK + _PRODUCT_NODES // _BLOCK))
         error += y * (self._exposure * relative)
-        result = np.log1p(np.where(values == -1, 1e-300 - 1, values))
+        result = log1p(np.where(values == -1, 1e-300 - 1, values))
         return result, error / np.maximum(np.abs(1 + values), 1e-300)
 
     def _change_by_products(self, step: float, start: int, stop: int) -> Complexes:

@@ -12,6 +12,7 @@ from dpcalc.accounting.laws.base import (
     LossLaw,
     Reals,
     Tilted,
+    log1p,
 )
 
 
@@ -111,7 +112,7 @@ class _TiltedMixture(Tilted):
             exponent = self._square * (1j * (self._c + 0.5) * part - part**2 / 2)
             change[k : k + rows] = np.expm1(exponent) @ self._weights
         error = 32 * UNIT_ROUNDOFF * (y + y * y) * self._exposure
-        return np.log1p(change), np.minimum(error, 2.0) / np.maximum(np.abs(1 + change), 1e-300)
+        return log1p(change), np.minimum(error, 2.0) / np.maximum(np.abs(1 + change), 1e-300)
 
     def log_modulus_bound(self, edges: Reals) -> Reals:
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""

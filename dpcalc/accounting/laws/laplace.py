@@ -13,6 +13,7 @@ from dpcalc.accounting.laws.base import (
     LossLaw,
     Reals,
     Tilted,
+    log1p,
 )
 
 
@@ -63,8 +64,8 @@ class _TiltedLaplace(Tilted):
         e = self._epsilon
         if self._small:
             excess = ((z + 1) * np.expm1(z * e) + z * np.expm1(-(z + 1) * e)) / (2 * z + 1)
-            return np.asarray(np.log1p(excess))
-        return np.asarray(z * e + np.log1p(z / (2 * z + 1) * np.expm1(-(2 * z + 1) * e)))
+            return log1p(excess)
+        return np.asarray(z * e + log1p(z / (2 * z + 1) * np.expm1(-(2 * z + 1) * e)))
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
         y = step * np.arange(start, stop)

@@ -16,6 +16,7 @@ from dpcalc.accounting.laws.base import (
     LossLaw,
     Reals,
     Tilted,
+    log1p,
 )
 
 _TABLE = 1_000_000
@@ -127,7 +128,7 @@ class _TiltedTwoPoint(Tilted):
             angle = np.multiply.outer(self._epsilons[part], y)
             sine, half = np.sin(angle), np.sin(angle / 2)
             change = -2 * half * half + 1j * self._bias[part, None] * sine
-            total += self._counts[part] @ np.log1p(change)
+            total += self._counts[part] @ log1p(change)
             modulus = np.abs(1 + change)
             error = 16 * UNIT_ROUNDOFF * angle / np.maximum(modulus, 1e-300)
             relative += self._counts[part] @ np.log1p(error)
