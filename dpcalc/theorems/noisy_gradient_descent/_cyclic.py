@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpcalc.accounting.iteration import Descent, Visits, convex_minorant, mixed_positions
+from dpcalc.accounting.iteration import Descent, Visits, mixed_positions
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -65,20 +65,16 @@ class CyclicDescent(NoisyDescent):
             return Visits(self.passes, self.n_batches, left, 0, self.n_batches + 1 - left)
         return Visits(self.passes, self.n_batches, left)
 
-    def merges(self) -> bool:
-        """Whether the cheapest shifts do not pay the last use on its own."""
-        points = self.descent().points(self.visits())
-        return len(points) - 2 not in convex_minorant(points)
-
-    def _mu_left(self, left: int) -> Real:
+    def mu_left(self, left: int) -> Real:
+        """μ with a number of steps left after the last use, that one included."""
         return self.descent().mu(self.visits(left))
 
     def guaranteed(self) -> tuple[Guarantee, dict[str, float]]:
         """The guarantee for the order, with its numbers."""
         if self.order == "fixed":
-            mu = round_up(self._mu_left(self.visits().tail))
+            mu = round_up(self.mu_left(self.visits().tail))
             return GDP(mu), {"mu": mu, "contraction": round_up(self.contraction())}
-        mus, shares = mixed_positions(self._mu_left, self.n_batches)
+        mus, shares = mixed_positions(self.mu_left, self.n_batches)
         numbers = {"largest_mu": max(mus), "smallest_mu": min(mus)}
         return GaussianMixture(mus, shares), numbers
 

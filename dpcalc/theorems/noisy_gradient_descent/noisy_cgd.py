@@ -103,6 +103,10 @@ class NoisyCGD(CyclicDescent):
             square = 1 + c ** (2 * batches - 2) * (1 - c**2) / (1 - c**batches) ** 2 * ratio
         return context().sqrt(square) * self.unit()
 
+    def merges(self) -> bool:
+        """Whether it is cheaper not to pay the last use on its own, in the worst position."""
+        return bool(self.mu_left(1) < self._printed() * (1 - mpf("1e-40")))
+
     def claimed(self) -> Bound:
         """The printed μ, for the worst position."""
         self.require(Scope.CLAIMED)
@@ -123,15 +127,12 @@ class NoisyCGD(CyclicDescent):
         factor = 1 - mpf(self.step_size) * mpf(self.curvature())
         if self.order != "fixed" or factor < 0:
             return None
-        visits, steps = self.visits(), self.n_batches * self.passes
-        total = sum(
-            (
-                factor ** (visits.tail - 1 + self.n_batches * k)
-                for k in range(min(self.passes, 400))
-            ),
-            mpf(0),
-        )
-        variance = mpf(steps) if factor == 1 else (1 - factor ** (2 * steps)) / (1 - factor**2)
+        steps, tail = self.n_batches * self.passes, self.visits().tail
+        if factor == 1:
+            total, variance = mpf(self.passes), mpf(steps)
+        else:
+            total = factor ** (tail - 1) * (1 - factor**steps) / (1 - factor**self.n_batches)
+            variance = (1 - factor ** (2 * steps)) / (1 - factor**2)
         mu = round_down(self.unit() * total / context().sqrt(variance))
         return Bound(GDP(mu), {"mu": mu}, "quadratics of curvature m, no projection")
 

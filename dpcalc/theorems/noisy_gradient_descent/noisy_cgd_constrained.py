@@ -22,7 +22,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
@@ -66,6 +65,12 @@ class NoisyCGDConstrained(CyclicDescent):
             lambda theorem: not theorem.saturated(),
         ),
         Finding(
+            "The claim is for the worst position in a fixed order; for a random order the positions' "
+            "profiles are averaged.",
+            Status.LOOSE,
+            lambda theorem: theorem.order != "fixed",
+        ),
+        Finding(
             "Strongly convex losses are not used by the claim.",
             Status.LOOSE,
             lambda theorem: theorem.curvature() > 0,
@@ -92,13 +97,9 @@ class NoisyCGDConstrained(CyclicDescent):
 
     diameter: float = number("diameter of the domain, D")
 
-    def _check_together(self) -> None:
-        CyclicDescent._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
-        if self.order != "fixed":
-            raise InvalidInput(
-                f"the bounded domain is accounted for a fixed order; got order={self.order}; "
-                "try --order fixed, whose last position is the worst"
-            )
+    def mu_left(self, left: int) -> Real:
+        """μ with a number of steps left, over the best number of last uses."""
+        return self.descent().mu_bounded(self.visits(left), mpf(self.diameter))[0]
 
     def _threshold(self) -> Real:
         """Db/(ηL)."""
@@ -133,10 +134,12 @@ class NoisyCGDConstrained(CyclicDescent):
     def certified(self) -> Bound:
         """The cheapest shifts over the best number of last uses."""
         self.require(Scope.CERTIFIED)
-        best, counted = self.descent().mu_bounded(self.visits(), mpf(self.diameter))
-        mu = round_up(best)
-        numbers = {"mu": mu, "counted_uses": float(counted)}
-        return Bound(GDP(mu), numbers, "shifted interpolation in f-DP, best number of uses")
+        guarantee, numbers = self.guaranteed()
+        method = "shifted interpolation in f-DP, best number of uses"
+        if self.order == "fixed":
+            _, counted = self.descent().mu_bounded(self.visits(), mpf(self.diameter))
+            return Bound(guarantee, {**numbers, "counted_uses": float(counted)}, method)
+        return Bound(guarantee, numbers, method + ", joint convexity over positions")
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed μ gives ε."""
@@ -164,6 +167,9 @@ class NoisyCGDConstrained(CyclicDescent):
             rest = 3 * diam * lip / (eta * b * batches)
             rest += lip**2 / (b**2 * batches) * sympy.ceiling(diam * b / (eta * lip))
             printed = sympy.Min(printed, first + rest)
+        claimed = Formula("claimed.mu", sympy.sqrt(printed) / s, values)
+        if self.order != "fixed":
+            return (claimed,)
         visits, descent = self.visits(), self.descent()
         _, counted = descent.mu_bounded(visits, mpf(self.diameter))
         all_counted = counted == visits.count
@@ -176,7 +182,4 @@ class NoisyCGDConstrained(CyclicDescent):
             start=0 if all_counted else diam,
             start_value=0.0 if all_counted else self.diameter,
         )
-        return (
-            Formula("claimed.mu", sympy.sqrt(printed) / s, values),
-            Formula("certified.mu", mu, values),
-        )
+        return (claimed, Formula("certified.mu", mu, values))
