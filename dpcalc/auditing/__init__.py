@@ -13,12 +13,14 @@ A verdict is REFUTED, NOT REFUTED, UNDERPOWERED or PRECONDITION FAILED; never "i
 
 from __future__ import annotations
 
+from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.auditing.audit import audit, audit_all
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Access, Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress
 from dpcalc.auditing.observations import Counts, Observations, from_scores, read_scores
 from dpcalc.auditing.plan import METHODS, Plan
+from dpcalc.auditing.recorded import judge_canaries, judge_counts, judge_guesses, judge_scores
 from dpcalc.auditing.target import Noise, Shift, Target, Tilted, World, features, mechanism
 from dpcalc.auditing.verdict import Outcome, Verdict
 
@@ -42,10 +44,15 @@ __all__ = [
     "Tilted",
     "Verdict",
     "World",
+    "algorithm_target",
     "audit",
     "audit_all",
     "features",
     "from_scores",
+    "judge_canaries",
+    "judge_counts",
+    "judge_guesses",
+    "judge_scores",
     "mechanism",
     "read_scores",
 ]

@@ -137,7 +137,7 @@ def carry_out(
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
     if plan.tilted and not stopped:
         spread = _spread(target, seed)
-        tilt = chosen_tilt(claim, spread)
+        tilt = chosen_tilt(spread, claim.delta)[0]
         tilted = _tilted_runs(target, plan, seed, tilt)
     return Experiment(
         plan=plan,

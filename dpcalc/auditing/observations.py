@@ -87,6 +87,8 @@ class Counts:
         return {name: getattr(self, name).tolist() for name in _CELLS}
 
 
+_MANY = 20  # scores that are in order by chance once in 20!
+
 _CELLS = ("true_positives", "false_negatives", "false_positives", "true_negatives")
 
 
@@ -205,6 +207,11 @@ def from_scores(
     first, second = (np.asarray(s, dtype=np.float64).ravel() for s in (in_scores, out_scores))
     for name, scores in (("in_scores", first), ("out_scores", second)):
         checks.count(f"number of {name}", len(scores), minimum=2)
+        if len(scores) >= _MANY and np.ptp(scores) > 0 and (np.diff(scores) >= 0).all():
+            raise InvalidInput(
+                f"{name} in the order of the runs were needed; got them sorted by size, so that no "
+                "part of them could be held out; give them unsorted"
+            )
     place = np.concatenate([(np.arange(len(s)) + 0.5) / len(s) for s in (first, second)])
     order = np.argsort(place, kind="stable")
     flags = np.concatenate([np.ones(len(first), bool), np.zeros(len(second), bool)])

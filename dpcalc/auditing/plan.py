@@ -110,18 +110,18 @@ class Plan:
 def default_methods(target: Target, claim: Claim) -> tuple[str, ...]:
     """The strongest bounds for what is claimed and known, few so that the shares stay large."""
     exact = target.log_ratio is not None
-    density: tuple[str, ...] = ()
-    if target.tilted is not None and claim.delta > 0:
+    density: tuple[str, ...] = ()  # without noise to look at, densities are not trusted
+    if target.noise is not None and target.tilted is not None and claim.delta > 0:
         density = ("importance-sampling",)
-    elif exact:
+    elif target.noise is not None and exact:
         density = ("hockey-stick",)
     if claim.is_curve:
         return ("accuracy", *density)
     if claim.is_renyi:
-        return (*density, "renyi-density") if exact else ("renyi", "clopper-pearson")
+        return (*density, "renyi-density") if density else ("renyi", "clopper-pearson")
     if claim.delta == 0:
         return ("accuracy", *density)
-    return ("clopper-pearson", *density) if exact else ("accuracy", "clopper-pearson")
+    return ("clopper-pearson", *density) if density else ("accuracy", "clopper-pearson")
 
 
 def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:

@@ -44,9 +44,10 @@ class Noise:
     """The unit noise that a batch of runs must have drawn.
 
     Attributes:
-        unit: in units of its scale; shape (runs, looks, d), looks in the order they happened.
+        unit: in units of its scale; shape (runs, rounds, nodes, d), or (runs, looks, d) where
+            looks at the data simply follow one another.
         law: what it should be a sample of.
-        active: where noise was drawn at all, if not everywhere; shape (runs, looks).
+        active: where noise was drawn at all, if not everywhere; shape of ``unit`` without d.
     """
 
     unit: Array
@@ -55,11 +56,18 @@ class Noise:
 
     def __post_init__(self) -> None:
         unit = np.asarray(self.unit, dtype=np.float64)
-        if unit.ndim != 3:
+        if unit.ndim not in (3, 4):
             raise InvalidInput(
-                f"unit noise of shape (runs, looks, d) was needed; got {unit.shape!r}"
+                f"unit noise of shape (runs, rounds, nodes, d) was needed; got {unit.shape!r}"
             )
+        active = None if self.active is None else np.asarray(self.active, dtype=np.bool_)
+        if unit.ndim == 3:
+            unit = unit[:, :, None, :]
+            active = None if active is None else active[:, :, None]
+        if active is not None:
+            active = np.broadcast_to(active, unit.shape[:3])
         object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "active", active)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

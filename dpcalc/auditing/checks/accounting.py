@@ -42,13 +42,12 @@ def check(accesses: Sequence[Access], claim: Claim) -> Finding | None:
     undecided = _undecided(accesses, claim)
     if undecided:
         return Finding(check="accounting", severity=Severity.UNDECIDED, text=undecided)
-    each = {group: _cost(members) for group, members in _groups(accesses).items()}
     try:
-        worst = max(each, key=lambda group: each[group].epsilon(claim.delta))
-        total = each[worst].epsilon(claim.delta)
+        each = {g: _total(members, claim.delta) for g, members in _groups(accesses).items()}
     except DpcalcError as error:
         return Finding(check="accounting", severity=Severity.UNDECIDED, text=str(error))
-    return _compared(accesses, claim, worst, total)
+    worst = max(each, key=lambda group: each[group])
+    return _compared(accesses, claim, worst, each[worst])
 
 
 def cost(access: Access) -> Guarantee:
@@ -88,18 +87,23 @@ def _groups(accesses: Sequence[Access]) -> dict[tuple[int, int], list[Access]]:
     }
 
 
-def _cost(members: Sequence[Access]) -> Guarantee:
-    return compose(list(Counter(cost(a) for a in members).items()))
+def _total(members: Sequence[Access], delta: float) -> float:
+    """ε at δ of looks that compose."""
+    costs = Counter(cost(a) for a in members)
+    if any(isinstance(each, PureDP) and each.bound == math.inf for each in costs):
+        return math.inf
+    return compose(list(costs.items())).epsilon(delta)
 
 
 def _compared(
     accesses: Sequence[Access], claim: Claim, worst: tuple[int, int], total: float
 ) -> Finding:
     members = _groups(accesses)[worst]
-    one = max(cost(a).epsilon(claim.delta) for a in members)
+    one = max(each.epsilon(claim.delta) for each in {cost(a) for a in members})
     low = total > claim.epsilon * (1 + _ROUNDING)
     where = "any record" if worst[0] == _ANYWHERE else f"a record of node {worst[0]}"
-    text = f"{len(members)} looks at {where} add up to epsilon = {total:.6g}"
+    many = "1 look" if len(members) == 1 else f"{len(members)} looks together"
+    text = f"{many} at {where} cost epsilon = {total:.6g}"
     if low:
         text += f", above the claimed {claim.epsilon:.6g}"
         if one <= claim.epsilon * (1 + _ROUNDING) and len(members) > 1:

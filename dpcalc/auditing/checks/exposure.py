@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.observations import Counts
@@ -77,10 +77,13 @@ def _counted(
     )
     lower = float(clopper_pearson.epsilon_lower(counts, delta=claim.delta, alpha=ERROR))
     refuted = lower > claim.epsilon
+    if claim.is_curve:
+        curve = float(clopper_pearson.mu_lower(counts, alpha=ERROR))
+        refuted = refuted or curve > claim.bound(Quantity.MU)
     return Finding(
         check="exposure",
         severity=Severity.REFUTES if refuted else Severity.PREMISE,
-        text=f"{how_many} released numbers carry no noise and differ on the two inputs "
+        text=f"without noise and different on the two inputs: {how_many} released number(s) "
         f"({inside:.6g} against {outside:.6g}); {2 * runs} fresh runs give epsilon >= {lower:.4g} "
         f"at delta = {claim.delta:g}, confidence {1 - ERROR:.6f}",
         numbers={

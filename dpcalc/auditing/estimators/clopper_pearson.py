@@ -52,8 +52,7 @@ def mu_lower(counts: Counts, *, alpha: float) -> Array:
 
     a, b = _rectangle(counts, alpha)
     hopeless = (a >= 1) | (b >= 1)
-    inside = np.where(hopeless, 0.5, 0.0)
-    mu = ndtri(1 - np.where(hopeless, inside, a)) - ndtri(np.where(hopeless, inside, b))
+    mu = -ndtri(np.where(hopeless, 0.5, a)) - ndtri(np.where(hopeless, 0.5, b))
     return np.asarray(np.where(hopeless, 0.0, np.maximum(mu, 0.0)))
 
 

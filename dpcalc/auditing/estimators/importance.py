@@ -8,8 +8,8 @@ Statement
 Tilt
     Where every noise is Gaussian and d_t its mean's distance between the worlds given the history,
     P_a moves every mean by a·d_t, away from Q. With V = Σ‖d_t‖²/σ_t²
-    ln dP_a/dP = aL - (a + a²)V/2. The tilt that centres L on the claimed ε needs about
-    a = ε/V - 1/2 + 1/(2√V). Any a is valid.
+    ln dP_a/dP = aL - (a + a²)V/2. The bound is best where L lies just above the ε to be found,
+    a = ε/V - 1/2 + 1/(2√V) with the ε of a Gaussian mechanism with μ = √V. Any a is valid.
 Source
     Derived here: deterministic-mixture weights (Owen and Zhou 2000) and bets (Waudby-Smith and
     Ramdas 2024).
@@ -69,22 +69,24 @@ def epsilon_lower(
     return invert_wealth(paired, stakes, delta=delta, alpha=alpha, top=np.asarray(top))
 
 
-def chosen_tilt(claim: Claim, spread: float) -> float:
-    """The tilt a for a claim: it puts the log-ratios about the claimed ε.
+def chosen_tilt(spread: float, delta: float) -> tuple[float, float]:
+    """The tilt that puts log-ratios just above the ε to be found, and that ε.
 
     Args:
-        claim: what is tested.
-        spread: V, from pilot runs or known.
+        spread: V, from pilot runs or known; the ε is that of a Gaussian mechanism with μ = √V.
+        delta: above 0.
     """
-    if not spread > 0 or not math.isfinite(claim.epsilon):
-        return 0.0
-    # Where the noise is far too small the log-ratios lie above ε by themselves; a stays positive.
-    return max(claim.epsilon / spread - 0.5 + 0.5 / math.sqrt(spread), 0.05)
+    if not spread > 0:
+        return 0.0, 0.0
+    mu = math.sqrt(spread)
+    epsilon = float(gaussian_pair.epsilon_of(mu, delta))
+    return max(epsilon / spread - 0.5 + 0.5 / mu, 0.05), epsilon
 
 
 def largest_value(tilt: float, spread: float, epsilon: float) -> float:
     """What wY can reach on L > ε when V is ``spread``: 2/(1 + exp(aε - (a + a²)V/2))."""
-    return float(2 * _sigmoid(np.asarray((tilt + tilt**2) * spread / 2 - tilt * epsilon)))
+    value = float(2 * _sigmoid(np.asarray((tilt + tilt**2) * spread / 2 - tilt * epsilon)))
+    return max(value, 1e-300)
 
 
 def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
@@ -98,12 +100,12 @@ def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
 
     def notices(epsilon: float) -> bool:
         mu = float(gaussian_pair.mu_of(epsilon, delta))
-        tilt = chosen_tilt(claim, mu**2)
+        tilt, aimed = chosen_tilt(mu**2, delta)
         L = mu * (normal + np.array([0.0, tilt])[:, None, None] * mu) + mu**2 / 2
         weight = 2 * _sigmoid((tilt + tilt**2) * mu**2 / 2 - tilt * L)
         at = np.full(_REPETITIONS, claim.epsilon)
         y = (weight * positive_part(L, at)).mean(axis=0) - delta
-        stakes = _stakes(delta, largest_value(tilt, mu**2, claim.epsilon))
+        stakes = _stakes(delta, largest_value(tilt, mu**2, aimed))
         wealth = np.stack([np.log1p(stake * y).sum(axis=-1) for stake in stakes])
         total = np.logaddexp.reduce(wealth, axis=0) - math.log(len(stakes))
         return bool((total >= -math.log(alpha)).mean() >= POWER)
@@ -134,7 +136,7 @@ def evidence(
         alpha: error probability.
         trusted: whether the noise check passed; otherwise the bound is report-only.
     """
-    largest = largest_value(tilt, max(spread, 1e-12), claim.epsilon)
+    largest = largest_value(tilt, spread, chosen_tilt(spread, claim.delta)[1])
     runs = 2 * plain.log_ratio.shape[-1]
     return Evidence(
         method="importance-sampling",

@@ -5,8 +5,8 @@ Tests
     shape         Kolmogorov's test of all coordinates (Gaussian); of the radius against Gamma(d)
                   and of every squared direction cosine against Beta(½, (d-1)/2)
     centre        the mean of every coordinate
-    independence  products of successive looks, of nodes or rounds within a run, of neighbouring
-                  runs, of coordinates, and of the two worlds
+    independence  products of rounds one and two apart, of a round's nodes, of neighbouring runs,
+                  of coordinates, and of the two worlds
     repeats       vectors that coincide to nine digits although chance would not have it
     support       numbers on a lattice coarser than 2⁻²⁴ of the scale
 Power
@@ -125,15 +125,12 @@ def _independence(worlds: list[Noise], law: str) -> list[NoiseTest]:
         mine[1].append(b.ravel())
 
     for noise in worlds:
-        unit = noise.unit if noise.active is None else noise.unit * noise.active[:, :, None]
-        if unit.shape[1] > 1:
-            add("successive looks", unit[:, :-1], unit[:, 1:])
-        if unit.shape[1] > 2:
-            add("looks two apart", unit[:, :-2], unit[:, 2:])
-        if unit.shape[0] > 1:
-            add("neighbouring runs", unit[:-1], unit[1:])
-        if unit.shape[2] > 1:
-            add("coordinates", unit[:, :, :-1], unit[:, :, 1:])
+        unit = noise.unit if noise.active is None else noise.unit * noise.active[..., None]
+        add("successive rounds", unit[:, :-1], unit[:, 1:])
+        add("rounds two apart", unit[:, :-2], unit[:, 2:])
+        add("neighbouring runs", unit[:-1], unit[1:])
+        add("nodes of a round", unit[:, :, :-1], unit[:, :, 1:])
+        add("coordinates", unit[..., :-1], unit[..., 1:])
     if len(worlds) == 2:
         n = min(len(worlds[0].unit), len(worlds[1].unit))
         add("the two worlds", worlds[0].unit[:n], worlds[1].unit[:n])
@@ -188,7 +185,7 @@ def _spread(law: str, d: int) -> float:
 
 
 def _flat(noise: Noise) -> Array:
-    vectors = noise.unit.reshape(-1, noise.unit.shape[2])
+    vectors = noise.unit.reshape(-1, noise.unit.shape[-1])
     return vectors if noise.active is None else vectors[noise.active.reshape(-1)]
 
 
