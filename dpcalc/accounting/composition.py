@@ -54,6 +54,7 @@ _WIDE = 0.05
 _SINGLE = "single round, sum over its outcomes"
 _OUTCOMES = "sum over all outcomes"
 _METHOD = "moment inversion, two-sided"
+_WIDER = "weaker: moment inversion with a wide bracket"
 
 
 def bracket_epsilon(
@@ -97,7 +98,7 @@ def _tighter(
     if found.relative_width <= _WIDE:
         return found
     other = weaker(parts, at)
-    method = other.method if other.upper < found.upper else found.method
+    method = other.method if other.upper < found.upper else _WIDER
     return Bracket(max(found.lower, other.lower), min(found.upper, other.upper), method)
 
 

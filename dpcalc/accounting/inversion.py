@@ -210,6 +210,10 @@ class _SaddleTable:
     def _first(self, condition: NDArray[np.bool_]) -> int:
         """The first usable grid point at which a condition holds, or the last usable one."""
         usable = np.isfinite(self.heights) & np.isfinite(self.epsilons)
+        if not usable.any():
+            raise NumericalFailure(
+                "no order was found at which the losses' moments can be computed; try a larger delta"
+            )
         hits = np.flatnonzero(condition & usable)
         return int(hits[0]) if len(hits) else int(np.flatnonzero(usable)[-1])
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+import numpy as np
 from mpmath import mp, mpf
+from scipy.special import ndtr
 
 
 def gaussian_delta(mu: float, epsilon: float, digits: int = 80) -> mpf:
@@ -120,3 +122,43 @@ def finite_delta(p: Sequence[float], q: Sequence[float], rounds: int, epsilon: f
             )
             total += max(gain, mpf(0))
         return +total
+
+
+def convolved_delta_bounds(
+    sigma: float, rate: float, rounds: int, epsilon: float, cells: int = 3000
+) -> tuple[float, float]:
+    """Rounds of a Poisson-sampled Gaussian: losses rounded down and up to a lattice, convolved."""
+    edges = np.linspace(-8 * sigma, 1 + 8 * sigma, cells + 1)
+    plain, moved = np.diff(ndtr(edges / sigma)), np.diff(ndtr((edges - 1) / sigma))
+    losses = np.log1p(rate * np.expm1((2 * edges - 1) / (2 * sigma**2)))
+    masses = (1 - rate) * plain + rate * moved
+    step = float(losses[-1] - losses[0]) / 60_000
+    found = []
+    for ends, rounded in ((losses[:-1], np.floor), (losses[1:], np.ceil)):
+        index = rounded(ends / step).astype(np.int64)
+        lattice = np.bincount(index - index.min(), masses)
+        length = (len(lattice) - 1) * rounds + 1
+        total = np.fft.irfft(np.fft.rfft(lattice, 2 * length) ** rounds, 2 * length)[:length]
+        sums = (np.arange(length) + index.min() * rounds) * step
+        gain = -np.expm1(np.minimum(epsilon - sums, 0.0))
+        found.append(float(np.maximum(total, 0.0) @ gain))
+    return max(found[0] - 1e-12, 0.0), found[1] + 1e-12
+
+
+def sampled_log_moment(sigma: float, rate: float, exponent: float, kind: str) -> mpf:
+    """ln E_P[(p/q)^s] of a Poisson-sampled Gaussian: R(emove), A(dd) or re(P)lace, by quadrature."""
+    with mp.workdps(17):
+        s, r, c = mpf(sigma), mpf(rate), mpf(exponent)
+
+        def mixture(x: mpf, centre: int) -> mpf:
+            return (1 - r) * mp.npdf(x, 0, s) + r * mp.npdf(x, centre, s)
+
+        pairs = {
+            "R": (lambda x: mixture(x, 1), lambda x: mp.npdf(x, 0, s)),
+            "A": (lambda x: mp.npdf(x, 0, s), lambda x: mixture(x, -1)),
+            "P": (lambda x: mixture(x, 1), lambda x: mixture(x, -1)),
+        }
+        p, q = pairs[kind]
+        far = c + 1 + 14 * s
+        cuts = mp.linspace(-14 * s, far, max(12, int((far + 14 * s) / (2 * s)) + 2))
+        return mp.log1p(mp.quad(lambda x: p(x) * ((p(x) / q(x)) ** c - 1), cuts))
