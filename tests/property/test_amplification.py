@@ -170,6 +170,23 @@ def test_several_passes_are_never_below_the_exact_law(on_gradient: bool, strongl
     assert closest > 0.5
 
 
+def test_all_users_over_several_passes_average_those_of_one_user() -> None:
+    kind = privacy_result("admm-iteration-all-users")
+    users, passes = 6, 3
+    every = kind.from_parameters({**kind.example, "users": users, "passes": passes}).certified()
+    given = {k: v for k, v in kind.example.items() if k not in ("users", "order")}
+    one = [
+        privacy_result("admm-iteration")
+        .from_parameters({**given, "iterations": t, "passes": passes, "pass_length": users})
+        .certified()
+        for t in range(1, users + 1)
+    ]
+    assert every.numbers["largest_mu"] == one[0].numbers["mu"]
+    for epsilon in (0.0, 0.3, 1.0):
+        mean = sum(b.guarantee.delta(epsilon) for b in one) / users
+        assert every.guarantee.delta(epsilon) == pytest.approx(mean, rel=1e-12)
+
+
 def test_the_attained_instance_is_reached_by_the_exact_law() -> None:
     """f = 0, g → 0: the closed form of `attained` agrees with the propagated covariance."""
     kind = privacy_result("admm-iteration")

@@ -12,7 +12,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import (
@@ -194,13 +194,13 @@ class GradientADMM(Theorem):
         return max(walk / (1 + damped), self.mu_local() / context().sqrt(iterations))
 
 
-def _several(theorem: FirstUser) -> str | None:
+def _several(theorem: Any) -> str | None:
     if theorem.passes > 1:
         return f"the paper lets every user take part once; got passes={theorem.passes}"
     return None
 
 
-ONE_PASS = Assumption("one-pass", "The user takes part once.", Scope.CLAIMED, _several)
+ONE_PASS = Assumption("one-pass", "Every user takes part once.", Scope.CLAIMED, _several)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -38,6 +38,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     HONEST_USERS,
     NEIGHBOURS,
     NO_EXPANSION,
+    ONE_PASS,
     PAPER_STEP,
     REDUCED,
     GradientADMM,
@@ -87,6 +88,7 @@ class ADMMIterationAllUsers(GradientADMM):
         NO_EXPANSION,
         PAPER_STEP,
         REDUCED,
+        ONE_PASS,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,
@@ -112,10 +114,16 @@ class ADMMIterationAllUsers(GradientADMM):
         default=None,
     )
 
+    passes: int = count("passes over all users, the random order kept", default=1)
+
     def _check_together(self) -> None:
         GradientADMM._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
         if self.users > _MOST_USERS:
             raise InvalidInput(f"users needs at most {_MOST_USERS}; got users={self.users}")
+        if self.passes > 1 and self.order != "permutation":
+            raise InvalidInput(
+                f"several passes go with --order permutation; got --order {self.order}"
+            )
         if self.stop_from is not None and self.order != "stopping":
             raise InvalidInput("stop_from goes with --order stopping; got --order permutation")
         if self.stop_from is not None and self.stop_from > self.users:
@@ -132,6 +140,13 @@ class ADMMIterationAllUsers(GradientADMM):
     def positions(self) -> int:
         """m: the worst user's number of iterations is uniform on 1..m."""
         return self.users - self.first_stop() + 1
+
+    def mu_with_left(self, iterations: int) -> Real:
+        """μ of a user with this many iterations left in the last pass, their own included."""
+        if self.passes == 1:
+            return self.mu_after(iterations)
+        block = self.convex_block()
+        return self.mu_repeated(block, passes=self.passes, gap=self.users, tail=iterations)
 
     def paper_order_constant(self) -> Real:
         """C of the assumption αC/t."""
@@ -160,7 +175,7 @@ class ADMMIterationAllUsers(GradientADMM):
         """The mixture of Gaussian profiles over the worst user's positions."""
         self.require(Scope.CERTIFIED)
         positions = self.positions()
-        mus, shares = mixed_positions(self.mu_after, positions)
+        mus, shares = mixed_positions(self.mu_with_left, positions)
         numbers = {
             "positions": float(positions),
             "largest_mu": max(mus),
