@@ -337,12 +337,28 @@ def test_sampled_batches_against_the_exact_law_on_an_interval() -> None:
                 assert line.delta(p, q, epsilon) <= certified.delta(epsilon) + 1e-7
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_any_units_give_the_same_number(scale: float) -> None:
+    jumps, contractions = np.array([1.0, 0.0, 0.5]), np.array([1.0, 1e-60, 0.9])
+    plain = cheapest_shifts(jumps, contractions, 2.0).mu[0]
+    assert cheapest_shifts(jumps * scale, contractions, 2.0 * scale).mu[0] == pytest.approx(plain)
+    assert cheapest_shifts(jumps, contractions, 2.0 * scale).mu[0] == pytest.approx(plain / scale)
+
+
+def test_a_record_that_is_never_used_is_not_exposed() -> None:
+    assert cheapest_shifts([[0.0, 0.0], [1.0, 0.0]], 1.0, 1.0).mu.tolist() == [
+        0.0,
+        pytest.approx(np.sqrt(0.5)),
+    ]
+
+
 def test_ranges_are_refused_by_name() -> None:
     for given_, words in (
         (([-1.0], 1.0, 1.0), "jumps"),
         (([1.0], 1.1, 1.0), "contractions"),
         (([1.0], 1.0, 0.0), "noises"),
         (([1.0], [1.0, 1.0], 1.0), "contractions"),
+        (([1.0, 1.0], 1.0, [1.0, 1e-60]), "noises"),
         (([1.0], 1.0, 1.0, -1.0), "start"),
     ):
         with pytest.raises(InvalidInput, match=words):

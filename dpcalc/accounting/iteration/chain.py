@@ -9,7 +9,7 @@ Rounding
     Doubles. All sums have non-negative terms, so each is right to T roundings. The minorant is found
     from rounded sums and may lie above a point by that much; starting it so much later and paying
     the rest in the last step is allowed, and is what is charged. Steps before which everything
-    shrinks by more than 1e-140 are replaced by a start as far apart as all their jumps together.
+    shrinks by more than 1e-100 are replaced by a start as far apart as all their jumps together.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from dpcalc.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 
-_FORGOTTEN = 1e-140
+_FORGOTTEN = 1e-100
+_QUIETEST = 1e-50
+_TINY = 5e-324
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,11 @@ def cheapest_shifts(
     noise = _per_step("noises", noises, steps)
     begin = np.broadcast_to(np.asarray(start, dtype=np.float64), (users,))
     _check(s, c, noise, begin)
+    # Per user in units of the largest jump, all in units of the largest noise: squares stay normal.
+    widest = np.maximum(s.max(axis=1), begin)
+    unit = np.where(widest > 0, widest, 1.0)
+    loudest = noise.max()
+    s, begin, noise = s / unit[:, None], begin / unit, noise / loudest
     carry = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)
     cut = int(np.argmax(carry >= _FORGOTTEN))
     before = (begin + s[:, :cut].sum(axis=1)) * (carry[cut] * c[cut])
@@ -72,8 +79,11 @@ def cheapest_shifts(
     extra = shortfall * (2 * last + shortfall) / weights[-1]
     total = ((slopes * rises).sum(axis=1) + extra) * (1 + slack)
     shifts = np.zeros((users, steps))
-    shifts[:, cut:] = slopes * weights / carry[cut:]
-    return Allocation(np.nextafter(np.sqrt(total) * (1 + slack), np.inf), shifts)
+    shifts[:, cut:] = slopes * weights / carry[cut:] * unit[:, None]
+    mu = np.where(widest > 0, np.sqrt(total) * (1 + slack) * (unit / loudest), 0.0)
+    return Allocation(
+        np.where(mu > 0, np.nextafter(mu, np.inf), np.where(widest > 0, _TINY, 0)), shifts
+    )
 
 
 def _minorant(weights: Reals, heights: Reals) -> tuple[Reals, Reals]:
@@ -119,5 +129,9 @@ def _check(jumps: Reals, contractions: Reals, noises: Reals, start: Reals) -> No
         )
     if not (np.isfinite(noises).all() and (noises > 0).all()):
         raise InvalidInput(f"noises needs finite numbers above 0; got a least of {noises.min():g}")
+    if noises.min() < _QUIETEST * noises.max():
+        raise InvalidInput(
+            f"noises needs values within a factor of 1e50; got {noises.min():g} to {noises.max():g}"
+        )
     if not (np.isfinite(start).all() and (start >= 0).all()):
         raise InvalidInput(f"start needs finite numbers, 0 or above; got {start.min():g}")
