@@ -1,0 +1,43 @@
+"""Planted bugs: the target still says what it models, what runs is something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcalc.auditing import Target, World
+
+
+def drawn_by(target: Target, impostor: Any, neighbour: Any, *, release: Any = None) -> Target:
+    """The target's densities and declarations, the impostor's runs.
+
+    Args:
+        target: what is modelled.
+        impostor: the algorithm that really runs, on the data of the world IN.
+        neighbour: data of the world OUT.
+        release: as for `Algorithm.run`.
+    """
+    pair = {World.IN: impostor, World.OUT: impostor.on(neighbour)}
+
+    def run(world: World, generator: np.random.Generator, runs: int) -> Any:
+        made = pair[world].run(generator, runs=runs, release=release)
+        return replace(made, algorithm=target.name) if made.algorithm != target.name else made
+
+    return replace(target, run=run, tilted=None)
+
+
+def one_seed(target: Target, seed: int = 7) -> Target:
+    """Every batch draws from a generator with the same fixed seed."""
+
+    def run(world: World, _: np.random.Generator, runs: int) -> Any:
+        return target.run(world, np.random.default_rng(seed), runs)
+
+    return replace(target, run=run, tilted=None)
+
+
+def fitted_parameter(target: Target, name: str, values: Mapping[World, float]) -> Target:
+    """A parameter called public that was computed from the data."""
+    return replace(target, public=lambda world: {name: values[world]})

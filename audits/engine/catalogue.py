@@ -1,0 +1,32 @@
+"""The audits, found by folder."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from pathlib import Path
+
+from dpcalc.audits.engine.case import Audit
+from dpcalc.errors import unknown_name
+
+_FOLDER = Path(__file__).parents[1]
+
+
+@cache
+def keys() -> tuple[str, ...]:
+    """Short names of all audits: file names with dashes; no file is loaded."""
+    names = (p.stem for p in _FOLDER.glob("*.py") if not p.stem.startswith("_"))
+    return tuple(sorted(name.replace("_", "-") for name in names))
+
+
+def audit_of(key: str) -> Audit:
+    """The audit of that short name.
+
+    Raises:
+        InvalidInput: naming the nearest known one.
+    """
+    if key not in keys():
+        raise unknown_name("audit", key, keys())
+    module = importlib.import_module(f"dpcalc.audits.{key.replace('-', '_')}")
+    audit: Audit = module.AUDIT
+    return audit
