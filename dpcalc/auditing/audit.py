@@ -41,7 +41,41 @@ def audit(
     checkpoint: str | os.PathLike[str] | None = None,
     plan: Plan | None = None,
 ) -> Verdict:
-    """Attack a target and hold what was found against a claim.
+    """The verdict of `attack`, which has the same arguments."""
+    return attack(
+        target,
+        claim,
+        runs=runs,
+        alpha=alpha,
+        seed=seed,
+        methods=methods,
+        early_stop=early_stop,
+        seconds=seconds,
+        controls=controls,
+        progress=progress,
+        checkpoint=checkpoint,
+        plan=plan,
+    )[0]
+
+
+def attack(
+    target: Target,
+    claim: Claim,
+    *,
+    runs: int = 2000,
+    alpha: float = 0.05,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    early_stop: bool = False,
+    seconds: float | None = None,
+    controls: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    plan: Plan | None = None,
+) -> tuple[Verdict, Experiment | None]:
+    """Attack a target and hold what was found against a claim: the verdict and what was observed.
+
+    Nothing is observed, and None returned for it, if a check without statistics settles the claim.
 
     Args:
         target: what is attacked.
@@ -90,7 +124,7 @@ def audit(
         known, more = controlled(claim, plan, seed=seed)
         findings += more
     outcome, reason = decide(claim, evidence, findings, notice=plan.notice)
-    return Verdict(
+    verdict = Verdict(
         target=target.name,
         claim=claim,
         outcome=outcome,
@@ -104,6 +138,7 @@ def audit(
         versions=versions(),
         controls=known,
     )
+    return verdict, experiment
 
 
 def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
