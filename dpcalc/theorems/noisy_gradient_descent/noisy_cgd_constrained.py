@@ -143,6 +143,7 @@ class NoisyCGDConstrained(CyclicDescent):
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed μ gives ε."""
+        self.require(Scope.CLAIMED)
         unit = self.replace(sigma=1.0)._printed()  # noqa: SLF001 # another instance of this class
         return self.replace(sigma=sigma_for_mu(unit, epsilon, delta))
 

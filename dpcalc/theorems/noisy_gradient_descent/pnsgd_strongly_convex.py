@@ -164,6 +164,7 @@ class PNSGDStronglyConvex(NoisyDescent):
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed divergence, converted at the best order, gives ε."""
+        self.require(Scope.CLAIMED)
         checks.positive("epsilon", epsilon)
         checks.proper_delta(delta)
         unit = self.replace(sigma=1.0)._rho()  # noqa: SLF001 # another instance of this class
