@@ -1,0 +1,1 @@
+"""Exchange with other libraries; each module needs the library it is named after."""
