@@ -20,7 +20,7 @@ from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.algorithms.problems.regularisers import lasso
 from dpcalc.calibration import calibrate
-from dpcalc.reproduction.ground import Ground, follow
+from dpcalc.reproduction.ground import ROW_BOUNDS, Ground, follow
 from dpcalc.theorems.gradient_admm.dp_admm import DPADMM
 from dpcalc.training.outcome import error
 
@@ -38,7 +38,8 @@ _SAMPLE = 20_000
 _SMOOTHING = 1e-4
 
 CHOICES = (
-    "η is not given (4 here), nor T (100 here), nor how features are scaled (rows to norm 1).",
+    "η and T are not given: 4 and 100.",
+    "c is not given: the largest possible norm of a row, √14, and 2 for ijcnn1.",
     "γ = 1 diverges with this η and ‖A‖; the least that the theorems allow, ηρ‖AᵀA‖ + 1, is taken.",
     "The graph of W: partial correlations above 0.3 of a shrunk covariance. Not charged.",
     "The dual starts at zero: as printed it exposes the data, and there is no ε to compare at.",
@@ -89,11 +90,11 @@ class Lasso:
         return float(self.problem.objective(best, -constraint.times_A(best))[0])
 
     def theorem(self, rounds: int, adjacency: str = "add-remove") -> DPADMM:
-        """Theorem 1 with c = 1."""
+        """Theorem 1, c the bound on rows."""
         return DPADMM(
             n_records=self.problem.count,
             rounds=rounds,
-            gradient_bound=1.0,
+            gradient_bound=self.problem.records.row_bound,
             sigma=1.0,
             adjacency=adjacency,
             dual_start="zero",
@@ -136,10 +137,12 @@ class Lasso:
 def lasso_on(ground: Ground, name: str) -> Lasso:
     """The problem on a data set of the paper, or on what stands in for it."""
     split = ground.split(name)
-    features, labels = split.train
+    bound = ROW_BOUNDS[name] if ground.has(name) else 1.0
+    features, labels = bound * split.train[0], split.train[1]
+    records = Records(features=features, labels=labels, sizes=(len(labels),), row_bound=bound)
     return Lasso(
         problem=CompositeProblem(
-            records=Records(features=features, labels=labels, sizes=(len(labels),)),
+            records=records,
             loss=Logistic(),
             regulariser=lasso(WEIGHT),
             constraint=graph_guided(features.shape[1], edges_between(features)),
