@@ -7,9 +7,9 @@ Statement
 Source
     Balle and Wang 2018, theorem 8; Dong, Roth and Su 2022, corollary 1.
 Rounding
-    Formulas are evaluated with sixty digits (they cancel by at most about 25 over μ in [1e-8, 1e4],
-    ε up to 1e6) and rounded outward once: ε and δ are never below the exact value and at most one
-    double above it; μ is never above the largest that meets the budget.
+    Formulas are evaluated with sixty digits after cancellation, over the whole range of the
+    doubles, and rounded outward once: ε and δ are never below the exact value and at most one double
+    above it; μ is never above the largest that meets the budget.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.precise import (
     DIGITS,
     Real,
@@ -31,9 +32,14 @@ from dpcalc.numerics.precise import (
     normal_quantile,
     round_down,
     round_up,
+    scaled_tail,
 )
 
 _ROOT_2 = math.sqrt(2)
+_SUBNORMAL = 1074
+"""The smallest positive double is 2 to the minus this."""
+_SPARE = 15  # digits that the two terms of δ may lose before more are carried
+_CERTAIN = 60  # Φ(-60) < 2^-2600
 
 
 @lru_cache(maxsize=4096)
@@ -105,45 +111,76 @@ def total_mu(mus: Iterable[tuple[float, int]]) -> float:
     pairs = list(mus)
     if any(mu == math.inf and n > 0 for mu, n in pairs):
         return math.inf
-    total = mpf(0)
+    # In units of the square of the smallest subnormal every double is a whole number.
+    total = 0
     for mu, n in pairs:
-        total += mpf(mu) ** 2 * n
-    return round_up(context().sqrt(total))
+        numerator, denominator = mu.as_integer_ratio()
+        total += n * (numerator << (_SUBNORMAL - denominator.bit_length() + 1)) ** 2
+    return round_up(context().sqrt(context().ldexp(mpf(total), -2 * _SUBNORMAL)))
 
 
 def _delta(mu: Real, epsilon: Real) -> Real:
-    """δ(ε), with at least thirty correct digits however much the two terms cancel."""
+    """δ(ε), to the working precision less a few digits, however much cancels.
+
+    With ``a = ε/μ − μ/2`` and ``b = ε/μ + μ/2`` it is ``Φ(−a) − e^{−a²/2} · e^{b²/2} Φ(−b)``. Digits
+    are added for the integer part of a, which is a difference of large numbers, and until the
+    difference of the two terms has lost no more than what was added. Beyond `_CERTAIN` it is below
+    every double above 0, or rounds to 1.
+    """
     ctx = context()
-    extra = 0
+    spare = _SPARE + max(0, ctx.mag(epsilon / mu), ctx.mag(mu)) // 3
+    extra = spare
     while True:
         with ctx.extradps(extra):
-            first = normal_cdf(mu / 2 - epsilon / mu)
-            value = first - ctx.exp(epsilon) * normal_cdf(-mu / 2 - epsilon / mu)
-            if value > 0 and ctx.mag(first) - ctx.mag(value) < 3 * (DIGITS - 30 + extra):
+            a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+            if abs(a) > _CERTAIN:
+                return ctx.ldexp(1, -1500) if a > 0 else ctx.one
+            first = normal_cdf(-a)
+            value = first - ctx.exp(-a * a / 2) * scaled_tail(b)
+            lost = ctx.mag(first) - ctx.mag(value) if value > 0 else ctx.prec
+            if lost < 3 * (extra - spare + _SPARE):
                 return value
         extra = 2 * extra + DIGITS
 
 
 def _epsilon(mu: Real, delta: Real) -> Real:
-    """Newton's method on log δ(ε), which is decreasing and concave.
-
-    A tangent of a concave function lies above it, so from a start on the right of the root every
-    iterate stays on the right: the last one is an upper bound by construction.
-    """
+    """The root in sixty digits, or in as many as a root next to zero takes."""
     ctx = context()
     if _delta(mu, mpf(0)) <= delta:
         return mpf(0)
+    for extra in (0, 2 * DIGITS, 10 * DIGITS, 20 * DIGITS):
+        with ctx.extradps(extra):
+            found = _epsilon_by_newton(mu, delta)
+            if found is not None:
+                return found
+    raise NumericalFailure(
+        f"an ε in the range of numbers was needed; got mu={float(mu):g}, delta={float(delta):g}; "
+        "try a delta farther from the one at ε = 0"
+    )
+
+
+def _epsilon_by_newton(mu: Real, delta: Real) -> Real | None:
+    """Newton's method on log δ(ε), which is decreasing and concave; None if digits run out.
+
+    A tangent of a concave function lies above it, so from a start on the right of the root every
+    iterate stays on the right: the last one, with room for rounding, is an upper bound.
+    """
+    ctx = context()
+    noise = ctx.ldexp(1, 40 - ctx.prec)
     log_delta = ctx.log(delta)
     # δ(ε) <= Φ(μ/2 − ε/μ) <= exp(−(ε/μ − μ/2)²/2) gives the start.
     epsilon = mu**2 / 2 + mu * ctx.sqrt(-2 * log_delta)
     for _ in range(400):
         value = _delta(mu, epsilon)
-        slope = -ctx.exp(epsilon) * normal_cdf(-mu / 2 - epsilon / mu) / value
+        a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+        slope = -ctx.exp(-a * a / 2) * scaled_tail(b) / value
         step = (log_delta - ctx.log(value)) / slope
         epsilon += step
+        if epsilon <= 0 or noise > abs(slope) * epsilon * ctx.mpf("1e-31"):
+            return None
         if abs(step) <= epsilon * ctx.mpf("1e-35"):
             return epsilon * (1 + ctx.mpf("1e-30"))
-    raise ArithmeticError(f"ε(δ) did not converge at μ={mu}, δ={delta}")
+    return None
 
 
 def _erf_inverse(delta: Real) -> Real:
@@ -179,7 +216,8 @@ def gaussian_delta_bounds(mus: NDArray[np.float64], epsilon: float) -> NDArray[n
 
     ``δ = φ-part · [erfcx(a/√2) - erfcx(b/√2)]/2`` with a = ε/μ - μ/2, b = a + μ and the part
     e^{-a²/2}; where a < 0 the first term is Φ(-a). The allowance covers the error of the special
-    functions (1e-14) and of a, and the smallest normal double what underflows.
+    functions (1e-14) and of a, and the smallest normal double what underflows: from a = 39 on that
+    alone is the bound.
 
     Args:
         mus: above 0, shape (n,).
@@ -187,12 +225,14 @@ def gaussian_delta_bounds(mus: NDArray[np.float64], epsilon: float) -> NDArray[n
     """
     from scipy.special import erfcx, ndtr
 
-    a = epsilon / mus - mus / 2
-    b = epsilon / mus + mus / 2
-    low, high = erfcx(np.maximum(a, 0.0) / _ROOT_2), erfcx(b / _ROOT_2)
-    with np.errstate(over="ignore"):  # for tiny μ infinity is the right end of both
+    tiny = np.finfo(np.float64).tiny
+    with np.errstate(over="ignore"):  # for tiny μ infinity is the right end of all of them
+        a = epsilon / mus - mus / 2
+        b = epsilon / mus + mus / 2
         bell = np.exp(-np.minimum(a * a, 1480.0) / 2) / 2
         slack = 1 + 4e-16 * (2 + np.abs(a)) * (epsilon / mus + mus)
-    first = np.where(a >= 0, bell * low, ndtr(-a))
-    allowance = 2e-14 * (first + bell * high) + np.finfo(np.float64).tiny
-    return np.minimum((first - bell * high + allowance) * slack, 1.0)
+        low, high = erfcx(np.maximum(a, 0.0) / _ROOT_2), erfcx(b / _ROOT_2)
+        first = np.where(a >= 0, bell * low, ndtr(-a))
+        allowance = 2e-14 * (first + bell * high) + tiny
+        bound = np.minimum((first - bell * high + allowance) * slack, 1.0)
+        return np.where(a > 39 + 4e-16 * np.minimum(b, 1e300), tiny, bound)

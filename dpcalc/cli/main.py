@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 import dpcalc
+from dpcalc.cli._errors import one_line
 from dpcalc.cli._options import unwrapped
 from dpcalc.errors import DpcalcError
+from dpcalc.report.streams import make_safe, visible
 
 _FOLDER = Path(__file__).parent
 _NOT_VERBS = {"main"}
+
+
+class _ReaderLeft(Exception):
+    """Whoever read standard output has closed it."""
+
+
+class _OutputFailed(Exception):
+    """Standard output cannot be written."""
+
+
+@contextlib.contextmanager
+def _telling_output_apart() -> Iterator[None]:
+    """Failures of standard output, before the parser makes an exit status of them."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise _ReaderLeft from None
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise _OutputFailed(f"the output could not be written: {error.strerror}") from error
 
 
 class _Verbs(click.Group):
@@ -36,6 +63,14 @@ class _Verbs(click.Group):
         module = importlib.import_module(f"dpcalc.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        with _telling_output_apart():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _telling_output_apart():
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -59,31 +94,59 @@ def group() -> None:
       dpcalc epsilon recycled-admm -h   the parameters of one of them
 
     Every verb takes --json. Exit status: 0 fine, 1 a claim is refuted or a budget exceeded,
-    2 bad use.
+    2 bad use, 70 a defect of dpcalc (DPCALC_DEBUG=1 shows where).
     """
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line; errors are one line on standard error and exit status 2."""
+    """Run the command line; errors are one line on standard error.
+
+    Exit status: 0 fine, 1 a claim is refuted or a budget exceeded, 2 bad use, 70 a defect of dpcalc,
+    74 the output could not be written, 130 interrupted, 141 the reader closed the pipe.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        make_safe(stream)
+    sys.exit(_status(arguments))
+
+
+def _status(arguments: list[str]) -> int:
     try:
         result: Any = group.main(args=arguments, prog_name="dpcalc", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as shown:
         click.echo(shown.format_message())
-        sys.exit(0)
+        return 0
     except click.ClickException as error:
-        _fail(error.format_message())
+        return _failed(one_line(error), 2)
     except DpcalcError as error:
-        _fail(str(error))
+        return _failed(str(error), 2)
     except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
-    sys.exit(result if isinstance(result, int) else 0)
+        return _failed("interrupted", 130)
+    except _ReaderLeft:
+        return _without_output(141)
+    except _OutputFailed as error:
+        return _without_output(_failed(str(error), 74))
+    except MemoryError:
+        return _failed("more memory than there is was needed; try fewer rounds or nodes", 70)
+    except Exception as error:  # the last resort: a defect of dpcalc, told in one line
+        if os.environ.get("DPCALC_DEBUG"):
+            raise
+        return _failed(
+            f"a defect of dpcalc, not of your input: {type(error).__name__}: {error}; please report "
+            "the command with its output under DPCALC_DEBUG=1",
+            70,
+        )
+    return result if isinstance(result, int) else 0
 
 
-def _fail(message: str) -> None:
-    click.echo("dpcalc: " + " ".join(message.split()), err=True)
-    sys.exit(2)
+def _failed(message: str, status: int) -> int:
+    with contextlib.suppress(OSError):
+        click.echo("dpcalc: " + visible(" ".join(message.split())), err=True)
+    return status
+
+
+def _without_output(status: int) -> int:
+    """The status, with standard output closed for good so that nothing is flushed at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status

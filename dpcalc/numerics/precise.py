@@ -16,6 +16,9 @@ from typing import Any
 DIGITS = 60
 """Decimal digits carried by `context`."""
 
+_FAR = 1e6
+"""From here on the normal tail is taken from its asymptotic series, good to 1e11 digits there."""
+
 Real = Any
 """An ``mpf`` of `context`; mpmath ships no types."""
 
@@ -61,7 +64,29 @@ def _round(value: Real, towards: float) -> float:
 def normal_cdf(x: Real) -> Real:
     """The standard normal distribution function, with full relative accuracy in both tails."""
     ctx = context()
+    if x < -_FAR:
+        return ctx.exp(-x * x / 2) * scaled_tail(-x)
+    if x > _FAR:
+        return ctx.one  # but for e^{-5e11}
     return ctx.erfc(-x / ctx.sqrt(2)) / 2
+
+
+def scaled_tail(x: Real) -> Real:
+    """``e^{x²/2} Φ(-x)`` for x >= 0, without the overflow or underflow of its factors.
+
+    Far out, the asymptotic series ``(1 - 1/x² + 3/x⁴ - ...)/(x √(2π))``: it alternates, so its error
+    is below the first term left out, which is below the working precision there.
+    """
+    ctx = context()
+    if x <= _FAR:
+        return ctx.exp(x * x / 2) * ctx.erfc(x / ctx.sqrt(2)) / 2
+    total = term = ctx.one
+    order = 1
+    while ctx.mag(term) > -ctx.prec:
+        term *= -order / (x * x)
+        total += term
+        order += 2
+    return total / (x * ctx.sqrt(2 * ctx.pi))
 
 
 def normal_quantile(p: Real) -> Real:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dpcalc.report.streams import visible, written
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -43,10 +45,17 @@ _LABELS = {
 
 
 def console() -> Console:
-    """Standard output, plain when it is not a terminal."""
+    """Standard output, plain when it is not a terminal, in the characters that it can show."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    class Terminal(Console):
+        def render_str(self, text: str, **settings: Any) -> Any:
+            return super().render_str(written(text, self.encoding), **settings)
+
+        def on_broken_pipe(self) -> None:
+            raise  # called while the error is handled; the command line answers it
+
+    return Terminal(highlight=False, soft_wrap=False, emoji=False)
 
 
 def with_progress(items: Sequence[Item], label: str) -> Iterable[Item]:
@@ -155,7 +164,7 @@ def escaped(text: object) -> str:
     """Text with square brackets kept from being read as markup."""
     from rich.markup import escape
 
-    return escape(str(text))
+    return escape(visible(str(text)))
 
 
 def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
