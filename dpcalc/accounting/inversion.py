@@ -190,7 +190,7 @@ class _SaddleTable:
         _, mean, variance = _summed(rounds, probe)[:, 0]
         # A nearly constant S has no spread to go by; a hundredth of its mean serves.
         unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
-        c = unit * np.geomspace(1e-3, 1e5, 240)
+        c = unit * np.geomspace(1e-3, 1e5, 160)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             value, means, variances = _summed(rounds, c)
             self.orders, self.values = c, value
@@ -396,6 +396,11 @@ class _Nodes:
         weight = np.log(nodes * (c / edges[:-1]) * ((c + 1) / edges[:-1]))
         bound = weight - self.gain * edges[:-1] ** 2
         ranked = sorted(self._tilted, key=lambda pair: -pair[1] * pair[0].variance)
+        quick = bound
+        for law, rounds in ranked:
+            quick = quick + rounds * law.quick_modulus_bound(edges)
+            if quick.max() < math.log(_NEGLIGIBLE):
+                return float(np.exp(quick).sum())
         for law, rounds in ranked:
             bound = bound + rounds * law.log_modulus_bound(edges)
             if bound.max() < math.log(_NEGLIGIBLE):

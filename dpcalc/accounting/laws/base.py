@@ -74,6 +74,10 @@ class Tilted(ABC):
         """
         return np.zeros(len(edges) - 1)
 
+    def quick_modulus_bound(self, edges: Reals) -> Reals:
+        """The same, less sharp where that is much cheaper."""
+        return self.log_modulus_bound(edges)
+
 
 class LossLaw(ABC):
     """One law of the privacy loss.
