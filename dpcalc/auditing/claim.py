@@ -103,8 +103,8 @@ class Claim:
 
     @property
     def is_renyi(self) -> bool:
-        """Whether the claim bounds Rényi divergences."""
-        return isinstance(self.guarantee, RenyiGuarantee)
+        """Whether the claim bounds ρ; a Rényi curve of another shape is tested as ε at δ."""
+        return isinstance(self.guarantee, RenyiGuarantee) and "rho" in self.guarantee.numbers()
 
     def bound(self, quantity: Quantity) -> float:
         """The claimed upper bound of a quantity.

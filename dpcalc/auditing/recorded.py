@@ -130,7 +130,7 @@ def _from_counts(claim: Claim, counts: Counts, alpha: float) -> list[Evidence]:
     found = [clopper_pearson.evidence(counts, claim, alpha=alpha)]
     if claim.is_curve:
         found.append(clopper_pearson.curve_evidence(counts, claim, alpha=alpha))
-    if claim.is_renyi and "rho" in claim.guarantee.numbers():
+    if claim.is_renyi:
         found.append(renyi.evidence(counts, claim, alpha=alpha))
     return [*found, bayesian.evidence(counts, claim, alpha=alpha)]
 
