@@ -203,10 +203,13 @@ def _scale(noise: Any) -> float:
     return 1 / float(noise.rate) if hasattr(noise, "rate") else 0.0
 
 
-def _tilted(pair: Pair) -> Callable[[World, float, np.random.Generator, int], Tilted]:
-    def draw(world: World, a: float, generator: np.random.Generator, runs: int) -> Tilted:
-        transcript, spread = _stepped(pair[world], pair[world.other], a, generator, runs)
-        ratio = pair[world].log_density(transcript) - pair[world.other].log_density(transcript)
+def _tilted(pair: Pair) -> Callable[[World, float, bool, np.random.Generator, int], Tilted]:
+    def draw(
+        world: World, a: float, moved: bool, generator: np.random.Generator, runs: int
+    ) -> Tilted:
+        here, there = pair[world], pair[world.other]
+        transcript, spread = _stepped(here, there, a if moved else 0.0, generator, runs)
+        ratio = here.log_density(transcript) - there.log_density(transcript)
         return Tilted(log_ratio=ratio, log_tilt=a * ratio - (a + a**2) * spread / 2)
 
     return draw

@@ -50,8 +50,10 @@ def gaussian(
     def log_ratio(x: Array) -> Array:
         return mu * x - mu**2 / 2
 
-    def tilted(_: World, a: float, generator: np.random.Generator, runs: int) -> Tilted:
-        unit = scale * generator.standard_normal(runs) + a * mu
+    def tilted(
+        _: World, a: float, moved: bool, generator: np.random.Generator, runs: int
+    ) -> Tilted:
+        unit = scale * generator.standard_normal(runs) + a * mu * moved
         L = mu * unit + mu**2 / 2
         return Tilted(log_ratio=L, log_tilt=a * L - (a + a**2) * mu**2 / 2)
 

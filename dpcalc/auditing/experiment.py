@@ -169,8 +169,8 @@ def _tilted_runs(
     draw, each = target.tilted, max(plan.tilted // 4, 1)
     return {
         world: (
-            draw(world, 0.0, generator(seed, Stage.TILTED, number, 0), each),
-            draw(world, tilt, generator(seed, Stage.TILTED, number, 1), each),
+            draw(world, tilt, False, generator(seed, Stage.TILTED, number, 0), each),
+            draw(world, tilt, True, generator(seed, Stage.TILTED, number, 1), each),
         )
         for number, world in enumerate(World)
     }
@@ -180,7 +180,7 @@ def _spread(target: Target, seed: int) -> float:
     """Mean of V = Σ‖d_t‖²/σ_t² over pilot runs: L has mean V/2 and variance V."""
     if target.tilted is None:
         return 0.0
-    trial = target.tilted(World.IN, 1.0, generator(seed, Stage.PILOT, 2), 50)
+    trial = target.tilted(World.IN, 1.0, True, generator(seed, Stage.PILOT, 2), 50)
     # ln dP_a/dP = a·L - (a + a²)V/2 at a = 1
     return float(np.mean(trial.log_ratio - trial.log_tilt))
 

@@ -72,7 +72,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tilted:
-    """Runs drawn from a law P_a that is moved away from the other world.
+    """Runs drawn from P, or from a law P_a that is moved away from the other world.
 
     Attributes:
         log_ratio: ln dP/dQ of every run, P the world's own law and Q the other world's; (runs,).
@@ -112,8 +112,9 @@ class Target:
         score: (released) -> one number per run, the larger the more it looks like the world IN.
             Left out, the log-ratio is the score; without one, a score is learnt from pilot runs.
         log_ratio: (released) -> exact ln(density in the world IN / density in the world OUT).
-        tilted: (world, a, generator, runs) -> runs whose every noise is moved by a times the
-            distance between the worlds, away from the other; for importance sampling.
+        tilted: (world, a, moved, generator, runs) -> runs for importance sampling: of P_a, every
+            noise moved by a times the distance between the worlds, away from the other; or, if not
+            ``moved``, of P itself. Either way with ln dP_a/dP.
         noise: (world, released) -> the unit noise that was drawn, if that was the world.
         shift: (generator, runs) -> distances of the two inputs' queries on replayed histories.
         largest_log_ratio: (generator) -> outcomes' |ln(p/q)|, as large as could be found.
@@ -127,7 +128,7 @@ class Target:
     adjacency: Adjacency
     score: Callable[[Outputs], Array] | None = None
     log_ratio: Callable[[Outputs], Array] | None = None
-    tilted: Callable[[World, float, np.random.Generator, int], Tilted] | None = None
+    tilted: Callable[[World, float, bool, np.random.Generator, int], Tilted] | None = None
     noise: Callable[[World, Outputs], Noise] | None = None
     shift: Callable[[np.random.Generator, int], Shift] | None = None
     largest_log_ratio: Callable[[np.random.Generator], Array] | None = None

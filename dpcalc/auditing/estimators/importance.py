@@ -46,7 +46,7 @@ def epsilon_lower(
     """The lower bound of ε at δ; shape (...) for arrays of shape (..., runs).
 
     Args:
-        plain: runs of P itself, with the density ratio of P_a.
+        plain: runs of P itself, with the density ratio of P_a (at the tilt of ``moved``, not 0).
         moved: as many runs of P_a.
         delta: above 0.
         alpha: error probability.
