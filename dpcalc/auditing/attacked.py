@@ -1,0 +1,89 @@
+"""A verdict together with what was observed: the ground of reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpcalc.auditing.experiment import Experiment
+from dpcalc.auditing.verdict import Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attacked:
+    """One claim after the attack.
+
+    Attributes:
+        key: short name.
+        title: one line.
+        role: whose claim it is.
+        verdict: the verdict.
+        experiment: what was observed; None if no run was needed or the runs are elsewhere.
+        certified: ε at the claim's δ that is proved for the target; None if nothing is.
+        expected: outcomes that are no news; empty if nothing was expected.
+        note: how the setting was made.
+        seconds: how long it took.
+    """
+
+    key: str
+    title: str
+    role: str
+    verdict: Verdict
+    experiment: Experiment | None = None
+    certified: float | None = None
+    expected: tuple[Outcome, ...] = ()
+    note: str = ""
+    seconds: float = 0.0
+
+    @property
+    def attack(self) -> float | None:
+        """The largest ε that was shown: by a gating bound, or by a counterexample; None if neither."""
+        shown = [self.verdict.epsilon_lower] if self.verdict.best is not None else []
+        for finding in self.verdict.findings:
+            for name in ("epsilon_lower", "largest"):
+                if name in finding.numbers:
+                    shown.append(float(finding.numbers[name]))
+        return max(shown, default=None)
+
+    @property
+    def surprising(self) -> bool:
+        """Whether the outcome is none of the expected ones."""
+        return bool(self.expected) and self.verdict.outcome not in self.expected
+
+    @property
+    def contradicts_proof(self) -> bool:
+        """Whether a lower bound lies above the proved ε: one of the two is wrong, or chance was."""
+        attack = self.attack
+        return attack is not None and self.certified is not None and attack > self.certified
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "role": self.role,
+            "certified": self.certified,
+            "attack": self.attack,
+            "expected": [outcome.value for outcome in self.expected],
+            "note": self.note,
+            "seconds": round(self.seconds, 2),
+            "verdict": self.verdict.record(),
+        }
+
+
+def exit_status(results: Sequence[Attacked]) -> int:
+    """1 if a claim is refuted, else 4 if a precondition failed, else 3 if underpowered, else 0."""
+    found = {result.verdict.outcome for result in results}
+    for outcome in (Outcome.REFUTED, Outcome.PRECONDITION_FAILED, Outcome.UNDERPOWERED):
+        if outcome in found:
+            return outcome.exit_status
+    return 0
+
+
+def epsilon_text(value: float | None) -> str:
+    """Four digits, a dash for nothing."""
+    if value is None:
+        return "—"
+    return "∞" if math.isinf(value) else f"{value:.4g}"
