@@ -21,8 +21,8 @@ from dpcalc.theorems.base import Theorem
 
 AnyTheorem = TypeVar("AnyTheorem", bound=Theorem)
 
-_FARTHEST = 200.0
-"""Orders of magnitude, base e⁴, by which the noise may be off before the search gives up."""
+_RANGE = 700.0
+"""Noise levels from e^-700 to e^700 are searched, which is all that a double holds."""
 
 
 def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyTheorem:
@@ -55,6 +55,8 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
         value = (
             math.log(found) - target if 0 < found < math.inf else (-math.inf, math.inf)[found > 0]
         )
+        # The logarithms' rounding must not decide whether the budget is met.
+        value = min(value, 0.0) if found <= epsilon else max(value, 1e-300)
         if value <= 0 and (best is None or _quieter(candidate, best)):
             best = candidate
         return value
@@ -62,16 +64,17 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
     low = high = 0.0
     at_low = at_high = height(0.0)
     step = 1.0
+    least, most = -_RANGE - sign * origin, _RANGE - sign * origin
     while at_high > 0:
-        low, at_low, high = high, at_high, high + step
-        at_high, step = _guarded(height, high), 2 * step
-        if high > _FARTHEST or (at_high == math.inf and high > 60):
+        if high >= most or (at_high == math.inf and high > 60):
             raise _infeasible(theorem, epsilon, delta)
+        low, at_low, high = high, at_high, min(high + step, most)
+        at_high, step = _guarded(height, high), 2 * step
     while at_low <= 0:
-        high, at_high, low = low, at_low, low - step
-        at_low, step = _guarded(height, low), 2 * step
-        if low < -_FARTHEST:
+        if low <= least:
             return best if best is not None else theorem
+        high, at_high, low = low, at_low, max(low - step, least)
+        at_low, step = _guarded(height, low), 2 * step
     _narrow(height, (low, at_low), (high, at_high), max(tolerance, 1e-12))
     if best is None:
         raise _infeasible(theorem, epsilon, delta)

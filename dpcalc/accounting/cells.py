@@ -31,6 +31,7 @@ from functools import cache
 import numpy as np
 
 from dpcalc.accounting.laws import AtomicLaw, LossLaw, Reals
+from dpcalc.errors import NumericalFailure
 
 MASS_ERROR = 1e-13
 """Relative error of a cell mass: the exponential of a logarithm of size up to 700, and quadrature."""
@@ -44,11 +45,28 @@ class DensityPair(ABC):
             rest of the mass at zero; see `dpcalc.accounting.subsampling`.
         mass_error: relative error of the masses of cells no wider than `widest_cell`.
         outside: P-mass on either side of the window that no choice of tail makes smaller.
+        touched: bound of the total variation between p and q; for a sampled record, the probability
+            that it is in the sample.
     """
 
     mirrored: bool = False
     mass_error: float = MASS_ERROR
     outside: float = 0.0
+
+    @property
+    def touched(self) -> float:
+        """Nothing is known, unless a pair says more."""
+        return 1.0
+
+    @property
+    def sharpness(self) -> float:
+        """How far apart p and q are, in units of the noise; 0 if it is not a matter of noise."""
+        return 0.0
+
+    @property
+    def supremum(self) -> float:
+        """At least the largest finite loss."""
+        return math.inf
 
     @abstractmethod
     def window(self, tail: float) -> tuple[float, float]:
@@ -84,7 +102,7 @@ Loss = LossLaw | DensityPair
 """What can be composed: a law known exactly, or a pair of densities."""
 
 
-def rough_law(pair: DensityPair, tail: float, points: int = 320) -> AtomicLaw:
+def rough_law(pair: DensityPair, tail: float, points: int = 240) -> AtomicLaw:
     """A coarse law, good enough to choose where to integrate and how finely; not a bound."""
     edges = np.linspace(*pair.window(tail), points + 1)
     return enclosing_laws(pair, edges, tail)[1]
@@ -178,10 +196,17 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
     # q may underflow where p does not, so both are taken relative to q's maximum in the cell.
     peak = log_q.max(axis=1, keepdims=True)
     relative = np.exp(log_q - peak) * weights
-    growth = (relative * np.expm1(climb)).sum(axis=1)
-    total = relative.sum(axis=1)
-    scale = np.exp(peak[:, 0] + losses[:-1]) * half
-    return _Cells(scale * (total + growth), scale * growth, growth / total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        growth = (relative * np.expm1(climb)).sum(axis=1)
+        total = relative.sum(axis=1)
+        scale = np.exp(peak[:, 0] + losses[:-1]) * half
+        cells = _Cells(scale * (total + growth), scale * growth, growth / total)
+    if not (np.isfinite(cells.p).all() and np.isfinite(cells.rise).all()):
+        raise NumericalFailure(
+            "cells in which the privacy loss rises by less than 700 were needed; the noise is too "
+            "small for that"
+        )
+    return cells
 
 
 def _upper_law(losses: Reals, cells: _Cells, tail: float, mass_error: float) -> AtomicLaw:

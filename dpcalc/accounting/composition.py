@@ -51,6 +51,7 @@ _MOST_CELLS = 60_000
 _MOST_ATTEMPTS = 4
 _CELLS_ALONE = 2000
 _WIDE = 0.05
+_SHARPEST = 60
 _SINGLE = "single round, sum over its outcomes"
 _OUTCOMES = "sum over all outcomes"
 _METHOD = "moment inversion, two-sided"
@@ -69,6 +70,18 @@ def bracket_epsilon(
     """
     checks.proper_delta(delta)
     parts = _merged(losses)
+    if _touched(parts) <= delta:
+        return Bracket(0.0, 0.0, "total variation")
+    try:
+        found = _enclosed(parts, delta, relative_width)
+    except NumericalFailure:
+        return epsilon_by_chernoff(parts, delta)
+    return _tighter(found, epsilon_by_chernoff, parts, delta)
+
+
+def _enclosed(parts: Sequence[tuple[Loss, int]], delta: float, relative_width: float) -> Bracket:
+    """`bracket_epsilon` by the best method there is."""
+    _refuse_sharp(parts)
     total = sum(count for _, count in parts)
     tail = max(delta * _TAIL_SHARE / max(total, 1), _SMALLEST_TAIL)
     rough = _rough(parts, tail)
@@ -81,11 +94,7 @@ def bracket_epsilon(
         return alone
     if (few := outcomes(parts)) is not None:
         return _by_outcomes(few, delta)
-    try:
-        found = _by_inversion(parts, rough, delta, tail, relative_width)
-    except NumericalFailure:
-        return epsilon_by_chernoff(parts, delta)
-    return _tighter(found, epsilon_by_chernoff, parts, delta)
+    return _by_inversion(parts, rough, delta, tail, relative_width)
 
 
 def _tighter(
@@ -261,17 +270,34 @@ def bracket_delta(
     total = sum(count for _, count in parts)
     if total == 0:
         return Bracket(0.0, 0.0, "nothing is released")
-    if total == 1 and (alone := _alone_delta(parts[0][0], epsilon)) is not None:
-        return alone
     if epsilon >= largest_loss(parts):
         return delta_by_chernoff(parts, epsilon)
     if (few := outcomes(parts)) is not None:
         return Bracket(*few.delta(epsilon), _OUTCOMES)
     try:
-        found = _delta_by_inversion(parts, epsilon, relative_width)
+        _refuse_sharp(parts)
+        alone = _alone_delta(parts[0][0], epsilon) if total == 1 else None
+        found = alone or _delta_by_inversion(parts, epsilon, relative_width)
     except NumericalFailure:
-        return delta_by_chernoff(parts, epsilon)
-    return _tighter(found, delta_by_chernoff, parts, epsilon)
+        found = delta_by_chernoff(parts, epsilon)
+    else:
+        found = _tighter(found, delta_by_chernoff, parts, epsilon)
+    return Bracket(found.lower, min(found.upper, _touched(parts)), found.method)
+
+
+def _refuse_sharp(parts: Sequence[tuple[Loss, int]]) -> None:
+    """With next to no noise losses vary by thousands within a cell; closed forms serve as well."""
+    sharpest = max((p.sharpness for p, _ in parts if isinstance(p, DensityPair)), default=0.0)
+    if sharpest > _SHARPEST:
+        raise NumericalFailure(f"noise of at least 1/{_SHARPEST} of the distance was needed")
+
+
+def _touched(parts: Sequence[tuple[Loss, int]]) -> float:
+    """A bound of the total variation, 1 - Π(1 - r)^n for rounds of total variation r."""
+    rates = [(loss.touched if isinstance(loss, DensityPair) else 1.0, n) for loss, n in parts]
+    if any(rate >= 1 for rate, _ in rates):
+        return 1.0
+    return -math.expm1(sum(n * math.log1p(-rate) for rate, n in rates)) * (1 + 1e-12)
 
 
 def _delta_by_inversion(

@@ -14,6 +14,8 @@ from dpcalc.accounting.renyi import failure, log_moment
 
 METHOD = "weaker: Chernoff bound"
 _ORDERS = 97
+_SMALLEST = 5e-324
+"""A positive bound that underflows must not become zero."""
 
 
 def epsilon_by_chernoff(parts: Sequence[tuple[Loss, int]], delta: float) -> Bracket:
@@ -35,14 +37,13 @@ def delta_by_chernoff(parts: Sequence[tuple[Loss, int]], epsilon: float) -> Brac
     orders, exponents = _exponents(parts)
     logarithms = exponents - orders * epsilon
     slack = 1 + 1e-9 + 1e-15 * epsilon * float(orders[np.argmin(logarithms)])
-    value = math.exp(min(float(logarithms.min()), 0.0)) * slack
+    value = max(math.exp(min(float(logarithms.min()), 0.0)) * slack, _SMALLEST)
     return Bracket(revealed * (1 - 1e-12), min(1.0, revealed + value), METHOD)
 
 
 def largest_loss(parts: Sequence[tuple[Loss, int]]) -> float:
     """At least the largest finite value of the summed loss."""
-    total = sum(n * (p.supremum if isinstance(p, LossLaw) else math.inf) for p, n in parts)
-    return total * (1 + 1e-12)
+    return sum(n * part.supremum for part, n in parts) * (1 + 1e-12)
 
 
 def epsilon_from_largest_loss(parts: Sequence[tuple[Loss, int]], delta: float) -> float:

@@ -40,6 +40,16 @@ class PoissonRemove(DensityPair):
     rate: float
     mirrored: bool = False
 
+    @property
+    def touched(self) -> float:
+        """The record is in the sample."""
+        return self.rate
+
+    @property
+    def sharpness(self) -> float:
+        """Between a record that is in the sample and its neighbour."""
+        return 1 / self.sigma
+
     def window(self, tail: float) -> tuple[float, float]:
         """From the tail of N(0) on the left to that of N(1) on the right."""
         reach = _normal_reach(tail) * self.sigma
@@ -51,7 +61,7 @@ class PoissonRemove(DensityPair):
 
     def loss(self, x: Reals) -> Reals:
         """ln(1 + q(e^t - 1)) with t = (2x-1)/(2σ²)."""
-        return _mixture_loss((2 * x - 1) / (2 * self.sigma**2), self.rate)
+        return _mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
 
     def widest_cell(self, x: Reals) -> Reals:
         """A fraction of σ that shrinks in the tails."""
@@ -63,7 +73,7 @@ class PoissonRemove(DensityPair):
 
     def coarse_log_moment(self, exponent: float) -> float:
         """Sampling every record: α(α-1)/(2σ²)."""
-        return exponent * (exponent + 1) / (2 * self.sigma**2) * (1 + 1e-14)
+        return exponent * (exponent + 1) / self.sigma / (2 * self.sigma) * (1 + 1e-14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,21 @@ class PoissonAdd(DensityPair):
     sigma: float
     rate: float
     mirrored: bool = False
+
+    @property
+    def touched(self) -> float:
+        """The record is in the sample."""
+        return self.rate
+
+    @property
+    def sharpness(self) -> float:
+        """Between a record that is in the sample and its neighbour."""
+        return 1 / self.sigma
+
+    @property
+    def supremum(self) -> float:
+        """-ln(1-q): the sample may well have left the record out."""
+        return -math.log1p(-self.rate) * (1 + 1e-14) if self.rate < 1 else math.inf
 
     def window(self, tail: float) -> tuple[float, float]:
         """The two tails of N(0)."""
@@ -85,7 +110,7 @@ class PoissonAdd(DensityPair):
 
     def loss(self, x: Reals) -> Reals:
         """-ln(1 + q(e^t - 1)) with t = -(2x+1)/(2σ²)."""
-        return -_mixture_loss(-(2 * x + 1) / (2 * self.sigma**2), self.rate)
+        return -_mixture_loss(-(2 * x + 1) / self.sigma / (2 * self.sigma), self.rate)
 
     def widest_cell(self, x: Reals) -> Reals:
         """A fraction of σ that shrinks in the tails."""
@@ -99,7 +124,7 @@ class PoissonAdd(DensityPair):
 
     def coarse_log_moment(self, exponent: float) -> float:
         """Sampling every record: α(α-1)/(2σ²)."""
-        return exponent * (exponent + 1) / (2 * self.sigma**2) * (1 + 1e-14)
+        return exponent * (exponent + 1) / self.sigma / (2 * self.sigma) * (1 + 1e-14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +134,16 @@ class PoissonReplace(DensityPair):
     sigma: float
     rate: float
     mirrored: bool = False
+
+    @property
+    def touched(self) -> float:
+        """The record is in the sample."""
+        return self.rate
+
+    @property
+    def sharpness(self) -> float:
+        """Between a record that is in the sample and its neighbour."""
+        return 2 / self.sigma
 
     def window(self, tail: float) -> tuple[float, float]:
         """From the tail of N(0) on the left to that of N(1) on the right."""
@@ -134,10 +169,10 @@ class PoissonReplace(DensityPair):
 
     def coarse_log_moment(self, exponent: float) -> float:
         """Sampling every record: 4α(α-1)/(2σ²)."""
-        return exponent * (exponent + 1) * 2 / self.sigma**2 * (1 + 1e-14)
+        return exponent * (exponent + 1) * 2 / self.sigma / self.sigma * (1 + 1e-14)
 
     def _one_sided(self, x: Reals) -> Reals:
-        return _mixture_loss((2 * x - 1) / (2 * self.sigma**2), self.rate)
+        return _mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +187,16 @@ class WithoutReplacement(DensityPair):
     mu: float
     rate: float
     mirrored: bool = True
+
+    @property
+    def touched(self) -> float:
+        """The record is in the sample."""
+        return self.rate
+
+    @property
+    def sharpness(self) -> float:
+        """Between a record that is in the sample and its neighbour."""
+        return self.mu
 
     def window(self, tail: float) -> tuple[float, float]:
         """From loss zero, x = μ/2, to the tail of N(μ)."""
@@ -176,7 +221,7 @@ class WithoutReplacement(DensityPair):
 
     def coarse_log_moment(self, exponent: float) -> float:
         """Sampling every record: α(α-1)μ²/2."""
-        return exponent * (exponent + 1) * self.mu**2 / 2 * (1 + 1e-14)
+        return exponent * (exponent + 1) * self.mu * self.mu / 2 * (1 + 1e-14)
 
 
 _NEGLIGIBLE = 90.0
@@ -192,8 +237,10 @@ def _gaussian_window(
     e^{α(α-1)μ²/2} P(N(αμ, 1) > X), at most e^{α(α-1)μ²/2 - (X-αμ)²/2}.
     """
     order = exponent + 1
-    reach = math.sqrt(2 * (_NEGLIGIBLE + growth) + order * exponent * mu**2)
     left = math.sqrt(2 * _NEGLIGIBLE)
+    if not math.isfinite(order * exponent * mu * mu):
+        return (-left * unit, left * unit), math.inf
+    reach = math.sqrt(2 * (_NEGLIGIBLE + growth) + order * exponent * mu * mu)
     return (-left * unit, (order * mu + reach * (1 + 1e-12)) * unit), -_NEGLIGIBLE
 
 
@@ -216,7 +263,7 @@ def _normal_reach(tail: float) -> float:
 
 
 def _widest(x: Reals, sigma: float, other: float) -> Reals:
-    """Width at which the twelfth derivative leaves six-point quadrature a relative 1e-14.
+    """Width up to which six-point quadrature of normal densities is exact to 1e-14, relative.
 
     Near z standard deviations from a centre the density's n-th derivative grows like z^n.
     """

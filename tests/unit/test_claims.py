@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from dpcalc.calibration import calibrate
 from dpcalc.claims.file import default_file, read_claims
 from dpcalc.claims.verdict import Claim, Verdict, claim_from, judge
 from dpcalc.cli.main import main
@@ -197,3 +198,10 @@ def test_batches_that_do_not_divide_the_records_are_used_more_often() -> None:
         n_records=5, rounds=10, lipschitz=1, sigma=1, batch_size=3
     )
     assert theorem.certified().numbers["mu"] >= 2.108  # one batch, the rest left out
+
+
+@pytest.mark.parametrize("budget", [0.1, 1.0, 3.0, 100.0])
+def test_the_noise_for_a_round_budget_meets_it_in_the_last_digit(budget: float) -> None:
+    kind = privacy_result("admm-iteration-all-users")
+    found = calibrate(kind.from_parameters({**kind.example, "users": 50}), budget, 1e-5)
+    assert found.certified().guarantee.epsilon(1e-5) <= budget

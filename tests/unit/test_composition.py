@@ -153,3 +153,22 @@ def test_half_a_billion_rounds_of_tiny_losses_keep_the_bracket_in_order() -> Non
     like = bracket_epsilon([(LaplaceLaw(0.1758, 0.1758), 76), (GaussianLaw(8.5792e-4), 1)], 5.9e-21)
     assert found.lower <= like.upper * (1 + 1e-9)
     assert found.upper >= like.lower * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("sigma", [1e-300, 1e-6, 5e-4, 1e-3])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_next_to_no_noise_is_a_large_loss_and_not_none(sigma: float, rounds: int) -> None:
+    """The record is in the sample with probability 0.1 > δ, and then seen 1/σ standard deviations off."""
+    found = bracket_epsilon([(PoissonRemove(sigma, 0.1), rounds)], 1e-6)
+    unsampled = rounds / (2 * sigma * sigma) if sigma > 1e-100 else math.inf
+    assert found.upper >= 0.9 * unsampled / rounds
+    assert found.lower <= found.upper
+    other = bracket_epsilon([(PoissonAdd(sigma, 0.1), rounds)], 1e-6)
+    assert other.upper <= -rounds * math.log1p(-0.1) * (1 + 1e-9)
+
+
+def test_a_sample_that_rarely_holds_the_record_costs_nothing() -> None:
+    """The total variation of 600 rounds at 1/20000 is below 0.03."""
+    assert bracket_epsilon([(PoissonRemove(0.1, 1 / 20000), 600)], 0.5).upper == 0.0
+    assert bracket_epsilon([(PoissonRemove(0.1, 1 / 20000), 600)], 0.02).upper > 0
+    assert bracket_delta([(PoissonRemove(0.1, 1 / 20000), 600)], 0.0).upper <= 0.0296

@@ -184,7 +184,8 @@ class PrivateDualAveraging(Theorem):
             return Bound(GDP(mu), {"mu": mu}, "opposite constant subgradients")
         # All other records point one way, the differing one points the other way or their way: an
         # instance of both neighbouring relations, since q - 1 records of one kind look like q.
-        ratio = round_up(mpf(self.sigma) / (2 * mpf(self.lipschitz)))
+        # More noise than there is only lowers what is attained, and is easier to account for.
+        ratio = max(round_up(mpf(self.sigma) / (2 * mpf(self.lipschitz))), 0.02)
         rate = round_down(mpf(1) / self.n_records)
         pairs = PoissonRemove(ratio, rate), PoissonAdd(ratio, rate)
         worst = Dominated(tuple(((pair, self.rounds),) for pair in pairs), "opposite subgradients")
