@@ -30,7 +30,7 @@ from dpcalc.audits.engine import bugs, laws
 from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee
-from dpcalc.theorems.gradient_admm.dp_admm import DPADMM as THEOREM  # noqa: N811 - by its role
+from dpcalc.theorems.gradient_admm.dp_admm import DPADMM as THEOREM
 from dpcalc.vocabulary import Adjacency, Release
 
 RECORDS = 10
@@ -165,9 +165,7 @@ def less_noise(kind: Any, times: float | None) -> Setting:
     """σ·times is drawn; σ² in place of σ if times is left out."""
     attacked, other, target, claim, sigma = _correct(kind)
     drawn = sigma**2 if times is None else sigma * times
-    return Setting(
-        target=bugs.drawn_by(target, replace(attacked, sigma=drawn), other), claim=claim
-    )
+    return Setting(target=bugs.drawn_by(target, replace(attacked, sigma=drawn), other), claim=claim)
 
 
 def one_round_charged(kind: Any) -> Setting:

@@ -42,9 +42,8 @@ class Attacked:
         """The largest ε that was shown: by a gating bound, or by a counterexample; None if neither."""
         shown = [self.verdict.epsilon_lower] if self.verdict.best is not None else []
         for finding in self.verdict.findings:
-            for name in ("epsilon_lower", "largest"):
-                if name in finding.numbers:
-                    shown.append(float(finding.numbers[name]))
+            numbers = finding.numbers
+            shown += [float(numbers[n]) for n in ("epsilon_lower", "largest") if n in numbers]
         return max(shown, default=None)
 
     @property

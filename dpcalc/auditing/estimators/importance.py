@@ -21,6 +21,7 @@ Assumes
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,23 +95,26 @@ def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
 
     By simulation with fixed seeds: ``runs`` tilted and untilted runs together.
     """
+    return _detectable(runs, claim.epsilon, claim.delta, alpha)
+
+
+@lru_cache(maxsize=64)  # both directions and the controls ask for the same
+def _detectable(runs: int, claimed: float, delta: float, alpha: float) -> float:
     generator = np.random.default_rng(20)
     normal = generator.standard_normal((2, _REPETITIONS, max(runs // 2, 1)))
-    delta = claim.delta
 
     def notices(epsilon: float) -> bool:
         mu = float(gaussian_pair.mu_of(epsilon, delta))
         tilt, aimed = chosen_tilt(mu**2, delta)
         L = mu * (normal + np.array([0.0, tilt])[:, None, None] * mu) + mu**2 / 2
         weight = 2 * _sigmoid((tilt + tilt**2) * mu**2 / 2 - tilt * L)
-        at = np.full(_REPETITIONS, claim.epsilon)
-        y = (weight * positive_part(L, at)).mean(axis=0) - delta
+        y = (weight * positive_part(L, np.full(_REPETITIONS, claimed))).mean(axis=0) - delta
         stakes = _stakes(delta, largest_value(tilt, mu**2, aimed))
         wealth = np.stack([np.log1p(stake * y).sum(axis=-1) for stake in stakes])
         total = np.logaddexp.reduce(wealth, axis=0) - math.log(len(stakes))
         return bool((total >= -math.log(alpha)).mean() >= POWER)
 
-    return smallest_noticed(notices, claim.epsilon)
+    return smallest_noticed(notices, claimed)
 
 
 def evidence(

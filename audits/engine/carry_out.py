@@ -1,0 +1,101 @@
+"""Carrying out cases, α split evenly over them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from dpcalc.auditing import Claim, Plan, Progress
+from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.audit import attack
+from dpcalc.audits.engine.case import Case, Exhibit, Setting, Table
+
+Report = Callable[[Case, Progress], None]
+
+
+def carry_out(
+    cases: Sequence[Case],
+    *,
+    alpha: float = 0.05,
+    seed: int,
+    claim: Claim | None = None,
+    runs: int | None = None,
+    seconds: float | None = None,
+    early_stop: bool = False,
+    controls: bool = True,
+    progress: Report | None = None,
+    checkpoint: Path | None = None,
+) -> list[Attacked]:
+    """Attack the cases one by one.
+
+    Args:
+        cases: what is attacked.
+        alpha: probability that any true claim among them is refuted.
+        seed: every case draws from its own stream of it.
+        claim: put to the test instead of the cases' own claims.
+        runs: counted runs instead of the cases' own number.
+        seconds: for all cases together, shared evenly.
+        early_stop: stop a case when its e-process refutes the claim.
+        controls: also run mechanisms whose answer is known.
+        progress: called after every batch.
+        checkpoint: where interrupted runs are kept; every case has a file of its own beside it.
+    """
+    share = alpha / len(cases)
+    found = []
+    for case in cases:
+        begun = time.monotonic()
+        setting = case.setting()
+        tested = setting.claim if claim is None else claim
+        plan = Plan.made(
+            setting.target,
+            tested,
+            runs=case.runs if runs is None else runs,
+            alpha=min(share, case.alpha),
+            methods=case.methods if claim is None else None,
+            tilted=case.tilted,
+            early_stop=early_stop,
+            batch=case.batch,
+        )
+        verdict, experiment = attack(
+            setting.target,
+            tested,
+            plan=plan,
+            seed=seed,
+            seconds=None if seconds is None else seconds / len(cases),
+            controls=controls,
+            progress=None if progress is None else _bound(progress, case),
+            checkpoint=None if checkpoint is None else _beside(checkpoint, case),
+        )
+        found.append(
+            Attacked(
+                key=case.key,
+                title=case.title,
+                role=case.role.value,
+                verdict=verdict,
+                experiment=experiment,
+                certified=_certified(setting, tested),
+                expected=case.expected if claim is None else (),
+                note=setting.note,
+                seconds=time.monotonic() - begun,
+            )
+        )
+    return found
+
+
+def exhibited(exhibit: Exhibit, *, seed: int) -> Table:
+    """The exhibit's table."""
+    rows = tuple(tuple(float(value) for value in row) for row in exhibit.rows(seed))
+    return Table(title=exhibit.title, columns=exhibit.columns, rows=rows, note=exhibit.note)
+
+
+def _bound(progress: Report, case: Case) -> Callable[[Progress], None]:
+    return lambda seen: progress(case, seen)
+
+
+def _beside(path: Path, case: Case) -> Path:
+    return path.with_name(f"{path.stem}.{case.key}.npz")
+
+
+def _certified(setting: Setting, claim: Claim) -> float | None:
+    return setting.certified if claim.delta == setting.claim.delta else None

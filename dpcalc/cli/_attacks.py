@@ -1,0 +1,188 @@
+"""What ``dpcalc audit`` attacks and holds it against: targets, claims, live progress."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
+
+if TYPE_CHECKING:
+    from dpcalc.auditing import Claim, Progress
+    from dpcalc.audits.engine.carry_out import Report
+    from dpcalc.audits.engine.case import Case, Setting
+
+
+def parsed_claim(text: str) -> dict[str, float]:
+    """``eps=1,delta=1e-5`` or ``mu=0.5,delta=1e-5`` as numbers."""
+    from dpcalc.theorems.schedule import parse_number
+
+    known = {"eps": "epsilon", "epsilon": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho"}
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        key = name.strip().lower()
+        if key not in known:
+            raise unknown_name("part of --claim", key, known)
+        try:
+            found[known[key]] = parse_number(value.strip())
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise InvalidInput(f"--claim {key} needs a number; got {value!r}") from None
+    if len({"epsilon", "mu", "rho"} & set(found)) != 1:
+        raise InvalidInput(
+            f"--claim needs one of eps, mu and rho, and a delta; got {text!r}; try eps=1,delta=1e-5"
+        )
+    return found
+
+
+def claim_of(numbers: Mapping[str, float], adjacency: str, release: str) -> Claim:
+    """The claim that these numbers make."""
+    from dpcalc.auditing import Claim
+    from dpcalc.guarantees import GDP, ZCDP
+
+    delta = numbers.get("delta", 0.0)
+    if "epsilon" in numbers:
+        return Claim.of(
+            epsilon=numbers["epsilon"], delta=delta, adjacency=adjacency, release=release
+        )
+    curve = GDP(numbers["mu"]) if "mu" in numbers else ZCDP(numbers["rho"])
+    return Claim(
+        guarantee=curve,
+        delta=delta,
+        adjacency=adjacency,  # type: ignore[arg-type] # converted by Claim
+        release=release,  # type: ignore[arg-type]
+    )
+
+
+def theorem_claim(
+    key: str,
+    settings: Sequence[str],
+    *,
+    delta: float,
+    certified: bool,
+    adjacency: str,
+    release: str,
+) -> Claim:
+    """The claim of a theorem with parameters ``name=value``, as printed or as certified."""
+    from dpcalc.auditing import Claim
+    from dpcalc.theorems.catalogue import privacy_result
+
+    kind = privacy_result(key)
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise InvalidInput(f"--set needs NAME=VALUE; got {setting!r}; try --set rounds=5")
+        given[name.strip()] = value.strip()
+    promises = [a.key for a in kind.assumptions if a.promised]
+    theorem = kind.from_parameters(given, promises)
+    bound = theorem.certified() if certified else theorem.claimed()
+    return Claim(
+        guarantee=bound.guarantee,
+        delta=delta,
+        adjacency=adjacency,  # type: ignore[arg-type] # converted by Claim
+        release=release,  # type: ignore[arg-type]
+        name=f"{key}, {'certified' if certified else 'claimed'}",
+    )
+
+
+def loaded(path: str) -> Any:
+    """The object behind ``module:object``, looked up from the current folder."""
+    module_name, _, name = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            f"module:object was needed, importable from {here!r}; got {path!r} ({error})"
+        ) from error
+    return found
+
+
+def own_cases(path: str) -> tuple[Case, ...]:
+    """Cases from an object of the user's: a Target, a (Target, Claim), an Audit, or their maker."""
+    from dpcalc.auditing import Claim, Target
+    from dpcalc.audits.engine.case import Audit, Case, Role, Setting
+
+    found = loaded(path)
+    if callable(found) and not isinstance(found, type):
+        try:
+            found = found()
+        except DpcalcError:
+            raise
+        except TypeError as error:
+            raise InvalidInput(
+                f"a Target, a pair (Target, Claim) or a function without arguments that returns one "
+                f"was needed; got {path!r} ({error})"
+            ) from error
+    if isinstance(found, Audit):
+        return found.cases
+    target, claim = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
+    if not isinstance(target, Target) or not isinstance(claim, Claim | None):
+        raise InvalidInput(
+            "a Target, a pair (Target, Claim) or an Audit was needed; got "
+            f"{path!r} of type={type(found).__name__}"
+        )
+
+    def setting() -> Setting:
+        if claim is None:
+            raise InvalidInput(f"{path} comes without a claim; try --claim eps=1,delta=1e-5")
+        return Setting(target=target, claim=claim)
+
+    if claim is None:
+        return (_unclaimed(target, path),)
+    return (Case(key=target.name, title=path, role=Role.PAPER, setting=setting, expected=()),)
+
+
+def _unclaimed(target: Any, path: str) -> Case:
+    """A case whose claim comes from the command line."""
+    from dpcalc.auditing import Claim
+    from dpcalc.audits.engine.case import Case, Role, Setting
+
+    placeholder = Claim.of(epsilon=0.0, adjacency=target.adjacency)
+    return Case(
+        key=target.name,
+        title=path,
+        role=Role.PAPER,
+        setting=lambda: Setting(target=target, claim=placeholder),
+        expected=(),
+    )
+
+
+@contextmanager
+def live_progress(count: int) -> Iterator[Report]:
+    """A bar per case on standard error with the running lower bound; silent off a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    screen = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),
+        TextColumn("{task.fields[seen]}"),
+        TimeElapsedColumn(),
+    )
+    bar = Bar(*columns, console=screen, transient=True, disable=not screen.is_terminal)
+    tasks: dict[str, Any] = {}
+
+    def report(case: Case, seen: Progress) -> None:
+        if case.key not in tasks:
+            label = f"{len(tasks) + 1}/{count} {case.key}"
+            tasks[case.key] = bar.add_task(label, total=seen.planned, seen="")
+        text = ""
+        if seen.e_value:
+            text = f"lower bound {seen.lower:.3g}, e-value {seen.e_value:.3g}"
+        bar.update(tasks[case.key], completed=seen.runs, total=seen.planned, seen=text)
+
+    with bar:
+        yield report

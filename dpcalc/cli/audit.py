@@ -1,0 +1,247 @@
+"""``dpcalc audit``: attack a mechanism, and say what would have been noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import NUMBER, StrictCommand, json_option
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcalc.auditing.attacked import Attacked
+    from dpcalc.audits.engine.case import Audit, Case, Table
+
+_RELEASES = ("every iterate", "every message", "last iterate")
+_ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
+
+
+@click.command("audit", cls=StrictCommand, short_help="Attack a mechanism or recorded scores.")
+@click.argument("target", required=False)
+@click.option("--case", "names", multiple=True, help="A case of a built-in audit; repeatable.")
+@click.option("--bugs", is_flag=True, help="Planted bugs as well: every one must be caught.")
+@click.option("--claim", "text", help="eps=1,delta=1e-5, or mu=0.5,delta=1e-5.")
+@click.option("--theorem", help="The claim of a theorem, with --set and --delta.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Its parameters.")
+@click.option("--certified", is_flag=True, help="Its certified bound instead of the printed one.")
+@click.option("--delta", type=NUMBER, default=1e-5, show_default=True, help="δ of --theorem.")
+@click.option("--adjacency", type=click.Choice(_ADJACENCIES), help="Of --claim; the target's.")
+@click.option("--release", type=click.Choice(_RELEASES), help="Of --claim; the target's.")
+@click.option(
+    "--scores",
+    nargs=2,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="IN.csv OUT.csv",
+    help="One score per run, recorded elsewhere, in the order of the runs.",
+)
+@click.option(
+    "--counts",
+    nargs=4,
+    type=click.IntRange(min=0),
+    metavar="TP FN FP TN",
+    help="Answers of a rule that was fixed before the runs.",
+)
+@click.option("--runs", type=click.IntRange(min=10), help="Counted runs per case.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this time."
+)
+@click.option(
+    "--alpha", type=NUMBER, default=0.05, show_default=True, help="Chance of a false alarm."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Repeat an audit exactly.")
+@click.option(
+    "--early-stop/--no-early-stop",
+    default=True,
+    help="Stop when the e-process has refuted the claim (default).",
+)
+@click.option("--controls/--no-controls", default=True, help="Run known mechanisms too (default).")
+@click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep counted runs here; the same command goes on after an interruption.",
+)
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a report: .html (one page, no network), .md or .json.",
+)
+@json_option
+def command(target: str | None, **given: Any) -> int:
+    r"""Attack TARGET: a built-in audit (dp-admm), or module:object from the current folder.
+
+    Without TARGET: the built-in audits, or a verdict on recorded --scores or --counts.
+
+    \b
+      dpcalc audit dp-admm --report dp-admm.html
+      dpcalc audit dp-admm --case zero-start --claim eps=0.5,delta=1e-3
+      dpcalc audit mine:target --claim eps=1,delta=1e-5 --runs 20000
+      dpcalc audit --scores in.csv out.csv --claim eps=1,delta=1e-5 --adjacency add-remove
+
+    An audit refutes, or says how large a violation it would have noticed; it never shows privacy.
+
+    \b
+    Exit status: 0 not refuted with enough power, 1 refuted, 2 bad use, 3 underpowered,
+    4 a precondition failed (the noise is not as modelled, runs are not independent).
+    """
+    if target is None and not given["scores"] and not given["counts"]:
+        _list(as_json=given["as_json"])
+        return 0
+    from dpcalc.auditing.attacked import exit_status
+    from dpcalc.report.audits import write
+
+    if given["report"] is not None:
+        _check_report(given["report"])
+    title, results, tables = _carried_out(target, given)
+    if given["report"] is not None:
+        write(given["report"], title, results, tables)
+    if given["as_json"]:
+        from dpcalc.report.audits import record
+        from dpcalc.report.records import to_json
+
+        click.echo(to_json(record(title, results, tables)))
+    else:
+        from dpcalc.report.audit_text import show
+
+        show(title, results, tables, given["report"])
+    return exit_status(results)
+
+
+def _carried_out(
+    target: str | None, given: dict[str, Any]
+) -> tuple[str, list[Attacked], list[Table]]:
+    if target is None:
+        return "Recorded runs", [_recorded(given)], []
+    if given["scores"] or given["counts"]:
+        raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
+    from dpcalc.auditing.runner import new_seed
+    from dpcalc.audits.engine.carry_out import carry_out, exhibited
+    from dpcalc.cli._attacks import live_progress
+
+    seed = new_seed() if given["seed"] is None else given["seed"]
+    built_in, cases = _cases(target, given)
+    claim = _claim(given, cases)
+    with live_progress(len(cases)) as progress:
+        results = carry_out(
+            cases,
+            alpha=given["alpha"],
+            seed=seed,
+            claim=claim,
+            runs=given["runs"],
+            seconds=given["seconds"],
+            early_stop=given["early_stop"],
+            controls=given["controls"],
+            progress=progress,
+            checkpoint=given["checkpoint"],
+        )
+    if built_in is None:
+        return target, results, []
+    tables = [exhibited(e, seed=seed) for e in built_in.exhibits] if not given["names"] else []
+    return f"{built_in.title} ({built_in.reference})", results, tables
+
+
+def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[Case]]:
+    if ":" in target:
+        from dpcalc.cli._attacks import own_cases
+
+        return None, own_cases(target)
+    from dpcalc.audits.engine.catalogue import audit_of
+
+    found = audit_of(target)
+    if given["names"]:
+        return found, [found.case(name) for name in given["names"]]
+    if given["text"] or given["theorem"]:
+        return found, [found.twin]
+    return found, found.cases if given["bugs"] else found.default_cases()
+
+
+def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
+    """The claim of the command line, None for the cases' own."""
+    from dpcalc.cli._attacks import claim_of, parsed_claim, theorem_claim
+
+    if given["text"] and given["theorem"]:
+        raise InvalidInput("one of --claim and --theorem was needed; got both")
+    if given["theorem"] is None and (given["settings"] or given["certified"]):
+        raise InvalidInput("--set and --certified go with --theorem")
+    numbers = parsed_claim(given["text"]) if given["text"] else None
+    if numbers is None and given["theorem"] is None:
+        if any(not case.expected and case.setting().claim.epsilon == 0 for case in cases):
+            raise InvalidInput(
+                "a claim was needed; the target has none; try --claim eps=1,delta=1e-5"
+            )
+        return None
+    own = cases[0].setting().claim
+    adjacency = given["adjacency"] or own.adjacency.value
+    release = given["release"] or own.release.value
+    if numbers is not None:
+        return claim_of(numbers, adjacency, release)
+    return theorem_claim(
+        given["theorem"],
+        given["settings"],
+        delta=given["delta"],
+        certified=given["certified"],
+        adjacency=adjacency,
+        release=release,
+    )
+
+
+def _recorded(given: dict[str, Any]) -> Attacked:
+    """A verdict on scores or counts."""
+    from dpcalc.auditing import Counts, read_scores
+    from dpcalc.auditing.attacked import Attacked
+    from dpcalc.auditing.recorded import judge_counts, judge_scores
+    from dpcalc.cli._attacks import claim_of, parsed_claim
+
+    if not given["text"] or given["adjacency"] is None:
+        raise InvalidInput(
+            "--claim and --adjacency were needed with recorded runs; "
+            "try --claim eps=1,delta=1e-5 --adjacency add-remove"
+        )
+    claim = claim_of(
+        parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
+    )
+    if given["counts"]:
+        verdict = judge_counts(claim, Counts.of(*given["counts"]), alpha=given["alpha"])
+        title = "counts of right and wrong answers"
+    else:
+        scores = [read_scores(path) for path in given["scores"]]
+        verdict = judge_scores(claim, *scores, alpha=given["alpha"])
+        title = "scores of runs with and without the record"
+    return Attacked(key="recorded", title=title, role="own", verdict=verdict)
+
+
+def _check_report(path: Path) -> None:
+    known = (".html", ".json", ".md")
+    if path.suffix not in known:
+        raise InvalidInput(f"--report needs a name ending in {', '.join(known)}; got {str(path)!r}")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"--report needs an existing folder; got {str(path.parent)!r}")
+
+
+def _list(*, as_json: bool) -> None:
+    from dpcalc.audits.engine.catalogue import audit_of, keys
+
+    rows = [
+        {
+            "name": key,
+            "title": found.title,
+            "reference": found.reference,
+            "cases": {case.key: case.title for case in found.cases},
+        }
+        for key in keys()
+        for found in (audit_of(key),)
+    ]
+    if as_json:
+        from dpcalc.report.records import to_json
+
+        click.echo(to_json(rows))
+        return
+    from dpcalc.report.text import console, escaped, plain_table
+
+    cells = [
+        (escaped(r["name"]), escaped(r["title"]), str(len(r["cases"])), escaped(r["reference"]))
+        for r in rows
+    ]
+    console().print(plain_table(("audit", "attacks", "cases", "source"), cells))

@@ -1,0 +1,227 @@
+"""One self-contained page: verdicts, pictures, and everything needed to compute them again.
+
+No script and no address outside the page; every text from elsewhere is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from string import Template
+from typing import Any
+
+from dpcalc.auditing.attacked import Attacked, epsilon_text
+from dpcalc.report.audit_plots import lines, pictures
+from dpcalc.report.records import to_json
+
+_PAGE = Template("""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Audit: $title</title>
+<style>$style</style>
+</head>
+<body>
+<header>
+<h1>$title</h1>
+<p class="quiet">$date · chance of a false alarm at most $alpha over all claims · seed $seed</p>
+</header>
+<main>
+$summary
+<p class="quiet">An audit refutes a claim, or says how large a violation it would have noticed. It never
+shows that a mechanism is private.</p>
+$sections
+<section><h2>To compute it again</h2>
+<p>$versions</p>
+<details><summary>All numbers (JSON)</summary><pre>$json</pre></details>
+</section>
+</main>
+</body>
+</html>
+""")
+
+_STYLE = """
+:root{--ink:#1c2430;--quiet:#5d6b7a;--line:#dde3ea;--ground:#fff;--soft:#f6f8fa;
+--red:#b3261e;--green:#1e6b34;--amber:#8a5a00;--violet:#5b3a91}
+@media (prefers-color-scheme:dark){:root{--ink:#e6ebf0;--quiet:#9fb0c0;--line:#33404d;--ground:#12181f;
+--soft:#1a222b;--red:#ff8a80;--green:#7bd88f;--amber:#f0c060;--violet:#c3a6f7}
+figure svg{background:#fff;border-radius:6px}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);
+font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
+header,main{max-width:68rem;margin:0 auto;padding:0 1.25rem}
+header{padding-top:1.5rem}h1{font-size:1.6rem;margin:0}h2{font-size:1.2rem;margin:2.2rem 0 .4rem}
+.quiet,figcaption{color:var(--quiet);font-size:.88rem}
+.wide{overflow-x:auto}
+table{border-collapse:collapse;width:100%;font-size:.9rem}
+th,td{text-align:left;padding:.35rem .7rem;border-bottom:1px solid var(--line);vertical-align:top}
+th{font-weight:600;color:var(--quiet)}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+.v{font-weight:700;white-space:nowrap}
+.REFUTED{color:var(--red)}.NOT{color:var(--green)}.UNDERPOWERED{color:var(--amber)}
+.PRECONDITION{color:var(--violet)}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem;margin:1rem 0}
+figure{margin:0;border:1px solid var(--line);border-radius:8px;padding:.6rem}
+figure svg{width:100%;height:auto;display:block}figcaption{margin-top:.3rem}
+pre{background:var(--soft);padding:.8rem;overflow:auto;max-height:32rem;font-size:.78rem}
+a{color:inherit}section{border-top:1px solid var(--line);margin-top:1.5rem}
+"""
+
+
+def page(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
+    """The page as text.
+
+    Args:
+        title: what was attacked.
+        results: attacked claims.
+        tables: exhibits, with title, columns, rows and note.
+    """
+    from dpcalc.report.audits import record
+
+    seeds = sorted({str(r.verdict.seed) for r in results if r.verdict.seed is not None})
+    versions: Mapping[str, str] = results[0].verdict.versions if results else {}
+    sections = [_section(result) for result in results] + [_exhibit(table) for table in tables]
+    return _PAGE.substitute(
+        title=escape(title),
+        style=_STYLE,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        alpha=f"{sum(r.verdict.alpha for r in results):.3g}",
+        seed=escape(", ".join(seeds) or "none"),
+        summary=_summary(results),
+        sections="\n".join(sections),
+        versions=escape(", ".join(f"{name} {value}" for name, value in versions.items())),
+        json=escape(to_json(record(title, results, tables))),
+    )
+
+
+def _summary(results: Sequence[Attacked]) -> str:
+    rows = [
+        (
+            f'<a href="#{escape(r.key)}">{escape(r.title)}</a>',
+            escape(r.role),
+            escape(r.verdict.claim.name),
+            f"{r.verdict.claim.delta:g}",
+            epsilon_text(r.verdict.claim.epsilon),
+            epsilon_text(r.certified),
+            epsilon_text(r.attack),
+            _verdict(r),
+        )
+        for r in results
+    ]
+    heads = ("case", "of", "claim", "δ", "claimed ε", "certified ε", "attack ε ≥", "verdict")
+    return _table(heads, rows, numeric=(3, 4, 5, 6))
+
+
+def _section(result: Attacked) -> str:
+    verdict = result.verdict
+    claim = verdict.claim
+    about = f"Claim {claim.name}, {claim.adjacency}, {claim.release}. {result.note}"
+    figures = "".join(_figure(svg, caption) for caption, svg in pictures(result))
+    parts = [
+        f'<section id="{escape(result.key)}"><h2>{_verdict(result)} {escape(result.title)}</h2>',
+        f"<p>{escape(verdict.reason)}.</p>",
+        f'<p class="quiet">{escape(about)}</p>',
+    ]
+    if result.surprising:
+        expected = " or ".join(outcome.value for outcome in result.expected)
+        parts.append(f'<p class="REFUTED">Unexpected: {expected} was to come out.</p>')
+    if verdict.evidence:
+        parts.append(_evidence(result))
+    if verdict.findings:
+        rows = [
+            (escape(f.check), escape(f.severity.value), escape(f.text)) for f in verdict.findings
+        ]
+        parts.append(_table(("check", "says", "found"), rows))
+    if figures:
+        parts.append(f'<div class="figures">{figures}</div>')
+    parts += [_noise_tests(result), _controls(result)]
+    parts.append(
+        f'<p class="quiet">{verdict.runs} runs, seed {verdict.seed}, α = {verdict.alpha:.4g}, '
+        f"{result.seconds:.1f} s.</p></section>"
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _evidence(result: Attacked) -> str:
+    rows = []
+    for e in result.verdict.evidence:
+        seen = "—" if e.detectable is None else f"{e.detectable:.4g} ({escape(e.reference)})"
+        rows.append(
+            (
+                escape(e.method) + ("" if e.gates else " (report only)"),
+                escape(e.direction),
+                escape(e.quantity.value),
+                f"{e.lower:.5g}",
+                f"{e.confidence:.7g}",
+                f"{e.delta:g}",
+                str(e.runs),
+                seen,
+                escape(", ".join(f"{name} {_short(value)}" for name, value in e.counted.items())),
+            )
+        )
+    heads = ("method", "direction", "of", "at least", "confidence", "δ", "runs", "would notice")
+    return _table((*heads, "computed from"), rows, numeric=(3, 4, 5, 6))
+
+
+def _noise_tests(result: Attacked) -> str:
+    for finding in result.verdict.findings:
+        tests = finding.numbers.get("tests") if finding.check == "noise" else None
+        if tests:
+            rows = [
+                (
+                    escape(t["name"]),
+                    escape(t["statistic"]),
+                    f"{t['value']:.4g}",
+                    f"{t['p_value']:.3g}",
+                )
+                for t in tests
+            ]
+            table = _table(("noise test", "statistic", "value", "p-value"), rows, numeric=(2, 3))
+            return f"<details><summary>Noise tests</summary>{table}</details>"
+    return ""
+
+
+def _controls(result: Attacked) -> str:
+    known = result.verdict.controls
+    if not known:
+        return ""
+    text = "; ".join(f"{name}: {outcome}" for name, outcome in known.items())
+    return (
+        f'<p class="quiet">The same design on mechanisms whose answer is known: {escape(text)}.</p>'
+    )
+
+
+def _exhibit(table: Any) -> str:
+    rows = [tuple(f"{value:.5g}" for value in row) for row in table.rows]
+    numbers = _table(table.columns, rows, numeric=range(len(table.columns)))
+    figure = _figure(lines(table.columns, table.rows), table.note)
+    return (
+        f'<section><h2>{escape(table.title)}</h2><div class="figures">{figure}'
+        f"<div>{numbers}</div></div></section>"
+    )
+
+
+def _figure(svg: str, caption: str) -> str:
+    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _verdict(result: Attacked) -> str:
+    name = result.verdict.outcome.value
+    return f'<span class="v {name.split()[0]}">{name}</span>'
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
+    """A table of cells that are already escaped."""
+
+    def cells(tag: str, values: Sequence[str]) -> str:
+        mark = [' class="n"' if k in numeric else "" for k in range(len(values))]
+        return "".join(f"<{tag}{m}>{v}</{tag}>" for m, v in zip(mark, values, strict=True))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    head = cells("th", [escape(h) for h in heads])
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

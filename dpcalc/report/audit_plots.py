@@ -1,0 +1,275 @@
+"""Pictures of an attack, each as SVG text that goes into a page."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing import World
+from dpcalc.auditing.estimators import clopper_pearson, eprocess, hockey_stick, importance
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcalc.auditing.attacked import Attacked
+    from dpcalc.auditing.experiment import Experiment
+
+Array = NDArray[np.float64]
+
+_SIZE = (4.6, 3.3)
+_OBSERVED, _CLAIMED, _CERTIFIED, _OTHER = "#1b6ca8", "#c0392b", "#2e7d32", "#8a6d00"
+_EDGE = 1e-4  # rates beyond these are not drawn
+
+
+def pictures(result: Attacked) -> list[tuple[str, str]]:
+    """(caption, SVG) of everything that can be drawn of an experiment."""
+    experiment = result.experiment
+    if experiment is None:
+        return []
+    drawn = [roc, bound_against_delta, e_process, histogram]
+    found = [draw(result, experiment) for draw in drawn]
+    return [*found, noise_quantiles(experiment)] if experiment.noise else found
+
+
+def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+    """Error rates of all thresholds in normal-quantile axes, where Gaussian curves are straight."""
+    from scipy.special import ndtri
+
+    seen, claim = experiment.seen, result.verdict.claim
+    order = np.argsort(-seen.score, kind="stable")
+    is_in = seen.is_in[order]
+    tpr = np.cumsum(is_in) / max(int(is_in.sum()), 1)
+    fpr = np.cumsum(~is_in) / max(int((~is_in).sum()), 1)
+    figure, axis = _axes()
+    inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
+    axis.plot(ndtri(fpr[inside]), ndtri(tpr[inside]), color=_OBSERVED, lw=1.4, label="observed")
+    rates = np.geomspace(_EDGE, 1 - _EDGE, 60)
+    rates = np.unique(np.concatenate([rates, 1 - rates]))
+    curves = [(claim.epsilon, claim.delta, "claimed", _CLAIMED, "-")]
+    if claim.is_curve:
+        most = 1 - np.array([claim.guarantee.tradeoff(float(x)) for x in rates])
+        axis.plot(ndtri(rates), ndtri(_cut(most)), color=_CLAIMED, lw=1.4, label="claimed")
+        curves = []
+    if result.certified is not None and math.isfinite(result.certified):
+        curves.append((result.certified, claim.delta, "certified", _CERTIFIED, "--"))
+    for epsilon, delta, label, colour, style in curves:
+        if math.isfinite(epsilon):
+            most = 1 - _region(rates, epsilon, delta)
+            axis.plot(ndtri(rates), ndtri(_cut(most)), color=colour, ls=style, lw=1.4, label=label)
+    ticks = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_ticks(ndtri(ticks), [f"{t:g}" for t in ticks], fontsize=7)
+    axis.set(xlim=ndtri([_EDGE, 1 - _EDGE]), ylim=ndtri([_EDGE, 1 - _EDGE]))
+    axis.set(xlabel="false-positive rate", ylabel="true-positive rate")
+    axis.legend(frameon=False, fontsize=8, loc="lower right")
+    caption = (
+        "Receiver operating characteristic of the counted runs, both axes in normal quantiles. An "
+        "attack above the claimed curve contradicts it; what counts are the bounds, not this curve."
+    )
+    return caption, _svg(figure)
+
+
+def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+    """Lower bounds of ε at many δ, next to the claim."""
+    claim, share = result.verdict.claim, experiment.plan.share
+    least = min(claim.delta, 1e-6) if claim.delta > 0 else 1e-6
+    deltas = np.geomspace(least, 0.2, 25)
+    lines = _bounds(experiment, deltas, share)
+    figure, axis = _axes()
+    for name, values in lines.items():
+        colour = _OBSERVED if name != "error rates" else _OTHER
+        axis.plot(deltas, values, color=colour, lw=1.4, label=f"lower bound, {name}")
+    claimed = np.array([claim.guarantee.epsilon(float(d)) for d in deltas])
+    shown = np.isfinite(claimed)
+    if shown.any():
+        axis.plot(deltas[shown], claimed[shown], color=_CLAIMED, lw=1.4, label="claimed")
+    if result.certified is not None and math.isfinite(result.certified) and claim.delta > 0:
+        axis.plot([claim.delta], [result.certified], "D", color=_CERTIFIED, ms=5, label="certified")
+    if claim.delta > 0:
+        axis.axvline(claim.delta, color="0.6", lw=0.8, ls=":")
+    axis.set(xscale="log", xlabel="δ", ylabel="ε", ylim=(0, None))
+    axis.legend(frameon=False, fontsize=8)
+    caption = (
+        f"Lower bounds of ε against δ, each valid by itself at confidence {1 - share:.6g}; the "
+        "dotted line is the δ of the claim."
+    )
+    return caption, _svg(figure)
+
+
+def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+    """Wealth of the bets on right answers, run by run."""
+    claim, seen = result.verdict.claim, experiment.seen
+    running = experiment.running
+    threshold = 0.0 if seen.exact else float(np.median(experiment.trial.score))
+    if running is not None:
+        threshold = running.threshold
+    right = (seen.score > threshold) == seen.is_in
+    places = np.unique(np.linspace(1, seen.runs, min(400, seen.runs)).astype(int))
+    allowed = eprocess.allowed_accuracy(claim)
+    wealth = eprocess.log_wealth(np.cumsum(right)[places - 1], places, min(allowed, 1 - 1e-12))
+    share = experiment.plan.share
+    figure, axis = _axes()
+    axis.plot(places, wealth / math.log(10), color=_OBSERVED, lw=1.4, label="e-process")
+    axis.axhline(-math.log10(share), color=_CLAIMED, lw=1.2, ls="--", label="refuted above")
+    axis.set(xlabel="counted runs", ylabel="log₁₀ of the evidence against the claim")
+    axis.legend(frameon=False, fontsize=8)
+    part = "" if running is not None else " It had no part in the verdict."
+    caption = (
+        "Evidence from right and wrong answers, valid whenever one stops: above the dashed line the "
+        f"claim is refuted at α = {share:.3g}.{part}"
+    )
+    return caption, _svg(figure)
+
+
+def histogram(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+    """Scores of both worlds; log-likelihood ratios where they are exact."""
+    seen, epsilon = experiment.seen, result.verdict.claim.epsilon
+    finite = np.isfinite(seen.score)
+    figure, axis = _axes()
+    edges = np.histogram_bin_edges(seen.score[finite], bins=60)
+    for flag, label, colour in ((True, "with the record", _OBSERVED), (False, "without", _OTHER)):
+        chosen = seen.score[(seen.is_in == flag) & finite]
+        axis.hist(chosen, bins=edges, alpha=0.55, color=colour, label=label)
+    if seen.exact and math.isfinite(epsilon):
+        for place in (-epsilon, epsilon):
+            axis.axvline(place, color=_CLAIMED, lw=1.2, ls="--")
+    axis.set(xlabel="log-likelihood ratio" if seen.exact else "score", ylabel="counted runs")
+    axis.legend(frameon=False, fontsize=8)
+    lost = int((~finite).sum())
+    text = "Exact log-likelihood ratios" if seen.exact else "The adversary's scores"
+    text += " of the counted runs in both worlds"
+    text += "; dashed: ±claimed ε." if seen.exact else "."
+    return text + (f" {lost} runs gave the world away for certain." if lost else ""), _svg(figure)
+
+
+def noise_quantiles(experiment: Experiment) -> tuple[str, str]:
+    """Quantiles of the drawn unit noise against those it should have."""
+    from scipy.special import gammaincinv, ndtri
+
+    noise = experiment.noise[World.IN]
+    vectors = noise.unit.reshape(-1, noise.unit.shape[-1])
+    if noise.active is not None:
+        vectors = vectors[noise.active.reshape(-1)]
+    gaussian = noise.law == "gaussian"
+    values = np.sort(vectors.ravel() if gaussian else np.linalg.norm(vectors, axis=1))
+    levels = (np.arange(len(values)) + 0.5) / len(values)
+    ideal = ndtri(levels) if gaussian else gammaincinv(vectors.shape[1], levels)
+    chosen = np.unique(np.linspace(0, len(values) - 1, min(400, len(values))).astype(int))
+    figure, axis = _axes()
+    axis.plot(ideal[chosen], values[chosen], ".", ms=3, color=_OBSERVED, label="drawn")
+    ends = ideal[[0, -1]]
+    axis.plot(ends, ends, color=_CLAIMED, lw=1, ls="--", label="as modelled")
+    what = "coordinates" if gaussian else "norms"
+    axis.set(xlabel=f"quantiles of modelled {what}", ylabel=f"quantiles of drawn {what}")
+    axis.legend(frameon=False, fontsize=8)
+    return (
+        f"Drawn unit noise against its model ({noise.law}); off the diagonal no density counts.",
+        _svg(figure),
+    )
+
+
+def lines(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
+    """A table's columns against its first one."""
+    values = np.array(rows, dtype=np.float64)
+    figure, axis = _axes()
+    colours = (_OBSERVED, _CERTIFIED, _CLAIMED, _OTHER)
+    for k in range(1, values.shape[1]):
+        shown = np.isfinite(values[:, k])
+        axis.plot(
+            values[shown, 0],
+            values[shown, k],
+            "o-",
+            ms=3,
+            lw=1.3,
+            color=colours[(k - 1) % 4],
+            label=columns[k],
+        )
+    positive = values[:, 1:][np.isfinite(values[:, 1:])]
+    if len(positive) and positive.min() > 0 and positive.max() > 50 * positive.min():
+        axis.set_yscale("log")
+    if values[:, 0].min() > 0 and values[:, 0].max() > 20 * values[:, 0].min():
+        axis.set_xscale("log")
+    axis.set_xlabel(columns[0])
+    axis.legend(frameon=False, fontsize=8)
+    return _svg(figure)
+
+
+def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Array]:
+    """The strongest bound that the runs allow, and the one from error rates."""
+    found: dict[str, Array] = {}
+    seen, trial = experiment.seen, experiment.trial
+    thresholds = [
+        float(clopper_pearson.choose_threshold(trial, delta=d, alpha=share, counted=seen.runs))
+        for d in deltas
+    ]
+    found["error rates"] = np.array(
+        [
+            float(clopper_pearson.epsilon_lower(seen.counts(t), delta=d, alpha=share))
+            for d, t in zip(deltas, thresholds, strict=True)
+        ]
+    )
+    if experiment.tilted:
+        plain, moved = experiment.tilted[World.IN]
+        spread = experiment.spread
+        found["importance sampling"] = np.array(
+            [
+                float(
+                    importance.epsilon_lower(
+                        plain,
+                        moved,
+                        delta=float(d),
+                        alpha=share,
+                        largest=importance.largest_value(
+                            experiment.tilt, spread, importance.chosen_tilt(spread, float(d))[1]
+                        ),
+                    )
+                )
+                for d in deltas
+            ]
+        )
+    elif seen.exact and experiment.noise:
+        inside = seen.scores_of(True)
+        found["exact densities"] = np.array(
+            [float(hockey_stick.chernoff(inside, delta=float(d), alpha=share)) for d in deltas]
+        )
+    return found
+
+
+def _region(rates: Array, epsilon: float, delta: float) -> Array:
+    """Least false-negative rate under (ε, δ)."""
+    grown = math.exp(min(epsilon, 700.0))
+    return np.maximum(0.0, np.maximum(1 - delta - grown * rates, (1 - delta - rates) / grown))
+
+
+def _cut(values: Array) -> Array:
+    return np.clip(values, 1e-9, 1 - 1e-9)
+
+
+def _axes() -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InvalidInput(
+            "matplotlib is needed for a report; try pip install 'dpcalc-privacy[plots]', or write "
+            "one that ends in .md or .json"
+        ) from None
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    axis = figure.add_subplot()
+    axis.tick_params(labelsize=8)
+    axis.spines[["top", "right"]].set_visible(False)
+    return figure, axis
+
+
+def _svg(figure: Any) -> str:
+    """SVG of its own, without prologue, the same for the same numbers."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "dpcalc", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,84 @@
+"""Attacked claims in the terminal: one line each, then why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.auditing.attacked import Attacked, epsilon_text
+from dpcalc.auditing.verdict import Outcome
+from dpcalc.report.text import console, escaped, plain_table, upper
+
+if TYPE_CHECKING:
+    from dpcalc.auditing.verdict import Verdict
+
+_STYLES = {
+    Outcome.REFUTED: "[bold red]REFUTED[/]",
+    Outcome.NOT_REFUTED: "[green]NOT REFUTED[/]",
+    Outcome.UNDERPOWERED: "[yellow]UNDERPOWERED[/]",
+    Outcome.PRECONDITION_FAILED: "[magenta]PRECONDITION FAILED[/]",
+}
+
+
+def show(
+    title: str, results: Sequence[Attacked], tables: Sequence[Any], report: Path | None
+) -> None:
+    """Print verdicts, reasons, and where the report went."""
+    from rich.padding import Padding
+
+    out = console()
+    out.print(f"[bold]{escaped(title)}[/]")
+    rows = [_row(result) for result in results]
+    columns = ("case", "claim", "claimed ε", "attack ε", "certified ε", "verdict")
+    out.print(plain_table(columns, rows))
+    for result in results:
+        out.print(f"{_STYLES[result.verdict.outcome]} [bold]{escaped(result.key)}[/]")
+        for line in _reasons(result):
+            out.print(Padding(escaped(line), (0, 0, 0, 4)))
+    for table in tables:
+        out.print(f"\n[bold]{escaped(table.title)}[/]")
+        cells = [tuple(f"{value:.5g}" for value in row) for row in table.rows]
+        out.print(plain_table(table.columns, cells))
+        if table.note:
+            out.print(f"[dim]{escaped(table.note)}[/]")
+    seeds = {r.verdict.seed for r in results if r.verdict.seed is not None}
+    alpha = sum(r.verdict.alpha for r in results)
+    last = f"chance of a false alarm at most {alpha:.3g} over all claims"
+    for seed in sorted(seeds):
+        last += f"; repeat with --seed {seed}"
+    out.print(f"[dim]{last}[/]", soft_wrap=True)
+    if report is not None:
+        out.print(f"[dim]report: {escaped(report)}[/]", soft_wrap=True)
+
+
+def _row(result: Attacked) -> tuple[str, ...]:
+    claim = result.verdict.claim
+    return (
+        escaped(result.key),
+        f"{escaped(claim.name)} at δ {upper(claim.delta, 3)}"
+        if claim.is_curve
+        else escaped(claim.name),
+        upper(claim.epsilon, 4),
+        f"≥ {epsilon_text(result.attack)}" if result.attack is not None else "—",
+        upper(result.certified, 4),
+        _STYLES[result.verdict.outcome],
+    )
+
+
+def _reasons(result: Attacked) -> list[str]:
+    verdict = result.verdict
+    lines = [verdict.reason]
+    lines += [f"{f.check}: {f.text}" for f in verdict.findings if _matters(verdict, f)]
+    if result.surprising:
+        names = " or ".join(outcome.value for outcome in result.expected)
+        lines.append(f"unexpected: {names} was to come out")
+    if result.contradicts_proof:
+        lines.append(
+            "the attack lies above the certified ε: chance at this α, or a proof or estimator is wrong"
+        )
+    return lines
+
+
+def _matters(verdict: Verdict, finding: Any) -> bool:
+    return finding.text != verdict.reason and finding.severity.value in ("refutes", "premise")

@@ -1,0 +1,98 @@
+"""Attacked claims as JSON, Markdown or one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dpcalc.auditing.attacked import Attacked, epsilon_text, exit_status
+from dpcalc.errors import InvalidInput
+from dpcalc.report.records import to_json
+
+
+def record(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> dict[str, Any]:
+    """Everything, ready for JSON."""
+    return {
+        "title": title,
+        "exit_status": exit_status(results),
+        "results": [result.record() for result in results],
+        "tables": [table.record() for table in tables],
+    }
+
+
+def write(path: Path, title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> None:
+    """Write a report in the format of the file's ending: .html, .md or .json."""
+    if path.suffix == ".html":
+        from dpcalc.report.audit_html import page
+
+        text = page(title, results, tables)
+    elif path.suffix == ".md":
+        text = markdown(title, results, tables)
+    else:
+        text = to_json(record(title, results, tables)) + "\n"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"a writable file was needed; got {str(path)!r} ({error})") from error
+
+
+def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
+    """Verdicts, bounds and findings as Markdown."""
+    lines = [f"# Audit: {title}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
+    lines += markdown_table(results)
+    for result in results:
+        verdict = result.verdict
+        lines += [f"\n## {result.key}: {verdict.outcome.value}", "", f"{result.title}.", ""]
+        lines += [verdict.reason[0].upper() + verdict.reason[1:] + ".", ""]
+        lines += [f"- {f.check} ({f.severity}): {f.text}" for f in verdict.findings]
+        lines += [_bound(e) for e in verdict.evidence]
+        lines += ["", f"Seed {verdict.seed}, {verdict.runs} runs, α = {verdict.alpha:.3g}."]
+    for table in tables:
+        lines += [f"\n## {table.title}", "", *_rows(table.columns, table.rows), "", table.note]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def markdown_table(results: Sequence[Attacked]) -> list[str]:
+    """One row per claim."""
+    columns = (
+        "case",
+        "claim",
+        "adjacency",
+        "release",
+        "δ",
+        "claimed ε",
+        "certified ε",
+        "attack ε ≥",
+    )
+    head = [*columns, "verdict"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for result in results:
+        claim = result.verdict.claim
+        cells = (
+            result.title,
+            claim.name,
+            claim.adjacency.value,
+            claim.release.value,
+            f"{claim.delta:g}",
+            epsilon_text(claim.epsilon),
+            epsilon_text(result.certified),
+            epsilon_text(result.attack),
+            result.verdict.outcome.value,
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
+
+
+def _rows(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> list[str]:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return lines + ["| " + " | ".join(f"{v:.6g}" for v in row) + " |" for row in rows]
+
+
+def _bound(e: Any) -> str:
+    gate = "" if e.gates else ", report only"
+    return (
+        f"- {e.method} ({e.direction}): {e.quantity} >= {e.lower:.5g} at confidence "
+        f"{e.confidence:.7g}, δ = {e.delta:g}, {e.runs} runs{gate}"
+    )
