@@ -232,6 +232,24 @@ def test_a_pure_claim_falls_to_one_outcome():
     assert "pointwise" in {f.check for f in true.findings}
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0])
+def test_outputs_of_few_values_are_not_taken_for_constants(epsilon):
+    claim = Claim.of(epsilon=epsilon, adjacency="replace-one")
+    target = known.randomised_response(epsilon)
+    for seed in range(20):
+        verdict = audit(target, claim, runs=40, seed=seed, controls=False)
+        assert not {"refutes", "premise"} & {f.severity.value for f in verdict.findings}
+
+
+def test_e_values_of_independent_experiments_multiply():
+    from dpcalc.auditing.estimators import eprocess
+
+    halves = [float(eprocess.log_wealth(80, 100, 0.7)) for _ in range(2)]
+    assert eprocess.combined(*halves) == pytest.approx(2 * halves[0])
+    with pytest.raises(InvalidInput):
+        eprocess.combined()
+
+
 def test_a_claim_of_nothing_is_not_refuted():
     claim = Claim(guarantee=PureDP(float("inf")), adjacency="add-remove")
     assert not Evidence(

@@ -48,11 +48,6 @@ def epsilon_lower(correct: ArrayLike, runs: ArrayLike, *, delta: float, alpha: f
     return np.asarray(np.maximum(np.log(odds), 0.0))
 
 
-def exceeds(correct: int, runs: int, claim: Claim, *, alpha: float) -> bool:
-    """Whether the accuracy is above what the claim's whole curve allows."""
-    return float(lower_limit(correct, runs, alpha)) > claim.guarantee.attack_accuracy()
-
-
 def choose_threshold(pilot: Observations) -> Array:
     """The threshold with the most right answers in runs that will not be counted."""
     order = np.argsort(pilot.score, axis=-1)
