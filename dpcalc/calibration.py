@@ -66,7 +66,7 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
     step = 1.0
     least, most = -_RANGE - sign * origin, _RANGE - sign * origin
     while at_high > 0:
-        if high >= most or (at_high == math.inf and high > 60):
+        if high >= most:
             raise _infeasible(theorem, epsilon, delta)
         low, at_low, high = high, at_high, min(high + step, most)
         at_high, step = _guarded(height, high), 2 * step

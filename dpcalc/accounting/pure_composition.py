@@ -9,7 +9,7 @@ Source
 Rounding
     Equal rounds: binomial terms from one sixty-digit anchor by extended-precision recurrence, all
     sums of positive terms, inflated by their error bound. Different rounds: the enclosure of
-    `dpcalc.accounting.composition`.
+    `dpcalc.accounting.composition`. Rounds too many for either: a weaker bound that says so.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from dpcalc import checks
 from dpcalc.accounting.bracket import Bracket
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.laws import TwoPointLaw
+from dpcalc.accounting.pure_chernoff import delta_by_chernoff, epsilon_by_chernoff
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.rounding import Extended, deflate, inflate
 
 _METHOD_EQUAL = "optimal composition, binomial sum"
 _METHOD_SUM = "plain sum"
 _CERTAIN = 700.0  # a round with a larger ε reveals all but for e^{-700}
+
+_MOST_TERMS = 1_000_000
+_MOST_ROUNDS = 2**50
 
 
 def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
@@ -44,6 +48,11 @@ def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
     total = _sum(parts)
     if delta == 0 or not parts:
         return Bracket(total, total, _METHOD_SUM)
+    if _too_many(parts, -math.log(delta)):
+        found = epsilon_by_chernoff(parts, delta)
+        if found.upper >= total:
+            return Bracket(min(found.lower, total), total, _METHOD_SUM)
+        return found
     if len(parts) == 1:
         ((epsilon, count),) = parts.items()
         found = _Binomial(epsilon, count, -math.log(delta)).epsilon(delta)
@@ -61,9 +70,15 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
     if not parts or epsilon >= _sum(parts):
         return Bracket(0.0, 0.0, _METHOD_SUM)
+    depth = 2 * epsilon + 50
+    if _too_many(parts, depth):
+        weaker = delta_by_chernoff(parts, epsilon)
+        depth = 50 - math.log(weaker.upper)
+        if _too_many(parts, depth):
+            return weaker
     if len(parts) == 1:
         ((single, count),) = parts.items()
-        return _Binomial(single, count, 2 * epsilon + 50).delta(epsilon)
+        return _Binomial(single, count, depth).delta(epsilon)
     law = TwoPointLaw.of(parts)
     alone = law.delta(epsilon)
     if alone is not None:
@@ -78,6 +93,22 @@ def _sum(parts: Mapping[float, int]) -> float:
     return round_up(total)
 
 
+def _too_many(parts: Mapping[float, int], depth: float) -> bool:
+    """Whether there are more terms, or more rounds, than the sums below can hold."""
+    if sum(parts.values()) > _MOST_ROUNDS:
+        return True
+    if len(parts) > 1:
+        return False
+    ((epsilon, count),) = parts.items()
+    return epsilon <= _CERTAIN and min(count, _reach(epsilon, count, depth)) > _MOST_TERMS
+
+
+def _reach(epsilon: float, count: int, depth: float) -> float:
+    """How many terms on either side of the mean matter next to e^{-depth}."""
+    p = 1 / (1 + math.exp(-epsilon))
+    return math.sqrt(2 * (depth + 60) * count * p * (1 - p)) + depth + 100
+
+
 class _Binomial:
     """δ(ε) = Σ_{(2k-n)ε₀ > ε} P(K = k)(1 - e^{ε-(2k-n)ε₀}) for K binomial(n, e^{ε₀}/(1+e^{ε₀})).
 
@@ -87,7 +118,7 @@ class _Binomial:
     def __init__(self, epsilon_0: float, count: int, depth: float) -> None:
         self._epsilon_0, self._count = epsilon_0, count
         p, rare = 1 / (1 + math.exp(-epsilon_0)), math.exp(-epsilon_0)
-        reach = int(math.sqrt(2 * (depth + 60) * count * p * (1 - p))) + int(depth) + 100
+        reach = int(_reach(epsilon_0, count, depth))
         anchor = min(count, int(count * p))
         self._first, last = max(0, anchor - reach), min(count, anchor + reach)
         # Everything left of the window is less likely than e^{-depth-60} and counts for the upper.

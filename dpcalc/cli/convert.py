@@ -51,8 +51,12 @@ def command(target: str, as_json: bool, **given: Any) -> None:
         return
     out = console()
     for name, value in record.items():
-        shown = lower(value, 10) if name in _LOWER_BOUNDS else upper(value, 10)
-        out.print(f"{name.replace('_', ' ')} = {shown}")
+        label = name.replace("_", " ")
+        if isinstance(value, str):
+            out.print(f"{label}: {value}")
+        else:
+            shown = lower(value, 10) if name in _LOWER_BOUNDS else upper(value, 10)
+            out.print(f"{label} = {shown}")
 
 
 def _source(given: dict[str, Any]) -> Guarantee:
@@ -120,7 +124,8 @@ def _approx(source: Guarantee, given: dict[str, Any]) -> dict[str, Any]:
 
     if given["epsilon"] is not None:
         epsilon = checks.non_negative("epsilon", given["epsilon"])
-        return {"epsilon": epsilon, "delta": source.delta(epsilon)}
+        found = {"epsilon": epsilon, "delta": source.delta(epsilon)}
+        return {**found, **_weaker(source, "delta_bracket", epsilon)}
     delta = given["delta"]
     if delta is None:
         delta = source.failure if isinstance(source, ApproxDP) else 0.0
@@ -130,7 +135,14 @@ def _approx(source: Guarantee, given: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInput(
             f"--delta is needed: {source.notion} gives no ε at δ = 0; try --delta 1e-6"
         )
-    return {"epsilon": epsilon, "delta": delta}
+    return {"epsilon": epsilon, "delta": delta, **_weaker(source, "bracket", delta)}
+
+
+def _weaker(source: Guarantee, enclosure: str, at: float) -> dict[str, str]:
+    """How a bound was found, if it is a weaker one."""
+    bracket = getattr(source, enclosure, None)
+    method = "" if bracket is None else str(bracket(at).method)
+    return {"method": method} if method.startswith("weaker") else {}
 
 
 def _needed(option: str, value: float | None, why: str) -> float:
