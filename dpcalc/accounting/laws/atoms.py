@@ -182,11 +182,11 @@ class TiltedAtoms(Tilted):
     def log_modulus_bound(self, edges: Reals) -> Reals:
         """The better of two bounds; each is explained where it is computed."""
         bound = np.minimum(self._pair_bound(edges), self._sampled_bound(edges))
-        return np.minimum(np.log(np.minimum(bound, 1.0)) + 1e-12, 0.0)
+        return np.minimum(np.log(np.clip(bound, 1e-300, 1.0)) + 1e-12, 0.0)
 
     def quick_modulus_bound(self, edges: Reals) -> Reals:
         """The bound that counts near pairs."""
-        return np.minimum(np.log(np.minimum(self._pair_bound(edges), 1.0)) + 1e-12, 0.0)
+        return np.minimum(np.log(np.clip(self._pair_bound(edges), 1e-300, 1.0)) + 1e-12, 0.0)
 
     def _pair_bound(self, edges: Reals) -> Reals:
         """|φ(y)|² = E cos(y(L-L')) <= 1 - 0.9166·y²·E[(L-L')²; y|L-L'| <= 1].
