@@ -167,3 +167,20 @@ def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         main("calibrate profile --epsilon 1".split())
     assert stopped.value.code == 2
     assert "solved for" in capsys.readouterr().err
+
+
+def test_tables_and_pictures(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    table, picture = tmp_path / "rounds.csv", tmp_path / "profile.png"
+    table.write_text("mechanism, noise_multiplier, count\ngaussian, 20, 30\ngaussian, 25, 10\n")
+    pytest.importorskip("matplotlib")
+    with pytest.raises(SystemExit) as stopped:
+        main(["compose", str(table), "--delta", "1e-6", "--plot", str(picture), "--json"])
+    assert not stopped.value.code
+    record = json.loads(capsys.readouterr().out)
+    assert record["releases"] == 40
+    assert record["epsilon"] == pytest.approx(GDP(math.sqrt(30 / 400 + 10 / 625)).epsilon(1e-6))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit) as stopped:
+        main(["compose", str(table), "--delta", "1e-6", "--plot", str(tmp_path / "a.nonsense")])
+    assert stopped.value.code == 2
+    assert "written" in capsys.readouterr().err
