@@ -232,6 +232,21 @@ def test_a_pure_claim_falls_to_one_outcome():
     assert "pointwise" in {f.check for f in true.findings}
 
 
+@pytest.mark.parametrize("early_stop", [False, True])
+def test_whole_audits_of_a_true_claim_refute_it_no_more_often_than_they_may(early_stop):
+    """300 audits of randomised response at exactly its ε: at most .05 + 3 standard errors."""
+    from dpcalc.auditing.audit import examined
+    from dpcalc.auditing.experiment import carry_out
+
+    target, claim = known.randomised_response(1.0), Claim.of(epsilon=1, adjacency="replace-one")
+    plan = Plan.made(target, claim, runs=400, batch=100, early_stop=early_stop)
+    wrong = 0
+    for seed in range(300):
+        evidence, _ = examined(carry_out(target, claim, plan, seed=seed), claim)
+        wrong += any(e.refutes(claim) for e in evidence)
+    assert wrong / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 5.0, 10.0])
 def test_outputs_of_few_values_are_not_taken_for_constants(epsilon):
     claim = Claim.of(epsilon=epsilon, adjacency="replace-one")

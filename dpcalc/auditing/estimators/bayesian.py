@@ -15,7 +15,7 @@ Limits
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,14 @@ def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gauss-Legendre nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return (nodes + 1) / 2, weights / 2
+
+
+@lru_cache(maxsize=8)
+def _rates(false_positives: int, true_negatives: int) -> NDArray[np.float64]:
+    """Posterior quantiles of the false-positive rate at the nodes."""
+    from scipy.special import betaincinv
+
+    return np.asarray(betaincinv(0.5 + false_positives, 0.5 + true_negatives, _quadrature()[0]))
 
 
 def epsilon_estimate(counts: Counts, *, delta: float, alpha: float) -> float:
@@ -78,10 +86,10 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
 
 def _mass(counts: Counts, epsilon: float, delta: float) -> float:
     """Posterior mass of the error rates allowed under (ε, δ), over quantiles of the FPR."""
-    from scipy.special import betainc, betaincinv
+    from scipy.special import betainc
 
-    level, weights = _quadrature()
-    x = betaincinv(0.5 + float(counts.false_positives), 0.5 + float(counts.true_negatives), level)
+    _, weights = _quadrature()
+    x = _rates(int(counts.false_positives), int(counts.true_negatives))
     grown = math.exp(epsilon)
     lower = np.maximum(1 - delta - grown * x, (1 - delta - x) / grown)
     upper = np.minimum(grown * (1 - x) + delta, 1 - (x - delta) / grown)

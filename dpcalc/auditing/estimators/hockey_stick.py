@@ -137,12 +137,10 @@ def critical_mean(n: int, *, delta: float, alpha: float) -> float:
 def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
     """The ε that this many runs of one world tell from the claimed one, about 4 times in 5.
 
-    For the Gaussian mechanism, with the mean of Y taken as normal.
+    For the Gaussian mechanism and δ > 0, with the mean of Y taken as normal.
     """
     from scipy.special import ndtr
 
-    if delta == 0:
-        return claimed
     needed = critical_mean(runs, delta=delta, alpha=alpha)
 
     def notices(epsilon: float) -> bool:
@@ -200,11 +198,18 @@ def _one_direction(
         runs=runs,
         direction=direction,
         gates=trusted,
-        detectable=detectable(runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha),
+        detectable=_power(runs, claim, alpha),
         reference=gaussian_pair.reference(claim.delta),
         counted={"critical_mean": critical_mean(runs, delta=claim.delta, alpha=alpha)},
         assumes=("exact densities", "noise as modelled"),
     )
+
+
+def _power(runs: int, claim: Claim, alpha: float) -> float | None:
+    """`detectable`; unknown for pure claims, where the bound is the largest ratio that was seen."""
+    if claim.delta == 0:
+        return None
+    return detectable(runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha)
 
 
 def _divergence(a: float, b: float) -> float:
