@@ -39,7 +39,6 @@ class Stage(IntEnum):
     PILOT = 1
     COUNTED = 2
     TILTED = 3
-    CONTROLS = 4
 
 
 def new_seed() -> int:

@@ -232,6 +232,23 @@ def test_a_pure_claim_falls_to_one_outcome():
     assert "pointwise" in {f.check for f in true.findings}
 
 
+EXTREMES = [
+    *(Claim.of(epsilon=e, delta=d, adjacency="add-remove") for e in (0, 1000) for d in (0, 0.9)),
+    *(Claim(guarantee=GDP(mu), delta=1e-5, adjacency="add-remove") for mu in (0, 30, np.inf)),
+    *(Claim(guarantee=ZCDP(rho), delta=1e-5, adjacency="add-remove") for rho in (0, 500)),
+]
+
+
+@pytest.mark.parametrize("claim", EXTREMES, ids=lambda c: f"{c.name} {c.delta:g}")
+@pytest.mark.parametrize("mu", [1e-6, 100.0])
+def test_extreme_claims_get_an_answer(claim, mu):
+    """Numbers, no warnings; nothing that is claimed about nothing is refuted."""
+    verdict = audit(known.gaussian(mu), claim, runs=100, seed=1)
+    assert "NaN" not in to_json(verdict.record())
+    assert verdict.outcome is not Outcome.REFUTED or mu == 100.0
+    assert verdict.outcome is not Outcome.REFUTED or claim.epsilon < 5000
+
+
 @pytest.mark.parametrize("early_stop", [False, True])
 def test_whole_audits_of_a_true_claim_refute_it_no_more_often_than_they_may(early_stop):
     """300 audits of randomised response at exactly its ε: at most .05 + 3 standard errors."""

@@ -95,6 +95,8 @@ def smallest_noticed(notices: Callable[[float], bool], start: float, most: float
         start: the claimed value.
         most: where the search gives up.
     """
+    if not math.isfinite(start):
+        return math.inf
     low, high = start, max(start * 1.25, start + 0.05)
     while not notices(high):
         low, high = high, high * 1.5
