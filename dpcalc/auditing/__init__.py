@@ -21,12 +21,14 @@ from dpcalc.auditing.experiment import Experiment, Progress
 from dpcalc.auditing.observations import Counts, Observations, from_scores, read_scores
 from dpcalc.auditing.plan import METHODS, Plan
 from dpcalc.auditing.recorded import judge_canaries, judge_counts, judge_guesses, judge_scores
+from dpcalc.auditing.search import Candidate, ranked
 from dpcalc.auditing.target import Noise, Shift, Target, Tilted, World, features, mechanism
 from dpcalc.auditing.verdict import Outcome, Verdict
 
 __all__ = [
     "METHODS",
     "Access",
+    "Candidate",
     "Claim",
     "Counts",
     "Evidence",
@@ -54,5 +56,6 @@ __all__ = [
     "judge_guesses",
     "judge_scores",
     "mechanism",
+    "ranked",
     "read_scores",
 ]

@@ -39,6 +39,7 @@ class Stage(IntEnum):
     PILOT = 1
     COUNTED = 2
     TILTED = 3
+    SEARCH = 4
 
 
 def new_seed() -> int:

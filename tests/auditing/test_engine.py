@@ -27,6 +27,7 @@ from dpcalc.auditing import (
     judge_counts,
     judge_scores,
     mechanism,
+    ranked,
     read_scores,
 )
 from dpcalc.auditing import controls as known
@@ -293,6 +294,24 @@ def test_a_renyi_claim_without_rho_is_tested_as_epsilon():
     claim = Claim(guarantee=RDP(lambda a: a * 0.5), delta=1e-5, adjacency="add-remove")
     verdict = audit(known.gaussian(3.0), claim, seed=1, controls=False)
     assert verdict.outcome is Outcome.REFUTED
+
+
+# ---- looking for the worst neighbours
+
+
+@pytest.mark.parametrize("knows", ["tilts", "ratios", "score", "nothing"])
+def test_the_most_distinguishable_pair_comes_first(knows):
+    targets = [known.gaussian(mu) for mu in (0.5, 2.0, 1.0)]
+    if knows != "tilts":
+        targets = [replace(t, tilted=None) for t in targets]
+    if knows in ("score", "nothing"):
+        score = targets[0].log_ratio if knows == "score" else None
+        targets = [replace(t, log_ratio=None, score=score) for t in targets]
+    found = ranked(targets, seed=1, runs=2000)
+    assert [c.target.name for c in found] == [targets[i].name for i in (1, 2, 0)]
+    assert found[0].mu == pytest.approx(2.0, rel=0.15)
+    with pytest.raises(InvalidInput):
+        ranked([], seed=1)
 
 
 # ---- recorded elsewhere
