@@ -146,7 +146,7 @@ def alarms(bounds, truth: float) -> float:
 
 @BY_NAME
 def test_clopper_pearson_with_held_out_threshold(known):
-    counts, _ = clopper_pearson.held_out(observed(known, 600, 1), delta=known.delta, alpha=ALPHA)
+    counts, _ = clopper_pearson.held_out(observed(known, 400, 1), delta=known.delta, alpha=ALPHA)
     found = clopper_pearson.epsilon_lower(counts, delta=known.delta, alpha=ALPHA)
     assert alarms(found, known.epsilon) <= MOST
     if known.mu is not None:
@@ -178,7 +178,7 @@ def test_accuracy_spends_all_of_its_alpha_where_it_is_tight():
 def test_hockey_stick_from_one_world(known):
     rng = np.random.default_rng(4)
     for is_in, truth in ((True, known.forward), (False, known.backward)):
-        L = known.draw(rng, is_in, (S, 150)) * (1 if is_in else -1)
+        L = known.draw(rng, is_in, (S, 100)) * (1 if is_in else -1)
         if known.name.startswith("nothing"):
             L = np.zeros_like(L)  # the exact ratio; the case's score is not one
         assert alarms(hockey_stick.chernoff(L, delta=known.delta, alpha=ALPHA), truth) <= MOST
@@ -228,7 +228,7 @@ def test_importance_sampling():
 def test_e_process_at_any_of_many_looks(known):
     seen = observed(known, 800, 8)
     right = np.cumsum((seen.score > 0) == seen.is_in, axis=1)
-    looks = np.unique(np.geomspace(5, 800, 100).astype(int))
+    looks = np.unique(np.geomspace(5, 800, 50).astype(int))
     grown = np.exp(known.epsilon)
     allowed = [(grown + known.delta) / (1 + grown)]
     if known.mu is not None:
