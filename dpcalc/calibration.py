@@ -61,24 +61,33 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
             best = candidate
         return value
 
+    least, most = -_RANGE - sign * origin, _RANGE - sign * origin
     low = high = 0.0
     at_low = at_high = height(0.0)
-    step = 1.0
-    least, most = -_RANGE - sign * origin, _RANGE - sign * origin
+    step = min(max(abs(at_high), 0.01), 64.0)  # right if ε is inverse to the noise
     while at_high > 0:
         if high >= most:
             raise _infeasible(theorem, epsilon, delta)
         low, at_low, high = high, at_high, min(high + step, most)
-        at_high, step = _guarded(height, high), 2 * step
+        at_high = _guarded(height, high)
+        step = _next_step(step, at_low - at_high, at_high)
     while at_low <= 0:
         if low <= least:
             return best if best is not None else theorem
         high, at_high, low = low, at_low, max(low - step, least)
-        at_low, step = _guarded(height, low), 2 * step
+        at_low = _guarded(height, low)
+        step = _next_step(step, at_low - at_high, at_low)
     _narrow(height, (low, at_low), (high, at_high), max(tolerance, 1e-12))
     if best is None:
         raise _infeasible(theorem, epsilon, delta)
     return _to_the_last_double(best, epsilon, delta) if tolerance == 0 else best
+
+
+def _next_step(step: float, fall: float, left: float) -> float:
+    """A little more than what a straight line needs for the rest, at most double."""
+    if not (0 < fall < math.inf and math.isfinite(left)):
+        return 2 * step
+    return min(max(1.05 * step * abs(left) / fall, step / 100), 2 * step)
 
 
 def _narrow(
@@ -95,7 +104,7 @@ def _narrow(
         middle = low + width / 2
         if math.isfinite(at_low) and math.isfinite(at_high) and abs(kept) < 4:
             root = low + width * at_low / (at_low - at_high)
-            aim = root + (tolerance / 3 if kept <= 0 else -tolerance / 3)
+            aim = root + (0.7 * tolerance if kept <= 0 else -0.7 * tolerance)
             middle = min(max(aim, low + width / 4096), high - width / 4096)
         value = height(middle)
         if value > 0:

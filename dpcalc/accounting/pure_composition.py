@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -44,7 +45,12 @@ def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
         delta: in [0, 1); 0 gives the sum.
     """
     checks.delta(delta)
-    parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
+    return _epsilon(tuple((e, n) for e, n in rounds.items() if e > 0 and n > 0), delta)
+
+
+@lru_cache(maxsize=256)
+def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float) -> Bracket:
+    parts = dict(rounds)
     total = _sum(parts)
     if delta == 0 or not parts:
         return Bracket(total, total, _METHOD_SUM)

@@ -76,6 +76,16 @@ class Schedule:
         """The value of the first round at the first node."""
         return self.table[0][0] if self.table else self.start
 
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Every value of the table, or the first of a rule."""
+        return tuple(x for row in self.table for x in row) if self.table else (self.start,)
+
+    @property
+    def width(self) -> int:
+        """Columns of the table; 1 without one."""
+        return len(self.table[0]) if self.table else 1
+
     def check(self, check: Callable[[float], float]) -> None:
         """Apply a range check to every value."""
         for row in self.table or ((self.start,),):
@@ -114,8 +124,8 @@ class Schedule:
         height, width = len(self.table), len(self.table[0])
         if height not in (1, rounds) or width not in (1, nodes):
             raise InvalidInput(
-                f"{name} needs 1 or {rounds} rows (rounds) and 1 or {nodes} columns (nodes); "
-                f"got {height} by {width}"
+                f"{name} needs {_one_or(rounds, 'row')} (rounds) and {_one_or(nodes, 'column')} "
+                f"(nodes); got {height} by {width}; try one line a round, one column a node"
             )
         rows = [row * nodes if width == 1 else row for row in self.table]
         return [(rows[0], rounds)] if height == 1 else [(row, 1) for row in rows]
@@ -123,8 +133,13 @@ class Schedule:
     def nodes(self, name: str, nodes: int) -> tuple[float, ...]:
         """One value per node, for a quantity that does not change over rounds."""
         table = self.table
-        if len(table) == nodes > 1 and len(table[0]) == 1:
+        if len(table) > 1 and len(table[0]) == 1:
             table = (tuple(row[0] for row in table),)
+        if table and (len(table) > 1 or len(table[0]) not in (1, nodes)):
+            raise InvalidInput(
+                f"{name} needs one value, or one for each of the n_nodes={nodes} nodes; got "
+                f"{sum(len(row) for row in table)}; try one value a line"
+            )
         ((values, _),) = Schedule(self.start, self.factor, table).rounds(name, 1, nodes)
         return values
 
@@ -141,6 +156,10 @@ class Schedule:
         return (
             f"{self.start:.15g}" if self.factor == 1.0 else f"{self.start:.15g}:{self.factor:.15g}"
         )
+
+
+def _one_or(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"1 or {number} {what}s"
 
 
 def parse_number(text: str) -> float:

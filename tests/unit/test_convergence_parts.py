@@ -232,7 +232,7 @@ def test_per_node_values():
     assert per_node("h", Schedule.of("h", [1, 2, 3]), 3) == (1, 2, 3)
     with pytest.raises(InvalidInput, match="does not change over rounds"):
         per_node("h", Schedule.of("h", "1:2"), 3)
-    with pytest.raises(InvalidInput, match="columns"):
+    with pytest.raises(InvalidInput, match="one for each of the n_nodes=3"):
         per_node("h", Schedule.of("h", [[1, 2]]), 3)
 
 

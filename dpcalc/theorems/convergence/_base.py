@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from dpcalc.errors import InvalidInput, NumericalFailure
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.base import Result
+from dpcalc.theorems.parameters import parameters
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Status
 
@@ -47,6 +48,18 @@ class ConvergenceResult(Result):
 
     quantity: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        """Refuse sizes whose squares and products leave the range of the doubles."""
+        Result.__post_init__(self)
+        for name in parameters(type(self)):
+            value = getattr(self, name)
+            for number in value.values if isinstance(value, Schedule) else (value,):
+                if isinstance(number, int | float) and not _moderate(number):
+                    raise InvalidInput(
+                        f"{name} needs a size from 1e-50 to 1e50; got {name}={number:g}; "
+                        "try other units"
+                    )
+
     @abstractmethod
     def claimed(self) -> Rate:
         """The printed formula, faithfully, flaws included.
@@ -77,6 +90,10 @@ class ConvergenceResult(Result):
         plain = (bool, int, float, str, type(None))
         found = Result.inputs(self)
         return {k: v if isinstance(v, plain) else str(v) for k, v in found.items()}
+
+
+def _moderate(number: float) -> bool:
+    return number in (0, math.inf) or 1e-50 <= abs(number) <= 1e50
 
 
 def nothing(method: str, numbers: Mapping[str, float] | None = None) -> Rate:

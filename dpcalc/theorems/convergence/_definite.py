@@ -39,10 +39,13 @@ def positive_definite(matrix: Array, slack: float = 0.0) -> bool:
     return True
 
 
-def largest_eigenvalue(matrix: Array, slack: float = 0.0) -> float:
+def largest_eigenvalue(
+    matrix: Array, slack: float = 0.0, *, estimate: float | None = None
+) -> float:
     """An upper bound of the largest eigenvalue of a symmetric matrix known up to ``slack``."""
     norm = _norm(matrix)
-    estimate = float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1])
+    if estimate is None:
+        estimate = float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1])
     margin = slack + 16 * len(matrix) * UNIT * norm + 1e-280
     for _ in range(60):
         bound = estimate + margin

@@ -151,7 +151,9 @@ def second_singular_value(mixing: Array) -> float:
     nodes = len(mixing)
     rest = mixing - 1.0 / nodes
     slack = 8 * nodes * UNIT
-    return max(largest_eigenvalue(rest, slack), largest_eigenvalue(-rest, slack), 0.0)
+    ends = np.linalg.eigvalsh(rest)[[0, -1]].tolist()
+    lowest = largest_eigenvalue(-rest, slack, estimate=-ends[0])
+    return max(lowest, largest_eigenvalue(rest, slack, estimate=ends[1]), 0.0)
 
 
 def check_mixing(name: str, matrix: Array) -> Array:

@@ -55,8 +55,8 @@ class ScheduledDualAveraging(DualAveragingResult):
     prox_growth: float = number("γ₁ in γ(t) = γ₀ + γ₁√t", check=checks.non_negative, default=0.0)
 
     def _check_together(self) -> None:
-        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
         check_rounds(self.rounds)
+        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
         if self.weight_power * math.log(self.rounds) > 230:
             raise InvalidInput(
                 f"weight_power needs to keep t^p below 1e100; got weight_power={self.weight_power:g}"

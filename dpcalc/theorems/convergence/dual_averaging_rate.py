@@ -68,8 +68,8 @@ class DualAveragingRate(DualAveragingResult):
     rounds: int = count("rounds, t")
 
     def _check_together(self) -> None:
-        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
         check_rounds(self.rounds)
+        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
 
     def consensus(self, rounds: int) -> Consensus:
         """Weights and disagreement up to a round."""

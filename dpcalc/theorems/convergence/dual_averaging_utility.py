@@ -100,10 +100,10 @@ class DualAveragingUtility(DualAveragingResult):
     rounds: int | None = count("rounds, T (the limit of many unless given)", default=None)
 
     def _check_together(self) -> None:
-        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
         checks.proper_delta(self.delta)
         if self.rounds is not None:
             check_rounds(self.rounds)
+        DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
 
     def variance_per_round(self) -> Real:
         """``mσ²/T``, the noise of one subgradient divided by the rounds."""

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpcalc import checks
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ClaimedCurve
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
@@ -36,10 +37,9 @@ if TYPE_CHECKING:
 
 
 def _open_unit(name: str, value: float) -> float:
-    checks.probability(name, value)
     if value in (0, 1):
-        checks.positive(name, -1.0, hint=f"{name} must lie strictly between 0 and 1")
-    return value
+        raise InvalidInput(f"{name} needs a number above 0 and below 1; got {value:g}; try 0.5")
+    return checks.probability(name, value)
 
 
 def _from_data(theorem: DPADMM) -> bool:

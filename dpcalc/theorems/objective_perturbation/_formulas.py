@@ -48,6 +48,6 @@ def term_values(theorem: NetworkTheorem, which: str) -> dict[str, float]:
         "c_1": theorem.largest_curvature,
         "rho": theorem.regularization,
         "N": float(theorem.n_nodes),
-        "B": theorem.n_records.nodes("n_records", theorem.n_nodes)[i],
-        "V": theorem.degree.nodes("degree", theorem.n_nodes)[i],
+        "B": theorem.n_records.nodes("n_records", theorem.cases)[i],
+        "V": theorem.degree.nodes("degree", theorem.cases)[i],
     }

@@ -31,11 +31,13 @@ from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Adjacency, Release
 
 NodeCosts = list[tuple[tuple[float, int], ...]]
-"""For every node the costs of its noisy rounds, with how many rounds have each."""
+"""For every node that may differ the costs of its noisy rounds, with how many have each."""
+
+_MOST_NODES = 100_000
 
 
 def _decreasing(theorem: NetworkTheorem) -> str | None:
-    rows = [row for row, _ in theorem.penalty.rounds("penalty", theorem.rounds, theorem.n_nodes)]
+    rows = [row for row, _ in theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)]
     for t, (before, after) in enumerate(itertools.pairwise(rows), start=2):
         if any(y < x for x, y in zip(before, after, strict=True)):
             return (
@@ -112,17 +114,29 @@ class NetworkTheorem(Theorem):
                 f"the logistic loss has curvature 0.25; got curvature={self.curvature!r}; "
                 "try --loss general"
             )
+        if self.cases > _MOST_NODES:
+            raise InvalidInput(
+                f"at most {_MOST_NODES} nodes that differ are taken one by one; got "
+                f"n_nodes={self.n_nodes}; try the same number for all nodes"
+            )
         for name in ("n_records", "degree"):
-            for value in getattr(self, name).nodes(name, self.n_nodes):
+            for value in getattr(self, name).nodes(name, self.cases):
                 checks.count(name, value)
-        for degree in self.degree.nodes("degree", self.n_nodes):
+        for degree in self.degree.nodes("degree", self.cases):
             if degree >= self.n_nodes:
                 raise InvalidInput(
                     f"degree needs to be below n_nodes; got degree={degree:g}, "
                     f"n_nodes={self.n_nodes}; a node is not its own neighbour"
                 )
-        self.penalty.rounds("penalty", self.rounds, self.n_nodes)
-        self.noise_rate.rounds("noise_rate", self.rounds, self.n_nodes)
+        self.penalty.rounds("penalty", self.rounds, self.cases)
+        self.noise_rate.rounds("noise_rate", self.rounds, self.cases)
+
+    @property
+    def cases(self) -> int:
+        """Nodes that may differ: 1 if every number is the same at all of them, otherwise N."""
+        fixed = any(len(s.table) > 1 or s.width > 1 for s in (self.n_records, self.degree))
+        varied = any(s.width > 1 for s in (self.penalty, self.noise_rate))
+        return self.n_nodes if fixed or varied else 1
 
     @property
     def largest_curvature(self) -> float:
@@ -168,20 +182,20 @@ class NetworkTheorem(Theorem):
 
     def _costs(self, cost: Callable[[Values, Values, Values], Values]) -> NodeCosts:
         """The cost of every noisy round at every node, rounded up, equal rounds counted."""
-        records = extended(self.n_records.nodes("n_records", self.n_nodes))
-        degrees = extended(self.degree.nodes("degree", self.n_nodes))
+        records = extended(self.n_records.nodes("n_records", self.cases))
+        degrees = extended(self.degree.nodes("degree", self.cases))
         penalties, rates, counts = self._aligned()
         values = cost(extended(rates), extended(penalties) * degrees, records)
         rounded = [[inflate(x, OPERATIONS) for x in row] for row in values]
         return [
             tuple((row[i], n) for row, n in zip(rounded, counts, strict=True))
-            for i in range(self.n_nodes)
+            for i in range(self.cases)
         ]
 
     def _aligned(self) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]], list[int]]:
         """Rows of penalties and noise rates side by side, with how many rounds each serves."""
-        penalties = self.penalty.rounds("penalty", self.rounds, self.n_nodes)
-        rates = self.noise_rate.rounds("noise_rate", self.rounds, self.n_nodes)
+        penalties = self.penalty.rounds("penalty", self.rounds, self.cases)
+        rates = self.noise_rate.rounds("noise_rate", self.rounds, self.cases)
         if len(penalties) == 1:
             return [penalties[0][0]] * len(rates), [r for r, _ in rates], [n for _, n in rates]
         if len(rates) == 1:
@@ -221,6 +235,11 @@ class NetworkTheorem(Theorem):
         return self._level_for(
             epsilon, lambda theorem: theorem.claimed().numbers["beta"], "printed formula"
         )
+
+    def noise_tolerance(self) -> float:
+        """Equal rounds are summed up exactly; others compose to nine digits or so."""
+        equal = self.penalty.constant and self.noise_rate.constant
+        return Theorem.noise_tolerance(self) if equal else 1e-8
 
     def remedy(self, epsilon: float, delta: float) -> str:
         """Which penalty, loss weight or number of rounds would make a budget feasible."""

@@ -33,7 +33,7 @@ from dpcalc.vocabulary import Status
 
 
 def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
-    smallest = min(theorem.penalty.rounds("penalty", 1, theorem.n_nodes)[0][0])
+    smallest = min(theorem.penalty.rounds("penalty", 1, theorem.cases)[0][0])
     if theorem.dual_step is not None and theorem.dual_step > smallest:
         return (
             f"penalties must be at least dual_step={theorem.dual_step:g}; the first is {smallest:g}"
@@ -42,9 +42,9 @@ def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
 
 
 def _too_curved(theorem: PenaltyPerturbation) -> str | None:
-    records = theorem.n_records.nodes("n_records", theorem.n_nodes)
-    degrees = theorem.degree.nodes("degree", theorem.n_nodes)
-    first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.n_nodes)[0][0]
+    records = theorem.n_records.nodes("n_records", theorem.cases)
+    degrees = theorem.degree.nodes("degree", theorem.cases)
+    first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)[0][0]
     for i, (b, v, eta) in enumerate(zip(records, degrees, first, strict=True), start=1):
         theta = theorem.dual_step if theorem.dual_step is not None else eta
         stiffness = theorem.regularization / theorem.n_nodes + 2 * theta * v

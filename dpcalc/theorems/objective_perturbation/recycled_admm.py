@@ -32,9 +32,9 @@ from dpcalc.vocabulary import Status
 
 
 def _too_curved(theorem: RecycledADMM) -> str | None:
-    records = theorem.n_records.nodes("n_records", theorem.n_nodes)
-    degrees = theorem.degree.nodes("degree", theorem.n_nodes)
-    first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.n_nodes)[0][0]
+    records = theorem.n_records.nodes("n_records", theorem.cases)
+    degrees = theorem.degree.nodes("degree", theorem.cases)
+    first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)[0][0]
     for i, (b, v, eta) in enumerate(zip(records, degrees, first, strict=True), start=1):
         stiffness = theorem.regularization / theorem.n_nodes + 2 * eta * v
         if not 2 * theorem.largest_curvature < b / theorem.loss_weight * stiffness:
