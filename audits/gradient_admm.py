@@ -125,7 +125,7 @@ def last_iterate(iterations: int, bound: str) -> Setting:
 
 def curve(_: int, kind: Any = GradientADMM, **changes: Any) -> list[tuple[float, ...]]:
     """k, and ε at 1e-5 of the last iterate: exact, certified, claimed, local."""
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for k in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
         attacked = algorithm(k, kind)
         other = neighbour(attacked)
@@ -188,7 +188,7 @@ def stopping(positions: int) -> Setting:
     )
 
 
-def _stopped_algorithm(step: float, sigma: float) -> GradientADMM:
+def _stopped_algorithm(step: float, sigma: float) -> Any:
     """Squared losses ½(rx₁ - y)²: long rows for the middle user, short ones with far labels else."""
     long, short, push = step**-0.5, 1e-3, 40.0
     rows, labels = np.zeros((USERS, 2)), np.full(USERS, -push / short)

@@ -53,7 +53,7 @@ def _mu_squared(iterations: int, noise_in: str) -> float:
     return float(bound.convex_block().mu_squared(bound.sigma, iterations))
 
 
-def algorithm(rounds: int) -> GradientADMMNoisyOracle:
+def algorithm(rounds: int) -> Any:
     """One dimension, gradients of ±½ for the first user and 0 for all others."""
     rows = np.zeros((rounds, 1))
     rows[0] = 0.5

@@ -60,7 +60,7 @@ def algorithm(records: int, rounds: int, sigma: float, sampling: str = "one", **
         loss=Linear(),
         regulariser=ridge(0.1),
     )
-    given = {"weights": "linear", "proximal": 0.0, "sampling": sampling} | more
+    given: dict[str, Any] = {"weights": "linear", "proximal": 0.0, "sampling": sampling} | more
     return PrivateDualAveraging(problem, rounds=rounds, sigma=sigma, **given)
 
 
@@ -198,7 +198,7 @@ def reshuffled() -> Setting:
 
 def detection(_: int) -> list[tuple[float, ...]]:
     """q, prescribed σ/L, the chance that the record is ever drawn, certified ε, claimed ε."""
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for records in (100, 500, 2000, 20000):
         paper = theorem(records, records, 1.0)
         hit = 1 - (1 - 1 / records) ** records
