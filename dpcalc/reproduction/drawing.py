@@ -59,13 +59,14 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
 
 def _panel(place: Any, panel: Panel, curves: list[Curve]) -> None:
     colours: dict[str, Any] = {}
+    greys = ["0.6", "0.1", "0.4"] * len(curves)
     marked = all(np.size(c.x) <= 12 for c in curves)
     for curve in curves:
         x, mean, low, high = curve.statistics()
         base = curve.name.split(",")[0]
         colour = colours.setdefault(base, f"C{len(colours) % 10}")
         if curve.noise == "none" and len(x) and np.ptp(mean) == 0:
-            place.plot(x, mean, "-.", color="0.5", lw=0.9, label=curve.name)
+            place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=curve.name)
             continue
         mark = _MARKS[list(colours).index(base) % len(_MARKS)] if marked else ""
         style = _STYLES[curve.noise]
