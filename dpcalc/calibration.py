@@ -3,7 +3,7 @@
 Statement
     `calibrate` returns an instance whose certified ε at δ is at most the budget, with a noise level
     within the theorem's own tolerance of where it no longer would be: the last double for closed
-    forms, seven digits where ε itself is enclosed numerically.
+    forms, five digits where ε itself is enclosed numerically.
 Rounding
     The returned instance is the last one tested that met the budget; nothing is extrapolated.
 """
@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from dpcalc import checks
-from dpcalc.errors import Infeasible
+from dpcalc.accounting.bracket import aiming_at
+from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.numerics.search import largest_where, smallest_where
 from dpcalc.theorems.base import Theorem
 
 AnyTheorem = TypeVar("AnyTheorem", bound=Theorem)
+
+_COARSE = 1e-3
+"""Relative width of the enclosures with which a numerical search begins, and its tolerance."""
 
 _RANGE = 700.0
 """Noise levels from e^-700 to e^700 are searched, which is all that a double holds."""
@@ -36,51 +40,98 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
     Raises:
         Infeasible: if no noise meets the budget; the message says what to change.
     """
+    if not isinstance(theorem, Theorem):
+        raise InvalidInput(f"an instance of a theorem was needed; got {type(theorem).__name__}")
+    if not isinstance(theorem, Theorem):
+        raise InvalidInput(
+            f"an instance of a theorem was needed; got {theorem!r}; try "
+            "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"
+        )
     checks.positive("epsilon", epsilon)
     checks.delta(delta)
     tolerance = theorem.noise_tolerance()
-    sign = -1.0 if theorem.less_is_private else 1.0
-    origin = math.log(theorem.noise_level())
-    target = math.log(epsilon)
-    best: AnyTheorem | None = None
+    if tolerance == 0:
+        search = _Search(theorem, epsilon, delta)
+        search.run(1e-12)
+        return _to_the_last_double(search.answer(), epsilon, delta)
+    # Wide enclosures are cheap and valid too: they find the place, narrow ones the digits.
+    with aiming_at(_COARSE):
+        rough = _Search(theorem, epsilon, delta)
+        rough.run(_COARSE)
+    search = _Search(rough.answer(), epsilon, delta)
+    with aiming_at(tolerance):
+        search.run(tolerance, 2 * _COARSE)
+    found = search.answer()
+    while found.certified().guarantee.epsilon(delta) > epsilon:
+        found = search.quieter(found, tolerance)
+    return found
 
-    def at(amount: float) -> AnyTheorem:
-        return theorem.with_noise_level(math.exp(origin + sign * amount))
 
-    def height(amount: float) -> float:
-        """Height: ln ε - ln budget at a log-amount of noise above the start; decreasing."""
-        nonlocal best
-        candidate = at(amount)
-        found = candidate.certified().guarantee.epsilon(delta)
-        value = (
-            math.log(found) - target if 0 < found < math.inf else (-math.inf, math.inf)[found > 0]
-        )
-        # The logarithms' rounding must not decide whether the budget is met.
-        value = min(value, 0.0) if found <= epsilon else max(value, 1e-300)
-        if value <= 0 and (best is None or _quieter(candidate, best)):
-            best = candidate
+class _Search(Generic[AnyTheorem]):
+    """The root of ln ε - ln budget in the log-amount of noise above a theorem's own.
+
+    Attributes:
+        best: of the instances tested that met the budget, the one with the least noise.
+    """
+
+    def __init__(self, theorem: AnyTheorem, epsilon: float, delta: float) -> None:
+        self._theorem, self._epsilon, self._delta = theorem, epsilon, delta
+        self._sign = -1.0 if theorem.less_is_private else 1.0
+        self.best: AnyTheorem | None = None
+
+    def answer(self) -> AnyTheorem:
+        """The best instance found; `Infeasible` if there is none."""
+        if self.best is None:
+            raise _infeasible(self._theorem, self._epsilon, self._delta)
+        return self.best
+
+    def quieter(self, theorem: AnyTheorem, amount: float) -> AnyTheorem:
+        """An instance with e^amount times as much noise."""
+        level = math.exp(math.log(theorem.noise_level()) + self._sign * amount)
+        return theorem.with_noise_level(level)
+
+    def height(self, amount: float) -> float:
+        """Ln ε - ln budget, decreasing; infinite where the noise level leaves the doubles."""
+        try:
+            candidate = self.quieter(self._theorem, amount)
+            found = candidate.certified().guarantee.epsilon(self._delta)
+        except OverflowError:
+            return math.inf
+        if found in (0.0, math.inf):
+            value = math.inf if found > 0 else -math.inf
+        else:
+            # The logarithms' rounding must not decide whether the budget is met.
+            value = math.log(found) - math.log(self._epsilon)
+            value = min(value, 0.0) if found <= self._epsilon else max(value, 1e-300)
+        if value <= 0 and (self.best is None or _quieter(candidate, self.best)):
+            self.best = candidate
         return value
 
-    least, most = -_RANGE - sign * origin, _RANGE - sign * origin
-    low = high = 0.0
-    at_low = at_high = height(0.0)
-    step = min(max(abs(at_high), 0.01), 64.0)  # right if ε is inverse to the noise
-    while at_high > 0:
-        if high >= most:
-            raise _infeasible(theorem, epsilon, delta)
-        low, at_low, high = high, at_high, min(high + step, most)
-        at_high = _guarded(height, high)
-        step = _next_step(step, at_low - at_high, at_high)
-    while at_low <= 0:
-        if low <= least:
-            return best if best is not None else theorem
-        high, at_high, low = low, at_low, max(low - step, least)
-        at_low = _guarded(height, low)
-        step = _next_step(step, at_low - at_high, at_low)
-    _narrow(height, (low, at_low), (high, at_high), max(tolerance, 1e-12))
-    if best is None:
-        raise _infeasible(theorem, epsilon, delta)
-    return _to_the_last_double(best, epsilon, delta) if tolerance == 0 else best
+    def run(self, tolerance: float, step: float | None = None) -> None:
+        """Test instances until one that meets the budget is ``tolerance`` from one that does not.
+
+        Args:
+            tolerance: in the logarithm of the noise.
+            step: how far off the root may be; by default as far as if ε were inverse to the noise.
+        """
+        origin = self._sign * math.log(self._theorem.noise_level())
+        least, most = -_RANGE - origin, _RANGE - origin
+        low = high = 0.0
+        at_low = at_high = self.height(0.0)
+        step = step or min(max(abs(at_high), 0.01), 64.0)
+        while at_high > 0:
+            if high >= most:
+                raise _infeasible(self._theorem, self._epsilon, self._delta)
+            low, at_low, high = high, at_high, min(high + step, most)
+            at_high = self.height(high)
+            step = _next_step(step, at_low - at_high, at_high)
+        while at_low <= 0:
+            if low <= least:
+                return
+            high, at_high, low = low, at_low, max(low - step, least)
+            at_low = self.height(low)
+            step = _next_step(step, at_low - at_high, at_low)
+        _narrow(self.height, (low, at_low), (high, at_high), tolerance)
 
 
 def _next_step(step: float, fall: float, left: float) -> float:
@@ -131,14 +182,6 @@ def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> An
     if theorem.less_is_private:
         return theorem.with_noise_level(largest_where(meets, level, level * (1 + 1e-11)))
     return theorem.with_noise_level(smallest_where(meets, level * (1 - 1e-11), level))
-
-
-def _guarded(height: Callable[[float], float], amount: float) -> float:
-    """The height, infinite where the noise level leaves the range of the doubles."""
-    try:
-        return height(amount)
-    except OverflowError:
-        return math.inf
 
 
 def _quieter(candidate: Theorem, incumbent: Theorem) -> bool:

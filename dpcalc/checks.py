@@ -10,36 +10,38 @@ from dpcalc.errors import InvalidInput
 def positive(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a finite number above zero."""
     if not (_is_number(value) and 0 < value < math.inf):
-        raise _wrong(name, value, "a finite number above 0", hint)
+        raise _wrong(name, value, "a finite number above 0", hint or "try a number such as 0.5")
     return value
 
 
 def non_negative(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a finite number, zero or above."""
     if not (_is_number(value) and 0 <= value < math.inf):
-        raise _wrong(name, value, "a finite number, 0 or above", hint)
-    return value
+        raise _wrong(name, value, "a finite number, 0 or above", hint or "try 0 or a number above")
+    return value or 0.0
 
 
 def non_negative_or_infinite(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a number, zero or above; infinity is allowed."""
     if not (_is_number(value) and value >= 0):
-        raise _wrong(name, value, "a number, 0 or above (inf is allowed)", hint)
-    return value
+        raise _wrong(
+            name, value, "a number, 0 or above (inf is allowed)", hint or "try 0 or a number above"
+        )
+    return value or 0.0
 
 
 def probability(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it lies in [0, 1]."""
     if not (_is_number(value) and 0 <= value <= 1):
-        raise _wrong(name, value, "a number from 0 to 1", hint)
-    return value
+        raise _wrong(name, value, "a number from 0 to 1", hint or "try a number such as 0.05")
+    return value or 0.0
 
 
 def delta(value: float) -> float:
     """``value`` if it lies in [0, 1); a guarantee with δ ≥ 1 says nothing."""
     if not (_is_number(value) and 0 <= value < 1):
         raise _wrong("delta", value, "a number in [0, 1)", "typical values are below 1/n_records")
-    return value
+    return value or 0.0  # never -0.0
 
 
 def proper_delta(value: float) -> float:
@@ -52,6 +54,7 @@ def proper_delta(value: float) -> float:
 def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
     """``value`` as an int if it is a whole number, ``minimum`` or above."""
     if not (_is_number(value) and math.isfinite(value) and value == int(value) >= minimum):
+        hint = hint or f"try {max(minimum, 10)}"
         raise _wrong(name, value, f"a whole number, {minimum} or above", hint)
     return int(value)
 
@@ -59,16 +62,23 @@ def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
 def above_one(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a finite number above one."""
     if not (_is_number(value) and 1 < value < math.inf):
-        raise _wrong(name, value, "a finite number above 1", hint)
+        raise _wrong(name, value, "a finite number above 1", hint or "try 2")
     return value
 
 
 def _is_number(value: object) -> bool:
     import numbers
 
-    return not isinstance(value, bool | str) and isinstance(value, numbers.Real) and value == value
+    if isinstance(value, bool | str) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return float(value) == float(value)
+    except OverflowError:  # a whole number beyond the doubles
+        return False
 
 
 def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:
     tail = f"; {hint}" if hint else ""
-    return InvalidInput(f"{name} needs {needed}; got {name}={value!r}{tail}")
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
+    return InvalidInput(f"{name} needs {needed}; got {name}={shown}{tail}")

@@ -40,9 +40,11 @@ class NumericalFailure(DpcalcError):
     """A computation ended without a certified answer; no number is returned."""
 
 
-def unknown_name(kind: str, given: str, known: Iterable[str]) -> InvalidInput:
+def unknown_name(kind: str, given: object, known: Iterable[str]) -> InvalidInput:
     """The error for a misspelt name, with the nearest known one."""
     names = sorted(known)
+    if not isinstance(given, str):
+        return InvalidInput(f"the name of a {kind} was needed; got {given!r}; try {names[0]!r}")
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
     return InvalidInput(f"unknown {kind} {given!r}; {hint}")

@@ -67,7 +67,9 @@ def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float) -> Bracket:
     found = bracket_epsilon([(law, 1)], delta)
     if found.upper >= total:
         return Bracket(min(found.lower, total), total, _METHOD_SUM)
-    return found
+    # The law of all rounds is one law to the engine, whose outcomes are those of all rounds.
+    method = found.method.replace("single round, sum over its outcomes", "sum over all outcomes")
+    return Bracket(found.lower, found.upper, method)
 
 
 def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:

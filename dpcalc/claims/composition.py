@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.claims.mechanisms import as_real, release_from
-from dpcalc.claims.tables import fields, read_toml, tables
+from dpcalc.claims.mechanisms import release_from, release_name
+from dpcalc.claims.tables import as_real, fields, read_toml, tables
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import Guarantee, compose
+from dpcalc.guarantees import RDP, Guarantee, compose
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,24 @@ class Plan:
     adjacency: str
 
     def total(self) -> Guarantee:
-        """The guarantee of all releases together."""
-        return compose([(r.guarantee, r.count) for r in self.releases])
+        """The guarantee of all releases together.
+
+        Raises:
+            InvalidInput: if some cannot be composed, with the first that is to blame.
+        """
+        try:
+            return compose([(r.guarantee, r.count) for r in self.releases])
+        except InvalidInput as error:
+            raise InvalidInput(f"{self._culprit()}: {error}") from error
+
+    def _culprit(self) -> str:
+        """The first release that cannot be composed with one whose loss is known."""
+        for number, release in enumerate(self.releases, start=1):
+            try:
+                compose([(release.guarantee, 1), (RDP.from_points({2.0: 1.0}), 1)])
+            except InvalidInput:
+                return f"release {number} ({release.name})"
+        return "these releases together"
 
 
 def read_plan(path: Path) -> Plan:
@@ -72,15 +88,17 @@ def read_plan(path: Path) -> Plan:
     if "rounds" in content:
         rows += list(_table(path.parent / str(content["rounds"])))
     if not rows:
-        raise InvalidInput(f"{path} needs at least one [[release]] table, or rounds = 'file.csv'")
+        raise InvalidInput(
+            f"at least one [[release]] table, or rounds = 'file.csv', is needed; got none in {path}"
+        )
     releases, relations = [], set()
     for number, row in enumerate(rows, start=1):
         name = str(row.get("name", "")) if isinstance(row, Mapping) else ""
         where = f"release {number}" + (f" ({name})" if name else "")
         if not isinstance(row, Mapping):
-            raise InvalidInput(f"{where} needs to be a table; got {row!r}")
+            raise InvalidInput(f"{where} needs to be a table of name = value; got {row!r}")
         guarantee, count, relation = release_from(where, row)
-        releases.append(Release(name or where, guarantee, count))
+        releases.append(Release(name or release_name(row), guarantee, count))
         relations |= {relation} - {""}
     if len(relations) > 1:
         raise InvalidInput(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from dpcalc.claims.tables import fields, read_toml, tables
 from dpcalc.claims.verdict import Claim, claim_from
+from dpcalc.errors import InvalidInput
 
 
 def default_file() -> Path:
@@ -25,8 +27,13 @@ def read_claims(path: Path) -> list[Claim]:
     return list(_claims(tables("claim", content["claim"])))
 
 
-def _claims(found: list[object]) -> Iterator[Claim]:
+def _claims(found: list[Any]) -> Iterator[Claim]:
+    named: dict[str, int] = {}
     for number, table in enumerate(found, start=1):
         name = table.get("name") if isinstance(table, dict) else None
         where = f"claim {number}" + (f" ({name})" if name else "")
-        yield claim_from(where, table if isinstance(table, dict) else {})
+        if name and named.setdefault(str(name), number) != number:
+            raise InvalidInput(
+                f"{where} needs a name of its own; got that of claim {named[str(name)]}; rename one"
+            )
+        yield claim_from(where, table)

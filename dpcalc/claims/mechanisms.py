@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.claims.tables import fields
+from dpcalc.claims.tables import as_real, fields
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees import mechanisms as named
@@ -146,6 +146,15 @@ def table_of(guarantee: Guarantee) -> dict[str, Any]:
     )
 
 
+def release_name(table: Mapping[str, Any]) -> str:
+    """What to call a release without a name: its theorem, its mechanism, or its bare guarantee."""
+    for kind in ("theorem", "mechanism"):
+        if kind in table:
+            return str(table[kind])
+    kind = next(kind for kind in _GUARANTEES if kind in table)
+    return kind if isinstance(table[kind], Mapping) else f"{kind} {table[kind]}"
+
+
 def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, str]:
     """A guarantee, how often it is used, and its neighbouring relation ("" if it has none).
 
@@ -192,8 +201,8 @@ def _theorem(where: str, table: Mapping[str, Any], count: int) -> tuple[Guarante
     from dpcalc.theorems.catalogue import privacy_result
 
     fields(where, table, ("theorem", "parameters", "count", "name"))
-    kind = privacy_result(str(table["theorem"]))
-    theorem = kind.from_parameters(dict(table.get("parameters", {})))
+    kind = privacy_result(table["theorem"])
+    theorem = kind.from_parameters(table.get("parameters", {}))
     theorem.require(Scope.CERTIFIED)
     relation = str(getattr(theorem, "adjacency", ""))
     return theorem.certified().guarantee, count, relation
@@ -204,20 +213,6 @@ def real(name: str, table: Mapping[str, Any]) -> float:
     if name not in table:
         raise InvalidInput(f"the field {name!r} is needed")
     return as_real(name, table[name])
-
-
-def as_real(name: str, value: Any) -> float:
-    """A number, also one written as text such as "1/3"."""
-    from dpcalc.theorems.schedule import parse_number
-
-    if isinstance(value, str):
-        try:
-            return parse_number(value)
-        except (ValueError, ZeroDivisionError, OverflowError):
-            raise InvalidInput(f"{name} needs a number; got {value!r}") from None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{name} needs a number; got {value!r}")
-    return float(value)
 
 
 def _pair(name: str, value: Any) -> tuple[float, float]:

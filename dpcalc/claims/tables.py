@@ -17,14 +17,14 @@ def read_toml(path: Path) -> dict[str, Any]:
         InvalidInput: if it cannot be read, with the reason.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise InvalidInput(f"a readable TOML file was needed; there is no {str(path)!r}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"a readable TOML file was needed; cannot read {str(path)!r} ({error})"
         ) from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}") from error
 
 
@@ -38,18 +38,38 @@ def fields(
     """
     names = list(known)
     if not isinstance(table, Mapping):
-        raise InvalidInput(f"{where} needs to be a table; got {table!r}")
+        raise InvalidInput(f"{where} needs to be a table of name = value; got {table!r}")
     for name in table:
         if name not in names:
             raise InvalidInput(f"{where}: {unknown_name('field', name, names)}")
     for name in required:
         if name not in table:
-            raise InvalidInput(f"{where} needs the field {name!r}; it has {sorted(table)}")
+            found = ", ".join(sorted(table)) or "no field"
+            raise InvalidInput(f"{where} needs the field {name!r}; got {found}")
     return table
 
 
 def tables(where: str, value: object) -> list[Any]:
     """An array of tables."""
     if not isinstance(value, list) or not value:
-        raise InvalidInput(f"{where} needs at least one [[{where}]] table")
+        found = f"one [{where}] table" if isinstance(value, Mapping) else f"{where} = {value!r}"
+        raise InvalidInput(
+            f"at least one [[{where}]] table is needed; got {found}; try double brackets"
+        )
     return value
+
+
+def as_real(name: str, value: Any) -> float:
+    """A number, also one written as text such as "1/3"."""
+    from dpcalc.theorems.schedule import parse_number
+
+    try:
+        if isinstance(value, str):
+            return parse_number(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        pass
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
+    raise InvalidInput(f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {shown}")

@@ -162,51 +162,47 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
     parameter the paper's prescription for (epsilon, delta) is used.
     """
     from dpcalc import checks
-    from dpcalc.claims.tables import fields
+    from dpcalc.claims.tables import as_real, fields
     from dpcalc.theorems.catalogue import privacy_result
 
     known = ("name", "theorem", "parameters", "epsilon", "delta", "attest")
     table = fields(where, table, known, ("theorem",))
     try:
-        kind = privacy_result(str(table["theorem"]))
-        delta = checks.delta(_real("delta", table.get("delta", 0.0)))
+        kind = privacy_result(table["theorem"])
+        delta = checks.delta(as_real("delta", table.get("delta", 0.0)))
         epsilon = table.get("epsilon")
         if epsilon is not None:
-            epsilon = checks.non_negative("epsilon", _real("epsilon", epsilon))
+            epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
         theorem = _instance(
-            kind, dict(table.get("parameters", {})), table.get("attest", []), epsilon, delta
+            kind, table.get("parameters", {}), table.get("attest", []), epsilon, delta
         )
         return Claim(str(table.get("name", where)), theorem, epsilon, delta)
     except (InvalidInput, AssumptionViolated) as error:
         raise InvalidInput(f"{where}: {error}") from error
 
 
+def parameter_table(value: Any) -> dict[str, Any]:
+    """The parameters of a theorem as a file gives them."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(
+            f"parameters needs to be a table of name = value; got {value!r}; "
+            "try [claim.parameters] with a line for each"
+        )
+    return dict(value)
+
+
 def _instance(
-    kind: type[Theorem], given: dict[str, Any], attest: Any, epsilon: float | None, delta: float
+    kind: type[Theorem], given: Any, attest: Any, epsilon: float | None, delta: float
 ) -> Theorem:
-    if attest == "all":
-        attest = [a.key for a in kind.assumptions if a.promised]
-    if not isinstance(attest, list):
-        raise InvalidInput(f'attest needs a list of keys or "all"; got {attest!r}')
+    given = parameter_table(given)
     prescribe = not {kind.noise, kind.noise.replace("_", "-")} & set(given)
     if not prescribe:
         return kind.from_parameters(given, attest)
     draft = kind.from_parameters({**given, kind.noise: 1.0}, attest)
     if epsilon is None:
         raise InvalidInput(
-            f"the noise parameter {kind.noise} is needed, or epsilon to use the paper's prescription"
+            f"the noise parameter {kind.noise} is needed, or epsilon to use the paper's "
+            f"prescription; got neither; try {kind.noise} = {kind.example.get(kind.noise, 1)}"
         )
     return draft.prescribed(epsilon, delta)
 
-
-def _real(name: str, value: Any) -> float:
-    from dpcalc.theorems.schedule import parse_number
-
-    if isinstance(value, str):
-        try:
-            return parse_number(value)
-        except (ValueError, ZeroDivisionError):
-            raise InvalidInput(f"{name} needs a number; got {value!r}") from None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{name} needs a number; got {value!r}")
-    return float(value)

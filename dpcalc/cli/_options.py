@@ -32,8 +32,21 @@ class Number(click.ParamType[float]):
         except (ValueError, ZeroDivisionError, OverflowError):
             label = param.opts[0] if param else "value"
             raise InvalidInput(
-                f"{label} needs a number such as 0.5, 1e-5 or 1/3; got {value!r}"
+                f"{label} needs a number such as 0.5, 1e-5 or 1/3; got {value!r}{_reason(value)}"
             ) from None
+
+
+def _reason(text: str) -> str:
+    """Why a text that looks like a number is none."""
+    from dpcalc.theorems.schedule import parse_number
+
+    try:
+        parse_number(text)
+    except (ZeroDivisionError, OverflowError):
+        return ", a division by 0"
+    except ValueError as error:
+        return ", which is closer to 0 than can be told from it" if "closer" in str(error) else ""
+    return ""
 
 
 NUMBER = Number()
@@ -47,7 +60,7 @@ def delta_option(*, required: bool = False) -> Callable[[Any], Any]:
         "--delta",
         type=NUMBER,
         required=required,
-        help="δ of (ε, δ)-DP, in [0, 1).",
+        help="δ of (ε, δ)-DP, in [0, 1)." + ("" if required else "  [default: 0]"),
     )
 
 
@@ -57,18 +70,31 @@ def unwrapped(text: str | None) -> str | None:
 
 
 class StrictCommand(click.Command):
-    """A command whose misspelt options are answered with the nearest known one."""
+    """A command that answers misspelt options with the nearest one and refuses repeated ones."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.help = unwrapped(self.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for parameter in self.params:
+            if isinstance(parameter, click.Option) and not (parameter.multiple or parameter.count):
+                _refuse_repeated(parameter, args)
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             known = [o for p in self.params for o in (*p.opts, *p.secondary_opts) if o[:2] == "--"]
             raise unknown_name(f"option of {ctx.command_path}", error.option_name, known) from None
+
+
+def _refuse_repeated(option: click.Option, args: list[str]) -> None:
+    """Refuse an option that is given twice, where the parser would take the last."""
+    end = args.index("--") if "--" in args else len(args)
+    times = sum(a in option.opts or a.partition("=")[0] in option.opts for a in args[:end])
+    if times > 1:
+        raise InvalidInput(
+            f"{option.opts[0]} is needed once; got {times} of them; leave out all but one"
+        )
 
 
 class TheoremVerb(click.Group):
@@ -94,9 +120,15 @@ class TheoremVerb(click.Group):
         return keys(privacy=self._privacy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from dpcalc.theorems.catalogue import keys, result
+
+        if cmd_name in keys(privacy=not self._privacy):
+            kind, verb = ("privacy", "rate") if self._privacy else ("convergence", "epsilon")
+            raise InvalidInput(
+                f"a {kind} result was needed; {cmd_name} is not one; try: dpcalc {verb} {cmd_name}"
+            )
         if cmd_name not in self.list_commands(ctx):
             raise unknown_name("theorem", cmd_name, self.list_commands(ctx))
-        from dpcalc.theorems.catalogue import result
 
         return self._command(result(cmd_name))
 
@@ -120,7 +152,7 @@ class TheoremVerb(click.Group):
         )
 
     def _parameters(self, theorem: type[Result]) -> list[click.Parameter]:
-        from dpcalc.theorems.parameters import parameters, required
+        from dpcalc.theorems.parameters import default_of, parameters, required
 
         skipped = getattr(theorem, "noise", None) if self._without_noise else None
         needed = required(theorem)
@@ -128,17 +160,23 @@ class TheoremVerb(click.Group):
         for name, parameter in parameters(theorem).items():
             option = "--" + name.replace("_", "-")
             example = theorem.example.get(name)
-            text = parameter.help if example is None else f"{parameter.help}; e.g. {example}"
-            text += " [required]" if name in needed and name != skipped else ""
             if parameter.kind == "flag":
-                found.append(click.Option([option], is_flag=True, help=text))
+                found.append(click.Option([option], is_flag=True, help=parameter.help))
                 continue
+            text = parameter.help
+            if parameter.choices:
+                text += f" ({' | '.join(parameter.choices)})"
+            elif example is not None:
+                text += f"; e.g. {example}"
+            if name in needed:
+                text += "" if name == skipped else "  [required]"
+            elif (default := default_of(theorem, name)) is not None:
+                text += f"  [default: {default}]"
             found.append(
                 click.Option(
                     [option],
                     type=_TYPES.get(parameter.kind, click.STRING),
-                    help=text
-                    + (f" ({' | '.join(parameter.choices)})" if parameter.choices else ""),
+                    help=text,
                     metavar=parameter.kind.upper(),
                 )
             )
@@ -146,7 +184,9 @@ class TheoremVerb(click.Group):
             click.Option(
                 ["--attest"],
                 multiple=True,
-                help="A promise you make, by its key; see: dpcalc theorems " + theorem.key,
+                metavar="KEY[,KEY...]|all",
+                help="Promises you make, by their keys, or all of them; may be repeated. The verb "
+                "theorems lists them.",
             )
         )
         return found
@@ -173,7 +213,8 @@ def theorem_from(
     kind: type[Theorem], given: Mapping[str, Any], attest: Iterable[str] = ()
 ) -> Theorem:
     """An instance from options, those not given left out."""
-    return kind.from_parameters({k: v for k, v in given.items() if v is not None}, attest)
+    known = {name: value for name, value in given.items() if value is not None}
+    return kind.from_parameters(known, attest, as_options=True)
 
 
 def checked_delta(delta: float | None) -> float:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("compose", cls=StrictCommand, short_help="One budget for a list of releases.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @delta_option()
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw δ(ε) with its bracket."
@@ -92,25 +92,25 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
 
 
 def _print(plan: Plan, record: dict[str, Any]) -> None:
-    from dpcalc.report.text import console, escaped, plain_table, risk_line, upper
+    from dpcalc.report.text import console, escaped, lower, plain_table, risk_line, upper
 
     out = console()
     rows = [
         (escaped(r.name), f"{r.count:,}", upper(r.guarantee.epsilon(record["delta"])))
         for r in plan.releases[:_MOST_ROWS]
     ]
-    out.print(plain_table(("release", "count", f"ε of one at δ = {record['delta']:g}"), rows))
+    delta = upper(record["delta"])
+    out.print(plain_table(("release", "count", f"ε of one at δ = {delta}"), rows, whole=(1, 2)))
     if len(plan.releases) > _MOST_ROWS:
         out.print(f"... and {len(plan.releases) - _MOST_ROWS} more")
-    out.print(
-        f"[bold]ε = {upper(record['epsilon'], 8)}[/] at δ = {record['delta']:g}, all together"
-    )
+    out.print(f"[bold]ε = {upper(record['epsilon'])}[/] at δ = {delta}, all together")
     if "method" in record:
         out.print(
             f"[dim]{escaped(record['method'])}; the exact value of the worst case is at least "
-            f"{record['epsilon_lower']:.8g}[/]"
+            f"{lower(record['epsilon_lower'])}[/]"
         )
-    out.print(risk_line(float(record["epsilon"]), record["delta"]))
+    if risk := risk_line(float(record["epsilon"]), record["delta"]):
+        out.print(risk)
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"
         out.print(f"{verdict} the budget ε = {record['budget']:g}")

@@ -45,6 +45,7 @@ def command(target: str, as_json: bool, **given: Any) -> None:
 
     if target not in TARGETS:
         raise unknown_name("target notion", target, TARGETS)
+    _refuse_unused(target, given)
     record = _converted(_source(given), target, given)
     if as_json:
         click.echo(to_json(record))
@@ -59,6 +60,24 @@ def command(target: str, as_json: bool, **given: Any) -> None:
             out.print(f"{label} = {shown}")
 
 
+def _refuse_unused(target: str, given: dict[str, Any]) -> None:
+    """Refuse options that the target would ignore."""
+    for option, where in (
+        ("epsilon", "approx"),
+        ("delta", "approx"),
+        ("order", "rdp"),
+        ("fpr", "tradeoff"),
+    ):
+        if given[option] is not None and target != where:
+            raise InvalidInput(
+                f"--{option} is for --to {where}; got it with --to {target}; leave one out"
+            )
+    if given["epsilon"] is not None and given["delta"] is not None:
+        raise InvalidInput(
+            "one of --epsilon (for δ) and --delta (for ε) is needed; got both; leave one out"
+        )
+
+
 def _source(given: dict[str, Any]) -> Guarantee:
     from dpcalc import checks
     from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP
@@ -67,12 +86,17 @@ def _source(given: dict[str, Any]) -> Guarantee:
     if len(names) != 1:
         raise InvalidInput(
             "exactly one of --pure, --zcdp, --gdp, --rdp, --approx is needed; got "
-            + (", ".join("--" + n for n in names) or "none")
+            + (", ".join("--" + n for n in names) or "none; try --gdp 1")
         )
     (name,) = names
     value = given[name]
     if name == "rdp":
-        source: Guarantee = RDP.from_points(dict(_pair("--rdp", text) for text in value))
+        pairs = [_pair("--rdp", text) for text in value]
+        if len({order for order, _ in pairs}) < len(pairs):
+            raise InvalidInput(
+                f"--rdp needs every order once; got {', '.join(value)}; leave out all but one"
+            )
+        source: Guarantee = RDP.from_points(dict(pairs))
     elif name == "approx":
         source = ApproxDP(*_pair("--approx", value))
     else:
@@ -86,8 +110,8 @@ def _source(given: dict[str, Any]) -> Guarantee:
 def _pair(option: str, text: str) -> tuple[float, float]:
     first, colon, second = text.partition(":")
     if not colon:
-        raise InvalidInput(f"{option} needs two numbers joined by a colon; got {text!r}")
-    from dpcalc.claims.mechanisms import as_real
+        raise InvalidInput(f"{option} needs two numbers joined by a colon; got {text!r}; try 2:0.1")
+    from dpcalc.claims.tables import as_real
 
     return as_real(option, first), as_real(option, second)
 

@@ -32,10 +32,11 @@ def _run(
 
 def _print(theorem: Theorem, record: dict[str, Any]) -> None:
     from dpcalc.report.text import (
-        assumption_lines,
         claimed_and_certified,
         console,
         escaped,
+        print_assumptions,
+        print_findings,
         ratio_line,
         risk_line,
         status_text,
@@ -47,17 +48,13 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
     out.print(claimed_and_certified(record))
     out.print(ratio_line(record))
     certified = record["certified"]
-    out.print(risk_line(float(certified["epsilon"]), float(certified["delta"])))
+    if risk := risk_line(float(certified["epsilon"]), float(certified["delta"])):
+        out.print(risk)
     out.print(f"[dim]certified by: {escaped(certified['method'])}[/]")
     if certified["epsilon"] == float("inf") and certified["delta"] == 0:
         out.print("This result gives nothing at δ = 0; try --delta 1e-6.")
-    if record["findings"]:
-        out.print("\n[bold]Findings[/]")
-        for text in record["findings"]:
-            out.print(f"  • {escaped(text)}")
-    out.print("\n[bold]Assumptions[/]")
-    for line in assumption_lines(record["assumptions"]):
-        out.print(line)
+    print_findings(out, record["findings"])
+    print_assumptions(out, record["assumptions"])
 
 
 _delta: Any = delta_option()(lambda: None)

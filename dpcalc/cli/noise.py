@@ -14,7 +14,7 @@ from dpcalc.cli._options import (
     json_option,
     theorem_from,
 )
-from dpcalc.errors import DpcalcError
+from dpcalc.errors import DpcalcError, InvalidInput
 
 if TYPE_CHECKING:
     from dpcalc.theorems.base import Theorem
@@ -32,10 +32,15 @@ def _run(
     from dpcalc import checks
     from dpcalc.calibration import calibrate
     from dpcalc.report.records import assumptions, bound, to_json
+    from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
     delta = checked_delta(delta)
-    if given.get(theorem.noise) is None:
+    level = given.get(theorem.noise)
+    if level is not None and parameters(theorem)[theorem.noise].kind != "schedule":
+        option = "--" + theorem.noise.replace("_", "-")
+        raise InvalidInput(f"{option} is what this verb finds; got {level:g}; leave it out")
+    if level is None:
         given[theorem.noise] = 1.0
     start = theorem_from(theorem, given, attest)
     certified = calibrate(start, epsilon, delta)
@@ -74,11 +79,14 @@ def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any
 
 
 def _print(theorem: Theorem, record: dict[str, Any]) -> None:
-    from dpcalc.report.text import assumption_lines, console, escaped, plain_table, upper
+    from dpcalc.report.text import console, escaped, plain_table, print_assumptions, upper
+    from dpcalc.theorems.schedule import Schedule
 
     out = console()
     budget, claimed, certified = record["budget"], record["claimed"], record["certified"]
     name = theorem.noise.replace("_", " ")
+    shape = getattr(theorem, theorem.noise)
+    varies = isinstance(shape, Schedule) and not shape.constant
     out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
     out.print(f"budget: ε = {upper(budget['epsilon'])}, δ = {upper(budget['delta'])}")
     rows = [
@@ -93,7 +101,10 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
             upper(certified["epsilon"]),
         ),
     ]
-    out.print(plain_table(("", name, "certified ε"), rows))
+    heading = f"{name}, first value" if varies else name
+    out.print(plain_table(("", heading, "certified ε"), rows, whole=(1, 2)))
+    if varies:
+        out.print(f"The other values follow the shape of the schedule {shape}.")
     if claimed[theorem.noise] is None:
         out.print(f"The paper prescribes none: {escaped(claimed['reason'])}")
     else:
@@ -101,9 +112,7 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
         out.print(f"The paper's {name} is {ratio:.4g} times that of the smallest certified noise.")
         if theorem.less_is_private:
             out.print(f"A smaller {name} is more noise.")
-    out.print("\n[bold]Assumptions[/]")
-    for line in assumption_lines(record["assumptions"]):
-        out.print(line)
+    print_assumptions(out, record["assumptions"])
 
 
 _delta: Any = delta_option()(lambda: None)
@@ -124,6 +133,6 @@ command = TheoremVerb(
 \b
 dpcalc noise dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero \\
     --epsilon 1 --delta 1e-3
-The noise parameter itself may be given as a schedule whose shape is kept.
+Where the noise parameter may be a schedule, START:FACTOR or @file gives the shape that is kept.
 """,
 )

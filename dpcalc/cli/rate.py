@@ -23,7 +23,7 @@ def _run(
     from dpcalc.report.records import to_json
 
     known = {name: value for name, value in given.items() if value is not None}
-    result = theorem.from_parameters(known, attest)
+    result = theorem.from_parameters(known, attest, as_options=True)
     record = comparison(result)
     if as_json:
         click.echo(to_json(record))
@@ -33,7 +33,13 @@ def _run(
 
 def _print(result: ConvergenceResult, record: dict[str, Any]) -> None:
     from dpcalc.report.rates import table, verdict_line
-    from dpcalc.report.text import assumption_lines, console, escaped, status_text
+    from dpcalc.report.text import (
+        console,
+        escaped,
+        print_assumptions,
+        print_findings,
+        status_text,
+    )
 
     out = console()
     out.print(f"[bold]{escaped(result.title)}[/]  ({escaped(result.reference)})")
@@ -43,13 +49,8 @@ def _print(result: ConvergenceResult, record: dict[str, Any]) -> None:
     out.print(f"[dim]certified by: {escaped(record['certified']['method'])}[/]")
     if record["attained"] is not None:
         out.print(f"[dim]attained by: {escaped(record['attained']['method'])}[/]")
-    if record["findings"]:
-        out.print("\n[bold]Findings[/]")
-        for text in record["findings"]:
-            out.print(f"  • {escaped(text)}")
-    out.print("\n[bold]Assumptions[/]")
-    for line in assumption_lines(record["assumptions"]):
-        out.print(line)
+    print_findings(out, record["findings"])
+    print_assumptions(out, record["assumptions"])
 
 
 _json: Any = json_option(lambda: None)

@@ -37,7 +37,7 @@ def command(key: str | None, as_json: bool) -> None:
 def _print_ledger() -> None:
     from dpcalc.report.text import console, plain_table, status_text
     from dpcalc.theorems.base import Theorem
-    from dpcalc.theorems.catalogue import family, results
+    from dpcalc.theorems.catalogue import results
 
     out = console()
     privacy = [r for r in results() if issubclass(r, Theorem)]
@@ -47,47 +47,49 @@ def _print_ledger() -> None:
         for r in privacy
     ]
     out.print("Privacy results")
-    out.print(plain_table(("key", "source", "release", "status"), rows))
+    out.print(plain_table(("key", "source", "release", "status"), rows, whole=(0, 2, 3)))
     if others:
         out.print("Convergence and utility results")
-        out.print(
-            plain_table(("key", "source"), [(f"[bold]{r.key}[/]", r.reference) for r in others])
-        )
+        pairs = [(f"[bold]{r.key}[/]", r.reference) for r in others]
+        out.print(plain_table(("key", "source"), pairs, whole=(0,)))
     out.print(
         "[green]sound[/] proved, nothing smaller known   [yellow]loose[/] holds, a smaller bound is "
         "certified   [bold red]refuted[/] false in some of its settings"
     )
-    out.print(f"One in full: dpcalc theorems {privacy[0].key}    ({family(privacy[0].key)})")
+    out.print(f"One in full: dpcalc theorems {privacy[0].key}")
 
 
 def _print_one(record: Mapping[str, Any]) -> None:
-    from dpcalc.report.text import console, escaped, plain_table, status_text
+    from dpcalc.report.text import console, escaped, hanging, plain_table, status_text
 
     out = console()
     out.print(f"[bold]{record['key']}[/]  {escaped(record['title'])}")
     out.print(escaped(record["reference"]))
     if "status" in record:
         out.print(f"status: {status_text(record['status'])}    release: {record['release']}")
-    out.print(f"\n[bold]Statement[/]\n  {escaped(record['statement'])}")
+    out.print("\n[bold]Statement[/]")
+    out.print(hanging("  ", escaped(record["statement"])))
     out.print("\n[bold]Findings[/]")
     for finding in record["findings"]:
-        out.print(f"  • {status_text(finding['status'])}: {escaped(finding['text'])}")
-    out.print("\n[bold]Assumptions[/]")
+        out.print(hanging("  • ", f"{_weight(finding['status'])}: {escaped(finding['text'])}"))
+    out.print(
+        "\n[bold]Assumptions[/] (a promise is yours to make: --attest KEY; the rest is checked)"
+    )
     for a in record["assumptions"]:
-        out.print(f"  • {a['key']} ({a['kind']}, {a['scope']}): {escaped(a['text'])}")
+        out.print(hanging("  • ", f"{a['key']}{_marks(a)}: {escaped(a['text'])}"))
     out.print("\n[bold]Formulas[/] (for the example)")
     for formula in record["formulas"]:
-        out.print(f"  {formula['name']} = {escaped(formula['expression'])}")
+        out.print(hanging("  ", f"{formula['name']} = {escaped(formula['readable'])}"))
     out.print("\n[bold]Parameters[/]")
     rows = [
         (
             p["option"],
             escaped(p["help"]) + (f" ({' | '.join(p['choices'])})" if "choices" in p else ""),
-            "" if p["required"] else "optional",
+            _need(p),
         )
         for p in record["parameters"]
     ]
-    out.print(plain_table(("option", "meaning", ""), rows))
+    out.print(plain_table(("option", "meaning", ""), rows, whole=(0, 2)))
     example = " ".join(
         f"--{k.replace('_', '-')}" + ("" if v is True else f" {v}")
         for k, v in record["example"].items()
@@ -96,3 +98,25 @@ def _print_one(record: Mapping[str, Any]) -> None:
     out.print(
         f"[bold]Example[/]\n  dpcalc {verb} {record['key']} {escaped(example)}", soft_wrap=True
     )
+
+
+def _weight(status: str) -> str:
+    """What a finding makes of the claim; one that leaves it standing is a remark."""
+    from dpcalc.report.text import status_text
+
+    return "[green]remark[/]" if status == "sound" else status_text(status)
+
+
+def _marks(assumption: Mapping[str, Any]) -> str:
+    """Whether it is a promise, and which of the two bounds needs it if only one does."""
+    marks = ["promise"] if assumption["kind"] == "promised" else []
+    marks += {"claimed": ["claim only"], "certified": ["certified bound only"]}.get(
+        assumption["scope"], []
+    )
+    return f" [dim]({', '.join(marks)})[/]" if marks else ""
+
+
+def _need(parameter: Mapping[str, Any]) -> str:
+    if parameter["required"]:
+        return "required"
+    return f"default: {parameter['default']}" if "default" in parameter else "optional"

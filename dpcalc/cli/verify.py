@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("verify", cls=StrictCommand, short_help="A verdict per claim.")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=click.Path(path_type=Path, readable=False))
 @json_option
 def command(file: Path | None, as_json: bool) -> int:
     r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
@@ -65,7 +65,7 @@ def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
 
 
 def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
-    from dpcalc.report.text import console, escaped, plain_table, status_text, upper
+    from dpcalc.report.text import console, escaped, hanging, plain_table, status_text, upper
 
     out = console()
     title = "Headline settings of the five papers" if file is None else escaped(file)
@@ -82,15 +82,37 @@ def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
         for number, j in enumerate(judgements, start=1)
     ]
     out.print(plain_table(("", "claim", "δ", "claimed ε", "certified ε", "verdict"), rows))
-    for number, j in enumerate(judgements, start=1):
-        if j.verdict.value in ("REFUTED", "UNSUPPORTED"):
-            out.print(f"{number:>3}  {status_text(j.verdict.value)} {escaped(j.reason)}")
+    for numbers, j in _with_reasons(judgements):
+        text = f"{status_text(j.verdict.value)} {escaped(j.reason)}"
+        out.print(hanging(f"{_ranges(numbers):>3}  ", text))
     counts = {v: sum(j.verdict.value == v for j in judgements) for v in _ORDER}
     out.print("\n" + "   ".join(f"{status_text(v)} {n}" for v, n in counts.items() if n))
+
+
+def _with_reasons(judgements: Sequence[Judgement]) -> list[tuple[list[int], Judgement]]:
+    """Claims that do not stand, those with the same verdict and reason together."""
+    groups: dict[tuple[str, str], tuple[list[int], Judgement]] = {}
+    for number, j in enumerate(judgements, start=1):
+        if j.verdict.value in ("REFUTED", "UNSUPPORTED"):
+            groups.setdefault((j.verdict.value, j.reason), ([], j))[0].append(number)
+    return list(groups.values())
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """1, 2, 3, 7 as 1-3, 7; at most a few of them."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    text = ", ".join("-".join(map(str, run)) for run in runs[:_MOST_RUNS])
+    return text + (", ..." if len(runs) > _MOST_RUNS else "")
 
 
 def _is_loose(judgement: Judgement) -> bool:
     return judgement.verdict.value == "LOOSE" and judgement.factor is not None
 
 
+_MOST_RUNS = 6
 _ORDER = ("HOLDS", "LOOSE", "REFUTED", "UNSUPPORTED")

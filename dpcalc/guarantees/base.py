@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
+from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
 
@@ -114,6 +115,8 @@ class Guarantee(ABC):
         """The guarantee of this release followed by another, which may depend on it."""
         from dpcalc.guarantees.composition import compose
 
+        if not isinstance(other, Guarantee):
+            raise InvalidInput(f"a guarantee was needed; got {other!r}; try PureDP(0.1)")
         return compose([(self, 1), (other, 1)])
 
     def group(self, size: int) -> Guarantee:

@@ -35,11 +35,11 @@ class GDP(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """The exact ε(δ) of the Gaussian mechanism."""
-        return gaussian_epsilon(self.mu, delta)
+        return gaussian_epsilon(self.mu, checks.delta(delta))
 
     def delta(self, epsilon: float) -> float:
         """The exact δ(ε) of the Gaussian mechanism."""
-        return gaussian_delta(self.mu, epsilon)
+        return gaussian_delta(self.mu, checks.non_negative_or_infinite("epsilon", epsilon))
 
     def numbers(self) -> Mapping[str, float]:
         """μ."""

@@ -148,8 +148,10 @@ class RDP(RenyiGuarantee):
         Args:
             points: order above 1 -> divergence, 0 or above.
         """
-        if not points:
-            raise InvalidInput("RDP needs at least one order with its divergence; got none")
+        if not points or not isinstance(points, Mapping):
+            raise InvalidInput(
+                f"RDP needs at least one order with its divergence; got {points!r}; try {{2: 0.1}}"
+            )
         pairs = tuple(sorted((checks.above_one("order", a), b) for a, b in points.items()))
         for order, beta in pairs:
             checks.non_negative_or_infinite(f"divergence at order {order}", beta)

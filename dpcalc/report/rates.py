@@ -57,7 +57,10 @@ def _claimed(result: ConvergenceResult) -> dict[str, Any]:
     try:
         return rate(result.claimed())
     except AssumptionViolated as error:
-        return {"value": None, "reason": str(error)}
+        return {
+            "value": None,
+            "reason": "; ".join(result.violations_of_claim()) or str(error),
+        }
 
 
 def table(record: Mapping[str, Any]) -> Table:

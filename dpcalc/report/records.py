@@ -29,7 +29,8 @@ def _claimed(theorem: Theorem, delta: float) -> dict[str, Any]:
     try:
         return bound(theorem.claimed(), delta)
     except AssumptionViolated as error:
-        return {"epsilon": None, "delta": delta, "reason": str(error)}
+        reason = "; ".join(theorem.violations_of_claim()) or str(error)
+        return {"epsilon": None, "delta": delta, "reason": reason}
 
 
 def bound(found: Bound, delta: float) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def violated(theorem: Theorem) -> list[str]:
 def description(result: type[Result]) -> dict[str, Any]:
     """What the ledger knows of a result."""
     from dpcalc.theorems.catalogue import family
-    from dpcalc.theorems.parameters import parameters, required
+    from dpcalc.theorems.parameters import default_of, parameters, required
 
     record: dict[str, Any] = {
         "key": result.key,
@@ -105,12 +106,17 @@ def description(result: type[Result]) -> dict[str, Any]:
                 "help": p.help,
                 "required": name in required(result),
                 **({"choices": list(p.choices)} if p.choices else {}),
+                **({"default": default} if (default := default_of(result, name)) else {}),
             }
             for name, p in parameters(result).items()
         ],
         "example": dict(result.example),
         "formulas": [
-            {"name": f.name, "expression": str(f.expression)}
+            {
+                "name": f.name,
+                "expression": str(f.expression),
+                "readable": f.shown or str(f.expression),
+            }
             for f in result.from_parameters(result.example).symbolic()
         ],
     }

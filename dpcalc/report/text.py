@@ -17,6 +17,9 @@ Item = TypeVar("Item")
 _FEW = 40
 """Below this many items a progress bar would only flicker."""
 
+_NARROWEST = 60
+"""Columns below which a terminal may wrap lines, but no table cuts its numbers."""
+
 _STATUS_STYLE = {
     "sound": "green",
     "loose": "yellow",
@@ -55,7 +58,9 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise  # called while the error is handled; the command line answers it
 
-    return Terminal(highlight=False, soft_wrap=False, emoji=False)
+    out = Terminal(highlight=False, soft_wrap=False, emoji=False)
+    out.width = max(out.width, _NARROWEST)
+    return out
 
 
 def with_progress(items: Sequence[Item], label: str) -> Iterable[Item]:
@@ -78,14 +83,14 @@ def upper(value: Any, digits: int = 6) -> str:
     if isinstance(value, bool) or not isinstance(value, float | int):
         return "—" if value is None else str(value)
     if isinstance(value, int) or value == 0 or not math.isfinite(value):
-        return {math.inf: "∞", -math.inf: "-∞"}.get(value, f"{value:g}")
+        return {math.inf: "∞", -math.inf: "-∞", 0: "0"}.get(value, f"{value:g}")
     if float(value).is_integer() and abs(value) < 1e6:
         return f"{value:.0f}"
     exponent = math.floor(math.log10(abs(value))) - digits + 1
     text = f"{value:.{digits}g}"
     if float(text) < value:
         text = f"{value + 0.5 * 10.0**exponent:.{digits}g}"
-    return text
+    return _without_zeros(text)
 
 
 def lower(value: float, digits: int = 6) -> str:
@@ -94,7 +99,14 @@ def lower(value: float, digits: int = 6) -> str:
         return f"{value:g}"
     text = f"{value:.{digits}g}"
     exponent = math.floor(math.log10(abs(value))) - digits + 1
-    return text if float(text) <= value else f"{value - 0.5 * 10.0**exponent:.{digits}g}"
+    down = text if float(text) <= value else f"{value - 0.5 * 10.0**exponent:.{digits}g}"
+    return _without_zeros(down)
+
+
+def _without_zeros(text: str) -> str:
+    """1e-06 as people write it, 1e-6."""
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else text
 
 
 def claimed_and_certified(record: Mapping[str, Any]) -> Table:
@@ -130,33 +142,72 @@ def ratio_line(record: Mapping[str, Any]) -> str:
         return "Nothing is revealed at this δ."
     if a >= b:
         return f"The claim is {a / b:.3g} times the certified ε."
-    return f"The certified ε is {b / a:.3g} times the claim."
+    if record["status"] == "refuted":
+        return f"The claim is too small: the certified ε is {b / a:.3g} times as large."
+    return f"The claim is not certified: the certified ε is {b / a:.3g} times as large."
 
 
 def risk_line(epsilon: float, delta: float) -> str:
-    """An (ε, δ) guarantee as the best accuracy of an attack."""
+    """An (ε, δ) guarantee as the best accuracy of an attack; nothing if that is no limit."""
     from dpcalc.guarantees import ApproxDP
 
     if not math.isfinite(epsilon):
         return ""
     accuracy = ApproxDP(epsilon, delta).attack_accuracy()
+    if accuracy >= 0.99995:
+        return ""
     return f"No attack guesses a record's presence better than {100 * accuracy:.4g} % of the time."
+
+
+def print_findings(out: Console, texts: Iterable[str]) -> None:
+    """Findings under their heading, if there are any."""
+    listed = list(texts)
+    if listed:
+        out.print("\n[bold]Findings[/]")
+    for text in listed:
+        out.print(hanging("  • ", escaped(text)))
+
+
+def print_assumptions(out: Console, assumptions: Sequence[Mapping[str, Any]]) -> None:
+    """Assumptions under their heading, with a mark for what is known of each."""
+    out.print("\n[bold]Assumptions[/]")
+    for mark, text in _marked(assumptions):
+        out.print(hanging(f"  {mark} ", text))
+    if any(a["state"] == "not attested" for a in assumptions):
+        out.print("[dim]A promise is yours to make: --attest KEY, or --attest all.[/]")
+
+
+def hanging(prefix: str, text: str) -> Table:
+    """A paragraph whose later lines are indented as far as its prefix."""
+    from rich.table import Table
+
+    table = Table.grid(padding=0)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(prefix, text)
+    return table
 
 
 def assumption_lines(assumptions: Sequence[Mapping[str, Any]]) -> list[str]:
     """One line per assumption, with a mark for what is known of it."""
+    return [f"  {mark} {text}" for mark, text in _marked(assumptions)]
+
+
+def _marked(assumptions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """A mark for what is known of every assumption, and its text."""
     lines = []
     for a in assumptions:
         state = str(a["state"])
         mark = {"holds": "[green]✓[/]", "attested": "[green]✓[/]"}.get(state, "[yellow]?[/]")
         if state.startswith("violated"):
             mark = "[red]✗[/]"
-        scope = "" if a["scope"] == "both" else f" ({a['scope']} only)"
+        scope = {"claimed": " (claim only)", "certified": " (certified bound only)"}.get(
+            str(a["scope"]), ""
+        )
         tail = f" — {state[10:]}" if state.startswith("violated") else ""
         kind = " [dim]\\[promise][/]" if state in ("attested", "not attested") else ""
-        lines.append(
-            f"  {mark} {escaped(a['key'])}{scope}: {escaped(a['text'])}{escaped(tail)}{kind}"
-        )
+        text = f"{escaped(a['key'])}{scope}: {escaped(a['text'])}{escaped(tail)}{kind}"
+        lines.append((mark, text))
     return lines
 
 
@@ -167,13 +218,16 @@ def escaped(text: object) -> str:
     return escape(visible(str(text)))
 
 
-def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table of ready-made cells."""
+def plain_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, whole: Iterable[int] = ()
+) -> Table:
+    """A table of ready-made cells; the columns numbered in ``whole`` are never broken."""
     from rich.table import Table
 
     table = Table(box=_box(), pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    unbroken = frozenset(whole)
+    for number, column in enumerate(columns):
+        table.add_column(column, overflow="fold", no_wrap=number in unbroken)
     for row in rows:
         table.add_row(*row)
     return table

@@ -88,11 +88,13 @@ class Formula:
         name: which number it gives, such as ``claimed.beta``.
         expression: the formula.
         values: the symbols' values for the instance, exact where they are exact.
+        shown: a form that is easier to read than the expression, if there is one.
     """
 
     name: str
     expression: sympy.Expr
     values: Mapping[str, float]
+    shown: str = ""
 
 
 class Result(ABC):
@@ -124,10 +126,10 @@ class Result(ABC):
         """Check every parameter and every attestation by name."""
         converted(self)
         promises = {a.key for a in self.assumptions if a.promised}
-        given = (self.attest,) if isinstance(self.attest, str) else tuple(self.attest)
+        given = _attestations(self.attest, promises)
         for name in given:
             if name not in promises:
-                raise unknown_name(f"attestation for {self.key}", name, promises)
+                raise unknown_name(f"attestation for {self.key}", name, {*promises, "all"})
         object.__setattr__(self, "attest", frozenset(given))
         self._check_together()
 
@@ -135,21 +137,41 @@ class Result(ABC):
         """Refuse combinations of parameters that make no sense."""
 
     @classmethod
-    def from_parameters(cls, given: Mapping[str, Any], attest: Iterable[str] = ()) -> Self:
+    def from_parameters(
+        cls, given: Mapping[str, Any], attest: Iterable[str] = (), *, as_options: bool = False
+    ) -> Self:
         """An instance from names as the command line or a claims file spells them.
 
+        Args:
+            given: values by name, with dashes or underscores.
+            attest: keys of promises, or "all".
+            as_options: whether errors name parameters as options of the command line.
+
         Raises:
-            InvalidInput: for unknown names (with the nearest known one) and for missing ones.
+            InvalidInput: for unknown names (with the nearest known one), for missing ones, and for
+                one that is spelt in two ways.
         """
+        if not isinstance(given, Mapping):
+            raise InvalidInput(
+                f"the parameters of {cls.key} need to be a table of name = value; got {given!r}; "
+                f"see: dpcalc theorems {cls.key}"
+            )
         known = parameters(cls)
-        named = {name.replace("-", "_"): value for name, value in given.items()}
+        named = {str(name).replace("-", "_"): value for name, value in given.items()}
+        if len(named) < len(given):
+            twice = next(n for n in named if n in given and n.replace("_", "-") in given)
+            raise InvalidInput(
+                f"{twice} is needed once; got {twice} and {twice.replace('_', '-')}; leave out one"
+            )
         for name in named:
             if name not in known:
                 raise unknown_name(f"parameter of {cls.key}", name, known)
         missing = [name for name in known if name in required(cls) and name not in named]
         if missing:
-            options = ", ".join("--" + name.replace("_", "-") for name in missing)
-            raise InvalidInput(f"{cls.key} also needs {options}; see: dpcalc theorems {cls.key}")
+            spelt = ["--" + n.replace("_", "-") if as_options else n for n in missing]
+            raise InvalidInput(
+                f"{cls.key} also needs {', '.join(spelt)}; see: dpcalc theorems {cls.key}"
+            )
         return cls(**named, attest=attest)  # type: ignore[call-arg] # a dataclass of parameters
 
     def inputs(self) -> dict[str, Any]:
@@ -206,6 +228,15 @@ class Result(ABC):
     @abstractmethod
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed formulas, so that a test can evaluate them with fifty digits."""
+
+
+def _attestations(given: object, promises: Iterable[str]) -> tuple[str, ...]:
+    """Keys one by one, separated by commas, or all of them under the name "all"."""
+    listed = (given,) if isinstance(given, str) else given
+    if not isinstance(listed, Iterable):
+        raise InvalidInput(f'attest needs a list of keys or "all"; got {given!r}; try "all"')
+    keys = [part.strip() for name in listed for part in str(name).split(",")]
+    return tuple(promises) if "all" in keys else tuple(key for key in keys if key)
 
 
 class Theorem(Result):

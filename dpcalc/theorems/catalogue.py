@@ -58,6 +58,8 @@ def privacy_result(key: str) -> type[Theorem]:
     """
     from dpcalc.theorems.base import Theorem
 
+    if key not in keys():
+        raise unknown_name("theorem", key, keys(privacy=True))
     found = result(key)
     if not issubclass(found, Theorem):
         raise InvalidInput(f"a privacy result was needed; {key} is not one; try: dpcalc rate {key}")

@@ -146,6 +146,12 @@ def required(owner: type) -> set[str]:
     }
 
 
+def default_of(owner: type, name: str) -> Any:
+    """The default of a parameter; None if it has none."""
+    (found,) = [f for f in dataclasses.fields(owner) if f.name == name]
+    return None if found.default is dataclasses.MISSING else found.default
+
+
 def converted(instance: Any) -> None:
     """Check and convert every parameter of a frozen dataclass in place; for ``__post_init__``."""
     for name, parameter in parameters(type(instance)).items():

@@ -42,6 +42,8 @@ class Schedule:
     @classmethod
     def _from_text(cls, name: str, text: str) -> Schedule:
         if text.startswith("@"):
+            if len(text) == 1:
+                raise InvalidInput(f"{name} needs a file after the @; got '@'; try @values.csv")
             return cls._from_rows(name, _read(name, Path(text[1:])))
         head, colon, tail = text.partition(":")
         return cls(_number(name, head), _number(name, tail) if colon else 1.0)
@@ -169,9 +171,10 @@ def parse_number(text: str) -> float:
         ValueError: if it is none.
     """
     top, slash, bottom = text.strip().partition("/")
-    if not slash:
-        return float(top)
-    return float(top) / float(bottom)
+    value = float(top) / float(bottom) if slash else float(top)
+    if value == 0 and any(c in "123456789" for c in top.lower().partition("e")[0]):
+        raise ValueError(f"{text} is closer to 0 than any number that can be told from it")
+    return value + 0.0  # never -0.0
 
 
 def _number(name: str, value: Any) -> float:
@@ -194,4 +197,13 @@ def _read(name: str, path: Path) -> list[list[str]]:
             f"{name} needs a readable table; cannot read {str(path)!r} ({error}); "
             "try a text file with one value a line, or one comma-separated column per node"
         ) from error
+    for number, row in enumerate(rows, start=1):
+        for text in row if row and not row[0].startswith("#") else ():
+            try:
+                parse_number(text)
+            except (ValueError, ZeroDivisionError, OverflowError):
+                raise InvalidInput(
+                    f"{name} needs a number in every cell of {str(path)!r}; got {text!r} in line "
+                    f"{number}; a line that begins with # is left out"
+                ) from None
     return [row for row in rows if row and not row[0].startswith("#")]

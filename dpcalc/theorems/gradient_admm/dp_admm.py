@@ -125,7 +125,8 @@ class DPADMM(Theorem):
         default=Adjacency.REPLACE_ONE.value,
     )
     dual_start: str = choice(
-        "where the initial dual comes from: the data as printed, zero, or a gradient with noise",
+        "where the initial dual comes from: the data as printed (then ε = ∞), zero, or a gradient "
+        "with noise",
         ("data", "zero", "noised"),
         default="data",
     )

@@ -31,11 +31,14 @@ def network_formulas(
         best = (root - linear) / (2 * a * kappa)
         inner = (a * (1 + s) + sympy.log(1 + kappa * s * (1 - s))).subs(s, best)
         certified: sympy.Expr = sympy.Piecewise((2 * a, a >= kappa), (inner, True))
+        shown = "2*a if a >= kappa, else a*(1 + s) + log(1 + kappa*s*(1 - s)) at its largest over s"
     else:
         certified = 2 * a + sympy.log(1 + kappa * c1)
+        shown = "2*a + log(1 + kappa*c_1)"
+    shown += f", where a = {a} and kappa = {kappa}"
     return (
         Formula("claimed.beta", printed, term_values(theorem, "claimed")),
-        Formula("certified.beta", certified, term_values(theorem, "certified")),
+        Formula("certified.beta", certified, term_values(theorem, "certified"), shown),
     )
 
 
