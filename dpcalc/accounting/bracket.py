@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+
+_relative_width = ContextVar("relative width", default=1e-6)
+
+
+def relative_width() -> float:
+    """The width, relative to the answer, that enclosures aim at unless told otherwise."""
+    return _relative_width.get()
+
+
+@contextmanager
+def aiming_at(width: float) -> Iterator[None]:
+    """Within this block enclosures aim at another relative width; a wide one costs little.
+
+    Every enclosure is valid whatever its width, so a search may run wide first.
+    """
+    token = _relative_width.set(width)
+    try:
+        yield
+    finally:
+        _relative_width.reset(token)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.bracket import Bracket, crossing
+from dpcalc.accounting.bracket import relative_width as default_width
 from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells, rough_law
 from dpcalc.accounting.fallback import (
     delta_by_chernoff,
@@ -41,7 +42,6 @@ from dpcalc.accounting.laws import GaussianLaw, LossLaw, Reals
 from dpcalc.accounting.outcomes import Outcomes, outcomes
 from dpcalc.errors import NumericalFailure
 
-RELATIVE_WIDTH = 1e-6
 """Width of the bracket that is aimed at, relative to ε."""
 
 _TAIL_SHARE = 1e-10
@@ -59,21 +59,22 @@ _WIDER = "weaker: moment inversion with a wide bracket"
 
 
 def bracket_epsilon(
-    losses: Iterable[tuple[Loss, int]], delta: float, *, relative_width: float = RELATIVE_WIDTH
+    losses: Iterable[tuple[Loss, int]], delta: float, *, relative_width: float | None = None
 ) -> Bracket:
     """Enclose the smallest ε for which the composition is (ε, δ)-DP in this direction.
 
     Args:
         losses: privacy losses and the number of rounds each is used.
         delta: in (0, 1).
-        relative_width: width aimed at, relative to ε; a cap on the work may leave it wider.
+        relative_width: width aimed at, relative to ε; a cap on the work may leave it wider. By
+            default that of `dpcalc.accounting.bracket`.
     """
     checks.proper_delta(delta)
     parts = _merged(losses)
     if _touched(parts) <= delta:
         return Bracket(0.0, 0.0, "total variation")
     try:
-        found = _enclosed(parts, delta, relative_width)
+        found = _enclosed(parts, delta, relative_width or default_width())
     except NumericalFailure:
         return epsilon_by_chernoff(parts, delta)
     return _tighter(found, epsilon_by_chernoff, parts, delta)
@@ -256,14 +257,14 @@ def _lines(
 
 
 def bracket_delta(
-    losses: Iterable[tuple[Loss, int]], epsilon: float, *, relative_width: float = RELATIVE_WIDTH
+    losses: Iterable[tuple[Loss, int]], epsilon: float, *, relative_width: float | None = None
 ) -> Bracket:
     """Enclose δ(ε) of the composition in this direction.
 
     Args:
         losses: privacy losses and the number of rounds each is used.
         epsilon: 0 or above.
-        relative_width: width aimed at, relative to δ; a cap on the work may leave it wider.
+        relative_width: width aimed at, relative to δ, likewise.
     """
     checks.non_negative("epsilon", epsilon)
     parts = _merged(losses)
@@ -277,7 +278,8 @@ def bracket_delta(
     try:
         _refuse_sharp(parts)
         alone = _alone_delta(parts[0][0], epsilon) if total == 1 else None
-        found = alone or _delta_by_inversion(parts, epsilon, relative_width)
+        width = relative_width or default_width()
+        found = alone or _delta_by_inversion(parts, epsilon, width)
     except NumericalFailure:
         found = delta_by_chernoff(parts, epsilon)
     else:

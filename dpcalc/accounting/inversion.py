@@ -55,6 +55,9 @@ _BLOCKWISE_WORK = 10_000_000
 """Nodes times atoms to evaluate block by block before all nodes are evaluated at once."""
 
 
+_FLAT = 30.0
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """The integrand on a vertical line, ready to be summed at any ε.
@@ -95,6 +98,8 @@ class Line:
     def lower(self, epsilon: float) -> float:
         """A lower bound of δ(ε), possibly zero."""
         width = 2 * self.smoothing
+        if width * (self.c + 0.5) > _FLAT:  # twice the smoothed δ is less than its mean
+            return max(0.0, self.infinite * (1 - 1e-14))
         z = self.c + 1j * self.nodes
         chord = np.cosh(width * (z + 0.5)) / math.cosh(width / 2)
         total, allowance = self._sum(epsilon, self.values * (2 - chord))

@@ -20,7 +20,7 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.bracket import Bracket, relative_width
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.laws import TwoPointLaw
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _MOST_WAYS = 200
+_COARSE = 1e-2
 
 
 def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
@@ -115,7 +116,8 @@ class Composition(Guarantee):
                 each = part.epsilon(0.0)
                 total += mpf(each) * n if math.isfinite(each) else mpf("inf")
             return Bracket(0.0, round_up(total), "plain sum")
-        found, simple = _cached_epsilon(self, delta), self._plain_sum()
+        found = _cached_epsilon(self, delta, relative_width())
+        simple = self._plain_sum()
         if simple is not None and delta >= simple.failure and simple.bound < found.upper:
             return Bracket(min(found.lower, simple.bound), simple.bound, "plain sum")
         return found
@@ -132,7 +134,7 @@ class Composition(Guarantee):
         pure = self._pure()
         if pure is not None:
             return pure_delta(pure, epsilon)
-        return self._worst(lambda losses: bracket_delta(losses, epsilon))
+        return self._worst(lambda x, w: bracket_delta(x, epsilon, relative_width=w))
 
     def numbers(self) -> Mapping[str, float]:
         """How many releases were composed."""
@@ -149,10 +151,19 @@ class Composition(Guarantee):
         width = max((len(directions or ()) for directions, _ in known), default=1)
         return tuple(tuple(_merged(known, d)) for d in range(width))
 
-    def _worst(self, evaluate: Callable[[Sequence[tuple[Loss, int]]], Bracket]) -> Bracket:
-        """The larger answer of the two directions."""
-        found = [evaluate(losses) for losses in self.losses() or ()]
-        return Bracket(max(b.lower for b in found), max(b.upper for b in found), found[0].method)
+    def _worst(self, enclose: Callable[[Sequence[tuple[Loss, int]], float], Bracket]) -> Bracket:
+        """The larger answer of the two directions; one that cannot be the larger stays coarse."""
+        directions, width = self.losses() or (), relative_width()
+        coarse = max(width, _COARSE) if len(directions) > 1 else width
+        found = [enclose(losses, coarse) for losses in directions]
+        if coarse > width:
+            floor = max(b.lower for b in found)
+            found = [
+                enclose(losses, width) if rough.upper >= floor else rough
+                for losses, rough in zip(directions, found, strict=True)
+            ]
+        worst = max(found, key=lambda b: b.upper)
+        return Bracket(max(b.lower for b in found), worst.upper, worst.method)
 
     def _plain_sum(self) -> ApproxDP | None:
         """Bounds and failure probabilities added up, where that is what the parts are."""
@@ -174,8 +185,9 @@ class Composition(Guarantee):
 
 
 @lru_cache(maxsize=256)
-def _cached_epsilon(composition: Composition, delta: float) -> Bracket:
-    return composition._worst(lambda losses: bracket_epsilon(losses, delta))  # noqa: SLF001 # own class
+def _cached_epsilon(composition: Composition, delta: float, width: float) -> Bracket:
+    del width  # part of the key only
+    return composition._worst(lambda x, w: bracket_epsilon(x, delta, relative_width=w))  # noqa: SLF001
 
 
 def _merged(

@@ -222,8 +222,8 @@ class NoisySGDConstrained(NoisyDescent):
         return Bound(compose(parts), numbers, "Gaussian shift, sampled steps composed numerically")
 
     def noise_tolerance(self) -> float:
-        """Seven digits where ε is enclosed numerically, the last double where it is exact."""
-        return 0.0 if self.batch_size == self.n_records else 1e-7
+        """Five digits where ε is enclosed numerically, the last double where it is exact."""
+        return 0.0 if self.batch_size == self.n_records else 1e-5
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the reconstructed curve, converted at the best order, gives ε.
