@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcalc import checks
+from dpcalc.accounting.bracket import aiming_at
 from dpcalc.claims.mechanisms import guarantee_from, mechanism_fields
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import Guarantee
@@ -24,6 +25,9 @@ from dpcalc.guarantees import Guarantee
 MOST_ROUNDS = 10**9
 TOLERANCE = 1e-6
 """Of mechanisms whose ε is enclosed numerically."""
+
+_COARSE = 1e-3
+"""Width and tolerance with which their search begins."""
 
 _CLOSED_FORMS = {"gaussian": 1e-12, "randomised-response": 1e-12}
 """Tolerance of mechanisms whose ε is exact to nearly the last digit."""
@@ -181,26 +185,44 @@ def _real(
     def height(x: float) -> float:
         return _height(of(value(x)), *budget)
 
-    safe, risky = ends[1], ends[0]
-    x = min(max(0.0, risky), safe) if field in _MORE_IS_PRIVATE else safe - 8.0
-    at, step = height(x), 1.0
+    safe = ends[1]
+    start = min(max(0.0, ends[0]), safe) if field in _MORE_IS_PRIVATE else safe - 8.0
+    step = 1.0
+    if tolerance >= TOLERANCE:  # wide enclosures find the place, narrow ones the digits
+        with aiming_at(_COARSE):
+            start, step = _root(height, start, step, ends, budget, _COARSE), 2 * _COARSE
+    with aiming_at(tolerance):
+        return value(_root(height, start, step, ends, budget, tolerance))
+
+
+def _root(
+    height: Callable[[float], float],
+    start: float,
+    step: float,
+    ends: list[float],
+    budget: tuple[float, float],
+    tolerance: float,
+) -> float:
+    """A point that meets the budget, ``tolerance`` from one that does not, or the riskiest end."""
+    x, at = start, height(start)
+    risky, at_risky, safe, at_safe = ends[0], math.inf, ends[1], -math.inf
     if at > 0:
         while at > 0:
-            if x >= safe:
+            if x >= ends[1]:
                 raise _infeasible(*budget)
             risky, at_risky = x, at
-            x, step = min(x + step, safe), 2 * step
+            x, step = min(x + step, ends[1]), 2 * step
             at = height(x)
         safe, at_safe = x, at
     else:
         while at <= 0:
-            if x <= risky:
-                return value(x)
+            if x <= ends[0]:
+                return x
             safe, at_safe = x, at
-            x, step = max(x - step, risky), 2 * step
+            x, step = max(x - step, ends[0]), 2 * step
             at = height(x)
         risky, at_risky = x, at
-    return value(_narrowed(height, (risky, at_risky), (safe, at_safe), tolerance))
+    return _narrowed(height, (risky, at_risky), (safe, at_safe), tolerance)
 
 
 def _narrowed(
