@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 
+# Small products run many times over: threads of the linear algebra only wait for one another, the
+# more so next to other test processes. It is read when numpy is first imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(

@@ -22,22 +22,20 @@ from dpcalc import checks
 from dpcalc.accounting.bracket import Bracket, crossing
 from dpcalc.accounting.bracket import relative_width as default_width
 from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells, rough_law
+from dpcalc.accounting.contour import (
+    Contour,
+    Rounds,
+    contour_for_delta,
+    contour_for_epsilon,
+    infinite_mass,
+)
 from dpcalc.accounting.fallback import (
     delta_by_chernoff,
     epsilon_by_chernoff,
     epsilon_from_largest_loss,
     largest_loss,
 )
-from dpcalc.accounting.inversion import (
-    LARGEST_SMOOTHING,
-    Contour,
-    Line,
-    Rounds,
-    contour_for_delta,
-    contour_for_epsilon,
-    infinite_mass,
-    integrate,
-)
+from dpcalc.accounting.inversion import LARGEST_SMOOTHING, Line, integrate
 from dpcalc.accounting.laws import GaussianLaw, LossLaw, Reals
 from dpcalc.accounting.outcomes import Outcomes, outcomes
 from dpcalc.errors import NumericalFailure

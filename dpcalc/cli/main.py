@@ -104,6 +104,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     Exit status: 0 fine, 1 a claim is refuted or a budget exceeded, 2 bad use, 70 a defect of dpcalc,
     74 the output could not be written, 130 interrupted, 141 the reader closed the pipe.
     """
+    # Read when numpy is first imported: threads cost more than they bring for products this small.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         make_safe(stream)
