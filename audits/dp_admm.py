@@ -147,6 +147,26 @@ def exact_last_iterates(kind: Any, _: int) -> list[tuple[float, ...]]:
     return rows
 
 
+MOST_ROUNDS = 500
+"""Beyond these a claim's instance is not simulated."""
+
+
+def instance(claimed: THEOREM, claim: Claim) -> Setting | None:
+    """Ten records with the theorem's Δ/σ, rounds and start: the law depends on nothing else."""
+    if claimed.rounds > MOST_ROUNDS:
+        return None
+    sigma = claimed.sigma * claimed.n_records / RECORDS / claimed.gradient_bound
+    start = {"data": "printed"}.get(claimed.dual_start, claimed.dual_start)
+    attacked = algorithm(rounds=claimed.rounds, sigma=sigma, dual_start=start)
+    adjacency = Adjacency(claimed.adjacency)
+    other = neighbour(attacked, adjacency)
+    return Setting(
+        target=algorithm_target(attacked, other, adjacency=adjacency),
+        claim=claim,
+        note=f"{RECORDS} records with the same noise multiplier",
+    )
+
+
 # ---- planted bugs
 
 
@@ -305,6 +325,7 @@ AUDIT = Audit(
     reference="shang2021, algorithm 2 and theorem 1",
     theorem="dp-admm",
     cases=cases(DPADMM),
+    instance=instance,
     exhibits=(
         Exhibit(
             key="last-iterate",

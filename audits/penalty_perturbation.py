@@ -14,7 +14,7 @@ from typing import Any
 from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.objective import Method, cases, reconstruction
+from dpcalc.audits.engine.objective import Method, cases, instance, reconstruction
 
 
 def _make(problem: ConsensusProblem, penalty: float, linear_rate: float, rounds: int) -> Any:
@@ -41,6 +41,7 @@ AUDIT = Audit(
     reference="zhang2018, algorithm 1, theorem 4.1, appendix E",
     theorem="penalty-perturbation",
     cases=cases(METHOD),
+    instance=partial(instance, METHOD),
     exhibits=(
         Exhibit(
             key="reconstruction",

@@ -152,6 +152,27 @@ def averaged(sampling: str, guarantee: str) -> Setting:
     )
 
 
+MOST_ROUNDS = 1500
+"""Beyond these a claim's instance is not simulated."""
+
+
+def instance(claimed: Any, claim: Claim) -> Setting | None:
+    """The theorem's records, rounds and σ/L on a ring of three nodes; replace-one alone."""
+    if claimed.rounds > MOST_ROUNDS or claimed.adjacency != Adjacency.REPLACE_ONE:
+        return None
+    sampling = {"full-batch": "full", "mini-batch": "cyclic"}.get(claimed.sampling, "one")
+    more: dict[str, Any] = {"batch_size": claimed.batch_size} if sampling == "cyclic" else {}
+    if sampling == "cyclic" and claimed.n_records % claimed.batch_size:
+        return None
+    sigma = claimed.sigma / claimed.lipschitz
+    attacked = algorithm(claimed.n_records, claimed.rounds, sigma, sampling, **more)
+    if sampling == "one":
+        return Setting(target=sampled_target(attacked), claim=claim)
+    other = neighbour(attacked)
+    target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)
+    return Setting(target=target, claim=claim)
+
+
 # ---- planted bugs
 
 
@@ -226,6 +247,7 @@ AUDIT = Audit(
     title="Private dual averaging",
     reference="liu2022, algorithm 1 and theorem 1",
     theorem="private-dual-averaging",
+    instance=instance,
     cases=(
         _case(
             "as-printed",

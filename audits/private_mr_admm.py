@@ -12,7 +12,7 @@ from typing import Any
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.objective import Method, cases, reconstruction
+from dpcalc.audits.engine.objective import Method, cases, instance, reconstruction
 
 
 def _make(problem: ConsensusProblem, penalty: float, linear_rate: float, noisy: int) -> Any:
@@ -36,6 +36,7 @@ AUDIT = Audit(
     reference="zhang2019, algorithm 3, theorem V.1",
     theorem="recycled-admm",
     cases=cases(METHOD),
+    instance=partial(instance, METHOD),
     exhibits=(
         Exhibit(
             key="reconstruction",

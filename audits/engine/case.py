@@ -105,6 +105,8 @@ class Audit:
         theorem: key of the theorem whose claims are attacked.
         cases: at least one certified twin and one planted bug.
         exhibits: further evidence.
+        instance: (theorem, claim) -> the worst mechanism known with the theorem's parameters, held
+            against the claim; None where it cannot be built. For claims files.
     """
 
     key: str
@@ -113,6 +115,7 @@ class Audit:
     theorem: str
     cases: tuple[Case, ...]
     exhibits: tuple[Exhibit, ...] = ()
+    instance: Callable[[Any, Claim], Setting | None] | None = None
 
     def case(self, key: str) -> Case:
         """The case of that name.

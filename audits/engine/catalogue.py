@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dpcalc.audits.engine.case import Audit
+from dpcalc.audits.engine.case import Audit, Setting
 from dpcalc.errors import unknown_name
+
+if TYPE_CHECKING:
+    from dpcalc.auditing import Claim
 
 _FOLDER = Path(__file__).parents[1]
 
@@ -30,3 +34,12 @@ def audit_of(key: str) -> Audit:
     module = importlib.import_module(f"dpcalc.audits.{key.replace('-', '_')}")
     audit: Audit = module.AUDIT
     return audit
+
+
+def instance_of(theorem: Any, claim: Claim) -> Setting | None:
+    """The worst mechanism known with a theorem's parameters; None if no audit can build one."""
+    for key in keys():
+        found = audit_of(key)
+        if found.theorem == theorem.key and found.instance is not None:
+            return found.instance(theorem, claim)
+    return None

@@ -7,7 +7,7 @@ and yet both margins can be had.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -75,18 +75,32 @@ def bound(method: Method, penalty: float, linear_rate: float, *, rounds: int | N
 @cache
 def worst_pair(method: Method, penalty: float, linear_rate: float) -> tuple[Any, Records, Array]:
     """The algorithm and the neighbour, over all angles, with the largest crafted log-ratio."""
+    return searched(method, penalty, linear_rate, method.noisy)
+
+
+def searched(
+    method: Method,
+    penalty: Any,
+    linear_rate: Any,
+    noisy: int,
+    *,
+    weight: float = 1.0,
+    node_ridge: float = RIDGE / NODES,
+    angles: Sequence[float] = ANGLES,
+) -> tuple[Any, Records, Array]:
+    """The worst pair for schedules of penalty and linear rate, weight C/B and ridge ρ/N."""
     best: tuple[Any, Records, Array] | None = None
-    for angle in ANGLES:
+    for angle in angles:
         rows = np.zeros((NODES * RECORDS, 2))
         rows[0] = np.cos(angle), np.sin(angle)
         problem = ConsensusProblem(
             records=split(rows, np.ones(len(rows)), NODES),
             network=complete(NODES),
             loss=Logistic(),
-            loss_weight=float(RECORDS),
-            ridge=RIDGE,
+            loss_weight=RECORDS * weight,
+            ridge=NODES * node_ridge,
         )
-        attacked = method.make(problem, penalty, linear_rate, method.noisy)
+        attacked = method.make(problem, penalty, linear_rate, noisy)
         other = problem.records.replaced(0, [-np.cos(angle), np.sin(angle)], 1.0)
         found = crafted_log_ratios(attacked, other)
         if best is None or found.max() > best[2].max():
@@ -120,6 +134,47 @@ def setting(
         f"{linear_rate:g}, C/B = 1; the crafted outcome reaches {found.max():.4g}",
     )
 
+
+def instance(method: Method, claimed: Any, claim: Claim) -> Setting | None:
+    """Two nodes with the theorem's ηV, ρ/N, C/B and linear rates: what a node's bound depends on.
+
+    None if nodes differ, since it would have to be built for each of them.
+    """
+    N, K = claimed.n_nodes, claimed.rounds
+    penalty, rate = (
+        _by_round(schedule.rounds(name, K, N))
+        for name, schedule in (("penalty", claimed.penalty), ("noise_rate", claimed.noise_rate))
+    )
+    records, degree = (
+        np.array([schedule.nodes(name, N)], dtype=np.float64)
+        for name, schedule in (("n_records", claimed.n_records), ("degree", claimed.degree))
+    )
+    tables = penalty, rate, records, degree
+    if K > MOST_ROUNDS or any((table != table[:, :1]).any() for table in tables):
+        return None
+    pull, rate = penalty[:, 0] * degree[0, 0], rate[:, 0]
+    if method.theorem == "penalty-perturbation":
+        rate = rate / 2 if claimed.noise_on == "dual" else rate / (2 * pull)
+    attacked, other, found = searched(
+        method,
+        pull,
+        rate,
+        K,
+        weight=claimed.loss_weight / float(records[0, 0]),
+        node_ridge=claimed.regularization / N,
+        angles=ANGLES[:1],
+    )
+    target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)
+    return Setting(target=replace(target, largest_log_ratio=lambda _: found), claim=claim)
+
+
+def _by_round(parts: Sequence[tuple[Sequence[float], int]]) -> Array:
+    """Rows that are counted, written out; shape (rounds, nodes)."""
+    return np.array([row for row, count in parts for _ in range(count)], dtype=np.float64)
+
+
+MOST_ROUNDS = 60
+"""Beyond these a claim's instance is not built."""
 
 STRONG = (1.0, 1.0)
 """Penalty and rate at which the Jacobian is free."""
@@ -269,7 +324,14 @@ def cases(method: Method) -> tuple[Case, ...]:
     )
 
 
-def reconstruction(method: Method, penalty: float, linear_rate: float, seed: int) -> list[Any]:
+def reconstruction(
+    method: Method,
+    penalty: float,
+    linear_rate: float,
+    seed: int,
+    *,
+    horizons: Sequence[int] = (10, 30, 100, 300, 1000),
+) -> list[Any]:
     """T, and the cosine of the reconstructed with the true direction of the unknown record.
 
     The adversary knows everything but record 0. The noise that the broadcasts imply without that
@@ -277,7 +339,7 @@ def reconstruction(method: Method, penalty: float, linear_rate: float, seed: int
     Source: zhang2018, appendix E.
     """
     rows = []
-    for rounds in (10, 30, 100, 300, 1000):
+    for rounds in horizons:
         attacked, _, _ = worst_pair(method, penalty, linear_rate)
         longer = method.make(attacked.problem, penalty, linear_rate, rounds)
         records = longer.problem.records

@@ -1,0 +1,89 @@
+"""Every audit in the folder: its shape, and that every case comes out as it must.
+
+A new audit needs no new test line. Seeds are fixed, so nothing here is random; with a new seed, a
+certified twin is refuted by chance at most once in twenty.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpcalc.auditing import Claim, Outcome, Target
+from dpcalc.audits.engine.carry_out import carry_out, exhibited
+from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Role
+from dpcalc.audits.engine.catalogue import audit_of, keys
+
+AUDITS = [audit_of(key) for key in keys()]
+CASES = [(audit, case) for audit in AUDITS for case in audit.cases]
+QUICK = ("dp-admm", "gradient-admm-noisy-oracle", "penalty-perturbation")
+"""Audits whose cases run in the short profile; the others' runs are campaigns."""
+
+FALSE_CLAIMS = {
+    ("dp-admm", "as-printed"),
+    ("dp-admm", "last-iterate-as-printed"),
+    ("dp-admm", "replace-one"),
+    ("private-dual-averaging", "as-printed"),
+    ("gradient-admm-noisy-oracle", "shortcut"),
+    ("gradient-admm", "stopping-over-all"),
+}
+"""Refuted with confidence 1 - 1e-6."""
+
+
+def _name(pair: tuple[Audit, Case]) -> str:
+    return f"{pair[0].key}:{pair[1].key}"
+
+
+def _in_profile(pair: tuple[Audit, Case]) -> object:
+    heavy = pair[0].key not in QUICK or pair[1].slow
+    return pytest.param(pair, id=_name(pair), marks=[pytest.mark.campaign] if heavy else [])
+
+
+def test_folder_and_names_agree() -> None:
+    folder = Path(__file__).parents[2] / "audits"
+    files = {p.stem.replace("_", "-") for p in folder.glob("[!_]*.py")}
+    assert files == set(keys()) == {audit.key for audit in AUDITS}
+
+
+@pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.key)
+def test_every_audit_has_a_twin_and_a_planted_bug(audit: Audit) -> None:
+    roles = [case.role for case in audit.cases]
+    assert Role.CERTIFIED in roles
+    assert Role.BUG in roles
+    assert len({case.key for case in audit.cases}) == len(audit.cases)
+    assert audit.title
+    assert audit.reference
+
+
+@pytest.mark.parametrize("pair", CASES, ids=_name)
+def test_expectations_make_sense(pair: tuple[Audit, Case]) -> None:
+    _, case = pair
+    assert case.expected
+    if case.role is Role.BUG:
+        assert set(case.expected) <= set(CAUGHT)
+    if case.role is Role.CERTIFIED:
+        assert Outcome.REFUTED not in case.expected
+
+
+@pytest.mark.parametrize("pair", [_in_profile(pair) for pair in CASES])
+def test_case_comes_out_as_it_must(pair: tuple[Audit, Case]) -> None:
+    audit, case = pair
+    (found,) = carry_out([case], seed=3, controls=False)
+    setting = case.setting()
+    assert isinstance(setting.target, Target)
+    assert isinstance(setting.claim, Claim)
+    assert not found.surprising, f"{found.verdict}"
+    assert not found.contradicts_proof, f"{found.verdict}"
+    if (audit.key, case.key) in FALSE_CLAIMS:
+        exposed = [f for f in found.verdict.findings if f.check == "exposure"]
+        certain = any(f.numbers.get("alpha") == 1e-6 for f in exposed)
+        assert certain or found.verdict.alpha <= 1e-6
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.key)
+def test_exhibits_are_tables(audit: Audit) -> None:
+    for exhibit in audit.exhibits:
+        table = exhibited(exhibit, seed=3)
+        assert all(len(row) == len(table.columns) for row in table.rows)

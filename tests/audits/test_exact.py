@@ -1,0 +1,97 @@
+"""Exact numbers behind the attacks: laws, densities and crafted outcomes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dpcalc.algorithms.dp_admm import DPADMM
+from dpcalc.audits import dp_admm, gradient_admm, gradient_admm_noisy_oracle
+from dpcalc.audits import private_dual_averaging as averaging
+from dpcalc.audits.engine import laws, objective
+from dpcalc.audits.engine.neighbours import replacements, worst
+from dpcalc.audits.penalty_perturbation import METHOD as PENALTY
+from dpcalc.audits.private_mr_admm import METHOD as RECYCLED
+from dpcalc.errors import AssumptionViolated
+
+
+class Law:
+    def __init__(self, mean: list[float], covariance: list[list[float]]) -> None:
+        self.mean, self.covariance = np.array(mean), np.array(covariance)
+
+
+def test_printed_start_leaks_in_early_rounds() -> None:
+    """δ(1) of the last iterate, computed elsewhere: 1, .951, .168, 2.9e-6, 2.3e-6."""
+    rows = dp_admm.exact_last_iterates(DPADMM, 0)
+    found = {int(row[0]): row[1] for row in rows}
+    expected = {1: 1.0, 2: 0.951, 3: 0.168, 5: 2.9e-6, 10: 2.3e-6}
+    for rounds, delta in expected.items():
+        assert found[rounds] == pytest.approx(delta, rel=0.02)
+
+
+def test_noise_on_gradients_is_damped_along_the_rows() -> None:
+    """μ² at k = 2, 3, 4, 6, 8, computed elsewhere: 1, 1/2, 1/3, 1/5, 1/7."""
+    found = {int(row[0]): row for row in gradient_admm_noisy_oracle.curve(0)}
+    for k in (2, 3, 4, 6, 8):
+        _, exact, certified, shortcut = found[k]
+        assert exact == pytest.approx(1 / (k - 1), rel=1e-4)
+        assert shortcut < exact <= certified * (1 + 1e-9)
+
+
+def test_last_iterate_lies_below_the_certified_curve_and_falls() -> None:
+    rows = gradient_admm.curve(0)
+    exact = [row[1] for row in rows]
+    assert all(row[1] <= row[2] * (1 + 1e-9) for row in rows)
+    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(exact))
+
+
+@pytest.mark.parametrize("method", [PENALTY, RECYCLED], ids=["penalty", "recycled"])
+@pytest.mark.parametrize("setting", [objective.STRONG, objective.CURVED], ids=["free", "curved"])
+def test_crafted_outcomes_come_within_one_per_cent_of_the_bound(
+    method: objective.Method, setting: tuple[float, float]
+) -> None:
+    _, _, found = objective.worst_pair(method, *setting)
+    certified = objective.bound(method, *setting).certified().guarantee.epsilon(0.0)
+    assert 0.99 * certified < found.max() <= certified
+
+
+def test_mixture_ratio_agrees_with_the_algorithms_own_density() -> None:
+    attacked = averaging.algorithm(6, 4, 0.7)
+    other = averaging.neighbour(attacked)
+    transcript = attacked.run(5, runs=40)
+    own = attacked.log_density(transcript) - attacked.log_density(transcript, other)
+    assert averaging.sampled_log_ratio(attacked, other)(transcript) == pytest.approx(own, abs=1e-9)
+
+
+def test_the_search_finds_the_opposite_record() -> None:
+    attacked = dp_admm.algorithm(rounds=3, sigma=1.0)
+    found, distance = worst(attacked, replacements(attacked.problem.records))
+    assert found.labels[0] * found.features[0] == pytest.approx([-1.0, 0.0])
+    assert distance == pytest.approx(3 * (2 / dp_admm.RECORDS) ** 2)
+
+
+def test_separation_of_gaussians() -> None:
+    mu, direction, middle = laws.separation(
+        Law([3.0, 0.0], [[4.0, 0.0], [0.0, 1e-12]]), Law([0.0, 0.0], [[4.0, 0.0], [0.0, 1e-12]])
+    )
+    assert mu == pytest.approx(1.5)
+    assert direction @ (np.array([3.0, 0.0]) - middle) == pytest.approx(1.5**2 / 2)
+
+
+def test_a_difference_without_noise_separates_for_certain() -> None:
+    singular = [[1.0, 0.0], [0.0, 0.0]]
+    assert laws.separation(Law([0.0, 1.0], singular), Law([0.0, 0.0], singular))[0] == np.inf
+
+
+def test_separation_refuses_two_covariances() -> None:
+    with pytest.raises(AssumptionViolated, match="one covariance"):
+        laws.separation(Law([0.0], [[1.0]]), Law([1.0], [[2.0]]))
+
+
+def test_reconstruction_improves_with_the_rounds() -> None:
+    """The cosine of a wrong direction would be spread over [-1, 1]."""
+    rows = objective.reconstruction(PENALTY, 1.0, 1.0, 3, horizons=(10, 300))
+    assert rows[0][1] < rows[-1][1]
+    assert rows[-1][1] > 0.95
