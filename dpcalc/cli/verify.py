@@ -4,20 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import StrictCommand, json_option
+from dpcalc.cli._options import NUMBER, StrictCommand, json_option
 
 if TYPE_CHECKING:
+    from dpcalc.auditing.attacked import Attacked
     from dpcalc.claims.verdict import Claim, Judgement
 
 
 @click.command("verify", cls=StrictCommand, short_help="A verdict per claim.")
 @click.argument("file", required=False, type=click.Path(path_type=Path, readable=False))
+@click.option("--audit", is_flag=True, help="Attack every claim too: evidence next to the proof.")
+@click.option("--alpha", type=NUMBER, default=0.05, show_default=True, help="False alarms of it.")
+@click.option("--runs", type=click.IntRange(min=10), default=1000, show_default=True, help="Of it.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of it.")
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a test case per claim, for continuous integration.",
+)
 @json_option
-def command(file: Path | None, as_json: bool) -> int:
+def command(
+    file: Path | None,
+    *,
+    audit: bool,
+    alpha: float,
+    runs: int,
+    seed: int,
+    junit: Path | None,
+    as_json: bool,
+) -> int:
     r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
 
     Without FILE: the headline settings of the five papers.
@@ -36,7 +55,9 @@ def command(file: Path | None, as_json: bool) -> int:
       gradient_bound = 1
       dual_start = "zero"
 
-    Exit status 1 if a claim is refuted.
+    With --audit the worst mechanism known with the claim's parameters is attacked as well.
+
+    Exit status 1 if a claim is refuted, by an instance or by an attack.
     """
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.claims.verdict import Verdict
@@ -44,11 +65,68 @@ def command(file: Path | None, as_json: bool) -> int:
 
     claims = read_claims(file if file is not None else default_file())
     judgements = list(_judged(claims))
+    attacks = _attacked(judgements, alpha=alpha, runs=runs, seed=seed) if audit else None
+    records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
+    if junit is not None:
+        from dpcalc.report.junit import write_junit
+
+        write_junit(junit, records, suite=file.name if file is not None else "headline settings")
     if as_json:
-        click.echo(to_json([j.record() for j in judgements]))
+        click.echo(to_json(records))
     else:
         _print(judgements, file)
-    return int(any(j.verdict is Verdict.REFUTED for j in judgements))
+        if attacks is not None:
+            _print_attacks(judgements, attacks)
+    refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
+    return int(refuted or any(a is not None and _refuted(a) for a in attacks or ()))
+
+
+def _record(
+    judgement: Judgement, attacks: Sequence[Attacked | None] | None, number: int
+) -> dict[str, Any]:
+    record = judgement.record()
+    if attacks is not None:
+        found = attacks[number]
+        record["audit"] = None if found is None else found.record()
+    return record
+
+
+def _attacked(
+    judgements: Sequence[Judgement], *, alpha: float, runs: int, seed: int
+) -> list[Attacked | None]:
+    """Every claim attacked on the worst mechanism known, α split evenly; None where there is none."""
+    from dpcalc.audits.engine.claims import attacked
+    from dpcalc.report.text import with_progress
+
+    share = alpha / max(len(judgements), 1)
+    return [
+        attacked(judgement, alpha=share, runs=runs, seed=seed)
+        for judgement in with_progress(judgements, "attacking claims")
+    ]
+
+
+def _refuted(found: Attacked) -> bool:
+    return found.verdict.outcome.value == "REFUTED"
+
+
+def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | None]) -> None:
+    from dpcalc.auditing.attacked import epsilon_text
+    from dpcalc.report.text import console, escaped, plain_table, upper
+
+    rows = []
+    for number, (j, found) in enumerate(zip(judgements, attacks, strict=True), start=1):
+        outcome = "no audit for these parameters" if found is None else found.verdict.outcome.value
+        attack = None if found is None else found.attack
+        shown = "—" if attack is None else f"≥ {epsilon_text(attack)}"
+        cells = (upper(j.claimed, 4), shown, upper(j.certified, 4), outcome)
+        rows.append((str(number), escaped(j.claim.name), *cells))
+    out = console()
+    out.print("\n[bold]Attacks[/]")
+    heads = ("", "claim", "claimed ε", "attack ε", "certified ε", "outcome")
+    out.print(plain_table(heads, rows))
+    for number, found in enumerate(attacks, start=1):
+        if found is not None and (_refuted(found) or found.contradicts_proof):
+            out.print(f"{number:>3}  {escaped(found.verdict.reason)}")
 
 
 def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
