@@ -205,4 +205,3 @@ def _instance(
             f"prescription; got neither; try {kind.noise} = {kind.example.get(kind.noise, 1)}"
         )
     return draft.prescribed(epsilon, delta)
-
