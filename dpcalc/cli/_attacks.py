@@ -72,12 +72,12 @@ def theorem_claim(
     from dpcalc.theorems.catalogue import privacy_result
 
     kind = privacy_result(key)
-    given = {}
+    given: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
             raise InvalidInput(f"--set needs NAME=VALUE; got {setting!r}; try --set rounds=5")
-        given[name.strip()] = value.strip()
+        given[name.strip()] = _value(value.strip())
     promises = [a.key for a in kind.assumptions if a.promised]
     theorem = kind.from_parameters(given, promises)
     bound = theorem.certified() if certified else theorem.claimed()
@@ -88,6 +88,19 @@ def theorem_claim(
         release=release,  # type: ignore[arg-type]
         name=f"{key}, {'certified' if certified else 'claimed'}",
     )
+
+
+def _value(text: str) -> Any:
+    """A number or a flag where it reads as one; else text, such as a choice or a schedule."""
+    from dpcalc.theorems.schedule import parse_number
+
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        number = parse_number(text)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return text
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def loaded(path: str) -> Any:

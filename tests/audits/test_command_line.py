@@ -1,0 +1,240 @@
+"""dpcalc audit and dpcalc verify --audit as users run them: exit status, output, reports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from dpcalc.auditing import Progress
+from dpcalc.audits.engine.carry_out import carry_out
+from dpcalc.audits.engine.case import Case
+from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.cli.main import main
+
+MINE = """
+from dpcalc.auditing import Claim, mechanism
+
+def release(data, generator, runs):
+    return data + generator.laplace(size=runs)
+
+target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="mine")
+
+def claimed():
+    return target, Claim.of(epsilon=0.2, adjacency="add-remove")
+
+number = 3
+"""
+
+QUICK = ["--no-controls", "--seed", "3"]
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "my_mechanism.py").write_text(MINE)
+    return tmp_path
+
+
+def test_without_a_target_the_audits_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("audit") == 0
+    assert "dp-admm" in capsys.readouterr().out
+
+
+def test_the_printed_start_is_refuted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("audit", "dp-admm", "--case", "as-printed", *QUICK) == 1
+    assert "REFUTED" in capsys.readouterr().out
+
+
+def test_a_twin_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("audit", "dp-admm", "--case", "zero-start", "--json", *QUICK) == 0
+    found = json.loads(capsys.readouterr().out)
+    (result,) = found["results"]
+    assert result["verdict"]["outcome"] == "NOT REFUTED"
+    assert 0.85 * result["certified"] < result["attack"] <= result["certified"]
+
+
+def test_the_same_seed_gives_the_same_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "gradient-admm-noisy-oracle", "--case", "local", "--json", *QUICK]
+    found = []
+    for _ in range(2):
+        run(*words)
+        record = json.loads(capsys.readouterr().out)["results"][0]
+        found.append(record["verdict"])
+    assert found[0] == found[1]
+
+
+def test_a_claim_of_ones_own_is_held_against_the_twin() -> None:
+    assert run("audit", "dp-admm", "--claim", "eps=0.3,delta=1e-3", *QUICK) == 1
+
+
+def test_a_theorems_claim() -> None:
+    settings = ["n_records=10", "rounds=5", "gradient_bound=1", "sigma=3", "dual_start=zero"]
+    words = [w for s in [*settings, "adjacency=add-remove"] for w in ("--set", s)]
+    theorem = ["--theorem", "dp-admm", "--certified", "--delta", "1e-3"]
+    assert run("audit", "dp-admm", *theorem, *words, *QUICK) == 1
+
+
+def test_ones_own_mechanism(here: Path) -> None:
+    assert here.is_dir()
+    words = ["audit", "my_mechanism:target", "--claim", "eps=1", "--runs", "4000", *QUICK]
+    assert run(*words) in (0, 3)
+    assert run("audit", "my_mechanism:claimed", "--runs", "4000", *QUICK) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["my_mechanism:target"], "a claim was needed"),
+        (["my_mechanism:nothing"], "module:object"),
+        (["my_mechanism:number"], "a Target"),
+        (["dp-adm"], "did you mean 'dp-admm'"),
+        (["dp-admm", "--case", "zero-stat"], "did you mean"),
+        (["dp-admm", "--claim", "eps=1,mu=2"], "one of eps"),
+        (["dp-admm", "--claim", "eps=x"], "needs a number"),
+        (["dp-admm", "--set", "rounds=3"], "--theorem"),
+        (["dp-admm", "--report", "report.pdf"], ".html"),
+        (["--counts", "1", "2", "3", "4"], "--claim and --adjacency"),
+    ],
+)
+def test_bad_use_is_one_line_and_status_two(
+    here: Path, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
+    assert here.is_dir()
+    assert run("audit", *words) == 2
+    said = capsys.readouterr().err
+    assert text in said
+    assert said.count("\n") == 1
+
+
+def test_counts_and_scores_recorded_elsewhere(here: Path) -> None:
+    claim = ["--claim", "eps=1,delta=1e-5", "--adjacency", "add-remove"]
+    assert run("audit", "--counts", "990", "10", "10", "990", *claim) == 1
+    assert run("audit", "--counts", "6", "4", "5", "5", *claim) == 3
+    generator = np.random.default_rng(1)
+    for name, shift in (("in", 5.0), ("out", 0.0)):
+        np.savetxt(here / f"{name}.csv", generator.standard_normal(4000) + shift)
+    assert run("audit", "--scores", "in.csv", "out.csv", *claim) == 1
+
+
+def test_interrupted_runs_go_on(tmp_path: Path) -> None:
+    """Stopped after the first of four batches and started again: the verdict of one go."""
+    case = audit_of("dp-admm").case("half-the-noise")
+    case = replace(case, runs=2000, batch=500)
+    kept = tmp_path / "kept.npz"
+
+    def interrupt(_: Case, seen: Progress) -> None:
+        if seen.runs == 500:
+            raise KeyboardInterrupt
+
+    options = {"seed": 3, "controls": False}
+    with pytest.raises(KeyboardInterrupt):
+        carry_out([case], checkpoint=kept, progress=interrupt, **options)
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.half-the-noise.npz"]
+    made: list[int] = []
+    (resumed,) = carry_out(
+        [case], checkpoint=kept, progress=lambda _, seen: made.append(seen.runs), **options
+    )
+    (at_once,) = carry_out([case], **options)
+    assert made == [500, 1000, 1500, 2000]
+    assert resumed.verdict.record() == at_once.verdict.record()
+
+
+class Addresses(HTMLParser):
+    """Everything on a page that could be fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.found += [v for k, v in attrs if k in ("src", "href", "xlink:href") and v]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    cases = ["--case", "zero-start", "--case", "as-printed"]
+    assert run("audit", "dp-admm", *cases, "--report", str(path), "--seed", "3") == 1
+    return path
+
+
+def test_the_page_stands_alone(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    seen = Addresses()
+    seen.feed(text)
+    assert all(address.startswith("#") for address in seen.found)
+    assert "script" not in seen.tags
+    assert seen.tags.count("svg") == 5
+    assert "NOT REFUTED" in text
+    assert "@import" not in text
+    assert "seed 3" in text
+
+
+def test_markdown_and_json_reports(here: Path) -> None:
+    for suffix in ("md", "json"):
+        path = here / f"report.{suffix}"
+        run("audit", "dp-admm", "--case", "as-printed", "--report", str(path), *QUICK)
+        text = path.read_text(encoding="utf-8")
+        assert "REFUTED" in text
+    assert json.loads((here / "report.json").read_text())["exit_status"] == 1
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+def test_a_browser_shows_the_page(page: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "page.png"
+    words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,2400"]
+    done = subprocess.run(
+        [str(BROWSER), *words, f"--screenshot={picture}", page.as_uri()],
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert picture.exists(), done.stderr.decode()[-500:]
+    from matplotlib.image import imread
+
+    pixels = imread(picture)[..., :3]
+    assert pixels.shape[:2] == (2400, 1200)
+    ink = (np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.1).mean()
+    assert 0.01 < ink < 0.6  # neither blank nor broken
+    rows = (np.abs(pixels - pixels[0, 0]).max(axis=2) > 0.1).any(axis=1)
+    assert rows[:200].any()
+    assert rows[1200:].any()  # pictures and tables reach far down
+
+
+def test_verify_with_evidence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shared = 'theorem = "dp-admm"\nepsilon = 1\ndelta = 1e-3\nattest = "all"\n[claim.parameters]\n'
+    numbers = "n_records = 50\nrounds = 4\ngradient_bound = 1\n"
+    sound = 'dual_start = "zero"\nadjacency = "add-remove"\n'
+    (here / "claims.toml").write_text(
+        f'[[claim]]\nname = "sound"\n{shared}{numbers}{sound}'
+        f'[[claim]]\nname = "printed"\n{shared}{numbers}'
+    )
+    words = ["--audit", "--runs", "400", "--junit", "out.xml", "--json"]
+    assert run("verify", "claims.toml", *words) == 1
+    first, second = json.loads(capsys.readouterr().out)
+    assert first["audit"]["verdict"]["outcome"] == "NOT REFUTED"
+    assert first["audit"]["attack"] <= first["certified"]["epsilon"]
+    assert second["audit"]["verdict"]["outcome"] == "REFUTED"
+    suite = ET.parse(here / "out.xml").getroot()[0]  # noqa: S314 - written by this test
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.find("failure") is not None for case in suite] == [False, True]
