@@ -41,8 +41,6 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
         Infeasible: if no noise meets the budget; the message says what to change.
     """
     if not isinstance(theorem, Theorem):
-        raise InvalidInput(f"an instance of a theorem was needed; got {type(theorem).__name__}")
-    if not isinstance(theorem, Theorem):
         raise InvalidInput(
             f"an instance of a theorem was needed; got {theorem!r}; try "
             "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"

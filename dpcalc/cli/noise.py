@@ -79,7 +79,7 @@ def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any
 
 
 def _print(theorem: Theorem, record: dict[str, Any]) -> None:
-    from dpcalc.report.text import console, escaped, plain_table, print_assumptions, upper
+    from dpcalc.report.text import console, escaped, lower, plain_table, print_assumptions, upper
     from dpcalc.theorems.schedule import Schedule
 
     out = console()
@@ -87,17 +87,18 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
     name = theorem.noise.replace("_", " ")
     shape = getattr(theorem, theorem.noise)
     varies = isinstance(shape, Schedule) and not shape.constant
+    safe = lower if theorem.less_is_private else upper  # towards more noise
     out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
     out.print(f"budget: ε = {upper(budget['epsilon'])}, δ = {upper(budget['delta'])}")
     rows = [
         (
             "prescribed by the paper",
-            upper(claimed[theorem.noise], 8),
+            "—" if claimed[theorem.noise] is None else safe(claimed[theorem.noise], 8),
             upper(claimed.get("certified_epsilon")),
         ),
         (
             "smallest certified noise",
-            f"[bold]{upper(certified[theorem.noise], 8)}[/]",
+            f"[bold]{safe(certified[theorem.noise], 8)}[/]",
             upper(certified["epsilon"]),
         ),
     ]

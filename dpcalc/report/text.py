@@ -156,7 +156,8 @@ def risk_line(epsilon: float, delta: float) -> str:
     accuracy = ApproxDP(epsilon, delta).attack_accuracy()
     if accuracy >= 0.99995:
         return ""
-    return f"No attack guesses a record's presence better than {100 * accuracy:.4g} % of the time."
+    share = upper(100 * accuracy, 4)
+    return f"No attack guesses a record's presence better than {share} % of the time."
 
 
 def print_findings(out: Console, texts: Iterable[str]) -> None:

@@ -111,7 +111,7 @@ class Schedule:
             return [((self.start,) * nodes, rounds)]
         if rounds > _MOST_ROUNDS:
             raise InvalidInput(
-                f"{name} needs at most {_MOST_ROUNDS} different rounds; got rounds={rounds}; "
+                f"{name} needs at most {_MOST_ROUNDS} different rounds; got rounds={rounds:g}; "
                 "try a constant schedule"
             )
         last = math.log(self.start) + (rounds - 1) * math.log(self.factor)

@@ -178,7 +178,8 @@ def test_matrices():
     assert plain.row_rank_margin == pytest.approx(3)
     assert plain.column_margin == 0
     assert plain.squared_entries(3) == pytest.approx(25)
-    assert sorted(plain.gram_eigenvalues(3)) == pytest.approx([0, 9, 16], abs=1e-10)
+    assert sorted(x for x, _ in plain.gram_eigenvalues(3)) == pytest.approx([0, 9, 16], abs=1e-10)
+    assert Matrix.of("matrix", 3).gram_eigenvalues(7) == [(pytest.approx(9), 7)]
     factor = Matrix.of("matrix", -2)
     assert (factor.norm, factor.row_rank_margin, factor.columns) == (2, 2, None)
     assert factor.squared_entries(3) == pytest.approx(12)

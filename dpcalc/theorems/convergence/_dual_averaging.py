@@ -206,7 +206,7 @@ def check_rounds(rounds: int) -> None:
     """Refuse more rounds than are summed one by one."""
     if rounds > _MOST_ROUNDS:
         raise InvalidInput(
-            f"rounds needs to be at most {_MOST_ROUNDS}; got rounds={rounds}; "
+            f"rounds needs to be at most {_MOST_ROUNDS}; got rounds={rounds:g}; "
             "the bound hardly changes beyond"
         )
 

@@ -81,13 +81,13 @@ class Matrix:
         rows, columns = self.array.shape
         return self._extremes[0] if self.scaled_identity or rows >= columns else 0.0
 
-    def gram_eigenvalues(self, dimension: int) -> list[float]:
-        """Lower bounds of the eigenvalues of AᵀA, ``dimension`` of them."""
+    def gram_eigenvalues(self, dimension: int) -> list[tuple[float, int]]:
+        """Lower bounds of the eigenvalues of AᵀA with how often each occurs, ``dimension`` in all."""
         if self.scaled_identity:
-            return [self.rows[0][0] ** 2 * (1 - 1e-15)] * dimension
+            return [(self.rows[0][0] ** 2 * (1 - 1e-15), dimension)]
         estimates = np.linalg.eigvalsh(self.array.T @ self.array)
         slack = 1e-12 * max(float(estimates[-1]), 0.0)  # far above what rounding can do
-        return [max(0.0, float(x) - slack) for x in estimates]
+        return [(max(0.0, float(x) - slack), 1) for x in estimates]
 
     def squared_entries(self, dimension: int) -> float:
         """An upper bound of the sum of all squared entries."""

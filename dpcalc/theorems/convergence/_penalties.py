@@ -8,16 +8,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpcalc.errors import InvalidInput
 from dpcalc.theorems.schedule import Schedule
 
 Row = tuple[float, ...]
 
+_MOST_ROUNDS = 100_000
 _MOST_FACTORS = 4_000_000
 
 
 def rows(penalty: Schedule, nodes: int, rounds: int | None = None) -> list[Row]:
     """The penalties per node of the given rounds, or of all rows of a table."""
     count = rounds or max(1, len(penalty.table))
+    if count > _MOST_ROUNDS:
+        raise InvalidInput(
+            f"rounds needs to be at most {_MOST_ROUNDS}, which are taken one by one; got "
+            f"rounds={count:g}; try rounds=1 for the factor of one round"
+        )
     found = penalty.rounds("penalty", count, nodes)
     return [row for row, n in found for _ in range(n)]
 

@@ -211,7 +211,7 @@ class GradientADMMUtility(ConvergenceResult):
         noise = eta * mpf(deviation or 0) ** 2 / (1 + floor)
         if self.noise_in == "gradient":
             levels = self.matrix.gram_eigenvalues(self.coordinates)
-            damped = sum((1 / (1 + pull * mpf(x)) for x in levels), mpf(0))
+            damped = sum((n / (1 + pull * mpf(x)) for x, n in levels), mpf(0))
             noise += eta * mpf(self.sigma) ** 2 * damped
         else:
             grown = self.coordinates + pull * mpf(self.matrix.squared_entries(self.coordinates))

@@ -118,8 +118,9 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
         self.rates()
 
     def rates(self) -> tuple[float, ...]:
-        """α per node."""
-        return per_node("noise_rate", self.noise_rate, self.n_nodes)
+        """α per node; once if it is the same at all of them."""
+        nodes = self.n_nodes if self.noise_rate.table else 1
+        return per_node("noise_rate", self.noise_rate, nodes)
 
     def claimed(self) -> Rate:
         """The printed number for the given w and a, at the node with the largest rate of noise."""
@@ -191,8 +192,17 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
         return (Formula("claimed.value", printed, values), *certified)
 
 
+_LARGE = 100_000
+
+
 def gamma_quantile(shape: Real, tail: Real) -> Real:
-    """A number that a gamma variable of unit scale exceeds with at most this probability."""
+    """A number that a gamma variable of unit scale exceeds with at most this probability.
+
+    For large shapes s the weaker s + √(2s ln(1/p)) + ln(1/p) (Laurent and Massart 2000, lemma 1).
+    """
+    if shape > _LARGE:
+        surprise = -context().log(mpf(tail))
+        return shape + context().sqrt(2 * shape * surprise) + surprise
     from scipy.special import gammainccinv
 
     ctx = context()
