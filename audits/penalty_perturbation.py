@@ -14,6 +14,7 @@ from typing import Any
 from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.audits.engine.case import Audit, Exhibit
+from dpcalc.audits.engine.counterexamples import stalled
 from dpcalc.audits.engine.objective import Method, cases, instance, reconstruction
 
 
@@ -43,6 +44,13 @@ AUDIT = Audit(
     cases=cases(METHOD),
     instance=partial(instance, METHOD),
     exhibits=(
+        Exhibit(
+            key="stalled",
+            title="M-ADMM with growing penalties: distance from the optimum",
+            columns=("rounds", "distance", "product of 2η/(1 + 2η)"),
+            rows=stalled,
+            note="Penalties with summable inverses stop the method far off; theorem 3.1 allows them.",
+        ),
         Exhibit(
             key="reconstruction",
             title="Cosine of the reconstructed with the true direction of the unknown record",

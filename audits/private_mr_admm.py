@@ -12,6 +12,7 @@ from typing import Any
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.audits.engine.case import Audit, Exhibit
+from dpcalc.audits.engine.counterexamples import other_limit
 from dpcalc.audits.engine.objective import Method, cases, instance, reconstruction
 
 
@@ -38,6 +39,13 @@ AUDIT = Audit(
     cases=cases(METHOD),
     instance=partial(instance, METHOD),
     exhibits=(
+        Exhibit(
+            key="other-limit",
+            title="MR-ADMM with penalties that differ between nodes: where it converges to",
+            columns=("rounds", "mean of the nodes", "minimiser of ΣO/η", "optimum"),
+            rows=other_limit,
+            note="The claimed convergence to the optimum (theorem IV.1) fails for such penalties.",
+        ),
         Exhibit(
             key="reconstruction",
             title="Cosine of the reconstructed with the true direction of the unknown record",

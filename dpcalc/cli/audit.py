@@ -68,6 +68,11 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a report: .html (one page, no network), .md or .json.",
 )
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Carry out every built-in audit, bugs included, and write the dated page.",
+)
 @json_option
 def command(target: str | None, **given: Any) -> int:
     r"""Attack TARGET: a built-in audit (dp-admm), or module:object from the current folder.
@@ -86,6 +91,8 @@ def command(target: str | None, **given: Any) -> int:
     Exit status: 0 not refuted with enough power, 1 refuted, 2 bad use, 3 underpowered,
     4 a precondition failed (the noise is not as modelled, runs are not independent).
     """
+    if given["ledger"] is not None:
+        return _ledger(target, given)
     if target is None and not given["scores"] and not given["counts"]:
         _list(as_json=given["as_json"])
         return 0
@@ -210,6 +217,29 @@ def _recorded(given: dict[str, Any]) -> Attacked:
         verdict = judge_scores(claim, *scores, alpha=given["alpha"])
         title = "scores of runs with and without the record"
     return Attacked(key="recorded", title=title, role="own", verdict=verdict)
+
+
+def _ledger(target: str | None, given: dict[str, Any]) -> int:
+    """The dated page; exit status 1 if a case comes out otherwise than it must."""
+    from rich.console import Console
+
+    from dpcalc.auditing.runner import new_seed
+    from dpcalc.audits.engine.ledger import entries
+    from dpcalc.report.ledger import page
+
+    seed = new_seed() if given["seed"] is None else given["seed"]
+    screen = Console(stderr=True)
+    with screen.status("audits") as status:
+        names = () if target is None else (target,)
+        found = entries(seed=seed, alpha=given["alpha"], names=names, say=status.update)
+    try:
+        given["ledger"].write_text(page(found, seed=seed), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"--ledger needs a writable file ({error})") from error
+    wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]
+    for key, result in wrong:
+        click.echo(f"unexpected: {key} {result.key}: {result.verdict.outcome.value}", err=True)
+    return int(bool(wrong))
 
 
 def _check_report(path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.audits import dp_admm, gradient_admm, gradient_admm_noisy_oracle
 from dpcalc.audits import private_dual_averaging as averaging
-from dpcalc.audits.engine import laws, objective
+from dpcalc.audits.engine import counterexamples, laws, objective
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.audits.penalty_perturbation import METHOD as PENALTY
 from dpcalc.audits.private_mr_admm import METHOD as RECYCLED
@@ -95,3 +95,16 @@ def test_reconstruction_improves_with_the_rounds() -> None:
     rows = objective.reconstruction(PENALTY, 1.0, 1.0, 3, horizons=(10, 300))
     assert rows[0][1] < rows[-1][1]
     assert rows[-1][1] > 0.95
+
+
+def test_mr_admm_converges_to_another_optimum() -> None:
+    """3/7 in place of 1: the dual steps weigh every node by one over its penalty."""
+    rows = counterexamples.other_limit(0)
+    assert rows[-1][1] == pytest.approx(3 / 7, abs=1e-6)
+    assert rows[-1][3] == 1.0
+
+
+def test_growing_penalties_stall() -> None:
+    rows = counterexamples.stalled(0)
+    assert rows[-1][1] == pytest.approx(1 - 0.99229, abs=1e-5)
+    assert all(row[1] == pytest.approx(row[2], rel=1e-6) for row in rows)

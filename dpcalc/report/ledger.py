@@ -1,0 +1,99 @@
+"""All built-in audits on one dated page: claimed, certified, best attack, verdict, how to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dpcalc.auditing.attacked import Attacked, epsilon_text
+
+_INTRODUCTION = """\
+# Ledger of audits
+
+Every published claim under attack, next to what is certified and what an attack reaches. An audit
+refutes a claim, or says how large a violation it would have noticed; it never shows that a mechanism
+is private. Lower bounds hold at the confidence of the whole audit they belong to; claims that are
+called false were refuted at 1 - 10⁻⁶ or by a counterexample without chance.
+
+This page is written by
+
+    dpcalc audit --ledger docs/ledger.md --seed {seed}
+
+and every line by itself by `dpcalc audit NAME --case CASE --no-early-stop --seed {seed}`.
+
+Made on {date} with {versions}, in {seconds:.0f} seconds.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Entry:
+    """One audit after all its cases.
+
+    Attributes:
+        key: short name.
+        title: what was attacked.
+        reference: paper and number.
+        results: claims of papers and certified twins.
+        bugs: planted bugs.
+        tables: exhibits.
+    """
+
+    key: str
+    title: str
+    reference: str
+    results: Sequence[Attacked]
+    bugs: Sequence[Attacked]
+    tables: Sequence[Any] = ()
+
+
+def page(entries: Sequence[Entry], *, seed: int) -> str:
+    """The page as Markdown."""
+    everything = [r for entry in entries for r in (*entry.results, *entry.bugs)]
+    versions = everything[0].verdict.versions if everything else {}
+    lines = [
+        _INTRODUCTION.format(
+            seed=seed,
+            date=f"{datetime.now(UTC):%Y-%m-%d}",
+            versions=", ".join(f"{name} {value}" for name, value in versions.items()),
+            seconds=sum(r.seconds for r in everything),
+        )
+    ]
+    for entry in entries:
+        lines += [f"## {entry.title} (`{entry.key}`)", "", f"{entry.reference}.", ""]
+        lines += [*_table(entry.results), "", _bugs(entry.bugs), ""]
+        for table in entry.tables:
+            lines += [f"### {table.title}", "", *_numbers(table), ""]
+            lines += [table.note, ""] if table.note else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(results: Sequence[Attacked]) -> list[str]:
+    heads = ("case", "claim", "whose", "δ", "claimed ε", "certified ε", "attack ε ≥", "verdict")
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for r in results:
+        claim = r.verdict.claim
+        cells = (
+            f"`{r.key}`",
+            r.title,
+            r.role,
+            f"{claim.delta:.4g}",
+            epsilon_text(claim.epsilon),
+            epsilon_text(r.certified),
+            epsilon_text(r.attack),
+            r.verdict.outcome.value,
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return lines
+
+
+def _bugs(bugs: Sequence[Attacked]) -> str:
+    caught = [b for b in bugs if not b.surprising]
+    names = "; ".join(f"{b.title}: {b.verdict.outcome.value.lower()}" for b in bugs)
+    return f"Planted bugs caught: {len(caught)} of {len(bugs)} ({names})."
+
+
+def _numbers(table: Any) -> list[str]:
+    lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+    return lines + ["| " + " | ".join(f"{v:.5g}" for v in row) + " |" for row in table.rows]
