@@ -103,7 +103,7 @@ def command(target: str | None, **given: Any) -> int:
         _check_report(given["report"])
     title, results, tables = _carried_out(target, given)
     if given["report"] is not None:
-        write(given["report"], title, results, tables)
+        write(given["report"], title, results, tables, command=_repeats(results))
     if given["as_json"]:
         from dpcalc.report.audits import record
         from dpcalc.report.records import to_json
@@ -114,6 +114,18 @@ def command(target: str | None, **given: Any) -> int:
 
         show(title, results, tables, given["report"])
     return exit_status(results)
+
+
+def _repeats(results: Sequence[Attacked]) -> str:
+    """This command line, with the seed that was drawn."""
+    import shlex
+    import sys
+
+    words = ["dpcalc", *sys.argv[1:]]
+    seed = next((r.verdict.seed for r in results if r.verdict.seed is not None), None)
+    if seed is not None and "--seed" not in words:
+        words += ["--seed", str(seed)]
+    return shlex.join(words)
 
 
 def _carried_out(

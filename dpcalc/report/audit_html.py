@@ -34,6 +34,7 @@ $summary
 shows that a mechanism is private.</p>
 $sections
 <section><h2>To compute it again</h2>
+<p><code>$command</code></p>
 <p>$versions</p>
 <details><summary>All numbers (JSON)</summary><pre>$json</pre></details>
 </section>
@@ -69,13 +70,16 @@ a{color:inherit}section{border-top:1px solid var(--line);margin-top:1.5rem}
 """
 
 
-def page(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
+def page(
+    title: str, results: Sequence[Attacked], tables: Sequence[Any] = (), *, command: str = ""
+) -> str:
     """The page as text.
 
     Args:
         title: what was attacked.
         results: attacked claims.
         tables: exhibits, with title, columns, rows and note.
+        command: what repeats the audit exactly.
     """
     from dpcalc.report.audits import record
 
@@ -90,6 +94,7 @@ def page(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) ->
         seed=escape(", ".join(seeds) or "none"),
         summary=_summary(results),
         sections="\n".join(sections),
+        command=escape(command),
         versions=escape(", ".join(f"{name} {value}" for name, value in versions.items())),
         json=escape(to_json(record(title, results, tables))),
     )
@@ -118,9 +123,10 @@ def _section(result: Attacked) -> str:
     claim = verdict.claim
     about = f"Claim {claim.name}, {claim.adjacency}, {claim.release}. {result.note}"
     figures = "".join(_figure(svg, caption) for caption, svg in pictures(result))
+    reason = verdict.reason[:1].upper() + verdict.reason[1:]
     parts = [
         f'<section id="{escape(result.key)}"><h2>{_verdict(result)} {escape(result.title)}</h2>',
-        f"<p>{escape(verdict.reason)}.</p>",
+        f"<p>{escape(reason)}.</p>",
         f'<p class="quiet">{escape(about)}</p>',
     ]
     if result.surprising:

@@ -22,12 +22,27 @@ def record(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) 
     }
 
 
-def write(path: Path, title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> None:
-    """Write a report in the format of the file's ending: .html, .md or .json."""
+def write(
+    path: Path,
+    title: str,
+    results: Sequence[Attacked],
+    tables: Sequence[Any] = (),
+    *,
+    command: str = "",
+) -> None:
+    """Write a report in the format of the file's ending: .html, .md or .json.
+
+    Args:
+        path: the file.
+        title: what was attacked.
+        results: attacked claims.
+        tables: exhibits.
+        command: what repeats the audit exactly; on the page alone.
+    """
     if path.suffix == ".html":
         from dpcalc.report.audit_html import page
 
-        text = page(title, results, tables)
+        text = page(title, results, tables, command=command)
     elif path.suffix == ".md":
         text = markdown(title, results, tables)
     else:

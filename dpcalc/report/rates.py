@@ -59,7 +59,8 @@ def _claimed(result: ConvergenceResult) -> dict[str, Any]:
     except AssumptionViolated as error:
         return {
             "value": None,
-            "reason": "; ".join(result.violations_of_claim()) or str(error),
+            "reason": "; ".join(result.violations_of_claim())
+            or str(error).removeprefix(f"{result.key}: "),
         }
 
 

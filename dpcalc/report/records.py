@@ -29,7 +29,9 @@ def _claimed(theorem: Theorem, delta: float) -> dict[str, Any]:
     try:
         return bound(theorem.claimed(), delta)
     except AssumptionViolated as error:
-        reason = "; ".join(theorem.violations_of_claim()) or str(error)
+        reason = "; ".join(theorem.violations_of_claim()) or str(error).removeprefix(
+            f"{theorem.key}: "
+        )
         return {"epsilon": None, "delta": delta, "reason": reason}
 
 
