@@ -49,7 +49,7 @@ AUDIT = Audit(
             title="M-ADMM with growing penalties: distance from the optimum",
             columns=("rounds", "distance", "product of 2η/(1 + 2η)"),
             rows=stalled,
-            note="Penalties with summable inverses stop the method far off; theorem 3.1 allows them.",
+            note="Penalties with summable inverses stop the method short of it; theorem 3.1 has them.",
         ),
         Exhibit(
             key="reconstruction",

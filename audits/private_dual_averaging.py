@@ -195,7 +195,7 @@ def one_round_charged() -> Setting:
 
 def norm_for_sensitivity() -> Setting:
     """Sampling amplified from the sensitivity L instead of 2L."""
-    records, rounds, sigma = 5, 100, 1.5
+    records, rounds, sigma = 2, 2, 1.0
     wrong = theorem(records, rounds, 1.0).replace(sigma=2 * sigma).certified().guarantee
     return Setting(
         target=sampled_target(algorithm(records, rounds, sigma)),
@@ -313,7 +313,7 @@ AUDIT = Audit(
             Role.BUG,
             norm_for_sensitivity,
             CAUGHT,
-            runs=20_000,
+            runs=40_000,
             methods=("likelihood-ratio", "accuracy"),
         ),
         _case(

@@ -170,7 +170,20 @@ def decide(
     for finding in findings:
         if finding.severity is Severity.PREMISE:
             return Outcome.PRECONDITION_FAILED, finding.text
+    for finding in findings:
+        if finding.check == "pointwise" and _reaches(claim, finding, notice):
+            return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {finding.text}"
     return _power(claim, [e for e in evidence if e.gates], notice)
+
+
+def _reaches(claim: Claim, finding: Finding, notice: float) -> bool:
+    """Whether an outcome was found so near to the claim that a larger loss would have shown.
+
+    A search that attains a loss of claim/notice finds a violation by the factor ``notice`` if it does
+    as well there: the same reading of power as for a statistical bound.
+    """
+    largest = float(finding.numbers.get("largest", 0.0))
+    return finding.severity is Severity.HOLDS and 0 < claim.epsilon <= notice * largest
 
 
 def _refutation(claim: Claim, e: Evidence) -> str:

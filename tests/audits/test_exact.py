@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dpcalc.algorithms.dp_admm import DPADMM
+from dpcalc.auditing import Claim, Finding, Severity
+from dpcalc.auditing.verdict import decide
 from dpcalc.audits import dp_admm, gradient_admm, gradient_admm_noisy_oracle
 from dpcalc.audits import private_dual_averaging as averaging
 from dpcalc.audits.engine import counterexamples, laws, objective
@@ -108,3 +110,12 @@ def test_growing_penalties_stall() -> None:
     rows = counterexamples.stalled(0)
     assert rows[-1][1] == pytest.approx(1 - 0.99229, abs=1e-5)
     assert all(row[1] == pytest.approx(row[2], rel=1e-6) for row in rows)
+
+
+@pytest.mark.parametrize(("reach", "outcome"), [(0.6, "NOT REFUTED"), (0.4, "UNDERPOWERED")])
+def test_an_outcome_near_the_claim_is_power(reach: float, outcome: str) -> None:
+    claim = Claim.of(epsilon=1.0, adjacency="replace-one")
+    found = Finding(
+        check="pointwise", severity=Severity.HOLDS, text="found", numbers={"largest": reach}
+    )
+    assert decide(claim, [], [found])[0].value == outcome
