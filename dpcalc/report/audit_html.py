@@ -58,7 +58,7 @@ header{padding-top:1.5rem}h1{font-size:1.6rem;margin:0}h2{font-size:1.2rem;margi
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;padding:.35rem .7rem;border-bottom:1px solid var(--line);vertical-align:top}
-th{font-weight:600;color:var(--quiet)}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+th{font-weight:600;color:var(--quiet)}td.n{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 .v{font-weight:700;white-space:nowrap}
 .REFUTED{color:var(--red)}.NOT{color:var(--green)}.UNDERPOWERED{color:var(--amber)}
 .PRECONDITION{color:var(--violet)}

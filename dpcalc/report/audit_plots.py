@@ -55,7 +55,7 @@ def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
         axis.plot(ndtri(rates), ndtri(_cut(most)), color=_CLAIMED, lw=1.4, label="claimed")
         curves = []
     if result.certified is not None and math.isfinite(result.certified):
-        curves.append((result.certified, claim.delta, "certified", _CERTIFIED, "--"))
+        curves.append((result.certified, claim.delta, "certified (ε, δ)", _CERTIFIED, "--"))
     for epsilon, delta, label, colour, style in curves:
         if math.isfinite(epsilon):
             most = 1 - _region(rates, epsilon, delta)
