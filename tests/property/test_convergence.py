@@ -20,6 +20,13 @@ from dpcalc.theorems.convergence.recycled_admm_convergence import RecycledADMMCo
 
 WIDE = st.floats(1e-6, 1e6)
 TAME = st.floats(1e-3, 1e3)
+
+
+def up_to(largest: float) -> st.SearchStrategy[float]:
+    """Zero, or a size that units are chosen for."""
+    return st.just(0.0) | st.floats(1e-9, largest)
+
+
 GRAPHS = st.sampled_from(["ring:3", "ring:4", "complete:5", "star:4", "path:3", "complete:2"])
 
 
@@ -76,7 +83,7 @@ def test_m_admm_rate(graph, penalty, step, low, condition):
     assert certified <= 1 or certified == math.inf
 
 
-@given(GRAPHS, st.lists(WIDE, min_size=5, max_size=5), st.booleans(), st.floats(0, 1e6), WIDE)
+@given(GRAPHS, st.lists(WIDE, min_size=5, max_size=5), st.booleans(), up_to(1e6), WIDE)
 def test_recycled_admm(graph, penalties, own, gamma, smoothness):
     nodes = MADMMConvergence(graph=graph, penalty=1).graph.nodes
     penalty = [penalties[:nodes]] if own else penalties[0]
@@ -92,7 +99,7 @@ def test_recycled_admm(graph, penalties, own, gamma, smoothness):
         raise AssertionError("(i)-(ii) cannot hold on a bipartite network")
 
 
-@given(WIDE, TAME, TAME, WIDE, st.floats(0, 1e3), st.integers(1, 200), TAME)
+@given(WIDE, TAME, TAME, WIDE, up_to(1e3), st.integers(1, 200), TAME)
 def test_dp_admm(a, penalty, step, smoothness, sigma, rounds, distance):
     result = DPADMMUtility(
         matrix=a,
@@ -109,7 +116,7 @@ def test_dp_admm(a, penalty, step, smoothness, sigma, rounds, distance):
         assert certified <= claimed * (1 + 1e-9)
 
 
-@given(TAME, TAME, st.none() | TAME, TAME, TAME, st.floats(0, 10), st.integers(1, 200), TAME)
+@given(TAME, TAME, st.none() | TAME, TAME, TAME, up_to(10), st.integers(1, 200), TAME)
 def test_gradient_admm(a, penalty, step, smoothness, distance, sigma, rounds, bound):
     result = GradientADMMUtility(
         matrix=a,
@@ -126,9 +133,7 @@ def test_gradient_admm(a, penalty, step, smoothness, distance, sigma, rounds, bo
     assert certified <= claimed * (1 + 1e-9)
 
 
-@given(
-    GRAPHS, WIDE, WIDE, st.floats(0, 1e3), st.integers(1, 300), st.floats(0, 3), st.floats(0, 50)
-)
+@given(GRAPHS, WIDE, WIDE, up_to(1e3), st.integers(1, 300), up_to(3), up_to(50))
 def test_dual_averaging(graph, mu, bound, sigma, rounds, power, prox):
     result = DualAveragingConvergence(
         graph=graph,
