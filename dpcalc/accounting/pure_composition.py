@@ -33,6 +33,7 @@ _METHOD_EQUAL = "optimal composition, binomial sum"
 _METHOD_SUM = "plain sum"
 _CERTAIN = 700.0  # a round with a larger ε reveals all but for e^{-700}
 
+_REVEALING = 1e6
 _MOST_TERMS = 1_000_000
 _MOST_ROUNDS = 2**50
 
@@ -54,6 +55,14 @@ def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float) -> Bracket:
     total = _sum(parts)
     if delta == 0 or not parts:
         return Bracket(total, total, _METHOD_SUM)
+    if total / 2 <= delta:  # the total variation of ε-DP is tanh(ε/2) at most, and adds up
+        return Bracket(0.0, 0.0, "total variation")
+    small = _without_revealing(parts)
+    if len(small) < len(parts):
+        rest = _epsilon(tuple(small.items()), delta)
+        spent = _sum({e: n for e, n in parts.items() if e not in small})
+        upper = min(total, round_up(mpf(spent) + mpf(rest.upper)))
+        return Bracket(min(rest.lower, upper), upper, f"plain sum of the largest; {rest.method}")
     if _too_many(parts, -math.log(delta)):
         found = epsilon_by_chernoff(parts, delta)
         if found.upper >= total:
@@ -78,6 +87,12 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
     if not parts or epsilon >= _sum(parts):
         return Bracket(0.0, 0.0, _METHOD_SUM)
+    small = _without_revealing(parts)
+    if len(small) < len(parts):
+        left = epsilon - _sum({e: n for e, n in parts.items() if e not in small})
+        if left < 0:
+            return Bracket(0.0, 1.0, _METHOD_SUM)
+        return Bracket(0.0, pure_delta(small, math.nextafter(left, 0.0)).upper, _METHOD_SUM)
     depth = 2 * epsilon + 50
     if _too_many(parts, depth):
         weaker = delta_by_chernoff(parts, epsilon)
@@ -99,6 +114,16 @@ def _sum(parts: Mapping[float, int]) -> float:
     for epsilon, count in parts.items():
         total += mpf(epsilon) * count
     return round_up(total)
+
+
+def _without_revealing(parts: Mapping[float, int]) -> dict[float, int]:
+    """The rounds that hide something: adding up ε is exact enough for the others.
+
+    Equal rounds, unless they are too many, are summed exactly and stay.
+    """
+    if len(parts) == 1 and sum(parts.values()) <= _MOST_ROUNDS:
+        return dict(parts)
+    return {epsilon: count for epsilon, count in parts.items() if epsilon <= _REVEALING}
 
 
 def _too_many(parts: Mapping[float, int], depth: float) -> bool:

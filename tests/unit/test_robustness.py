@@ -221,12 +221,15 @@ def test_the_weaker_bound_encloses_the_exact_one(
 @pytest.mark.parametrize(
     "rounds",
     [{0.1: 10**11}, {0.1: 10**18}, {1e-9: 10**18, 1e-8: 10**17}, {800.0: 10**200}, {1e300: 10**18},
-     {5e-324: 10**18}, {1e-160: int(1e300)}],
+     {5e-324: 10**18}, {1e-160: int(1e300)}, {1e298: 1, 2e297: 3}],
 )  # fmt: skip
 def test_any_number_of_rounds_has_an_enclosure(rounds: dict[float, int]) -> None:
     for delta in (5e-324, 1e-6, 0.7):
         found = pure_epsilon(rounds, delta)
         assert 0 <= found.lower <= found.upper
+        total = sum(mpf(e) * n for e, n in rounds.items())
+        if min(rounds) > 700 and delta < 0.5:  # such rounds reveal all but for e^-700
+            assert found.upper >= total * (1 - mpf("1e-2"))
         back = pure_delta(rounds, found.upper)
         assert back.upper <= max(delta * (1 + 1e-9), 1e-8 if found.upper == 0 else 0)
 

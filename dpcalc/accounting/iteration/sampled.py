@@ -48,6 +48,11 @@ class Split:
         return mpf(jump) / (mpf(noise) * context().sqrt(1 - mpf(self.share)))
 
 
+def _square(distance: float, noise: float) -> float:
+    """(distance/noise)², kept within the doubles; the search for a split may be rough."""
+    return min(distance / noise, 1e140) ** 2 if noise > 0 else 1e280
+
+
 def good_split(
     *, steps: int, rate: float, jump: float, noise: float, diameter: float, contraction: float
 ) -> Split:
@@ -65,13 +70,13 @@ def good_split(
     """
 
     def sampled(share: float) -> float:
-        exponent = (jump / noise) ** 2 / (1 - share)
+        exponent = _square(jump, noise) / (1 - share)
         return 2 * rate**2 * math.expm1(min(exponent, 600.0))
 
     def shifted(share: float, count: float) -> float:
         decay = 2 * math.log(contraction) if contraction > 0 else -math.inf
         weight = count if decay == 0 else math.expm1(count * decay) / math.expm1(decay)
-        return (diameter / noise) ** 2 * math.exp(count * decay) / (share * weight)
+        return _square(diameter, noise) * math.exp(count * decay) / (share * weight)
 
     def rough(share: float, log_count: float) -> float:
         count = math.exp(log_count)

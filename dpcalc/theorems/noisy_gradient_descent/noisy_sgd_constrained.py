@@ -154,6 +154,7 @@ class NoisySGDConstrained(NoisyDescent):
         if self.batch_size == self.n_records:
             return math.inf
         s = self.batch_size * self.sigma / (2 * math.sqrt(2) * self.lipschitz)
+        s = min(max(s, 1e-150), 1e150)  # beyond, its square leaves the doubles
         q = self.batch_size / self.n_records
 
         def admits(order: float) -> bool:
