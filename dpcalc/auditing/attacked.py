@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,10 +78,3 @@ def exit_status(results: Sequence[Attacked]) -> int:
         if outcome in found:
             return outcome.exit_status
     return 0
-
-
-def epsilon_text(value: float | None) -> str:
-    """Four digits, a dash for nothing."""
-    if value is None:
-        return "—"
-    return "∞" if math.isinf(value) else f"{value:.4g}"

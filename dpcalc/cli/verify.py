@@ -110,15 +110,20 @@ def _refuted(found: Attacked) -> bool:
 
 
 def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | None]) -> None:
-    from dpcalc.auditing.attacked import epsilon_text
-    from dpcalc.report.text import console, escaped, plain_table, upper
+    from dpcalc.report.text import (
+        attack_text,
+        bound_text,
+        console,
+        escaped,
+        plain_table,
+    )
 
     rows = []
     for number, (j, found) in enumerate(zip(judgements, attacks, strict=True), start=1):
         outcome = "no audit for these parameters" if found is None else found.verdict.outcome.value
         attack = None if found is None else found.attack
-        shown = "—" if attack is None else f"≥ {epsilon_text(attack)}"
-        cells = (upper(j.claimed, 4), shown, upper(j.certified, 4), outcome)
+        shown = "—" if attack is None else f"≥ {attack_text(attack)}"
+        cells = (bound_text(j.claimed), shown, bound_text(j.certified), outcome)
         rows.append((str(number), escaped(j.claim.name), *cells))
     out = console()
     out.print("\n[bold]Attacks[/]")

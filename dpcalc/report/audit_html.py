@@ -11,9 +11,10 @@ from html import escape
 from string import Template
 from typing import Any
 
-from dpcalc.auditing.attacked import Attacked, epsilon_text
+from dpcalc.auditing.attacked import Attacked
 from dpcalc.report.audit_plots import lines, pictures
 from dpcalc.report.records import to_json
+from dpcalc.report.text import attack_text, bound_text
 
 _PAGE = Template("""<!DOCTYPE html>
 <html lang="en">
@@ -107,9 +108,9 @@ def _summary(results: Sequence[Attacked]) -> str:
             escape(r.role),
             escape(r.verdict.claim.name),
             f"{r.verdict.claim.delta:g}",
-            epsilon_text(r.verdict.claim.epsilon),
-            epsilon_text(r.certified),
-            epsilon_text(r.attack),
+            bound_text(r.verdict.claim.epsilon),
+            bound_text(r.certified),
+            attack_text(r.attack),
             _verdict(r),
         )
         for r in results

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.auditing.attacked import Attacked, epsilon_text
+from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.verdict import Outcome
-from dpcalc.report.text import console, escaped, plain_table, upper
+from dpcalc.report.text import attack_text, bound_text, console, escaped, plain_table, upper
 
 if TYPE_CHECKING:
     from dpcalc.auditing.verdict import Verdict
@@ -59,9 +59,9 @@ def _row(result: Attacked) -> tuple[str, ...]:
         f"{escaped(claim.name)} at δ {upper(claim.delta, 3)}"
         if claim.is_curve
         else escaped(claim.name),
-        upper(claim.epsilon, 4),
-        f"≥ {epsilon_text(result.attack)}" if result.attack is not None else "—",
-        upper(result.certified, 4),
+        bound_text(claim.epsilon),
+        f"≥ {attack_text(result.attack)}" if result.attack is not None else "—",
+        bound_text(result.certified),
         _STYLES[result.verdict.outcome],
     )
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dpcalc.auditing.attacked import Attacked, epsilon_text, exit_status
+from dpcalc.auditing.attacked import Attacked, exit_status
 from dpcalc.errors import InvalidInput
 from dpcalc.report.records import to_json
+from dpcalc.report.text import attack_text, bound_text
 
 
 def record(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> dict[str, Any]:
@@ -91,9 +92,9 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             claim.adjacency.value,
             claim.release.value,
             f"{claim.delta:g}",
-            epsilon_text(claim.epsilon),
-            epsilon_text(result.certified),
-            epsilon_text(result.attack),
+            bound_text(claim.epsilon),
+            bound_text(result.certified),
+            attack_text(result.attack),
             result.verdict.outcome.value,
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from dpcalc.auditing.attacked import Attacked, epsilon_text
+from dpcalc.auditing.attacked import Attacked
+from dpcalc.report.text import attack_text, bound_text
 
 _INTRODUCTION = """\
 # Ledger of audits
@@ -79,9 +80,9 @@ def _table(results: Sequence[Attacked]) -> list[str]:
             r.title,
             r.role,
             f"{claim.delta:.4g}",
-            epsilon_text(claim.epsilon),
-            epsilon_text(r.certified),
-            epsilon_text(r.attack),
+            bound_text(claim.epsilon),
+            bound_text(r.certified),
+            attack_text(r.attack),
             r.verdict.outcome.value,
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

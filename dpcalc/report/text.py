@@ -109,6 +109,18 @@ def _without_zeros(text: str) -> str:
     return f"{mantissa}e{int(exponent)}" if e else text
 
 
+def bound_text(value: float | None) -> str:
+    """An upper bound of ε to four digits, rounded up but for noise in the last double."""
+    return "—" if value is None else upper(value * (1 - 1e-12), 4)
+
+
+def attack_text(value: float | None) -> str:
+    """A lower bound of ε to four digits, rounded down."""
+    if value is None:
+        return "—"
+    return "∞" if math.isinf(value) else lower(value, 4)
+
+
 def claimed_and_certified(record: Mapping[str, Any]) -> Table:
     """Two columns: the paper's numbers and the certified ones."""
     from rich.table import Table
