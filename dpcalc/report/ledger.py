@@ -22,7 +22,8 @@ This page is written by
 
     dpcalc audit --ledger docs/ledger.md --seed {seed}
 
-and every line by itself by `dpcalc audit NAME --case CASE --no-early-stop --seed {seed}`.
+and every line by itself by `dpcalc audit NAME --case CASE --no-early-stop --seed {seed}`, with an
+`--alpha` of 0.05 over the number of the audit's cases, planted bugs included.
 
 Made on {date} with {versions}, in {seconds:.0f} seconds.
 """
