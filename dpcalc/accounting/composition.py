@@ -50,6 +50,7 @@ _MOST_ATTEMPTS = 4
 _CELLS_ALONE = 2000
 _WIDE = 0.05
 _SHARPEST = 60
+_MOST_ROUNDS = 10**13
 _SINGLE = "single round, sum over its outcomes"
 _OUTCOMES = "sum over all outcomes"
 _METHOD = "moment inversion, two-sided"
@@ -80,7 +81,7 @@ def bracket_epsilon(
 
 def _enclosed(parts: Sequence[tuple[Loss, int]], delta: float, relative_width: float) -> Bracket:
     """`bracket_epsilon` by the best method there is."""
-    _refuse_sharp(parts)
+    _refuse_extremes(parts)
     total = sum(count for _, count in parts)
     tail = max(delta * _TAIL_SHARE / max(total, 1), _SMALLEST_TAIL)
     rough = _rough(parts, tail)
@@ -274,7 +275,7 @@ def bracket_delta(
     if (few := outcomes(parts)) is not None:
         return Bracket(*few.delta(epsilon), _OUTCOMES)
     try:
-        _refuse_sharp(parts)
+        _refuse_extremes(parts)
         alone = _alone_delta(parts[0][0], epsilon) if total == 1 else None
         width = relative_width or default_width()
         found = alone or _delta_by_inversion(parts, epsilon, width)
@@ -285,11 +286,17 @@ def bracket_delta(
     return Bracket(found.lower, min(found.upper, _touched(parts)), found.method)
 
 
-def _refuse_sharp(parts: Sequence[tuple[Loss, int]]) -> None:
-    """With next to no noise losses vary by thousands within a cell; closed forms serve as well."""
+def _refuse_extremes(parts: Sequence[tuple[Loss, int]]) -> None:
+    """Leave to closed forms what inversion cannot follow.
+
+    With next to no noise losses vary by thousands within a cell, and beyond some number of rounds
+    the sum's moments outgrow the doubles.
+    """
     sharpest = max((p.sharpness for p, _ in parts if isinstance(p, DensityPair)), default=0.0)
     if sharpest > _SHARPEST:
         raise NumericalFailure(f"noise of at least 1/{_SHARPEST} of the distance was needed")
+    if sum(n for _, n in parts) > _MOST_ROUNDS:
+        raise NumericalFailure(f"at most {_MOST_ROUNDS} rounds were needed")
 
 
 def _touched(parts: Sequence[tuple[Loss, int]]) -> float:

@@ -172,3 +172,11 @@ def test_a_sample_that_rarely_holds_the_record_costs_nothing() -> None:
     assert bracket_epsilon([(PoissonRemove(0.1, 1 / 20000), 600)], 0.5).upper == 0.0
     assert bracket_epsilon([(PoissonRemove(0.1, 1 / 20000), 600)], 0.02).upper > 0
     assert bracket_delta([(PoissonRemove(0.1, 1 / 20000), 600)], 0.0).upper <= 0.0296
+
+
+@pytest.mark.parametrize("rounds", [10**14, 10**18, 10**300])
+def test_any_number_of_rounds_has_an_answer(rounds: int) -> None:
+    found = bracket_epsilon([(PoissonRemove(1.0, 1e-9), rounds)], 1e-6)
+    assert 0 <= found.lower <= found.upper
+    assert found.upper > 0
+    assert found.method.startswith("weaker")
