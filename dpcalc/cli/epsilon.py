@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ def _run(
     *,
     delta: float | None,
     as_json: bool,
+    plot: Path | None,
     attest: tuple[str, ...],
     **given: Any,
 ) -> None:
@@ -24,6 +26,11 @@ def _run(
 
     instance = theorem_from(theorem, given, attest)
     record = budget(instance, checked_delta(delta))
+    if plot is not None:
+        from dpcalc.report.claims import draw_claim
+
+        draw_claim(instance, plot, delta=checked_delta(delta))
+        record["plot"] = str(plot)
     if as_json:
         click.echo(to_json(record))
     else:
@@ -59,12 +66,17 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
 
 _delta: Any = delta_option()(lambda: None)
 _json: Any = json_option(lambda: None)
+_plot = click.Option(
+    ["--plot"],
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw ε at every δ: claimed, certified, attained (png, pdf, svg).",
+)
 
 command = TheoremVerb(
     name="epsilon",
     short_help="Claimed next to certified.",
     run=_run,
-    extra=[*_delta.__click_params__, *_json.__click_params__],
+    extra=[*_delta.__click_params__, _plot, *_json.__click_params__],
     help="""The budget of a published result: what the paper claims next to what is certified.
 
 \b
