@@ -285,3 +285,28 @@ def test_the_divergence_of_randomised_response_is_exact(epsilon: float, order: f
         truth = mp.log(moment) / (a - 1)
         found = mpf(PureDP(epsilon).renyi(order))
         assert truth <= found <= truth * (1 + mpf("3e-16"))
+
+
+def test_the_worst_of_several_is_the_worst_in_every_respect() -> None:
+    cases = {1: GDP(0.5), 2: PureDP(1.0)}
+    worst = WorstOf(tuple(cases.items()))
+    for delta in (1e-12, 1e-3, 0.2):
+        assert worst.epsilon(delta) == max(case.epsilon(delta) for case in cases.values())
+        assert cases[worst.worst(delta)].epsilon(delta) == worst.epsilon(delta)
+    assert (worst.worst(1e-12), worst.worst(0.2)) == (1, 2)
+    for epsilon in (0.0, 0.5, 3.0):
+        assert worst.delta(epsilon) == max(case.delta(epsilon) for case in cases.values())
+    assert worst.renyi(2.0) == max(case.renyi(2.0) for case in cases.values())
+    for rate in (0.0, 0.1, 0.9):
+        assert worst.tradeoff(rate) == min(case.tradeoff(rate) for case in cases.values())
+    assert worst.numbers() == {"cases": 2.0}
+    assert worst.group(2).epsilon(1e-9) == max(c.group(2).epsilon(1e-9) for c in cases.values())
+
+
+@pytest.mark.parametrize("convert", [to_pure, to_zcdp, to_gdp])
+def test_what_does_not_convert_says_what_would(convert: object) -> None:
+    with pytest.raises(InvalidInput, match=r"needed|from"):
+        convert(ApproxDP(1.0, 1e-6))  # type: ignore[operator] # one of three functions
+    assert to_zcdp(ZCDP(0.3)) == ZCDP(0.3)
+    assert to_gdp(GDP(0.3)) == GDP(0.3)
+    assert to_zcdp(GDP(math.inf)).rho == math.inf
