@@ -113,7 +113,11 @@ def test_links_between_documents_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{name(page)}: {target}"
 
 
-def test_every_theorem_has_its_page() -> None:
+def test_every_theorem_has_its_page_and_every_privacy_result_its_picture() -> None:
     from dpcalc.theorems.catalogue import keys
+
+    for key in keys(privacy=True):
+        page = ROOT / "docs" / "theorems" / f"{key}.md"
+        assert f"](../figures/theorems/{key}.png)" in page.read_text()
 
     assert [key for key in keys() if not (ROOT / "docs" / "theorems" / f"{key}.md").exists()] == []
