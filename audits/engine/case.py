@@ -103,6 +103,7 @@ class Audit:
         title: what is attacked.
         reference: paper and number.
         theorem: key of the theorem whose claims are attacked.
+        also: keys of further ones.
         cases: at least one certified twin and one planted bug.
         exhibits: further evidence.
         instance: (theorem, claim) -> the worst mechanism known with the theorem's parameters, held
@@ -114,6 +115,7 @@ class Audit:
     reference: str
     theorem: str
     cases: tuple[Case, ...]
+    also: tuple[str, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
     instance: Callable[[Any, Claim], Setting | None] | None = None
 
@@ -131,6 +133,11 @@ class Audit:
     def default_cases(self) -> tuple[Case, ...]:
         """The published claims and their correct twins; planted bugs are for those who ask."""
         return tuple(c for c in self.cases if c.role is not Role.BUG and not c.slow)
+
+    @property
+    def theorems(self) -> tuple[str, ...]:
+        """Keys of all theorems whose claims are attacked."""
+        return (self.theorem, *self.also)
 
     @property
     def twin(self) -> Case:

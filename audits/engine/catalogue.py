@@ -40,6 +40,6 @@ def instance_of(theorem: Any, claim: Claim) -> Setting | None:
     """The worst mechanism known with a theorem's parameters; None if no audit can build one."""
     for key in keys():
         found = audit_of(key)
-        if found.theorem == theorem.key and found.instance is not None:
+        if theorem.key in found.theorems and found.instance is not None:
             return found.instance(theorem, claim)
     return None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing import gaussian_pair
-from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.target import Noise, Target, Tilted, World
@@ -192,11 +192,12 @@ def _leaking(claim: Claim, times: float) -> Target:
     """A mechanism with the claimed privacy loss, or that of noise divided by ``times``."""
     if claim.delta == 0:
         return randomised_response(claim.epsilon * times)
-    mu = (
-        claim.guarantee.mu
-        if isinstance(claim.guarantee, GDP)
-        else float(gaussian_pair.mu_of(claim.epsilon, claim.delta))
-    )
+    if isinstance(claim.guarantee, GDP):
+        mu = claim.guarantee.mu
+    elif claim.is_renyi:  # its ε(δ) would allow a larger ρ than the claim does
+        mu = math.sqrt(2 * claim.bound(Quantity.RHO))
+    else:
+        mu = float(gaussian_pair.mu_of(claim.epsilon, claim.delta))
     return gaussian(mu * times)
 
 

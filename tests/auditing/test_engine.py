@@ -547,3 +547,17 @@ def test_tilted_runs_keep_shapes():
     found = drawn(World.IN, 0.5, True, np.random.default_rng(0), 7)
     assert isinstance(found, Tilted)
     assert found.log_ratio.shape == found.log_tilt.shape == (7,)
+
+
+@pytest.mark.parametrize("rho", [0.05, 0.2, 1.0])
+def test_the_control_of_a_zcdp_claim_leaks_no_more_than_its_rho(rho):
+    """Its ε(δ) would allow a larger ρ, which Rényi bounds rightly refute."""
+    claim = Claim(guarantee=ZCDP(rho), delta=1e-3, adjacency="add-remove")
+    target = known.gaussian(1.0)
+    plan = Plan.made(target, claim, runs=4000)
+    assert "renyi-density" in plan.methods
+    for seed in range(3):  # at its level a false alarm has chance 3e-4
+        outcomes, findings = known.controlled(claim, plan, seed=seed)
+        assert outcomes["leaks exactly what is claimed"] != "REFUTED"
+        assert outcomes["a third of the noise"] == "REFUTED"
+        assert not findings
