@@ -9,7 +9,7 @@ Source
     proof, with the constants that later work cites.
 Certified
     μ-GDP with ``μ = 2L/(σ√(n + 1 - t))``: the same number in the stronger notion. Linear losses
-    attain it.
+    attain it for the first record; for later ones the noise before their step counts as well.
 Rounding
     Sixty digits, then up.
 """
@@ -50,8 +50,8 @@ class PNSGD(NoisyDescent):
     status: ClassVar[Status] = Status.LOOSE
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
-            "As a Rényi divergence the bound is exact: linear losses attain it. They attain the "
-            "same number as a Gaussian trade-off, which holds in general and converts to a smaller ε.",
+            "The same number holds as a Gaussian trade-off, which converts to a smaller ε. For the "
+            "first record linear losses attain it.",
             Status.LOOSE,
         ),
         Finding(
@@ -109,8 +109,9 @@ class PNSGD(NoisyDescent):
         return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound:
-        """Linear losses: a random walk in which the record's step points one way or the other."""
-        mu = round_down(self._mu())
+        """Linear losses: a random walk of n steps, of which the record's points either way."""
+        noise = mpf(self.sigma) * context().sqrt(self.n_records)
+        mu = round_down(2 * mpf(self.lipschitz) / noise)
         return Bound(GDP(mu), {"mu": mu}, "linear losses, no projection")
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
