@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from dpcalc.errors import NumericalFailure
+
 _relative_width = ContextVar("relative width", default=1e-6)
 
 
@@ -36,6 +38,13 @@ class Bracket:
     lower: float
     upper: float
     method: str
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lower <= self.upper:
+            raise NumericalFailure(
+                f"an enclosure with 0 <= lower <= upper was needed; got lower={self.lower!r}, "
+                f"upper={self.upper!r} by {self.method}; please report the request that led here"
+            )
 
     @property
     def relative_width(self) -> float:

@@ -102,10 +102,16 @@ Loss = LossLaw | DensityPair
 """What can be composed: a law known exactly, or a pair of densities."""
 
 
-def rough_law(pair: DensityPair, tail: float, points: int = 240) -> AtomicLaw:
-    """A coarse law, good enough to choose where to integrate and how finely; not a bound."""
-    edges = np.linspace(*pair.window(tail), points + 1)
-    return enclosing_laws(pair, edges, tail)[1]
+def rough_law(pair: DensityPair, tail: float, points: int = 120) -> AtomicLaw:
+    """A coarse law that dominates the pair, to choose where to integrate and how finely.
+
+    Half its cells are where the mass is, half are spread over the window.
+    """
+    window = pair.window(tail)
+    plan = plan_cells(pair, window, 0.0)
+    dense = np.interp(np.linspace(0, 1, points + 1), np.append(0, np.cumsum(plan.demand)), plan.x)
+    edges = np.union1d(dense[1:-1], np.linspace(*window, points + 1))
+    return enclosing_laws(pair, edges, tail)[0]
 
 
 @dataclass(frozen=True, slots=True)

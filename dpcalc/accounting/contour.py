@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcalc.accounting.laws import LossLaw, Reals
 from dpcalc.errors import NumericalFailure
 
 Rounds = Sequence[tuple[LossLaw, int]]
 """Laws with the number of rounds each is used."""
+
+_ORDERS = 100
 
 ALIAS = 1e-9
 """Aliases are kept below this share of δ."""
@@ -42,24 +43,6 @@ class Contour:
     log_delta: float
 
 
-def contour_for_delta(rounds: Rounds, delta: float) -> Contour:
-    """A contour that serves the ε at which δ(ε) = ``delta``, as the saddle point estimates it.
-
-    Only a choice: any contour gives valid bounds.
-    """
-    log_delta = math.log(max(delta - infinite_mass(rounds), 1e-3 * delta))
-    table = _SaddleTable(rounds)
-    return table.cheapest(max(table.epsilon_at(log_delta), 0.0), log_delta)
-
-
-def contour_for_epsilon(rounds: Rounds, epsilon: float, log_delta: float | None = None) -> Contour:
-    """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
-    table = _SaddleTable(rounds)
-    if log_delta is None:
-        log_delta = table.log_delta_at(epsilon)
-    return table.cheapest(epsilon, log_delta)
-
-
 def summed_cumulants(rounds: Rounds, orders: Reals) -> Reals:
     """Cumulants: ln M of the sum and its derivatives at each order."""
     total = np.zeros((3, len(orders)))
@@ -68,8 +51,8 @@ def summed_cumulants(rounds: Rounds, orders: Reals) -> Reals:
     return total
 
 
-class _SaddleTable:
-    """Saddle points over a geometric grid of c.
+class SaddleTable:
+    """Saddle points over a geometric grid of c, to choose contours by; any contour is valid.
 
     Attributes:
         orders: the grid, increasing.
@@ -83,7 +66,8 @@ class _SaddleTable:
         _, mean, variance = summed_cumulants(rounds, probe)[:, 0]
         # A nearly constant S has no spread to go by; a hundredth of its mean serves.
         unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
-        c = unit * np.geomspace(1e-3, 1e5, 160)
+        c = unit * np.geomspace(1e-3, 1e5, _ORDERS)
+        self._infinite = infinite_mass(rounds)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             value, means, variances = summed_cumulants(rounds, c)
             self.orders, self.values = c, value
@@ -92,23 +76,32 @@ class _SaddleTable:
             heights = value - c * self.epsilons - np.log(c * (c + 1))
             self.heights = heights - 0.5 * np.log(2 * np.pi * curvature)
 
-    def epsilon_at(self, log_delta: float) -> float:
-        """The saddle point's ε for a given ln δ(ε)."""
-        return float(self.epsilons[self._first(self.heights < log_delta)])
+    def contour_for_delta(self, delta: float) -> Contour:
+        """A contour that serves the ε at which δ(ε) = ``delta``, as the saddle point estimates it."""
+        log_delta = math.log(max(delta - self._infinite, 1e-3 * delta))
+        epsilon = self._where(-self.heights, -log_delta, self.epsilons)
+        return self.cheapest(max(epsilon, 0.0), log_delta)
 
-    def log_delta_at(self, epsilon: float) -> float:
-        """The saddle point's estimate of ln δ(ε)."""
-        return min(float(self.heights[self._first(self.epsilons > epsilon)]), 0.0)
+    def contour_for_epsilon(self, epsilon: float, log_delta: float | None = None) -> Contour:
+        """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
+        if log_delta is None:
+            log_delta = min(self._where(self.epsilons, epsilon, self.heights), 0.0)
+        return self.cheapest(epsilon, log_delta)
 
-    def _first(self, condition: NDArray[np.bool_]) -> int:
-        """The first usable grid point at which a condition holds, or the last usable one."""
-        usable = np.isfinite(self.heights) & np.isfinite(self.epsilons)
-        if not usable.any():
+    def _where(self, rising: Reals, level: float, value: Reals) -> float:
+        """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""
+        usable = np.flatnonzero(np.isfinite(self.heights) & np.isfinite(self.epsilons))
+        if len(usable) == 0:
             raise NumericalFailure(
                 "no order was found at which the losses' moments can be computed; try a larger delta"
             )
-        hits = np.flatnonzero(condition & usable)
-        return int(hits[0]) if len(hits) else int(np.flatnonzero(usable)[-1])
+        rising, value = rising[usable], value[usable]
+        above = np.flatnonzero(rising > level)
+        k = int(above[0]) if len(above) else len(usable) - 1
+        if k == 0 or len(above) == 0:
+            return float(value[k])
+        share = (level - rising[k - 1]) / (rising[k] - rising[k - 1])
+        return float(value[k - 1] + share * (value[k] - value[k - 1]))
 
     def cheapest(self, epsilon: float, log_delta: float) -> Contour:
         """The contour with the shortest period, which the fewest nodes cover.

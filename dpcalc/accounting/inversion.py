@@ -44,6 +44,9 @@ _CUTOFF = 6.6
 """Nodes beyond y = _CUTOFF/s are left to the smoothing factor, e^{-21.8} there."""
 
 _TRUNCATED = 1e-8
+_TRUNCATED_LOG = -36.0
+"""Bounds of the truncated nodes' logarithms below this need not be sharper."""
+
 _NEGLIGIBLE = 1e-17
 _FIRST_BLOCK = 32
 _BLOCKWISE_WORK = 10_000_000
@@ -93,14 +96,16 @@ class Line:
     def lower(self, epsilon: float) -> float:
         """A lower bound of δ(ε), possibly zero."""
         width = 2 * self.smoothing
-        if width * (self.c + 0.5) > _FLAT:  # twice the smoothed δ is less than its mean
+        log_alias = self._log_alias(epsilon - width)
+        # Either twice the smoothed δ is less than its mean, or the aliases alone exceed one.
+        if width * (self.c + 0.5) > _FLAT or log_alias > 0:
             return max(0.0, self.infinite * (1 - 1e-14))
         z = self.c + 1j * self.nodes
         chord = np.cosh(width * (z + 0.5)) / math.cosh(width / 2)
         total, allowance = self._sum(epsilon, self.values * (2 - chord))
         heaviest = 2 + math.cosh(width * (self.c + 0.5))
         value = self._scaled(epsilon, total - heaviest * allowance, up=False)
-        alias = heaviest * math.exp(min(self._log_alias(epsilon - width), 700.0))
+        alias = heaviest * math.exp(log_alias)
         return max(0.0, self.infinite * (1 - 1e-14) + value - alias)
 
     def _log_alias(self, epsilon: float) -> float:
@@ -208,7 +213,7 @@ class _Nodes:
             stop = min(self.count + size, last + 1)
             modulus = np.abs(self._evaluate(self.count, stop))
             size = 2 * size if stop > 2 * _FIRST_BLOCK else size
-            if modulus[len(modulus) // 2 :].max() < _NEGLIGIBLE:
+            if modulus[-(len(modulus) // 4 + 1) :].max() < _NEGLIGIBLE:
                 break
 
     def extend(self, last: int) -> None:
@@ -266,13 +271,11 @@ class _Nodes:
         weight = np.log(nodes * (c / edges[:-1]) * ((c + 1) / edges[:-1]))
         bound = weight - self.gain * edges[:-1] ** 2
         ranked = sorted(self._tilted, key=lambda pair: -pair[1] * pair[0].variance)
-        quick = bound
-        for law, rounds in ranked:
-            quick = quick + rounds * law.quick_modulus_bound(edges)
-            if quick.max() < math.log(_NEGLIGIBLE):
-                return float(np.exp(quick).sum())
-        for law, rounds in ranked:
+        quick = np.array([n * law.quick_modulus_bound(edges) for law, n in ranked])
+        rest = np.cumsum(quick[::-1], axis=0)[::-1]
+        for (law, rounds), others in zip(ranked, rest, strict=True):
+            # The laws so far have their sharp bounds, the others their quick ones.
+            if (bound + others).max() < _TRUNCATED_LOG:
+                return float(np.exp(bound + others).sum())
             bound = bound + rounds * law.log_modulus_bound(edges)
-            if bound.max() < math.log(_NEGLIGIBLE):
-                break
         return float(np.exp(bound).sum())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.bracket import Bracket, relative_width
-from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
+from dpcalc.accounting.composition import worst_delta, worst_epsilon
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 
 _MOST_WAYS = 200
-_COARSE = 1e-2
 
 
 def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
@@ -134,7 +133,7 @@ class Composition(Guarantee):
         pure = self._pure()
         if pure is not None:
             return pure_delta(pure, epsilon)
-        return self._worst(lambda x, w: bracket_delta(x, epsilon, relative_width=w))
+        return worst_delta(self.losses() or (), epsilon)
 
     def numbers(self) -> Mapping[str, float]:
         """How many releases were composed."""
@@ -150,20 +149,6 @@ class Composition(Guarantee):
         known = [(part.losses(), n) for part, n in self.parts]
         width = max((len(directions or ()) for directions, _ in known), default=1)
         return tuple(tuple(_merged(known, d)) for d in range(width))
-
-    def _worst(self, enclose: Callable[[Sequence[tuple[Loss, int]], float], Bracket]) -> Bracket:
-        """The larger answer of the two directions; one that cannot be the larger stays coarse."""
-        directions, width = self.losses() or (), relative_width()
-        coarse = max(width, _COARSE) if len(directions) > 1 else width
-        found = [enclose(losses, coarse) for losses in directions]
-        if coarse > width:
-            floor = max(b.lower for b in found)
-            found = [
-                enclose(losses, width) if rough.upper >= floor else rough
-                for losses, rough in zip(directions, found, strict=True)
-            ]
-        worst = max(found, key=lambda b: b.upper)
-        return Bracket(max(b.lower for b in found), worst.upper, worst.method)
 
     def _plain_sum(self) -> ApproxDP | None:
         """Bounds and failure probabilities added up, where that is what the parts are."""
@@ -186,8 +171,7 @@ class Composition(Guarantee):
 
 @lru_cache(maxsize=256)
 def _cached_epsilon(composition: Composition, delta: float, width: float) -> Bracket:
-    del width  # part of the key only
-    return composition._worst(lambda x, w: bracket_epsilon(x, delta, relative_width=w))  # noqa: SLF001
+    return worst_epsilon(composition.losses() or (), delta, relative_width=width)
 
 
 def _merged(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class TiltedAtoms(Tilted):
         self._mass_error = law.mass_error
         self.rounding = c * self._exposure * (law.mass_error + 40 * UNIT_ROUNDOFF)
         self.rounding += 4 * UNIT_ROUNDOFF * min(1.0, abs(excess))
-        self._powers: tuple[float, Complexes] | None = None
+        self._powers: tuple[tuple[float, int], Complexes] | None = None
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
         """Σ w(e^{iyl} - 1) by whichever of two ways is cheaper."""
@@ -108,7 +109,8 @@ class TiltedAtoms(Tilted):
             values = self._change_by_products(step, start, stop)
             error = np.zeros(len(values))
         y = step * np.arange(start, stop)
-        relative = self._mass_error + UNIT_ROUNDOFF * (40 + 8 * (_BLOCK + _PRODUCT_NODES // _BLOCK))
+        block = _block(stop)
+        relative = self._mass_error + UNIT_ROUNDOFF * (48 + 8 * (block + (stop - start) // block))
         error += y * (self._exposure * relative)
         result = log1p(np.where(values == -1, 1e-300 - 1, values))
         return result, error / np.maximum(np.abs(1 + values), 1e-300)
@@ -119,10 +121,11 @@ class TiltedAtoms(Tilted):
         ``e^{inθ} - 1 = (e^{i first θ} - 1) + e^{i first θ}(e^{ibθ} - 1)`` keeps every term's
         relative accuracy, which matters when θ is tiny and the result is raised to a large power.
         """
-        fine = self._fine_powers(step)
-        first = start // _BLOCK
-        last = (stop - 1) // _BLOCK
-        row = np.expm1(1j * step * first * _BLOCK * self._losses)
+        block = _block(stop)
+        fine = self._fine_powers(step, block)
+        first = start // block
+        last = (stop - 1) // block
+        row = np.expm1(1j * step * first * block * self._losses)
         jump = fine[-1]
         rows = np.empty((last - first + 1, len(self._losses)), dtype=np.complex128)
         for k in range(len(rows)):
@@ -131,7 +134,7 @@ class TiltedAtoms(Tilted):
         change = (rows @ self._weights)[:, None] + (rows * self._weights + self._weights) @ fine[
             :-1
         ].T
-        offset = first * _BLOCK
+        offset = first * block
         return change.ravel()[start - offset : stop - offset]
 
     def _change_by_fft(self, step: float, stop: int) -> tuple[Complexes, float]:
@@ -166,27 +169,55 @@ class TiltedAtoms(Tilted):
         )
         return change, error + rest * float(self._weights.sum()) + slip
 
-    def _fine_powers(self, step: float) -> Complexes:
+    def _fine_powers(self, step: float, block: int) -> Complexes:
         """e^{ibθ} - 1 for b up to the block length and every atom, θ = step·loss."""
-        if self._powers is None or self._powers[0] != step:
-            powers = np.empty((_BLOCK + 1, len(self._losses)), dtype=np.complex128)
+        if self._powers is None or self._powers[0] != (step, block):
+            powers = np.empty((block + 1, len(self._losses)), dtype=np.complex128)
             powers[0] = 0
             powers[1] = np.expm1(1j * step * self._losses)
-            for b in range(2, _BLOCK + 1):
+            for b in range(2, block + 1):
                 np.multiply(powers[b - 1], powers[1], out=powers[b])
                 powers[b] += powers[b - 1]
                 powers[b] += powers[1]
-            self._powers = (step, powers)
+            self._powers = ((step, block), powers)
         return self._powers[1]
 
     def log_modulus_bound(self, edges: Reals) -> Reals:
         """The better of two bounds; each is explained where it is computed."""
-        bound = np.minimum(self._pair_bound(edges), self._sampled_bound(edges))
-        return np.minimum(np.log(np.clip(bound, 1e-300, 1.0)) + 1e-12, 0.0)
+        return _log_bound(np.minimum(self._pair_bound(edges), self._sampled_bound(edges)))
 
     def quick_modulus_bound(self, edges: Reals) -> Reals:
-        """The bound that counts near pairs."""
-        return np.minimum(np.log(np.clip(self._pair_bound(edges), 1e-300, 1.0)) + 1e-12, 0.0)
+        """The bound that counts pairs, with those in the window around the mean alone.
+
+        The window's moments are differences of running sums, each off by at most ``slack`` times
+        the whole sum.
+        """
+        centred, moments = self._centred
+        half = 0.5 / edges[1:]
+        ends = np.searchsorted(centred, np.stack([-half, half]))
+        sums = self._running
+        mass, first, second = sums[:, ends[1]] - sums[:, ends[0]]
+        slack = 4 * UNIT_ROUNDOFF * len(centred) * np.abs(moments).sum(axis=1)
+        pairs = 2 * (
+            np.maximum(mass - slack[0], 0.0) * np.maximum(second - slack[2], 0.0)
+            - (np.abs(first) + slack[1]) ** 2
+        )
+        square = 1 - 0.9166 * edges[:-1] ** 2 * np.maximum(pairs, 0.0) * (1 - 1e-9)
+        return _log_bound(np.sqrt(np.maximum(square, 0.0)))
+
+    @cached_property
+    def _centred(self) -> tuple[Reals, Reals]:
+        """All losses less the mean, in order, and their weights' zeroth to second moments."""
+        centred = np.append(self._losses, 0.0) - self.mean
+        order = np.argsort(centred, kind="stable")
+        centred = centred[order]
+        weights = np.append(self._weights, self._at_zero)[order]
+        return centred, np.stack([weights, weights * centred, weights * centred**2])
+
+    @cached_property
+    def _running(self) -> Reals:
+        """The running sums of those moments, from zero."""
+        return np.pad(np.cumsum(self._centred[1], axis=1), ((0, 0), (1, 0)))
 
     def _pair_bound(self, edges: Reals) -> Reals:
         """|φ(y)|² = E cos(y(L-L')) <= 1 - 0.9166·y²·E[(L-L')²; y|L-L'| <= 1].
@@ -195,11 +226,7 @@ class TiltedAtoms(Tilted):
         width 1/y are counted.
         """
         result = np.ones(len(edges) - 1)
-        centred = np.append(self._losses, 0.0) - self.mean
-        order = np.argsort(centred, kind="stable")
-        centred = centred[order]
-        weights = np.append(self._weights, self._at_zero)[order]
-        moments = np.stack([weights, weights * centred, weights * centred**2])
+        centred, moments = self._centred
         for k, (low, high) in enumerate(itertools.pairwise(edges)):
             window = np.floor(centred * high + 0.5)
             starts = np.concatenate([[0], np.flatnonzero(np.diff(window)) + 1])
@@ -246,9 +273,18 @@ class TiltedAtoms(Tilted):
         return np.sqrt(np.maximum(1 - np.maximum(least, 0.0) ** 2, 0.0))
 
 
+def _log_bound(modulus: Reals) -> Reals:
+    return np.minimum(np.log(np.clip(modulus, 1e-300, 1.0)) + 1e-12, 0.0)
+
+
 _LARGEST_LATTICE = 2**17
 
-_BLOCK = 32
+
+def _block(stop: int) -> int:
+    """How many nodes to a block: about the square root of how many nodes there are."""
+    return 8 if stop <= 256 else 32
+
+
 _PRODUCT_NODES = 4096
 """Up to this many nodes a matrix product is cheaper than Fourier transforms."""
 

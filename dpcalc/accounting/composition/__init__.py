@@ -1,0 +1,73 @@
+"""Compose privacy losses numerically, with a two-sided answer.
+
+Statement
+    For adaptively composed mechanisms with dominating pairs (P_t, Q_t), the composition is
+    dominated by the product pair, whose privacy loss is the sum of independent losses
+    (Zhu, Dong and Wang 2022, theorem 10). The brackets enclose the exact answer for the product
+    pair; with several directions, that for the worst of them.
+Rounding
+    The upper end is never below and the lower end never above the exact value: see
+    `dpcalc.accounting.inversion` for what the enclosure covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dpcalc import checks
+from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.bracket import relative_width as default_width
+from dpcalc.accounting.cells import Loss
+from dpcalc.accounting.composition.delta import DeltaQuestion
+from dpcalc.accounting.composition.epsilon import EpsilonQuestion
+from dpcalc.accounting.composition.question import worst
+from dpcalc.accounting.composition.resolution import merged
+
+__all__ = ["bracket_delta", "bracket_epsilon", "worst_delta", "worst_epsilon"]
+
+Losses = Iterable[tuple[Loss, int]]
+
+
+def bracket_epsilon(
+    losses: Losses, delta: float, *, relative_width: float | None = None
+) -> Bracket:
+    """Enclose the smallest ε for which the composition is (ε, δ)-DP in this direction.
+
+    Args:
+        losses: privacy losses and the number of rounds each is used.
+        delta: in (0, 1).
+        relative_width: width aimed at, relative to ε; a cap on the work may leave it wider. By
+            default that of `dpcalc.accounting.bracket`.
+    """
+    return worst_epsilon([losses], delta, relative_width=relative_width)
+
+
+def bracket_delta(
+    losses: Losses, epsilon: float, *, relative_width: float | None = None
+) -> Bracket:
+    """Enclose δ(ε) of the composition in this direction.
+
+    Args:
+        losses: privacy losses and the number of rounds each is used.
+        epsilon: 0 or above.
+        relative_width: width aimed at, relative to δ, likewise.
+    """
+    return worst_delta([losses], epsilon, relative_width=relative_width)
+
+
+def worst_epsilon(
+    directions: Iterable[Losses], delta: float, *, relative_width: float | None = None
+) -> Bracket:
+    """`bracket_epsilon` for the direction in which ε is largest."""
+    checks.proper_delta(delta)
+    width = relative_width or default_width()
+    return worst([EpsilonQuestion(merged(losses), delta, width) for losses in directions])
+
+
+def worst_delta(
+    directions: Iterable[Losses], epsilon: float, *, relative_width: float | None = None
+) -> Bracket:
+    """`bracket_delta` for the direction in which δ is largest."""
+    checks.non_negative("epsilon", epsilon)
+    width = relative_width or default_width()
+    return worst([DeltaQuestion(merged(losses), epsilon, width) for losses in directions])

@@ -1,0 +1,107 @@
+"""δ at an ε."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.composition.question import METHOD, Question
+from dpcalc.accounting.composition.resolution import (
+    MOST_ATTEMPTS,
+    SMALLEST_TAIL,
+    TAIL_SHARE,
+    initial_resolution,
+    less_smoothing,
+    lines,
+    more_cells,
+    refuse_extremes,
+    rough_laws,
+    touched,
+)
+from dpcalc.accounting.composition.single import outcomes_delta, single_delta
+from dpcalc.accounting.contour import Contour, Rounds, SaddleTable
+from dpcalc.accounting.fallback import delta_by_chernoff, largest_loss
+from dpcalc.accounting.inversion import integrate
+from dpcalc.accounting.outcomes import outcomes
+
+_FAR_OFF = 3.0
+"""A contour serves as long as ln δ is within this of what it was chosen for."""
+
+_PILOT_NODES = 1024
+
+
+class DeltaQuestion(Question):
+    """The smallest δ at ε = ``at``."""
+
+    def bracket(self) -> Bracket:
+        """The enclosure; δ never exceeds the total variation."""
+        found = super().bracket()
+        return Bracket(found.lower, min(found.upper, touched(self.parts)), found.method)
+
+    def _immediate(self) -> Bracket | None:
+        parts, epsilon = self.parts, self.at
+        if not parts:
+            return Bracket(0.0, 0.0, "nothing is released")
+        if epsilon >= largest_loss(parts):
+            return delta_by_chernoff(parts, epsilon)
+        if (few := outcomes(parts)) is not None:
+            return outcomes_delta(few, epsilon)
+        refuse_extremes(parts)
+        alone = sum(n for _, n in parts) == 1
+        return single_delta(parts[0][0], epsilon) if alone else None
+
+    def _preview(self) -> float:
+        refuse_extremes(self.parts)
+        contour, unit = self._contour, 1 / self._contour.c
+        smoothing = min(0.1 * unit, 0.1)
+        line = integrate(self._rough, contour, smoothing=smoothing, most_nodes=_PILOT_NODES)
+        return line.upper(self.at)
+
+    def _weaker(self) -> Bracket:
+        return delta_by_chernoff(self.parts, self.at)
+
+    @cached_property
+    def _tail(self) -> float:
+        """A share of δ as estimated with windows that leave next to nothing out."""
+        total = sum(n for _, n in self.parts)
+        contour = SaddleTable(rough_laws(self.parts, 1e-60 / total)).contour_for_epsilon(self.at)
+        delta = math.exp(max(contour.log_delta, -600.0))
+        return max(delta * TAIL_SHARE / total, SMALLEST_TAIL)
+
+    @cached_property
+    def _rough(self) -> Rounds:
+        return rough_laws(self.parts, self._tail)
+
+    @cached_property
+    def _table(self) -> SaddleTable:
+        return SaddleTable(self._rough)
+
+    @cached_property
+    def _contour(self) -> Contour:
+        return self._table.contour_for_epsilon(self.at)
+
+    def _enclosed(self) -> Bracket:
+        refuse_extremes(self.parts)
+        epsilon, width = self.at, self.relative_width
+        contour = self._contour
+        smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, width / contour.c)
+        best = Bracket(0.0, 1.0, METHOD)
+        for _ in range(MOST_ATTEMPTS):
+            upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
+            high, low = upper.upper(epsilon), lower.lower(epsilon)
+            best = Bracket(max(low, best.lower), min(high, best.upper), METHOD)
+            if best.relative_width <= width:
+                break
+            if 0 < high < 1 and abs(math.log(high) - contour.log_delta) > _FAR_OFF:
+                contour = self._table.contour_for_epsilon(epsilon, math.log(high))
+                continue
+            smoothed = high - upper.lower(epsilon)
+            goal = width * best.upper / 2.5
+            finer = more_cells(cells, (high - low - smoothed) / goal)
+            exhausted = smoothed <= goal or upper.smoothing > smoothing
+            if finer == cells and exhausted:
+                break
+            cells = finer
+            smoothing = less_smoothing(upper.smoothing, goal / max(smoothed, 1e-300))
+        return best

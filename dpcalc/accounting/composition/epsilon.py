@@ -1,0 +1,123 @@
+"""ε at a δ."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+from dpcalc.accounting.bracket import Bracket, crossing
+from dpcalc.accounting.composition.question import METHOD, Question
+from dpcalc.accounting.composition.resolution import (
+    MOST_ATTEMPTS,
+    SMALLEST_TAIL,
+    TAIL_SHARE,
+    initial_resolution,
+    less_smoothing,
+    lines,
+    more_cells,
+    refuse_extremes,
+    rough_laws,
+    touched,
+)
+from dpcalc.accounting.composition.single import outcomes_epsilon, single_epsilon
+from dpcalc.accounting.contour import Contour, Rounds, SaddleTable, infinite_mass
+from dpcalc.accounting.fallback import epsilon_by_chernoff, epsilon_from_largest_loss
+from dpcalc.accounting.inversion import Line, integrate
+from dpcalc.accounting.laws import LossLaw
+from dpcalc.accounting.outcomes import outcomes
+
+_PILOT_NODES = 1024
+
+
+class EpsilonQuestion(Question):
+    """The smallest ε at δ = ``at``."""
+
+    def _immediate(self) -> Bracket | None:
+        parts, delta = self.parts, self.at
+        if touched(parts) <= delta:
+            return Bracket(0.0, 0.0, "total variation")
+        refuse_extremes(parts)
+        if infinite_mass(self._rough) >= delta:
+            # The masses are upper bounds; those of exact laws are off by rounding only.
+            exact = [(loss, n) for loss, n in parts if isinstance(loss, LossLaw)]
+            surely = infinite_mass(exact) * (1 - 1e-12) > delta
+            return Bracket(math.inf if surely else 0.0, math.inf, "infinite losses use up δ")
+        if sum(n for _, n in parts) == 1:
+            alone = single_epsilon(parts[0][0], delta, self._tail)
+            if alone is not None:
+                return alone
+        few = outcomes(parts)
+        return None if few is None else outcomes_epsilon(few, delta)
+
+    def _preview(self) -> float:
+        refuse_extremes(self.parts)
+        return self._pilot[1]
+
+    def _weaker(self) -> Bracket:
+        return epsilon_by_chernoff(self.parts, self.at)
+
+    @cached_property
+    def _tail(self) -> float:
+        total = sum(n for _, n in self.parts)
+        return max(self.at * TAIL_SHARE / max(total, 1), SMALLEST_TAIL)
+
+    @cached_property
+    def _rough(self) -> Rounds:
+        return rough_laws(self.parts, self._tail)
+
+    @cached_property
+    def _table(self) -> SaddleTable:
+        return SaddleTable(self._rough)
+
+    @cached_property
+    def _pilot(self) -> tuple[Contour, float]:
+        """A contour for δ, and the upper bound of ε that the rough laws give on it."""
+        contour, epsilon = self._table.contour_for_delta(self.at), math.inf
+        for _ in range(MOST_ATTEMPTS):
+            unit = 1 / contour.c
+            line = integrate(
+                self._rough, contour, smoothing=min(0.1 * unit, 0.1), most_nodes=_PILOT_NODES
+            )
+            found = self._highest(line, contour, contour.epsilon, 0.1 * unit)
+            epsilon = min(found, epsilon)
+            if not math.isfinite(found) or abs(found - contour.epsilon) < unit:
+                break
+            contour = self._table.contour_for_epsilon(found, contour.log_delta)
+        return contour, epsilon
+
+    def _highest(self, line: Line, contour: Contour, guess: float, tolerance: float) -> float:
+        """Where the line's upper bound of δ(ε) falls below δ."""
+        high = crossing(line.upper, self.at, guess, 1 / contour.c, tolerance)[1]
+        return min(high, line.largest)  # no finite loss exceeds it, and infinite ones are rarer
+
+    def _enclosed(self) -> Bracket:
+        refuse_extremes(self.parts)
+        delta, width = self.at, self.relative_width
+        contour, preview = self._pilot
+        aim = width * max(contour.epsilon, 1e-3 / contour.c)
+        smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, aim)
+        best = Bracket(0.0, preview, METHOD)
+        for _ in range(MOST_ATTEMPTS):
+            upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
+            unit = 1 / contour.c
+            tolerance = width * max(contour.epsilon, 1e-3 * unit) / 20
+            high = self._highest(upper, contour, contour.epsilon, tolerance)
+            start = high if math.isfinite(high) else contour.epsilon
+            low = crossing(lower.lower, delta, start, unit, tolerance)[0]
+            low = max(low, epsilon_from_largest_loss(self.parts, delta))
+            best = Bracket(max(low, best.lower), min(high, best.upper), METHOD)
+            if best.relative_width <= width or best.upper == 0:
+                break
+            if best.relative_width > 0.01 and abs(high - contour.epsilon) > unit:
+                contour = self._table.contour_for_epsilon(high, math.log(delta))
+                continue
+            # The same law inverted both ways tells how much of the width is due to smoothing.
+            smoothed = high - crossing(upper.lower, delta, start, unit, tolerance)[0]
+            goal = width * best.upper / 2.5
+            finer = more_cells(cells, (high - low - smoothed) / goal)
+            exhausted = smoothed <= goal or upper.smoothing > smoothing
+            if finer == cells and exhausted:
+                break
+            cells = finer
+            smoothing = less_smoothing(upper.smoothing, goal / max(smoothed, 1e-300))
+        return best
