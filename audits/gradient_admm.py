@@ -25,7 +25,7 @@ from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import nothing, ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.audits.engine import bugs, laws
+from dpcalc.audits.engine import bugs, iterations, laws
 from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee
@@ -262,6 +262,8 @@ AUDIT = Audit(
     title="Noisy gradient ADMM, noise on the iterate",
     reference="chan2023, lemma 3.2, theorem 6.1, section 8",
     theorem="admm-iteration",
+    also=("admm-iteration-strongly-convex", "admm-iteration-all-users"),
+    instance=iterations.instance,
     cases=(
         _case(
             "local",

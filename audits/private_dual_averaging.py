@@ -30,6 +30,7 @@ from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.audits.engine import bugs
 from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
 from dpcalc.audits.engine.neighbours import replacements, worst
+from dpcalc.audits.engine.subgradients import many_full_rounds, many_sampled_rounds
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
@@ -153,18 +154,23 @@ def averaged(sampling: str, guarantee: str) -> Setting:
 
 
 MOST_ROUNDS = 1500
-"""Beyond these a claim's instance is not simulated."""
+"""Beyond these the node's noisy subgradients are drawn, which its messages determine."""
 
 
 def instance(claimed: Any, claim: Claim) -> Setting | None:
     """The theorem's records, rounds and σ/L on a ring of three nodes; replace-one alone."""
-    if claimed.rounds > MOST_ROUNDS or claimed.adjacency != Adjacency.REPLACE_ONE:
+    if claimed.adjacency != Adjacency.REPLACE_ONE:
         return None
     sampling = {"full-batch": "full", "mini-batch": "cyclic"}.get(claimed.sampling, "one")
+    sigma = claimed.sigma / claimed.lipschitz
+    if claimed.rounds > MOST_ROUNDS:
+        if sampling == "cyclic":
+            return None
+        made = many_sampled_rounds if sampling == "one" else many_full_rounds
+        return Setting(target=made(claimed.n_records, claimed.rounds, sigma), claim=claim)
     more: dict[str, Any] = {"batch_size": claimed.batch_size} if sampling == "cyclic" else {}
     if sampling == "cyclic" and claimed.n_records % claimed.batch_size:
         return None
-    sigma = claimed.sigma / claimed.lipschitz
     attacked = algorithm(claimed.n_records, claimed.rounds, sigma, sampling, **more)
     if sampling == "one":
         return Setting(target=sampled_target(attacked), claim=claim)

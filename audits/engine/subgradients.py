@@ -1,0 +1,71 @@
+"""Many rounds of private dual averaging, seen as the noisy subgradients that the messages determine.
+
+Whoever sees all messages knows g_t + σν_t of every round, up to public weights. All records but one
+have no gradient; that one's is ±1 along an axis, so one coordinate of each round is enough.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing import Target, World
+from dpcalc.audits.engine.descent import SIGN, Normal
+from dpcalc.audits.engine.last_iterate import gaussian_release
+from dpcalc.vocabulary import Adjacency
+
+Array = NDArray[np.float64]
+
+_AT_ONCE = 2_000_000  # numbers
+
+
+def many_sampled_rounds(records: int, rounds: int, sigma: float) -> Target:
+    """One of so many records sampled every round; released is the messages' likelihood ratio."""
+
+    def run(world: World, generator: np.random.Generator, runs: int) -> Array:
+        ratio, step = np.zeros(runs), max(_AT_ONCE // runs, 1)
+        for start in range(0, rounds, step):
+            shape = (runs, min(step, rounds - start))
+            drawn = generator.random(shape) < 1 / records
+            seen = SIGN[world] * drawn + sigma * generator.standard_normal(shape)
+            ratio += log_ratio(seen, records, sigma).sum(axis=1)
+        return ratio
+
+    return Target(
+        name="private-dual-averaging",
+        run=run,
+        adjacency=Adjacency.REPLACE_ONE,
+        log_ratio=lambda ratio: np.asarray(ratio),
+        described="all other records without a gradient; the likelihood ratio of all messages",
+    )
+
+
+def log_ratio(seen: Array, records: int, sigma: float) -> Array:
+    """Of +1 with chance 1/q against -1 with that chance, else 0, behind Gaussian noise."""
+    logs = [
+        np.logaddexp(np.log1p(-1 / records), (sign * seen - 0.5) / sigma**2 - np.log(records))
+        for sign in SIGN.values()
+    ]
+    return np.asarray(logs[0] - logs[1])
+
+
+def many_full_rounds(records: int, rounds: int, sigma: float) -> Target:
+    """All records in every round; the sum of the noisy subgradients says all that they say."""
+    mean, variance = rounds / records, rounds * sigma**2
+
+    def run(world: World, generator: np.random.Generator, runs: int) -> Array:
+        total, step = np.full(runs, SIGN[world] * mean), max(_AT_ONCE // runs, 1)
+        for start in range(0, rounds, step):
+            shape = (runs, min(step, rounds - start))
+            total += sigma * generator.standard_normal(shape).sum(axis=1)
+        return total[:, None]
+
+    laws = [[Normal(np.array([SIGN[w] * mean]), np.array([[variance]]))] for w in World]
+    return gaussian_release(
+        run,
+        lambda total: np.asarray(total),
+        *laws,
+        name="private-dual-averaging",
+        adjacency=Adjacency.REPLACE_ONE,
+        described="all other records without a gradient; the sum of all noisy subgradients",
+    )
