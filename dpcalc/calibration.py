@@ -15,15 +15,13 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import aiming_at
+from dpcalc.accounting.bracket import root_of_enclosed
 from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.numerics.root import Root, enclose_root
 from dpcalc.numerics.search import largest_where, smallest_where
 from dpcalc.theorems.base import Theorem
 
 AnyTheorem = TypeVar("AnyTheorem", bound=Theorem)
-
-_COARSE = 1e-3
-"""Relative width of the enclosures with which a numerical search begins, and its tolerance."""
 
 _RANGE = 700.0
 """Noise levels from e^-700 to e^700 are searched, which is all that a double holds."""
@@ -47,41 +45,22 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
         )
     checks.positive("epsilon", epsilon)
     checks.delta(delta)
+    search = _Search(theorem, epsilon, delta)
     tolerance = theorem.noise_tolerance()
     if tolerance == 0:
-        search = _Search(theorem, epsilon, delta)
-        search.run(1e-12)
-        return _to_the_last_double(search.answer(), epsilon, delta)
-    # Wide enclosures are cheap and valid too: they find the place, narrow ones the digits.
-    with aiming_at(_COARSE):
-        rough = _Search(theorem, epsilon, delta)
-        rough.run(_COARSE)
-    search = _Search(rough.answer(), epsilon, delta)
-    with aiming_at(tolerance):
-        search.run(tolerance, 2 * _COARSE)
-    found = search.answer()
+        return _to_the_last_double(search.run(enclose_root, 1e-12), epsilon, delta)
+    found = search.run(root_of_enclosed, tolerance)
     while found.certified().guarantee.epsilon(delta) > epsilon:
         found = search.quieter(found, tolerance)
     return found
 
 
 class _Search(Generic[AnyTheorem]):
-    """The root of ln ε - ln budget in the log-amount of noise above a theorem's own.
-
-    Attributes:
-        best: of the instances tested that met the budget, the one with the least noise.
-    """
+    """The root of ln ε - ln budget in the log-amount of noise above a theorem's own."""
 
     def __init__(self, theorem: AnyTheorem, epsilon: float, delta: float) -> None:
         self._theorem, self._epsilon, self._delta = theorem, epsilon, delta
         self._sign = -1.0 if theorem.less_is_private else 1.0
-        self.best: AnyTheorem | None = None
-
-    def answer(self) -> AnyTheorem:
-        """The best instance found; `Infeasible` if there is none."""
-        if self.best is None:
-            raise _infeasible(self._theorem, self._epsilon, self._delta)
-        return self.best
 
     def quieter(self, theorem: AnyTheorem, amount: float) -> AnyTheorem:
         """An instance with e^amount times as much noise."""
@@ -91,83 +70,29 @@ class _Search(Generic[AnyTheorem]):
     def height(self, amount: float) -> float:
         """Ln ε - ln budget, decreasing; infinite where the noise level leaves the doubles."""
         try:
-            candidate = self.quieter(self._theorem, amount)
-            found = candidate.certified().guarantee.epsilon(self._delta)
+            found = self.quieter(self._theorem, amount).certified().guarantee.epsilon(self._delta)
         except OverflowError:
             return math.inf
         if found in (0.0, math.inf):
-            value = math.inf if found > 0 else -math.inf
-        else:
-            # The logarithms' rounding must not decide whether the budget is met.
-            value = math.log(found) - math.log(self._epsilon)
-            value = min(value, 0.0) if found <= self._epsilon else max(value, 1e-300)
-        if value <= 0 and (self.best is None or _quieter(candidate, self.best)):
-            self.best = candidate
-        return value
+            return math.inf if found > 0 else -math.inf
+        # The logarithms' rounding must not decide whether the budget is met.
+        value = math.log(found) - math.log(self._epsilon)
+        return min(value, 0.0) if found <= self._epsilon else max(value, 1e-300)
 
-    def run(self, tolerance: float, step: float | None = None) -> None:
-        """Test instances until one that meets the budget is ``tolerance`` from one that does not.
+    def run(self, enclose: Callable[..., Root], tolerance: float) -> AnyTheorem:
+        """The instance that meets the budget, ``tolerance`` from one that does not.
 
         Args:
+            enclose: `enclose_root` or its like.
             tolerance: in the logarithm of the noise.
-            step: how far off the root may be; by default as far as if ε were inverse to the noise.
         """
         origin = self._sign * math.log(self._theorem.noise_level())
-        least, most = -_RANGE - origin, _RANGE - origin
-        low = high = 0.0
-        at_low = at_high = self.height(0.0)
-        step = step or min(max(abs(at_high), 0.01), 64.0)
-        while at_high > 0:
-            if high >= most:
-                raise _infeasible(self._theorem, self._epsilon, self._delta)
-            low, at_low, high = high, at_high, min(high + step, most)
-            at_high = self.height(high)
-            step = _next_step(step, at_low - at_high, at_high)
-        while at_low <= 0:
-            if low <= least:
-                return
-            high, at_high, low = low, at_low, max(low - step, least)
-            at_low = self.height(low)
-            step = _next_step(step, at_low - at_high, at_low)
-        _narrow(self.height, (low, at_low), (high, at_high), tolerance)
-
-
-def _next_step(step: float, fall: float, left: float) -> float:
-    """A little more than what a straight line needs for the rest, at most double."""
-    if not (0 < fall < math.inf and math.isfinite(left)):
-        return 2 * step
-    return min(max(1.05 * step * abs(left) / fall, step / 100), 2 * step)
-
-
-def _narrow(
-    height: Callable[[float], float],
-    left: tuple[float, float],
-    right: tuple[float, float],
-    tolerance: float,
-) -> None:
-    """Shrink the bracket by guarded false position until it is ``tolerance`` wide."""
-    (low, at_low), (high, at_high) = left, right
-    kept = 0
-    while high - low > tolerance:
-        width = high - low
-        middle = low + width / 2
-        if math.isfinite(at_low) and math.isfinite(at_high) and abs(kept) < 4:
-            root = low + width * at_low / (at_low - at_high)
-            aim = root + (0.7 * tolerance if kept <= 0 else -0.7 * tolerance)
-            middle = min(max(aim, low + width / 4096), high - width / 4096)
-        value = height(middle)
-        if value > 0:
-            low, at_low = middle, value
-            at_high = at_high / 2 if kept > 0 else at_high
-            kept = kept + 1 if kept > 0 else 1
-        else:
-            high, at_high = middle, value
-            at_low = at_low / 2 if kept < 0 else at_low
-            kept = kept - 1 if kept < 0 else -1
-        if abs(kept) >= 6:
-            kept = 0
-        if -1e-15 < value <= 0:
-            return
+        found = enclose(
+            self.height, 0.0, tolerance=tolerance, least=-_RANGE - origin, most=_RANGE - origin
+        )
+        if found.high == math.inf:
+            raise _infeasible(self._theorem, self._epsilon, self._delta)
+        return self.quieter(self._theorem, found.high)
 
 
 def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> AnyTheorem:
@@ -180,12 +105,6 @@ def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> An
     if theorem.less_is_private:
         return theorem.with_noise_level(largest_where(meets, level, level * (1 + 1e-11)))
     return theorem.with_noise_level(smallest_where(meets, level * (1 - 1e-11), level))
-
-
-def _quieter(candidate: Theorem, incumbent: Theorem) -> bool:
-    """Whether an instance adds less noise than another."""
-    less = candidate.noise_level() < incumbent.noise_level()
-    return less != candidate.less_is_private
 
 
 def _infeasible(theorem: Theorem, epsilon: float, delta: float) -> Infeasible:

@@ -9,6 +9,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from dpcalc.errors import NumericalFailure
+from dpcalc.numerics.root import Height, Root, enclose_root
+
+_FARTHEST = 1e15
+"""In units of the crossing's slope: farther away it is not looked for."""
+
+_COARSE = 1e-3
+"""Width of the enclosures, and tolerance, with which a search for a root begins."""
 
 _relative_width = ContextVar("relative width", default=1e-6)
 
@@ -29,6 +36,24 @@ def aiming_at(width: float) -> Iterator[None]:
         yield
     finally:
         _relative_width.reset(token)
+
+
+def root_of_enclosed(
+    height: Height, start: float, *, tolerance: float, least: float, most: float
+) -> Root:
+    """`enclose_root` for a function of enclosures: wide ones find the place, narrow ones the digits.
+
+    Both are valid, and what is returned was tested with the narrow ones.
+    """
+    slope = 1.0
+    if tolerance < _COARSE:
+        with aiming_at(_COARSE):
+            rough = enclose_root(height, start, tolerance=_COARSE, least=least, most=most)
+        if rough.high == math.inf or rough.low == rough.high:
+            return rough
+        start, slope = rough.high, rough.slope
+    with aiming_at(tolerance):
+        return enclose_root(height, start, tolerance=tolerance, slope=slope, least=least, most=most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,42 +88,16 @@ def crossing(
     |dε/d ln δ|.
     """
     target = math.log(delta)
-
-    def height(epsilon: float) -> float:
-        return _log(bound(epsilon)) - target
-
-    low = high = max(guess, 0.0)
-    at_low = at_high = height(low)
-    step = max(2 * tolerance, 1.1 * unit * min(abs(at_low), 30.0))
-    while at_high > 0:
-        low, at_low, high = high, at_high, high + step
-        at_high, step = height(high), 2 * step
-        if step > 1e15 * unit:
-            return low, math.inf
-    while at_low <= 0:
-        if low == 0:
-            return 0.0, 0.0
-        high, at_high, low = low, at_low, max(low - step, 0.0)
-        at_low, step = height(low), 2 * step
-    kept = 0
-    while high - low > max(tolerance, 1e-15 * high):
-        width = high - low
-        middle = low + width / 2
-        if math.isfinite(at_high):
-            # Regula falsi, aimed a little past the root on the side that has not moved of late.
-            root = low + width * at_low / (at_low - at_high)
-            aimed = root + (tolerance / 3 if kept <= 0 else -tolerance / 3)
-            middle = min(max(aimed, low + width / 64), high - width / 64)
-        value = height(middle)
-        if value > 0:
-            low, at_low = middle, value
-            at_high = at_high / 2 if kept > 0 else at_high
-            kept = 1
-        else:
-            high, at_high = middle, value
-            at_low = at_low / 2 if kept < 0 else at_low
-            kept = -1
-    return low, high
+    start = max(guess, 0.0)
+    found = enclose_root(
+        lambda epsilon: _log(bound(epsilon)) - target,
+        start,
+        tolerance=tolerance,
+        slope=1 / unit,
+        least=0.0,
+        most=start + _FARTHEST * unit,
+    )
+    return found.low, found.high
 
 
 def _log(value: float) -> float:

@@ -17,17 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import aiming_at
+from dpcalc.accounting.bracket import root_of_enclosed
 from dpcalc.claims.mechanisms import guarantee_from, mechanism_fields
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import Guarantee
+from dpcalc.numerics.root import enclose_root
 
 MOST_ROUNDS = 10**9
 TOLERANCE = 1e-6
 """Of mechanisms whose ε is enclosed numerically."""
-
-_COARSE = 1e-3
-"""Width and tolerance with which their search begins."""
 
 _CLOSED_FORMS = {"gaussian": 1e-12, "randomised-response": 1e-12}
 """Tolerance of mechanisms whose ε is exact to nearly the last digit."""
@@ -177,7 +175,7 @@ def _real(
 ) -> float:
     """The best value of a real field: tested to meet the budget, ``tolerance`` from one that fails."""
     sign = 1.0 if field in _MORE_IS_PRIVATE else -1.0
-    ends = sorted(sign * math.log(x) for x in span)
+    least, most = sorted(sign * math.log(x) for x in span)
 
     def value(x: float) -> float:
         return min(max(math.exp(sign * x), span[0]), span[1])
@@ -185,72 +183,12 @@ def _real(
     def height(x: float) -> float:
         return _height(of(value(x)), *budget)
 
-    safe = ends[1]
-    start = min(max(0.0, ends[0]), safe) if field in _MORE_IS_PRIVATE else safe - 8.0
-    step = 1.0
-    if tolerance >= TOLERANCE:  # wide enclosures find the place, narrow ones the digits
-        with aiming_at(_COARSE):
-            start, step = _root(height, start, step, ends, budget, _COARSE), 2 * _COARSE
-    with aiming_at(tolerance):
-        return value(_root(height, start, step, ends, budget, tolerance))
-
-
-def _root(
-    height: Callable[[float], float],
-    start: float,
-    step: float,
-    ends: list[float],
-    budget: tuple[float, float],
-    tolerance: float,
-) -> float:
-    """A point that meets the budget, ``tolerance`` from one that does not, or the riskiest end."""
-    x, at = start, height(start)
-    risky, at_risky, safe, at_safe = ends[0], math.inf, ends[1], -math.inf
-    if at > 0:
-        while at > 0:
-            if x >= ends[1]:
-                raise _infeasible(*budget)
-            risky, at_risky = x, at
-            x, step = min(x + step, ends[1]), 2 * step
-            at = height(x)
-        safe, at_safe = x, at
-    else:
-        while at <= 0:
-            if x <= ends[0]:
-                return x
-            safe, at_safe = x, at
-            x, step = max(x - step, ends[0]), 2 * step
-            at = height(x)
-        risky, at_risky = x, at
-    return _narrowed(height, (risky, at_risky), (safe, at_safe), tolerance)
-
-
-def _narrowed(
-    height: Callable[[float], float],
-    left: tuple[float, float],
-    right: tuple[float, float],
-    tolerance: float,
-) -> float:
-    """A point at which ``height`` is at most 0, ``tolerance`` right of one at which it is not."""
-    (risky, at_risky), (safe, at_safe) = left, right
-    kept = 0
-    while safe - risky > tolerance:
-        width = safe - risky
-        middle = risky + width / 2
-        if math.isfinite(at_risky) and math.isfinite(at_safe) and abs(kept) < 3:
-            root = risky + width * at_risky / (at_risky - at_safe)
-            aim = root + (tolerance / 3 if kept >= 0 else -tolerance / 3)
-            middle = min(max(aim, risky + width / 256), safe - width / 256)
-        at = height(middle)
-        if at > 0:
-            risky, at_risky, kept = middle, at, max(kept, 0) + 1
-            at_safe = at_safe / 2 if kept > 1 else at_safe
-        else:
-            safe, at_safe, kept = middle, at, min(kept, 0) - 1
-            at_risky = at_risky / 2 if kept < -1 else at_risky
-        if abs(kept) >= 4:
-            kept = 0
-    return safe
+    start = max(0.0, least) if field in _MORE_IS_PRIVATE else most - 8.0
+    search = root_of_enclosed if tolerance >= TOLERANCE else enclose_root
+    found = search(height, start, tolerance=tolerance, least=least, most=most)
+    if found.high == math.inf:
+        raise _infeasible(*budget)
+    return value(found.high)
 
 
 def _height(guarantee: Guarantee, epsilon: float, delta: float) -> float:

@@ -1,0 +1,105 @@
+"""Where a decreasing function crosses zero, enclosed between two points at which it was evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Height = Callable[[float], float]
+
+_STUBBORN = 4
+"""After so many steps on one side the interval is halved."""
+
+_NEAREST = 1 / 4096
+"""How near the ends of the interval a step may go, relative to its width."""
+
+_LONGEST = 32.0
+"""The first step expects the function to fall by at most this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """``height`` is above zero at ``low`` and at most zero at ``high``, unless the range ended.
+
+    Attributes:
+        low: the left end; equal to ``high`` if the function is nowhere above zero.
+        high: the right end; infinite if the function is above zero everywhere.
+        slope: about how fast the function falls between them.
+    """
+
+    low: float
+    high: float
+    slope: float
+
+
+def enclose_root(
+    height: Height,
+    start: float,
+    *,
+    tolerance: float,
+    slope: float = 1.0,
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Root:
+    """Enclose the root of a decreasing function within ``tolerance``.
+
+    Args:
+        height: the function; infinite values are allowed.
+        start: where to begin.
+        tolerance: width aimed at; no less than the spacing of doubles is reached.
+        slope: how fast the function may be expected to fall.
+        least: left end of the range.
+        most: right end of the range.
+    """
+    low = high = min(max(start, least), most)
+    at_low = at_high = height(low)
+    expected = min(abs(at_low), _LONGEST) if math.isfinite(at_low) else 1.0
+    step = max(1.05 * expected / slope, 2 * tolerance)
+    while at_high > 0:
+        if high >= most:
+            return Root(high, math.inf, slope)
+        low, at_low, high = high, at_high, min(high + step, most)
+        at_high = height(high)
+        step = _next_step(step, at_low - at_high, at_high)
+    while at_low <= 0:
+        if low <= least:
+            return Root(low, low, slope)
+        high, at_high, low = low, at_low, max(low - step, least)
+        at_low = height(low)
+        step = _next_step(step, at_low - at_high, at_low)
+    fall = (at_low - at_high) / (high - low)
+    slope = fall if 0 < fall < math.inf else slope
+    return Root(*_narrowed(height, (low, at_low), (high, at_high), tolerance), slope)
+
+
+def _next_step(step: float, fall: float, left: float) -> float:
+    """A little more than what a straight line needs for the rest, at most double."""
+    if not (0 < fall < math.inf and math.isfinite(left)):
+        return 2 * step
+    return min(max(1.05 * step * abs(left) / fall, step / 100), 2 * step)
+
+
+def _narrowed(
+    height: Height, left: tuple[float, float], right: tuple[float, float], tolerance: float
+) -> tuple[float, float]:
+    """Guarded false position, aimed a little past the root on the side that has not moved of late."""
+    (low, at_low), (high, at_high) = left, right
+    run = 0  # steps on the same side: positive if the left end moved
+    while high - low > max(tolerance, 1e-15 * abs(high)):
+        width = high - low
+        middle = low + width / 2
+        if math.isfinite(at_low) and math.isfinite(at_high) and abs(run) < _STUBBORN:
+            root = low + width * at_low / (at_low - at_high)
+            aimed = root + (tolerance / 3 if run >= 0 else -tolerance / 3)
+            middle = min(max(aimed, low + width * _NEAREST), high - width * _NEAREST)
+        value = height(middle)
+        if abs(run) >= _STUBBORN:
+            run = 0
+        if value > 0:
+            low, at_low, run = middle, value, max(run, 0) + 1
+            at_high = at_high / 2 if run > 1 else at_high
+        else:
+            high, at_high, run = middle, value, min(run, 0) - 1
+            at_low = at_low / 2 if run < -1 else at_low
+    return low, high
