@@ -40,13 +40,29 @@ def many_sampled_rounds(records: int, rounds: int, sigma: float) -> Target:
     )
 
 
-def log_ratio(seen: Array, records: int, sigma: float) -> Array:
-    """Of +1 with chance 1/q against -1 with that chance, else 0, behind Gaussian noise."""
-    logs = [
-        np.logaddexp(np.log1p(-1 / records), (sign * seen - 0.5) / sigma**2 - np.log(records))
-        for sign in SIGN.values()
-    ]
-    return np.asarray(logs[0] - logs[1])
+def log_ratio(seen: Array, records: int, sigma: float, sign: float = 1.0) -> Array:
+    """Of ±1 with chance 1/q against its opposite with that chance, behind Gaussian noise."""
+    here, there = (log_density(seen, 1 / records, sigma, s) for s in (sign, -sign))
+    return np.asarray(here - there)
+
+
+def log_density(seen: Array, chance: float, sigma: float, gradient: float) -> Array:
+    """Of a gradient that is there by chance, over the density of the noise alone."""
+    moved = gradient * (seen - gradient / 2) / sigma**2
+    if chance == 1:
+        return np.asarray(moved)
+    return np.logaddexp(np.log1p(-chance), moved + np.log(chance))
+
+
+def unit(seen: Array, chance: float, sigma: float, gradient: float) -> Array:
+    """Standard normal numbers if that is the law: the probability integral transform."""
+    from scipy.special import ndtr, ndtri
+
+    z = [seen / sigma, (seen - gradient) / sigma]
+    below = (1 - chance) * ndtr(z[0]) + chance * ndtr(z[1])
+    above = (1 - chance) * ndtr(-z[0]) + chance * ndtr(-z[1])
+    tail = ndtri(np.clip(np.minimum(below, above), 1e-300, 1.0))
+    return np.where(below < above, tail, -tail)
 
 
 def many_full_rounds(records: int, rounds: int, sigma: float) -> Target:
