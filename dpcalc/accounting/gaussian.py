@@ -36,8 +36,6 @@ from dpcalc.numerics.precise import (
 )
 
 _ROOT_2 = math.sqrt(2)
-_SUBNORMAL = 1074
-"""The smallest positive double is 2 to the minus this."""
 _SPARE = 15  # digits that the two terms of δ may lose before more are carried
 _CERTAIN = 60  # Φ(-60) < 2^-2600
 
@@ -111,12 +109,13 @@ def total_mu(mus: Iterable[tuple[float, int]]) -> float:
     pairs = list(mus)
     if any(mu == math.inf and n > 0 for mu, n in pairs):
         return math.inf
-    # In units of the square of the smallest subnormal every double is a whole number.
+    # In units of the finest power of two among them all are whole numbers.
+    ratios = [(*mu.as_integer_ratio(), n) for mu, n in pairs]
+    finest = max((denominator.bit_length() for _, denominator, _ in ratios), default=1)
     total = 0
-    for mu, n in pairs:
-        numerator, denominator = mu.as_integer_ratio()
-        total += n * (numerator << (_SUBNORMAL - denominator.bit_length() + 1)) ** 2
-    return round_up(context().sqrt(context().ldexp(mpf(total), -2 * _SUBNORMAL)))
+    for numerator, denominator, n in ratios:
+        total += n * (numerator << (finest - denominator.bit_length())) ** 2
+    return round_up(context().sqrt(context().ldexp(mpf(total), -2 * (finest - 1))))
 
 
 def _delta(mu: Real, epsilon: Real) -> Real:
@@ -162,14 +161,15 @@ def _epsilon(mu: Real, delta: Real) -> Real:
 def _epsilon_by_newton(mu: Real, delta: Real) -> Real | None:
     """Newton's method on log δ(ε), which is decreasing and concave; None if digits run out.
 
-    A tangent of a concave function lies above it, so from a start on the right of the root every
-    iterate stays on the right: the last one, with room for rounding, is an upper bound.
+    A tangent of a concave function lies above it, so wherever the start every iterate is on the
+    right of the root: the last one, with room for rounding, is an upper bound.
     """
     ctx = context()
     noise = ctx.ldexp(1, 40 - ctx.prec)
     log_delta = ctx.log(delta)
-    # δ(ε) <= Φ(μ/2 − ε/μ) <= exp(−(ε/μ − μ/2)²/2) gives the start.
+    # δ(ε) <= Φ(μ/2 − ε/μ) <= exp(−(ε/μ − μ/2)²/2) gives the start, double precision a better one.
     epsilon = mu**2 / 2 + mu * ctx.sqrt(-2 * log_delta)
+    epsilon = ctx.mpf(_epsilon_in_doubles(float(mu), float(log_delta), float(epsilon)) or epsilon)
     for _ in range(400):
         value = _delta(mu, epsilon)
         a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
@@ -180,6 +180,23 @@ def _epsilon_by_newton(mu: Real, delta: Real) -> Real | None:
             return None
         if abs(step) <= epsilon * ctx.mpf("1e-35"):
             return epsilon * (1 + ctx.mpf("1e-30"))
+    return None
+
+
+def _epsilon_in_doubles(mu: float, log_delta: float, start: float) -> float | None:
+    """About the root, if ordinary arithmetic can tell: a place to start, not a bound."""
+    epsilon = start
+    try:
+        for _ in range(50):
+            a = epsilon / mu - mu / 2
+            second = math.exp(epsilon) * math.erfc((a + mu) / _ROOT_2) / 2
+            value = math.erfc(a / _ROOT_2) / 2 - second
+            step = (math.log(value) - log_delta) * value / second
+            epsilon += step
+            if abs(step) <= 1e-9 * epsilon:
+                return epsilon
+    except (ArithmeticError, ValueError):
+        pass
     return None
 
 

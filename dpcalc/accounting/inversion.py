@@ -271,11 +271,14 @@ class _Nodes:
         weight = np.log(nodes * (c / edges[:-1]) * ((c + 1) / edges[:-1]))
         bound = weight - self.gain * edges[:-1] ** 2
         ranked = sorted(self._tilted, key=lambda pair: -pair[1] * pair[0].variance)
-        quick = np.array([n * law.quick_modulus_bound(edges) for law, n in ranked])
-        rest = np.cumsum(quick[::-1], axis=0)[::-1]
-        for (law, rounds), others in zip(ranked, rest, strict=True):
-            # The laws so far have their sharp bounds, the others their quick ones.
-            if (bound + others).max() < _TRUNCATED_LOG:
-                return float(np.exp(bound + others).sum())
-            bound = bound + rounds * law.log_modulus_bound(edges)
-        return float(np.exp(bound).sum())
+        each = np.array([n * law.log_modulus_bound(edges, 0) for law, n in ranked])
+        total = bound + each.sum(axis=0)
+        for effort in range(1, max(law.efforts for law, _ in ranked)):
+            for k, (law, n) in enumerate(ranked):
+                if total.max() < _TRUNCATED_LOG:
+                    break
+                if effort < law.efforts:
+                    sharper = np.minimum(each[k], n * law.log_modulus_bound(edges, effort))
+                    total += sharper - each[k]
+                    each[k] = sharper
+        return float(np.exp(bound + each.sum(axis=0)).sum())

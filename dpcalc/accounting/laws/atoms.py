@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from functools import cached_property
 
@@ -16,6 +15,7 @@ from dpcalc.accounting.laws.base import (
     Tilted,
     log1p,
 )
+from dpcalc.accounting.laws.modulus import ModulusBounds
 
 
 class AtomicLaw(LossLaw):
@@ -74,6 +74,8 @@ class AtomicLaw(LossLaw):
 
 class TiltedAtoms(Tilted):
     """A tilted `AtomicLaw`."""
+
+    efforts = ModulusBounds.efforts
 
     def __init__(self, law: AtomicLaw, c: float) -> None:
         self._losses, self.size = law.losses, len(law.losses)
@@ -182,102 +184,14 @@ class TiltedAtoms(Tilted):
             self._powers = ((step, block), powers)
         return self._powers[1]
 
-    def log_modulus_bound(self, edges: Reals) -> Reals:
-        """The better of two bounds; each is explained where it is computed."""
-        return _log_bound(np.minimum(self._pair_bound(edges), self._sampled_bound(edges)))
-
-    def quick_modulus_bound(self, edges: Reals) -> Reals:
-        """The bound that counts pairs, with those in the window around the mean alone.
-
-        The window's moments are differences of running sums, each off by at most ``slack`` times
-        the whole sum.
-        """
-        centred, moments = self._centred
-        half = 0.5 / edges[1:]
-        ends = np.searchsorted(centred, np.stack([-half, half]))
-        sums = self._running
-        mass, first, second = sums[:, ends[1]] - sums[:, ends[0]]
-        slack = 4 * UNIT_ROUNDOFF * len(centred) * np.abs(moments).sum(axis=1)
-        pairs = 2 * (
-            np.maximum(mass - slack[0], 0.0) * np.maximum(second - slack[2], 0.0)
-            - (np.abs(first) + slack[1]) ** 2
-        )
-        square = 1 - 0.9166 * edges[:-1] ** 2 * np.maximum(pairs, 0.0) * (1 - 1e-9)
-        return _log_bound(np.sqrt(np.maximum(square, 0.0)))
+    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+        """Pairs of atoms close together, or the modulus sampled; see `ModulusBounds`."""
+        return self._modulus.log_bound(edges, effort)
 
     @cached_property
-    def _centred(self) -> tuple[Reals, Reals]:
-        """All losses less the mean, in order, and their weights' zeroth to second moments."""
-        centred = np.append(self._losses, 0.0) - self.mean
-        order = np.argsort(centred, kind="stable")
-        centred = centred[order]
-        weights = np.append(self._weights, self._at_zero)[order]
-        return centred, np.stack([weights, weights * centred, weights * centred**2])
-
-    @cached_property
-    def _running(self) -> Reals:
-        """The running sums of those moments, from zero."""
-        return np.pad(np.cumsum(self._centred[1], axis=1), ((0, 0), (1, 0)))
-
-    def _pair_bound(self, edges: Reals) -> Reals:
-        """|φ(y)|² = E cos(y(L-L')) <= 1 - 0.9166·y²·E[(L-L')²; y|L-L'| <= 1].
-
-        (1 - cos t >= t²/2 - t⁴/24 >= 0.4583 t² for |t| <= 1.) Pairs that fall in the same window of
-        width 1/y are counted.
-        """
-        result = np.ones(len(edges) - 1)
-        centred, moments = self._centred
-        for k, (low, high) in enumerate(itertools.pairwise(edges)):
-            window = np.floor(centred * high + 0.5)
-            starts = np.concatenate([[0], np.flatnonzero(np.diff(window)) + 1])
-            mass, first, second = np.add.reduceat(moments, starts, axis=1)
-            pairs = 2 * np.maximum(mass * second - first**2, 0.0).sum()
-            result[k] = np.sqrt(max(1 - 0.9166 * low**2 * pairs * (1 - 1e-9), 0.0))
-        return result
-
-    def _sampled_bound(self, edges: Reals) -> Reals:
-        """The modulus sampled by one FFT, plus what lies between samples.
-
-        Atoms are split linearly between neighbours of a lattice of step Δ, zero stays where it is:
-        that moves φ(y) by at most (yΔ)²/8 times their mass; far atoms count with twice their mass.
-        With g = 1 - |φ|², |g'| = |E (L-L') sin(y(L-L'))| <= sd·√2·√(2g), hence √g moves by at most
-        the standard deviation times the distance to the nearest sample.
-        """
-        reach = 24 * self.spread
-        lattice = max(0.25 / float(edges[-1]), reach / _LARGEST_LATTICE)
-        half = int(reach / lattice) + 2
-        centre = round(self.mean / lattice)
-        position = self._losses / lattice - (centre - half)
-        near = (position >= 0) & (position <= 2 * half - 1)
-        left = np.floor(position[near]).astype(np.int64)
-        share, weights = position[near] - left, self._weights[near]
-        grid = np.bincount(left, weights * (1 - share), minlength=2 * half + 1)
-        grid += np.bincount(left + 1, weights * share, minlength=2 * half + 1)
-        far = float(self._weights[~near].sum())
-        if abs(centre) <= half:
-            grid[half - centre] += self._at_zero
-        else:
-            far += self._at_zero
-        length = 4 * 2 ** int(np.ceil(np.log2(2 * half + 1)))
-        spacing = 2 * np.pi / (length * lattice)
-        modulus = np.abs(np.fft.rfft(grid, length))
-        y = spacing * np.arange(len(modulus))
-        modulus += weights.sum() * (y * lattice) ** 2 / 8 + 2 * far + 1e-12
-        deviation = np.sqrt(np.maximum(1 - modulus**2, 0.0)) - self.spread * spacing / 2
-        first = np.floor(edges[:-1] / spacing).astype(np.int64)
-        last = np.ceil(edges[1:] / spacing).astype(np.int64)
-        least = [
-            deviation[a : b + 1].min() if b < len(deviation) else 0.0
-            for a, b in zip(first, last, strict=True)
-        ]
-        return np.sqrt(np.maximum(1 - np.maximum(least, 0.0) ** 2, 0.0))
-
-
-def _log_bound(modulus: Reals) -> Reals:
-    return np.minimum(np.log(np.clip(modulus, 1e-300, 1.0)) + 1e-12, 0.0)
-
-
-_LARGEST_LATTICE = 2**17
+    def _modulus(self) -> ModulusBounds:
+        losses, weights = np.append(self._losses, 0.0), np.append(self._weights, self._at_zero)
+        return ModulusBounds(losses, weights, self.spread)
 
 
 def _block(stop: int) -> int:

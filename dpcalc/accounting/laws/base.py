@@ -46,6 +46,7 @@ class Tilted(ABC):
         spread: an upper bound of the tilted law's standard deviation.
         rounding: a bound on the error of ``log_moment`` as computed.
         size: how many terms an evaluation sums.
+        efforts: how many different bounds of its modulus there are.
     """
 
     log_moment: float
@@ -54,6 +55,7 @@ class Tilted(ABC):
     spread: float
     rounding: float
     size: int = 1
+    efforts: int = 1
 
     @abstractmethod
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
@@ -63,20 +65,18 @@ class Tilted(ABC):
             The logarithms, and bounds on the relative errors of the ratios themselves.
         """
 
-    def log_modulus_bound(self, edges: Reals) -> Reals:
+    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
         """An upper bound of ln|M(c+iy)/M(c)| over each interval between increasing edges.
 
         Args:
             edges: increasing positive values of y, shape (k+1,).
+            effort: below ``efforts``; more of it may give sharper bounds and costs more.
 
         Returns:
             k bounds, each at most 0; zero is always valid.
         """
+        del effort
         return np.zeros(len(edges) - 1)
-
-    def quick_modulus_bound(self, edges: Reals) -> Reals:
-        """The same, less sharp where that is much cheaper."""
-        return self.log_modulus_bound(edges)
 
 
 class LossLaw(ABC):

@@ -49,7 +49,8 @@ class _TiltedGaussian(Tilted):
         real, imaginary = -self.variance * y * y / 2, self.mean * y
         return real + 1j * imaginary, 8 * UNIT_ROUNDOFF * (imaginary - real)
 
-    def log_modulus_bound(self, edges: Reals) -> Reals:
+    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+        del effort
         result: Reals = -self.variance * edges[:-1] ** 2 / 2 * (1 - 1e-12)
         return result
 
@@ -114,7 +115,7 @@ class _TiltedMixture(Tilted):
         error = 32 * UNIT_ROUNDOFF * (y + y * y) * self._exposure
         return log1p(change), np.minimum(error, 2.0) / np.maximum(np.abs(1 + change), 1e-300)
 
-    def log_modulus_bound(self, edges: Reals) -> Reals:
+    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""
         decay = np.exp(-np.multiply.outer(edges[:-1] ** 2 / 2, self._square))
         at_zero = max(1.0 - float(self._weights.sum()), 1e-15)

@@ -134,8 +134,9 @@ class _TiltedTwoPoint(Tilted):
             relative += self._counts[part] @ np.log1p(error)
         return total, np.expm1(np.minimum(relative, 700.0))
 
-    def log_modulus_bound(self, edges: Reals) -> Reals:
+    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
         """|φ(y)|² = 1 - sech²(ε(c+½)) sin²(yε), bounded by the least sine in the interval."""
+        del effort
         bound = np.zeros(len(edges) - 1)
         rows = max(1, _TABLE // len(edges))
         for k in range(0, len(self._epsilons), rows):
