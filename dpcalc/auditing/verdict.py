@@ -14,6 +14,7 @@ from typing import Any
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.wording import at_least, confidence
 
 
 class Outcome(StrEnum):
@@ -120,7 +121,8 @@ class Verdict:
             mark = "" if e.gates else "  (report only)"
             seen = "" if e.detectable is None else f", notices {e.detectable:.4g}"
             lines.append(
-                f"  {e.method}: {e.quantity} >= {e.lower:.4g} at confidence {e.confidence:.6g}, "
+                f"  {e.method}: {e.quantity} >= {at_least(e.lower)} at confidence "
+                f"{confidence(e.alpha)}, "
                 f"delta {e.delta:g}, {e.runs} runs{seen}{mark}"
             )
         lines += [f"  {f.check}: {f.severity}: {f.text}" for f in self.findings]
@@ -187,12 +189,12 @@ def _reaches(claim: Claim, finding: Finding, notice: float) -> bool:
 
 
 def _refutation(claim: Claim, e: Evidence) -> str:
-    what = f"{e.quantity} >= {e.lower:.4g} at confidence {e.confidence:.6g}"
+    what = f"{e.quantity} >= {at_least(e.lower)} at confidence {confidence(e.alpha)}"
     claimed = f"claimed {e.quantity} = {claim.bound(e.quantity):.4g}"
     if e.quantity is Quantity.MU:
         return (
             f"{what}, {claimed}: the Gaussian curve is refuted; on it, delta = {e.delta:g} would "
-            f"need epsilon >= {epsilon_of(e):.4g}"
+            f"need epsilon >= {at_least(epsilon_of(e))}"
         )
     at = f" at delta = {e.delta:g}" if e.quantity is Quantity.EPSILON else ""
     return f"{what}{at}, {claimed} ({e.method}, {e.runs} runs)"

@@ -12,6 +12,7 @@ from string import Template
 from typing import Any
 
 from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.report.audit_plots import lines, pictures
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
@@ -159,8 +160,8 @@ def _evidence(result: Attacked) -> str:
                 escape(e.method) + ("" if e.gates else " (report only)"),
                 escape(e.direction),
                 escape(e.quantity.value),
-                f"{e.lower:.5g}",
-                f"{e.confidence:.7g}",
+                at_least(e.lower, 5),
+                confidence(e.alpha),
                 f"{e.delta:g}",
                 str(e.runs),
                 seen,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing import World
 from dpcalc.auditing.estimators import clopper_pearson, eprocess, hockey_stick, importance
+from dpcalc.auditing.wording import confidence
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
     axis.set(xscale="log", xlabel="δ", ylabel="ε", ylim=(0, None))
     axis.legend(frameon=False, fontsize=8)
     caption = (
-        f"Lower bounds of ε against δ, each valid by itself at confidence {1 - share:.6g}; the "
+        f"Lower bounds of ε against δ, each valid by itself at confidence {confidence(share)}; the "
         "dotted line is the δ of the claim."
     )
     return caption, _svg(figure)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.auditing.attacked import Attacked, exit_status
+from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.errors import InvalidInput
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
@@ -109,6 +110,6 @@ def _rows(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> list[str]:
 def _bound(e: Any) -> str:
     gate = "" if e.gates else ", report only"
     return (
-        f"- {e.method} ({e.direction}): {e.quantity} >= {e.lower:.5g} at confidence "
-        f"{e.confidence:.7g}, δ = {e.delta:g}, {e.runs} runs{gate}"
+        f"- {e.method} ({e.direction}): {e.quantity} >= {at_least(e.lower, 5)} at confidence "
+        f"{confidence(e.alpha)}, δ = {e.delta:g}, {e.runs} runs{gate}"
     )

@@ -19,6 +19,7 @@ from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.observations import Counts
 from dpcalc.auditing.runner import Stage, generator
 from dpcalc.auditing.target import Target, World, features
+from dpcalc.auditing.wording import at_least, confidence
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ ERROR = 1e-6
 """Probability with which this check may refute a true claim."""
 
 _LOOKS = 16  # runs that find the candidate
-_MOST = 4096  # runs that count, per world
+_FEWEST, _MOST = 1000, 4096  # runs that count, per world
 _ROUNDING = 1e-12
 _APART = 1e-9
 
@@ -86,8 +87,8 @@ def _counted(
         check="exposure",
         severity=Severity.REFUTES if refuted else Severity.UNDECIDED,
         text=f"constant in {_LOOKS} runs and different on the two inputs: {how_many} released numbers "
-        f"({inside:.6g} against {outside:.6g}); {2 * runs} fresh runs give epsilon >= {lower:.4g} "
-        f"at delta = {claim.delta:g}, confidence {1 - ERROR:.6f}",
+        f"({inside:.6g} against {outside:.6g}); {2 * runs} fresh runs give epsilon >= "
+        f"{at_least(lower)} at delta = {claim.delta:g}, confidence {confidence(ERROR)}",
         numbers={
             "exposed": how_many,
             "in": inside,
@@ -100,11 +101,11 @@ def _counted(
 
 
 def _needed(claim: Claim) -> int:
-    """Runs per world after which a rule without errors refutes the claim at `ERROR`."""
+    """Runs per world after which a rule without errors refutes the claim at `ERROR`, or more."""
     if not claim.epsilon < 30:
         return _MOST
     rate = (1 - claim.delta) / (1 + math.exp(claim.epsilon)) * 0.9
-    return int(min(max(math.log(2 / ERROR) / max(rate, 1e-12), 32), _MOST))
+    return int(min(max(math.log(2 / ERROR) / max(rate, 1e-12), _FEWEST), _MOST))
 
 
 def _spread(values: Array) -> Array:

@@ -1,0 +1,21 @@
+"""Numbers in sentences: lower bounds are rounded down, a confidence is never rounded to one."""
+
+from __future__ import annotations
+
+import math
+
+
+def at_least(value: float, digits: int = 4) -> str:
+    """A lower bound to a few significant digits, not above it."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    text = f"{value:.{digits}g}"
+    if float(text) <= value:
+        return text
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return f"{value - step / 2:.{digits}g}"
+
+
+def confidence(alpha: float) -> str:
+    """1 - α, written as such where its digits would run out."""
+    return f"{1 - alpha:.6g}" if alpha >= 1e-4 else f"1 - {alpha:.3g}".replace("e-0", "e-")
