@@ -17,6 +17,7 @@ from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Squared
 from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.records import split
+from dpcalc.theorems.catalogue import result
 
 _RIDGE = 1e-9  # the problem asks for one; it moves the limits by less than 1e-9
 
@@ -57,6 +58,31 @@ def stalled(_: int) -> list[tuple[float, ...]]:
         )
         product = float(np.prod(2 * penalties / (1 + 2 * penalties)))
         rows.append((float(rounds), 1 - _mean(method), product))
+    return rows
+
+
+def printed_rate(_: int) -> list[tuple[float, ...]]:
+    """Curvature; δ as (23) prints it, the largest that (21)-(22) allow, and the slowest quadratic's.
+
+    Source: zhang2018, theorem 3.2.
+    """
+    rows: list[tuple[float, ...]] = []
+    for curvature in (0.01, 0.03, 0.1, 0.3, 1.0):
+        found = result("m-admm-rate").from_parameters(
+            {
+                "graph": "complete:3",
+                "penalty": 1,
+                "dual_step": 0.5,
+                "strong_convexity": curvature,
+                "smoothness": curvature,
+            },
+            "all",
+        )
+        numbers = found.certified().numbers  # type: ignore[attr-defined] # a convergence result
+        row = found.penalties()[0]  # type: ignore[attr-defined]
+        printed = found.printed(row)[0]  # type: ignore[attr-defined]
+        slowest = found.attained().numbers["delta"]  # type: ignore[attr-defined]
+        rows.append((curvature, printed, numbers["delta_printed_conditions"], slowest))
     return rows
 
 

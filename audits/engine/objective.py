@@ -322,31 +322,3 @@ def cases(method: Method) -> tuple[Case, ...]:
         ),
         planted("hasty-solver", "an inner solver that stops early", lambda: hasty(method)),
     )
-
-
-def reconstruction(
-    method: Method,
-    penalty: float,
-    linear_rate: float,
-    seed: int,
-    *,
-    horizons: Sequence[int] = (10, 30, 100, 300, 1000),
-) -> list[Any]:
-    """T, and the cosine of the reconstructed with the true direction of the unknown record.
-
-    The adversary knows everything but record 0. The noise that the broadcasts imply without that
-    record is the true noise plus the record's gradient, and the noise has mean zero.
-    Source: zhang2018, appendix E.
-    """
-    rows = []
-    for rounds in horizons:
-        attacked, _, _ = worst_pair(method, penalty, linear_rate)
-        longer = method.make(attacked.problem, penalty, linear_rate, rounds)
-        records = longer.problem.records
-        without = records.replaced(0, [0.0, 0.0], 1.0)
-        transcript = longer.run(seed, runs=8)
-        found = -longer.implied_noise(transcript, without).unit[:, :, 0].sum(axis=1)
-        true = -records.labels[0] * records.features[0]
-        cosine = -(found @ true) / np.linalg.norm(found, axis=1) / np.linalg.norm(true)
-        rows.append((float(rounds), float(np.median(cosine)), float(cosine.min())))
-    return rows

@@ -12,7 +12,7 @@ from dpcalc.auditing import Claim, Finding, Severity
 from dpcalc.auditing.verdict import decide
 from dpcalc.audits import dp_admm, gradient_admm, gradient_admm_noisy_oracle
 from dpcalc.audits import private_dual_averaging as averaging
-from dpcalc.audits.engine import counterexamples, laws, objective
+from dpcalc.audits.engine import counterexamples, laws, objective, reconstruction
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.audits.penalty_perturbation import METHOD as PENALTY
 from dpcalc.audits.private_mr_admm import METHOD as RECYCLED
@@ -96,9 +96,28 @@ def test_separation_refuses_two_covariances() -> None:
 
 def test_reconstruction_improves_with_the_rounds() -> None:
     """The cosine of a wrong direction would be spread over [-1, 1]."""
-    rows = objective.reconstruction(PENALTY, 1.0, 1.0, 3, horizons=(10, 300))
+    rows = reconstruction.with_public_penalty(PENALTY, 1.0, 1.0, 3, horizons=(10, 300))
     assert rows[0][1] < rows[-1][1]
     assert rows[-1][1] > 0.95
+
+
+def test_a_private_penalty_can_be_read_off_the_broadcasts() -> None:
+    """A wrong penalty gives a wrong direction; the estimated one the right one."""
+    ((_, true, estimate, cosine, guessed),) = reconstruction.with_private_penalty(
+        3, horizons=(1000,)
+    )
+    assert estimate == pytest.approx(true, rel=0.15)
+    assert cosine > 0.99
+    assert guessed < cosine
+
+
+def test_equation_23_promises_more_than_a_triangle_has() -> None:
+    """.249 against .00353 elsewhere; the slowest quadratic contracts by less than (23) says."""
+    rows = {row[0]: row for row in counterexamples.printed_rate(0)}
+    _, printed, allowed, slowest = rows[0.01]
+    assert printed == pytest.approx(0.249, abs=5e-4)
+    assert allowed == pytest.approx(0.00353, abs=5e-6)
+    assert allowed <= slowest < printed
 
 
 def test_mr_admm_converges_to_another_optimum() -> None:
