@@ -226,6 +226,12 @@ def repeated_seed(kind: Any) -> Setting:
     return Setting(target=bugs.one_seed(target), claim=claim)
 
 
+def one_draw(kind: Any) -> Setting:
+    """Noise is drawn once and used again in every round."""
+    attacked, other, target, claim, _ = _correct(kind)
+    return Setting(target=bugs.drawn_by(target, bugs.one_draw(attacked), other), claim=claim)
+
+
 def fitted_step(kind: Any) -> Setting:
     """The step size is one over the data's largest curvature, called public."""
     attacked, other, target, claim, _ = _correct(kind)
@@ -320,6 +326,7 @@ _BUGS: tuple[tuple[str, str, Any, tuple[Any, ...]], ...] = (
     ("decaying-noise", "decaying noise accounted for at its first value", decaying_noise, ()),
     ("clipped-mean", "clipping after averaging", clipped_mean, ()),
     ("one-seed", "one seed for both worlds and all runs", repeated_seed, ()),
+    ("one-draw", "noise drawn once and used again in every round", one_draw, ()),
     ("fitted-step", "a step size computed from the data", fitted_step, ()),
 )
 

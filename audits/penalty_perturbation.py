@@ -66,8 +66,8 @@ AUDIT = Audit(
             title="The same with a penalty that nobody published, on three nodes",
             columns=("rounds T", "penalty η", "its estimate", "cosine", "with a guess of 2η"),
             rows=with_private_penalty,
-            note="Medians of 8 runs. The broadcasts tell the penalty, and over many rounds even a wrong "
-            "guess of it will do: keeping it private is no protection (section 6.2 says it is).",
+            note="Medians of 8 runs. The broadcasts tell the penalty, and over many rounds even a "
+            "wrong guess of it will do: keeping it private is no protection (section 6.2 says it is).",
         ),
         Exhibit(
             key="rate",

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcalc.algorithms.private_dual_averaging import PrivateDualAveraging
 from dpcalc.algorithms.problems.averaging import AveragingProblem
@@ -25,18 +24,19 @@ from dpcalc.algorithms.problems.losses import Linear
 from dpcalc.algorithms.problems.networks import ring
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
-from dpcalc.auditing import Claim, Outcome, Target, World
+from dpcalc.auditing import Claim, Outcome, Target
 from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.auditing.target import Noise, Tilted
 from dpcalc.audits.engine import bugs
 from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
 from dpcalc.audits.engine.neighbours import replacements, worst
-from dpcalc.audits.engine.subgradients import Sampled, many_full_rounds, many_sampled_rounds
+from dpcalc.audits.engine.subgradients import (
+    many_full_rounds,
+    many_sampled_rounds,
+    sampled_target,
+)
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
-
-Array = NDArray[np.float64]
 
 NODES = 3
 DELTA = 0.01
@@ -78,78 +78,9 @@ def neighbour(attacked: Any) -> Records:
     return worst(whole, replacements(records, scales=(1.0, 0.5, 0.0)))[0]
 
 
-def noisy_subgradients(attacked: Any, transcript: Any) -> Array:
-    """What node 0 added in every round, along the differing record: g + σν; shape (runs, rounds).
-
-    A message is z + a(g + σν) with public weights a and what was known before, z.
-    """
-    message, weights = transcript["message"], np.asarray(attacked.weights)
-    W = np.asarray(attacked.problem.matrix.todense())
-    before = np.einsum("ij,rtjk->rtik", W[:1], message[:, :-1])[:, :, 0]
-    z = np.concatenate([np.zeros_like(message[:, :1, 0]), before], axis=1)
-    return np.asarray((message[:, :, 0] - z) / weights[None, :, None])[:, :, 0]
-
-
-def sampled_target(attacked: Any) -> Target:
-    """One sampled record per round, attacked with the exact likelihood ratio.
-
-    Runs on data with half of the node's records replaced by copies of the differing one draw it
-    more often: they are the tilted runs. Other nodes see the same data in both worlds.
-    """
-    records = attacked.problem.records
-    other = neighbour(attacked)
-    pair = {World.IN: attacked, World.OUT: attacked.on(other)}
-    q, half = records.sizes[0], -(-records.sizes[0] // 2)
-    often = {world: data.on(_copied(data.problem.records, half)) for world, data in pair.items()}
-    own, more = (
-        {
-            w: Sampled(share / q, _gradient(data.problem.records), 1.0, attacked.sigma)
-            for w, data in pair.items()
-        }
-        for share in (1, half)
-    )
-
-    def log_density(law: Sampled, transcript: Any) -> Array:
-        return law.log_density(noisy_subgradients(attacked, transcript)).sum(axis=1)
-
-    def ratio(transcript: Any) -> Array:
-        return log_density(own[World.IN], transcript) - log_density(own[World.OUT], transcript)
-
-    def tilted(
-        world: World, _: float, moved: bool, generator: np.random.Generator, runs: int
-    ) -> Tilted:
-        transcript = (often if moved else pair)[world].run(generator, runs=runs)
-        here = log_density(own[world], transcript)
-        return Tilted(
-            log_ratio=here - log_density(own[world.other], transcript),
-            log_tilt=log_density(more[world], transcript) - here,
-        )
-
-    def noise(world: World, transcript: Any) -> Noise:
-        seen = own[world].unit(noisy_subgradients(attacked, transcript))
-        return Noise(unit=seen[:, :, None, None], law="gaussian")
-
-    return Target(
-        name=attacked.key,
-        run=lambda world, generator, runs: pair[world].run(generator, runs=runs),
-        adjacency=Adjacency.REPLACE_ONE,
-        log_ratio=ratio,
-        tilted=tilted,
-        noise=noise,
-        described="all other records point the other way",
-    )
-
-
-def _gradient(records: Records) -> float:
-    """Of record 0, along the only axis on which records differ."""
-    return -float(records.labels[0] * records.features[0, 0])
-
-
-def _copied(records: Records, times: int) -> Records:
-    """So many copies of record 0 at the head of its node."""
-    for row in range(1, times):
-        records = records.replaced(row, records.features[0], float(records.labels[0]))
-    return records
+def _sampled(attacked: Any) -> Target:
+    """One sampled record per round, on the worst neighbour found."""
+    return sampled_target(attacked, neighbour(attacked))
 
 
 def as_printed(records: int, rounds: int) -> Setting:
@@ -157,7 +88,7 @@ def as_printed(records: int, rounds: int) -> Setting:
     paper = theorem(records, rounds, 1.0)
     hit = 1 - (1 - 1 / records) ** rounds
     return Setting(
-        target=sampled_target(algorithm(records, rounds, paper.sigma)),
+        target=_sampled(algorithm(records, rounds, paper.sigma)),
         claim=_claim(ApproxDP(1.0, DELTA)),
         note=f"q = {records}, T = {rounds}, sigma = {paper.sigma:.4g} = L/{1 / paper.sigma:.3g}; "
         f"the record is drawn at least once with probability {hit:.3g}",
@@ -170,7 +101,7 @@ def sampled_certified() -> Setting:
     proved = theorem(records, rounds, 1.0).replace(sigma=sigma).certified().guarantee
     epsilon = proved.epsilon(DELTA)
     return Setting(
-        target=sampled_target(algorithm(records, rounds, sigma)),
+        target=_sampled(algorithm(records, rounds, sigma)),
         claim=_claim(ApproxDP(epsilon, DELTA)),
         certified=epsilon,
         note=f"q = {records}, T = {rounds}, sigma = {sigma:g}",
@@ -215,7 +146,7 @@ def instance(claimed: Any, claim: Claim) -> Setting | None:
         return None
     attacked = algorithm(claimed.n_records, claimed.rounds, sigma, sampling, **more)
     if sampling == "one":
-        return Setting(target=sampled_target(attacked), claim=claim)
+        return Setting(target=_sampled(attacked), claim=claim)
     other = neighbour(attacked)
     target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)
     return Setting(target=target, claim=claim)
@@ -246,7 +177,7 @@ def norm_for_sensitivity() -> Setting:
     records, rounds, sigma = 2, 2, 1.0
     wrong = theorem(records, rounds, 1.0).replace(sigma=2 * sigma).certified().guarantee
     return Setting(
-        target=sampled_target(algorithm(records, rounds, sigma)),
+        target=_sampled(algorithm(records, rounds, sigma)),
         claim=_claim(ApproxDP(wrong.epsilon(DELTA), DELTA)),
         note=f"q = {records}, T = {rounds}: a replaced record moves a gradient by 2L, not L",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,20 @@ def one_seed(target: Target, seed: int = 7) -> Target:
         return target.run(world, np.random.default_rng(seed), runs)
 
     return replace(target, run=run, tilted=None)
+
+
+def one_draw(algorithm: Any) -> Any:
+    """The algorithm with its first round's noise in every round."""
+    kind = type(algorithm)
+
+    def advance(self: Any, t: int, memory: Any, unit: Any) -> tuple[Any, Any, Any]:
+        first = memory.get("first noise", unit["noise"])
+        after, released, extra = kind._advance(self, t, memory, unit | {"noise": first})  # noqa: SLF001
+        return after | {"first noise": first}, released, extra
+
+    changed = type(kind.__name__, (kind,), {"_advance": advance, "__slots__": ()})
+    given = {e.name: getattr(algorithm, e.name) for e in fields(algorithm) if e.init}
+    return changed(given.pop("problem"), **given)
 
 
 def fitted_parameter(target: Target, name: str, values: Mapping[World, float]) -> Target:

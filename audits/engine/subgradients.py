@@ -8,11 +8,14 @@ gradient -1 and the differing one has it too, in one of the two worlds: then it 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems.records import Records
 from dpcalc.auditing import Target, World
+from dpcalc.auditing.target import Noise, Tilted
 from dpcalc.audits.engine.descent import SIGN, Normal
 from dpcalc.audits.engine.last_iterate import gaussian_release
 from dpcalc.vocabulary import Adjacency
@@ -56,6 +59,83 @@ class Sampled:
         )
         tail = ndtri(np.clip(np.minimum(below, above), 1e-300, 1.0))
         return np.where(below < above, tail, -tail)
+
+
+def noisy_subgradients(attacked: Any, transcript: Any) -> Array:
+    """What node 0 added in every round, along the differing record: g + σν; shape (runs, rounds).
+
+    A message is z + a(g + σν) with public weights a and what was known before, z.
+    """
+    message, weights = transcript["message"], np.asarray(attacked.weights)
+    W = np.asarray(attacked.problem.matrix.todense())
+    before = np.einsum("ij,rtjk->rtik", W[:1], message[:, :-1])[:, :, 0]
+    z = np.concatenate([np.zeros_like(message[:, :1, 0]), before], axis=1)
+    return np.asarray((message[:, :, 0] - z) / weights[None, :, None])[:, :, 0]
+
+
+def sampled_target(attacked: Any, other: Records) -> Target:
+    """One sampled record per round, attacked with the exact likelihood ratio.
+
+    Runs on data with half of the node's records replaced by copies of the differing one draw it
+    more often: they are the tilted runs. Other nodes see the same data in both worlds.
+
+    Args:
+        attacked: on the data of the world IN, record 0 of node 0 being the differing one.
+        other: data of the world OUT.
+    """
+    records = attacked.problem.records
+    pair = {World.IN: attacked, World.OUT: attacked.on(other)}
+    q, half = records.sizes[0], -(-records.sizes[0] // 2)
+    often = {world: data.on(_copied(data.problem.records, half)) for world, data in pair.items()}
+    own, more = (
+        {
+            w: Sampled(share / q, _gradient(data.problem.records), 1.0, attacked.sigma)
+            for w, data in pair.items()
+        }
+        for share in (1, half)
+    )
+
+    def log_density(law: Sampled, transcript: Any) -> Array:
+        return law.log_density(noisy_subgradients(attacked, transcript)).sum(axis=1)
+
+    def ratio(transcript: Any) -> Array:
+        return log_density(own[World.IN], transcript) - log_density(own[World.OUT], transcript)
+
+    def tilted(
+        world: World, _: float, moved: bool, generator: np.random.Generator, runs: int
+    ) -> Tilted:
+        transcript = (often if moved else pair)[world].run(generator, runs=runs)
+        here = log_density(own[world], transcript)
+        return Tilted(
+            log_ratio=here - log_density(own[world.other], transcript),
+            log_tilt=log_density(more[world], transcript) - here,
+        )
+
+    def noise(world: World, transcript: Any) -> Noise:
+        seen = own[world].unit(noisy_subgradients(attacked, transcript))
+        return Noise(unit=seen[:, :, None, None], law="gaussian")
+
+    return Target(
+        name=attacked.key,
+        run=lambda world, generator, runs: pair[world].run(generator, runs=runs),
+        adjacency=Adjacency.REPLACE_ONE,
+        log_ratio=ratio,
+        tilted=tilted,
+        noise=noise,
+        described="all other records point the other way",
+    )
+
+
+def _gradient(records: Records) -> float:
+    """Of record 0, along the only axis on which records differ."""
+    return -float(records.labels[0] * records.features[0, 0])
+
+
+def _copied(records: Records, times: int) -> Records:
+    """So many copies of record 0 at the head of its node."""
+    for row in range(1, times):
+        records = records.replaced(row, records.features[0], float(records.labels[0]))
+    return records
 
 
 def many_sampled_rounds(records: int, rounds: int, sigma: float) -> Target:
