@@ -1,36 +1,19 @@
 """Attack on private MR-ADMM (zhang2019): noise in odd rounds, even rounds recycle what was broadcast.
 
-Even rounds are functions of the broadcasts before them, so the exact likelihood ratio has a term per
-odd round only; outcomes crafted for the worst records come within 1 per cent of the certified β.
+See `engine.objective` for the attack.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
-from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.audits.engine.case import Audit, Exhibit
 from dpcalc.audits.engine.counterexamples import other_limit
-from dpcalc.audits.engine.objective import Method, cases, instance
+from dpcalc.audits.engine.objective import cases, instance, recycled
 from dpcalc.audits.engine.reconstruction import with_public_penalty
 
-
-def _make(problem: ConsensusProblem, penalty: float, linear_rate: float, noisy: int) -> Any:
-    return PrivateMRADMM(
-        problem,
-        rounds=2 * noisy,
-        penalty=penalty,
-        noise_rate=linear_rate,
-        proximal_weight=0.5,
-        initial="random",
-    )
-
-
-METHOD = Method(
-    theorem="recycled-admm", noisy=2, make=_make, rate=lambda _, linear_rate: linear_rate
-)
+METHOD = recycled(PrivateMRADMM)
 
 AUDIT = Audit(
     key="private-mr-admm",

@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from dpcalc.auditing import Claim, Plan, Progress
+from dpcalc.auditing import Claim, Outcome, Plan, Progress, Verdict
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.audit import attack
+from dpcalc.auditing.experiment import Experiment
+from dpcalc.auditing.verdict import ENOUGH
 from dpcalc.audits.engine.case import Case, Exhibit, Setting, Table
 
 Report = Callable[[Case, Progress], None]
@@ -23,6 +25,7 @@ def carry_out(
     runs: int | None = None,
     seconds: float | None = None,
     early_stop: bool = False,
+    notice: float = ENOUGH,
     controls: bool = True,
     progress: Report | None = None,
     checkpoint: Path | None = None,
@@ -37,50 +40,62 @@ def carry_out(
         runs: counted runs instead of the cases' own number.
         seconds: for all cases together, shared evenly.
         early_stop: stop a case when its e-process refutes the claim.
+        notice: there is enough power if this many times the claimed value would be noticed.
         controls: also run mechanisms whose answer is known.
         progress: called after every batch.
         checkpoint: where interrupted runs are kept; every case has a file of its own beside it.
     """
-    share = alpha / len(cases)
     found = []
     for case in cases:
-        begun = time.monotonic()
-        setting = case.setting()
+        begun, setting = time.monotonic(), case.setting()
         tested = setting.claim if claim is None else claim
         plan = Plan.made(
             setting.target,
             tested,
             runs=case.runs if runs is None else runs,
-            alpha=min(share, case.alpha),
+            alpha=min(alpha / len(cases), case.alpha),
             methods=case.methods if claim is None else None,
             tilted=case.tilted,
             early_stop=early_stop,
             batch=case.batch,
+            notice=notice,
         )
         verdict, experiment = attack(
             setting.target,
             tested,
-            plan=plan,
+            plan,
             seed=seed,
             seconds=None if seconds is None else seconds / len(cases),
             controls=controls,
             progress=None if progress is None else _bound(progress, case),
             checkpoint=None if checkpoint is None else _beside(checkpoint, case),
         )
+        expected = case.expected if claim is None else ()
         found.append(
-            Attacked(
-                key=case.key,
-                title=case.title,
-                role=case.role.value,
-                verdict=verdict,
-                experiment=experiment,
-                certified=_certified(setting, tested),
-                expected=case.expected if claim is None else (),
-                note=setting.note,
-                seconds=time.monotonic() - begun,
-            )
+            _attacked(case, setting, verdict, experiment, expected, time.monotonic() - begun)
         )
     return found
+
+
+def _attacked(
+    case: Case,
+    setting: Setting,
+    verdict: Verdict,
+    experiment: Experiment | None,
+    expected: tuple[Outcome, ...],
+    seconds: float,
+) -> Attacked:
+    return Attacked(
+        key=case.key,
+        title=case.title,
+        role=case.role.value,
+        verdict=verdict,
+        experiment=experiment,
+        certified=_certified(setting, verdict.claim),
+        expected=expected,
+        note=setting.note,
+        seconds=seconds,
+    )
 
 
 def exhibited(exhibit: Exhibit, *, seed: int) -> Table:

@@ -30,7 +30,7 @@ def attacked(judgement: Judgement, *, alpha: float, runs: int, seed: int) -> Att
     if setting is None:
         return None
     plan = Plan.made(setting.target, claim, runs=runs, alpha=alpha)
-    verdict, experiment = attack(setting.target, claim, plan=plan, seed=seed, controls=False)
+    verdict, experiment = attack(setting.target, claim, plan, seed=seed, controls=False)
     return Attacked(
         key=judged.name,
         title=judged.name,

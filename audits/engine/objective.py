@@ -56,6 +56,28 @@ class Method:
     rate: Callable[[float, float], float]
 
 
+def recycled(kind: Any) -> Method:
+    """A method with noise in odd rounds, whose even rounds recycle what was broadcast.
+
+    Even rounds are functions of the broadcasts before them, so the likelihood ratio has a term per odd
+    round only.
+    """
+
+    def make(problem: ConsensusProblem, penalty: float, linear_rate: float, noisy: int) -> Any:
+        return kind(
+            problem,
+            rounds=2 * noisy,
+            penalty=penalty,
+            noise_rate=linear_rate,
+            proximal_weight=0.5,
+            initial="random",
+        )
+
+    return Method(
+        theorem="recycled-admm", noisy=2, make=make, rate=lambda _, linear_rate: linear_rate
+    )
+
+
 def bound(method: Method, penalty: float, linear_rate: float, *, rounds: int | None = None) -> Any:
     """The theorem for this setting."""
     kind = privacy_result(method.theorem)

@@ -7,7 +7,7 @@ checks that need no statistics -> pilot -> counted runs -> noise check
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.bounds import bounds
@@ -15,11 +15,11 @@ from dpcalc.auditing.checks import deterministic_findings
 from dpcalc.auditing.checks import noise as noise_check
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.experiment import Experiment, Progress, carry_out
+from dpcalc.auditing.experiment import Experiment, Progress, Watch, carry_out
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.runner import new_seed
 from dpcalc.auditing.target import Target
-from dpcalc.auditing.verdict import Verdict, decide, epsilon_of
+from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, epsilon_of
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -35,47 +35,11 @@ def audit(
     seed: int | None = None,
     methods: Sequence[str] | None = None,
     early_stop: bool = False,
-    seconds: float | None = None,
-    controls: bool = True,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    notice: float = ENOUGH,
     plan: Plan | None = None,
+    **options: Any,
 ) -> Verdict:
-    """The verdict of `attack`, which has the same arguments."""
-    return attack(
-        target,
-        claim,
-        runs=runs,
-        alpha=alpha,
-        seed=seed,
-        methods=methods,
-        early_stop=early_stop,
-        seconds=seconds,
-        controls=controls,
-        progress=progress,
-        checkpoint=checkpoint,
-        plan=plan,
-    )[0]
-
-
-def attack(
-    target: Target,
-    claim: Claim,
-    *,
-    runs: int = 2000,
-    alpha: float = 0.05,
-    seed: int | None = None,
-    methods: Sequence[str] | None = None,
-    early_stop: bool = False,
-    seconds: float | None = None,
-    controls: bool = True,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    plan: Plan | None = None,
-) -> tuple[Verdict, Experiment | None]:
-    """Attack a target and hold what was found against a claim: the verdict and what was observed.
-
-    Nothing is observed, and None returned for it, if a check without statistics settles the claim.
+    """Attack a target and hold what was found against a claim.
 
     Args:
         target: what is attacked.
@@ -85,11 +49,9 @@ def attack(
         seed: from which everything random is drawn; one is made and reported if left out.
         methods: names from `plan.METHODS`; chosen by what is known if left out.
         early_stop: stop as soon as the e-process refutes the claim.
-        seconds: stop after this time; the number of runs then depends on the machine.
-        controls: also run the same design on mechanisms whose answer is known.
-        progress: called after every batch.
-        checkpoint: a file from which an interrupted audit goes on.
-        plan: a plan of one's own, instead of runs, alpha, methods and early_stop.
+        notice: there is enough power if this many times the claimed value would be noticed.
+        plan: a plan of one's own, instead of runs, alpha, methods, early_stop and notice.
+        options: those of `attack`.
 
     Raises:
         InvalidInput: if claim and target are about different adjacencies, or a callable of the
@@ -99,32 +61,71 @@ def attack(
     _same_adjacency(target, claim)
     if plan is None:
         plan = Plan.made(
-            target, claim, runs=runs, alpha=alpha, methods=methods, early_stop=early_stop
-        )
-    seed = new_seed() if seed is None else seed
-    findings = deterministic_findings(target, claim, seed=seed)
-    experiment: Experiment | None = None
-    evidence: list[Evidence] = []
-    if not any(finding.severity is Severity.REFUTES for finding in findings):
-        experiment = carry_out(
             target,
             claim,
-            plan,
-            seed=seed,
-            seconds=seconds,
-            progress=progress,
-            checkpoint=checkpoint,
+            runs=runs,
+            alpha=alpha,
+            methods=methods,
+            early_stop=early_stop,
+            notice=notice,
         )
-        evidence, more = examined(experiment, claim)
-        findings += more
+    return attack(target, claim, plan, seed=new_seed() if seed is None else seed, **options)[0]
+
+
+def attack(
+    target: Target,
+    claim: Claim,
+    plan: Plan,
+    *,
+    seed: int,
+    controls: bool = True,
+    seconds: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> tuple[Verdict, Experiment | None]:
+    """Carry out a plan: the verdict and what was observed.
+
+    Nothing is observed, and None returned for it, if a check without statistics settles the claim.
+
+    Args:
+        target: what is attacked.
+        claim: what is claimed of it.
+        plan: what is to be done.
+        seed: from which everything random is drawn.
+        controls: also run the same design on mechanisms whose answer is known.
+        seconds: stop after this time; the number of runs then depends on the machine.
+        progress: called after every batch.
+        checkpoint: a file from which an interrupted audit goes on.
+    """
+    _same_adjacency(target, claim)
+    findings = deterministic_findings(target, claim, seed=seed)
+    if any(finding.severity is Severity.REFUTES for finding in findings):
+        return _concluded(target, claim, plan, seed, findings), None
+    watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint)
+    experiment = carry_out(target, claim, plan, seed=seed, watch=watch)
+    evidence, more = examined(experiment, claim)
+    findings += more
     known: dict[str, str] = {}
-    if controls and experiment is not None:
+    if controls:
         from dpcalc.auditing.controls import controlled
 
         known, more = controlled(claim, plan, seed=seed)
         findings += more
+    return _concluded(target, claim, plan, seed, findings, evidence, experiment, known), experiment
+
+
+def _concluded(
+    target: Target,
+    claim: Claim,
+    plan: Plan,
+    seed: int,
+    findings: Sequence[Finding],
+    evidence: Sequence[Evidence] = (),
+    experiment: Experiment | None = None,
+    controls: Mapping[str, str] | None = None,
+) -> Verdict:
     outcome, reason = decide(claim, evidence, findings, notice=plan.notice)
-    verdict = Verdict(
+    return Verdict(
         target=target.name,
         claim=claim,
         outcome=outcome,
@@ -136,9 +137,8 @@ def attack(
         seed=seed,
         notice=plan.notice,
         versions=versions(),
-        controls=known,
+        controls=dict(controls or {}),
     )
-    return verdict, experiment
 
 
 def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:

@@ -79,15 +79,23 @@ class Experiment:
         return self.trial.runs + self.seen.runs + tilted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What happens beside the runs, and when they end early.
+
+    Attributes:
+        seconds: stop the counted runs after this time.
+        progress: called after every batch.
+        checkpoint: a file from which interrupted counted runs go on.
+    """
+
+    seconds: float | None = None
+    progress: Callable[[Progress], None] | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+
+
 def carry_out(
-    target: Target,
-    claim: Claim,
-    plan: Plan,
-    *,
-    seed: int,
-    seconds: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    target: Target, claim: Claim, plan: Plan, *, seed: int, watch: Watch | None = None
 ) -> Experiment:
     """Pilot, counted runs, tilted runs.
 
@@ -96,43 +104,14 @@ def carry_out(
         claim: what is tested; only the e-process and the tilt depend on it.
         plan: see `Plan`.
         seed: from which everything is drawn.
-        seconds: stop the counted runs after this time.
-        progress: called after every batch.
-        checkpoint: a file from which interrupted counted runs go on.
+        watch: what happens beside the runs.
     """
     score, trial = pilot(target, seed=seed, runs=plan.pilot)
     running = None
     if "e-process" in plan.methods:
         running = RunningTest(claim, rule_threshold(target, trial), plan.share)
     noise: dict[World, Noise] = {}
-
-    def look(world: World, outputs: Outputs) -> None:
-        if target.noise is not None:
-            noise[world] = target.noise(world, outputs)
-
-    parts: list[Observations] = []
-    begun, stopped = time.monotonic(), False
-    for batch in batches(
-        target,
-        score,
-        seed=seed,
-        runs=plan.runs,
-        size=plan.batch,
-        exact=target.log_ratio is not None,
-        inspect=look,
-        checkpoint=checkpoint,
-    ):
-        parts.append(batch)
-        done = sum(part.runs for part in parts)
-        if running is not None:
-            running.update(batch)
-        if progress is not None:
-            progress(_progress(done, plan.runs, running))
-        if plan.early_stop and running is not None and running.rejects and done < plan.runs:
-            stopped = True
-            break
-        if seconds is not None and time.monotonic() - begun > seconds:
-            break
+    seen, stopped = _counted_runs(target, plan, score, running, noise, seed, watch or Watch())
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
     if plan.tilted and not stopped:
@@ -143,7 +122,7 @@ def carry_out(
         plan=plan,
         seed=seed,
         trial=trial,
-        seen=_joined(parts),
+        seen=seen,
         tilted=tilted,
         tilt=tilt,
         spread=spread,
@@ -151,6 +130,46 @@ def carry_out(
         running=running,
         stopped=stopped,
     )
+
+
+def _counted_runs(
+    target: Target,
+    plan: Plan,
+    score: Callable[[Outputs], Array],
+    running: RunningTest | None,
+    noise: dict[World, Noise],
+    seed: int,
+    watch: Watch,
+) -> tuple[Observations, bool]:
+    """The counted runs, and whether the e-process ended them; fills in the first batch's noise."""
+
+    def look(world: World, outputs: Outputs) -> None:
+        if target.noise is not None:
+            noise[world] = target.noise(world, outputs)
+
+    parts: list[Observations] = []
+    begun = time.monotonic()
+    for batch in batches(
+        target,
+        score,
+        seed=seed,
+        runs=plan.runs,
+        size=plan.batch,
+        exact=target.log_ratio is not None,
+        inspect=look,
+        checkpoint=watch.checkpoint,
+    ):
+        parts.append(batch)
+        done = sum(part.runs for part in parts)
+        if running is not None:
+            running.update(batch)
+        if watch.progress is not None:
+            watch.progress(_progress(done, plan.runs, running))
+        if plan.early_stop and running is not None and running.rejects and done < plan.runs:
+            return _joined(parts), True
+        if watch.seconds is not None and time.monotonic() - begun > watch.seconds:
+            break
+    return _joined(parts), False
 
 
 def rule_threshold(target: Target, trial: Observations) -> float:

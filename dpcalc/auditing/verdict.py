@@ -159,12 +159,16 @@ def decide(
 ) -> tuple[Outcome, str]:
     """The outcome and its reason.
 
-    Certain counterexamples come first, then statistical ones, then broken preconditions, then the
-    question whether a violation would have been noticed.
+    Certain counterexamples come first; then what makes every bound void, such as runs that are not
+    independent; then statistical counterexamples, other broken preconditions, and the question whether
+    a violation would have been noticed.
     """
     for finding in findings:
         if finding.severity is Severity.REFUTES:
             return Outcome.REFUTED, finding.text
+    for finding in findings:
+        if finding.severity is Severity.PREMISE and _voids(finding):
+            return Outcome.PRECONDITION_FAILED, finding.text
     refuting = [e for e in evidence if e.refutes(claim)]
     if refuting:
         best = max(refuting, key=epsilon_of)
@@ -174,15 +178,29 @@ def decide(
             return Outcome.PRECONDITION_FAILED, finding.text
     for finding in findings:
         if finding.check == "pointwise" and _reaches(claim, finding, notice):
-            return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {finding.text}"
+            share = math.floor(100 * float(finding.numbers["largest"]) / claim.epsilon)
+            return Outcome.NOT_REFUTED, (
+                f"no lower bound exceeds the claim; {finding.text}: a search that attains {share} per "
+                f"cent of it, and {100 / notice:.3g} were asked for, would have found more if there "
+                "was much more"
+            )
     return _power(claim, [e for e in evidence if e.gates], notice)
+
+
+def _voids(finding: Finding) -> bool:
+    """Whether counted runs prove nothing: they are not independent, or the estimators fail."""
+    if finding.check in ("exposure", "control"):
+        return True
+    dependent = {"neighbouring runs", "the two worlds"} & set(finding.numbers.get("failed", ()))
+    return finding.check == "noise" and bool(dependent)
 
 
 def _reaches(claim: Claim, finding: Finding, notice: float) -> bool:
     """Whether an outcome was found so near to the claim that a larger loss would have shown.
 
-    A search that attains a loss of claim/notice finds a violation by the factor ``notice`` if it does
-    as well there: the same reading of power as for a statistical bound.
+    A search has no error rates; how tight it is shows in the share of the claim that it attains. One
+    that attains claim/notice finds a violation by the factor ``notice`` if it does as well there: the
+    same reading of power, and the same threshold, as for a statistical bound.
     """
     largest = float(finding.numbers.get("largest", 0.0))
     return finding.severity is Severity.HOLDS and 0 < claim.epsilon <= notice * largest

@@ -51,6 +51,13 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option(
     "--alpha", type=NUMBER, default=0.05, show_default=True, help="Chance of a false alarm."
 )
+@click.option(
+    "--notice",
+    type=click.FloatRange(min=1),
+    default=2.0,
+    show_default=True,
+    help="Enough power: this many times the claimed value would be noticed.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Repeat an audit exactly.")
 @click.option(
     "--early-stop/--no-early-stop",
@@ -151,6 +158,7 @@ def _carried_out(
             runs=given["runs"],
             seconds=given["seconds"],
             early_stop=given["early_stop"],
+            notice=given["notice"],
             controls=given["controls"],
             progress=progress,
             checkpoint=given["checkpoint"],
@@ -221,12 +229,13 @@ def _recorded(given: dict[str, Any]) -> Attacked:
     claim = claim_of(
         parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
     )
+    terms = {"alpha": given["alpha"], "notice": given["notice"]}
     if given["counts"]:
-        verdict = judge_counts(claim, Counts.of(*given["counts"]), alpha=given["alpha"])
+        verdict = judge_counts(claim, Counts.of(*given["counts"]), **terms)
         title = "counts of right and wrong answers"
     else:
         scores = [read_scores(path) for path in given["scores"]]
-        verdict = judge_scores(claim, *scores, alpha=given["alpha"])
+        verdict = judge_scores(claim, *scores, **terms)
         title = "scores of runs with and without the record"
     return Attacked(key="recorded", title=title, role="own", verdict=verdict)
 

@@ -28,7 +28,7 @@ from dpcalc.auditing.estimators import (
 )
 from dpcalc.auditing.estimators.binomial import at_least
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.experiment import carry_out
+from dpcalc.auditing.experiment import Watch, carry_out
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP
 
@@ -153,7 +153,7 @@ def test_progress_shows_no_bound_that_may_not_be_looked_at():
     seen = []
     target = known.gaussian(3.0)
     plan = Plan.made(target, CURVE, runs=400, methods=("accuracy",), batch=100)
-    carry_out(target, CURVE, plan, seed=1, progress=seen.append)
+    carry_out(target, CURVE, plan, seed=1, watch=Watch(progress=seen.append))
     assert [p.runs for p in seen] == [100, 200, 300, 400]
     assert {p.lower for p in seen} == {0.0}
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from dpcalc.algorithms.dp_admm import DPADMM
-from dpcalc.auditing import Claim, Finding, Severity
+from dpcalc.auditing import Claim, Evidence, Finding, Severity
+from dpcalc.auditing.claim import Quantity
+from dpcalc.auditing.evidence import Access
 from dpcalc.auditing.verdict import decide
 from dpcalc.audits import dp_admm, gradient_admm, gradient_admm_noisy_oracle
 from dpcalc.audits import private_dual_averaging as averaging
@@ -140,3 +142,38 @@ def test_an_outcome_near_the_claim_is_power(reach: float, outcome: str) -> None:
         check="pointwise", severity=Severity.HOLDS, text="found", numbers={"largest": reach}
     )
     assert decide(claim, [], [found])[0].value == outcome
+
+
+def test_dependent_runs_void_every_bound() -> None:
+    """A bound from runs that are not independent refutes nothing; other broken premises let it."""
+    claim = Claim.of(epsilon=1.0, delta=1e-3, adjacency="replace-one")
+    bound = Evidence(
+        method="accuracy",
+        quantity=Quantity.EPSILON,
+        lower=2.0,
+        alpha=0.05,
+        delta=1e-3,
+        access=Access.RUNS,
+        runs=100,
+    )
+    for check, failed, expected in (
+        ("exposure", [], "PRECONDITION FAILED"),
+        ("noise", ["the two worlds"], "PRECONDITION FAILED"),
+        ("noise", ["scale"], "REFUTED"),
+        ("sensitivity", [], "REFUTED"),
+    ):
+        found = Finding(
+            check=check, severity=Severity.PREMISE, text="broken", numbers={"failed": failed}
+        )
+        assert decide(claim, [bound], [found])[0].value == expected
+
+
+def test_the_share_that_counts_as_power_can_be_chosen() -> None:
+    claim = Claim.of(epsilon=1.0, adjacency="replace-one")
+    found = Finding(
+        check="pointwise", severity=Severity.HOLDS, text="found", numbers={"largest": 0.6}
+    )
+    outcome, reason = decide(claim, [], [found])
+    assert outcome.value == "NOT REFUTED"
+    assert "attains 60 per cent" in reason
+    assert decide(claim, [], [found], notice=1.5)[0].value == "UNDERPOWERED"

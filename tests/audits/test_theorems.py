@@ -135,7 +135,7 @@ def _attacked(made: Theorem, delta: float) -> Attacked:
     assert setting is not None, "no audit can build an instance for these parameters"
     tilts = setting.target.tilted is not None and delta > 0
     plan = Plan.made(setting.target, claim, runs=1000 if tilts else 10_000, alpha=0.01)
-    verdict, seen = attack(setting.target, claim, plan=plan, seed=5, controls=False)
+    verdict, seen = attack(setting.target, claim, plan, seed=5, controls=False)
     return Attacked(
         key=made.key,
         title=made.title,

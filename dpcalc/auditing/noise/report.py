@@ -63,4 +63,5 @@ class NoiseReport:
             "level": self.level,
             "vectors": self.vectors,
             "tests": [t.record() for t in self.tests],
+            "failed": [t.name for t in self.failed],
         }
