@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.dp_acc_admm import DPAccADMM
-from dpcalc.audits.dp_admm import cases, exact_last_iterates
+from dpcalc.audits.dp_admm import cases
 from dpcalc.audits.engine.case import Audit, Exhibit
+from dpcalc.audits.engine.linearised import exact_last_iterates
 
 AUDIT = Audit(
     key="dp-acc-admm",

@@ -11,7 +11,6 @@ first user's gradient points one way in one world and the opposite way in the ot
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,27 +19,22 @@ import numpy as np
 
 from dpcalc.algorithms.gradient_admm import GradientADMM
 from dpcalc.algorithms.problems.composite import CompositeProblem
-from dpcalc.algorithms.problems.constraints import Constraint, copies
-from dpcalc.algorithms.problems.losses import Linear, Squared
+from dpcalc.algorithms.problems.constraints import copies
+from dpcalc.algorithms.problems.losses import Linear
 from dpcalc.algorithms.problems.records import Records, split
-from dpcalc.algorithms.problems.regularisers import nothing, ridge
-from dpcalc.auditing import Claim, Outcome, Target, World
+from dpcalc.algorithms.problems.regularisers import ridge
+from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.audits.engine import bugs, iterations, laws
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
-from dpcalc.audits.engine.last_iterate import gaussian_release
+from dpcalc.audits.engine.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.audits.engine.iterations import last_target
 from dpcalc.audits.engine.neighbours import replacements, worst
-from dpcalc.guarantees import GDP, ApproxDP, Guarantee
+from dpcalc.audits.engine.stopping import GAP, MIDDLE, USERS, stopping
+from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
 
 DELTA = 1e-5
-GAP = 2.0
-"""Δ: two opposite gradients of norm one."""
-
-USERS, MIDDLE = 16, 7
-"""Users of the stopping case, and the place of the one in the middle."""
-
 _FUNCTIONS = Adjacency.NEIGHBOURING_FUNCTIONS
 
 
@@ -107,36 +101,13 @@ def last_iterate(iterations: int, bound: str) -> Setting:
     mu = laws.separation(*each)[0]
     paper = theorem(iterations=iterations)
     guarantee = (paper.certified() if bound == "certified" else paper.claimed()).guarantee
-    target = _last_target(attacked, other, *([law] for law in each))
+    target = last_target(attacked, other, *([law] for law in each))
     return Setting(
         target=target,
         claim=_claim(guarantee, Release.LAST_ITERATE),
         certified=paper.certified().guarantee.epsilon(DELTA),
         note=f"{iterations} iterations; exact mu {mu:.5g}, exact epsilon "
         f"{GDP(mu).epsilon(DELTA):.5g}",
-    )
-
-
-def _last_target(
-    attacked: Any,
-    other: Records,
-    here: Any,
-    there: Any,
-    *,
-    read: Callable[[Any], Any] = iterations.state,
-) -> Target:
-    """The last iterate with its exact laws."""
-    pair = {World.IN: attacked, World.OUT: attacked.on(other)}
-    return gaussian_release(
-        lambda world, generator, runs: pair[world].run(
-            generator, runs=runs, release=Release.LAST_ITERATE
-        ),
-        read,
-        here,
-        there,
-        name=attacked.key,
-        adjacency=_FUNCTIONS,
-        described="the last iterate, whose law is known",
     )
 
 
@@ -158,73 +129,6 @@ def curve(_: int, kind: Any = GradientADMM, **changes: Any) -> list[tuple[float,
             )
         )
     return rows
-
-
-# ---- random stopping
-
-
-STOPPING_EPSILON = 1.0
-"""At which δ is averaged over the positions."""
-
-
-def stopping(positions: int) -> Setting:
-    """The middle user under stopping on the upper half; δ(1) averaged over so many positions.
-
-    x₁ lies in the kernel of A. The middle user's function has curvature 1/η, so their step forgets
-    what came before, and from there on x₁ performs a random walk: with t iterations left, own one
-    included, the loss is exactly μ = ηΔ/(σ√t). The other users push x₁ so far that the stopping
-    round can be read off it.
-    """
-    step, sigma = 0.5, 0.5
-    walk, epsilon = step * GAP / sigma, STOPPING_EPSILON
-    attacked = _stopped_algorithm(step, sigma)
-    records = attacked.problem.records
-    other = records.replaced(MIDDLE, records.features[MIDDLE], -records.labels[MIDDLE])
-    each = [
-        [
-            attacked.last_iterate_law(order=range(stop), records=data).marginal("x")
-            for stop in range(MIDDLE + 1, USERS + 1)
-        ]
-        for data in (records, other)
-    ]
-    target = _last_target(attacked, other, *each, read=lambda released: released["x"])
-    deltas = [GDP(walk / np.sqrt(t)).delta(epsilon) for t in range(1, positions + 1)]
-    claimed = float(np.mean(deltas))
-    return Setting(
-        target=target,
-        claim=Claim(
-            guarantee=ApproxDP(epsilon, claimed),
-            delta=claimed,
-            adjacency=_FUNCTIONS,
-            release=Release.LAST_ITERATE,
-            name=f"({epsilon:g}, {claimed:.4g})-DP, mean over 1..{positions}",
-        ),
-        certified=epsilon if positions == USERS - MIDDLE else None,
-        note=f"{USERS} users, stopping uniform on {MIDDLE + 1}..{USERS}, user {MIDDLE + 1}",
-    )
-
-
-def _stopped_algorithm(step: float, sigma: float) -> Any:
-    """Squared losses ½(rx₁ - y)²: long rows for the middle user, short ones with far labels else."""
-    long, short, push = step**-0.5, 1e-3, 40.0
-    rows, labels = np.zeros((USERS, 2)), np.full(USERS, -push / short)
-    rows[:, 0], rows[MIDDLE, 0] = short, long
-    labels[MIDDLE] = GAP / 2 / long
-    problem = CompositeProblem(
-        records=split(rows, labels, row_bound=2.0),
-        loss=Squared(),
-        regulariser=nothing(),
-        constraint=Constraint(A=np.array([[0.0, 1.0]]), B=-np.eye(1), c=np.zeros(1)),
-    )
-    return GradientADMM(
-        problem,
-        rounds=USERS,
-        penalty=1.0,
-        step_size=step,
-        sigma=sigma,
-        stopping=(MIDDLE + 1, USERS),
-        gradient_gap=GAP,
-    )
 
 
 # ---- planted bugs
@@ -263,10 +167,6 @@ def _claim(guarantee: Guarantee, release: Release) -> Claim:
     return Claim(guarantee=guarantee, delta=DELTA, adjacency=_FUNCTIONS, release=release)
 
 
-def _case(key: str, title: str, role: Role, setting: Any, expected: Any, **more: Any) -> Case:
-    return Case(key=key, title=title, role=role, setting=setting, expected=expected, **more)
-
-
 _HELD, _BROKEN = (Outcome.NOT_REFUTED,), (Outcome.REFUTED,)
 
 AUDIT = Audit(
@@ -277,7 +177,7 @@ AUDIT = Audit(
     also=("admm-iteration-strongly-convex", "admm-iteration-all-users"),
     instance=iterations.instance,
     cases=(
-        _case(
+        case(
             "local",
             "all iterates, the certified local bound",
             Role.CERTIFIED,
@@ -285,7 +185,7 @@ AUDIT = Audit(
             _HELD,
         ),
         *(
-            _case(
+            case(
                 f"last-iterate-{k}",
                 f"the last of {k} iterations, the certified amplification",
                 Role.CERTIFIED,
@@ -294,14 +194,14 @@ AUDIT = Audit(
             )
             for k in (3, 9)
         ),
-        _case(
+        case(
             "last-iterate-claimed",
             "the last of 9 iterations, the printed amplification",
             Role.PAPER,
             partial(last_iterate, 9, "claimed"),
             _HELD,
         ),
-        _case(
+        case(
             "stopping-over-all",
             "stopping on the upper half, averaged over 1..n",
             Role.PAPER,
@@ -310,7 +210,7 @@ AUDIT = Audit(
             alpha=1e-6,
             tilted=8000,
         ),
-        _case(
+        case(
             "stopping-over-half",
             "stopping on the upper half, averaged over the middle user's positions",
             Role.CERTIFIED,
@@ -318,22 +218,22 @@ AUDIT = Audit(
             _HELD,
             tilted=8000,
         ),
-        _case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
-        _case(
+        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
+        case(
             "amplified-transcript",
             "the last iterate's bound for a released transcript",
             Role.BUG,
             amplified_transcript,
             CAUGHT,
         ),
-        _case(
+        case(
             "noise-before-solving",
             "noise added before the linear system is solved",
             Role.BUG,
             state_without_damping,
             CAUGHT,
         ),
-        _case(
+        case(
             "wider-functions",
             "functions further apart than promised",
             Role.BUG,

@@ -22,7 +22,8 @@ from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.audits.engine import bugs, laws
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
+from dpcalc.audits.engine.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.audits.engine.iterations import last_target
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.audits.gradient_admm import theorem
 from dpcalc.guarantees import GDP, Guarantee
@@ -72,16 +73,11 @@ def last_iterate(iterations: int, noise_in: str) -> Setting:
     """(x_T, λ_T) against the certified bound or the shortcut."""
     attacked = algorithm(iterations)
     other = worst(attacked, replacements(attacked.problem.records))[0]
-    mu, ratio = laws.log_ratio(
-        attacked.last_iterate_law(),
-        attacked.last_iterate_law(records=other),
-        lambda t: np.concatenate([t["x"], t["dual"]], axis=1),
-    )
+    each = attacked.last_iterate_law(), attacked.last_iterate_law(records=other)
+    mu = laws.separation(*each)[0]
     guarantee = GDP(float(_mu_squared(iterations, noise_in)) ** 0.5)
     proved = amplification(iterations, "gradient").certified().guarantee
-    target = algorithm_target(
-        attacked, other, adjacency=_FUNCTIONS, release=Release.LAST_ITERATE, log_ratio=ratio
-    )
+    target = last_target(attacked, other, *([law] for law in each))
     return Setting(
         target=target,
         claim=_claim(guarantee, Release.LAST_ITERATE),
@@ -127,10 +123,6 @@ def _claim(guarantee: Guarantee, release: Release) -> Claim:
     return Claim(guarantee=guarantee, delta=DELTA, adjacency=_FUNCTIONS, release=release)
 
 
-def _case(key: str, title: str, role: Role, setting: Any, expected: Any, **more: Any) -> Case:
-    return Case(key=key, title=title, role=role, setting=setting, expected=expected, **more)
-
-
 _HELD = (Outcome.NOT_REFUTED,)
 
 AUDIT = Audit(
@@ -139,40 +131,35 @@ AUDIT = Audit(
     reference="chan2023, algorithm 4, corollary 9.4",
     theorem="admm-iteration",
     cases=(
-        _case(
+        case(
             "shortcut",
             "the last of 3 iterations, sigma replaced by step size times sigma",
             Role.PAPER,
             partial(last_iterate, 3, "state"),
             (Outcome.REFUTED,),
-            runs=2000,
             alpha=1e-6,
-            methods=("accuracy",),
         ),
-        _case(
+        case(
             "last-iterate",
             "the last of 3 iterations, the certified bound",
             Role.CERTIFIED,
             partial(last_iterate, 3, "gradient"),
             _HELD,
-            methods=("accuracy",),
         ),
-        _case("local", "all iterates, the local bound", Role.CERTIFIED, transcript, _HELD),
-        _case(
+        case("local", "all iterates, the local bound", Role.CERTIFIED, transcript, _HELD),
+        case(
             "deviation-for-variance",
             "a variance drawn as a standard deviation",
             Role.BUG,
             deviation_for_variance,
             CAUGHT,
         ),
-        _case(
+        case(
             "far-shortcut",
             "the shortcut after 8 iterations",
             Role.BUG,
             partial(last_iterate, 8, "state"),
             CAUGHT,
-            runs=8000,
-            methods=("accuracy",),
         ),
     ),
     exhibits=(

@@ -19,7 +19,7 @@ import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target, World
 from dpcalc.audits.engine import descents
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
+from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting, case
 from dpcalc.audits.engine.descent import Descent, gaussian_target, scored_target
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.catalogue import privacy_result
@@ -219,12 +219,8 @@ def norm_for_sensitivity() -> Setting:
     return Setting(target=_target(paper), claim=_claim(paper, GDP(mu / 2)))
 
 
-def _case(key: str, title: str, role: Role, made: Any, expected: Any, **more: Any) -> Case:
-    return Case(key=key, title=title, role=role, setting=made, expected=expected, **more)
-
-
 def _bug(key: str, title: str, made: Any) -> Case:
-    return _case(key, title, Role.BUG, made, CAUGHT, runs=4000)
+    return case(key, title, Role.BUG, made, CAUGHT, runs=4000)
 
 
 _HELD = (Outcome.NOT_REFUTED,)
@@ -250,7 +246,7 @@ def _cases() -> tuple[Case, ...]:
             name = key if bound == "certified" else f"{key}-claimed"
             text = f"{title}, the {'certified' if bound == 'certified' else 'printed'} bound"
             made = partial(setting, key, bound)
-            found.append(_case(name, text, role, made, _QUIET, runs=runs, batch=5000))
+            found.append(case(name, text, role, made, _QUIET, runs=runs, batch=5000))
     return tuple(found)
 
 

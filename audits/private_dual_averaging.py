@@ -27,7 +27,7 @@ from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome, Target
 from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.audits.engine import bugs
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
+from dpcalc.audits.engine.case import CAUGHT, Audit, Exhibit, Role, Setting, case
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.audits.engine.subgradients import (
     many_full_rounds,
@@ -215,10 +215,6 @@ def _claim(guarantee: Guarantee) -> Claim:
     )
 
 
-def _case(key: str, title: str, role: Role, setting: Any, expected: Any, **more: Any) -> Case:
-    return Case(key=key, title=title, role=role, setting=setting, expected=expected, **more)
-
-
 _HELD = (Outcome.NOT_REFUTED,)
 
 AUDIT = Audit(
@@ -228,7 +224,7 @@ AUDIT = Audit(
     theorem="private-dual-averaging",
     instance=instance,
     cases=(
-        _case(
+        case(
             "as-printed",
             "one sampled record, claimed (1, 0.01)",
             Role.PAPER,
@@ -239,28 +235,28 @@ AUDIT = Audit(
             batch=300,
             methods=("likelihood-ratio", "importance-sampling"),
         ),
-        _case(
+        case(
             "full-batch",
             "full batches, the certified curve",
             Role.CERTIFIED,
             partial(averaged, "full", "certified"),
             _HELD,
         ),
-        _case(
+        case(
             "full-batch-claimed",
             "full batches, claimed (1, 0.01)",
             Role.PAPER,
             partial(averaged, "full", "claimed"),
             _HELD,
         ),
-        _case(
+        case(
             "mini-batch",
             "batches in turn, the certified curve",
             Role.CERTIFIED,
             partial(averaged, "cyclic", "certified"),
             _HELD,
         ),
-        _case(
+        case(
             "sampled-certified",
             "one sampled record, the certified composition",
             Role.CERTIFIED,
@@ -268,7 +264,7 @@ AUDIT = Audit(
             _HELD,
             tilted=4000,
         ),
-        _case(
+        case(
             "mini-batch-claimed",
             "batches in turn, claimed (1, 0.01) with the full batch's sensitivity",
             Role.PAPER,
@@ -277,22 +273,22 @@ AUDIT = Audit(
             alpha=1e-6,
             tilted=2000,
         ),
-        _case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
-        _case(
+        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
+        case(
             "one-round-charged",
             "one round's budget sold as the run's",
             Role.BUG,
             one_round_charged,
             CAUGHT,
         ),
-        _case(
+        case(
             "norm-for-sensitivity",
             "sensitivity L in place of 2L under sampling",
             Role.BUG,
             norm_for_sensitivity,
             CAUGHT,
         ),
-        _case(
+        case(
             "reshuffled",
             "batches in turn accounted for as independent sampling",
             Role.BUG,

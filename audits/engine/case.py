@@ -75,6 +75,18 @@ class Case:
     slow: bool = False
 
 
+def case(
+    key: str,
+    title: str,
+    role: Role,
+    setting: Callable[[], Setting],
+    expected: tuple[Outcome, ...],
+    **more: Any,
+) -> Case:
+    """A `Case` in one line."""
+    return Case(key=key, title=title, role=role, setting=setting, expected=expected, **more)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibit:
     """A table of exact or measured numbers that is evidence of another kind.

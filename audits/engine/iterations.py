@@ -27,7 +27,7 @@ from dpcalc.audits.engine import laws
 from dpcalc.audits.engine.case import Setting
 from dpcalc.audits.engine.descent import Normal
 from dpcalc.audits.engine.last_iterate import gaussian_release
-from dpcalc.vocabulary import Release
+from dpcalc.vocabulary import Adjacency, Release
 
 Array = NDArray[np.float64]
 
@@ -66,8 +66,8 @@ def _one_user(theorem: Any) -> Target | None:
         key=lambda found: found[0],
     )
     here, other = _pair(theorem, rounds, gap, *made)
-    return _target(
-        theorem, here, other, [here.last_iterate_law()], [here.last_iterate_law(records=other)]
+    return last_target(
+        here, other, [here.last_iterate_law()], [here.last_iterate_law(records=other)]
     )
 
 
@@ -90,13 +90,13 @@ def _all_users(theorem: Any) -> Target | None:
             for data in (here.problem.records, other)
         ]
         # λ alone is known for certain after one round; x is enough to look at.
-        return _target(theorem, here, other, *each, read=lambda released: released["x"])
+        return last_target(here, other, *each, read=lambda released: released["x"])
     here, other = _pair(theorem, n, n, *made, order="permutation")
     covariance = here.last_iterate_law().covariance
     # All users move the state alike, so a place only decides how long ago the gradient came.
     moved = [_noiseless(theorem, n, made, world) for world in World]
-    return _target(
-        theorem, here, other, *([Normal(mean, covariance) for mean in means] for means in moved)
+    return last_target(
+        here, other, *([Normal(mean, covariance) for mean in means] for means in moved)
     )
 
 
@@ -162,15 +162,25 @@ def _mu(attacked: Any, other: Records) -> float:
     return laws.separation(here, there)[0]
 
 
-def _target(
-    theorem: Any,
+def last_target(
     attacked: Any,
     other: Records,
     here: Any,
     there: Any,
     *,
+    adjacency: Adjacency = Adjacency.NEIGHBOURING_FUNCTIONS,
     read: Callable[[Any], Array] = state,
 ) -> Target:
+    """The last iterate of a method on two data sets, with its exact laws.
+
+    Args:
+        attacked: on the data of the world IN.
+        other: data of the world OUT.
+        here: the laws in the world IN of what is read; one, or several by equal chance.
+        there: those in the world OUT.
+        adjacency: of the two data sets.
+        read: released -> the vector that the laws describe.
+    """
     pair = {World.IN: attacked, World.OUT: attacked.on(other)}
     return gaussian_release(
         lambda world, generator, runs: pair[world].run(
@@ -180,6 +190,6 @@ def _target(
         here,
         there,
         name=attacked.key,
-        adjacency=theorem.adjacency,
-        described="linear functions with a common ridge; the law is known",
+        adjacency=adjacency,
+        described="the last iterate, whose law is known",
     )

@@ -1,10 +1,9 @@
-"""Log-likelihood ratios of Gaussian laws and their mixtures, for releases without a transcript."""
+"""How far apart two Gaussian laws are, for releases without a transcript."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,36 +54,3 @@ def separation(first: Law, second: Law) -> tuple[float, Array, Array]:
         return math.inf, (vectors @ outside) / scale, middle
     weighted = np.where(noisy, inside / np.where(noisy, values, 1.0), 0.0)
     return math.sqrt(float(inside @ weighted)), (vectors @ weighted) / scale, middle
-
-
-def log_ratio(
-    first: Law, second: Law, read: Callable[[Any], Array]
-) -> tuple[float, Callable[[Any], Array]]:
-    """μ, and the exact log-likelihood ratio of what is released.
-
-    Args:
-        first: law in the world IN.
-        second: law in the world OUT.
-        read: (released) -> the vector that the laws describe; shape (runs, k).
-    """
-    mu, direction, middle = separation(first, second)
-    return mu, lambda outputs: (read(outputs) - middle) @ direction
-
-
-def mixture_log_ratio(
-    first: Sequence[Law], second: Sequence[Law], read: Callable[[Any], Array]
-) -> Callable[[Any], Array]:
-    """The log-ratio of two uniform mixtures of Gaussian laws with full covariances."""
-
-    def density(laws: Sequence[Law], x: Array) -> Array:
-        from scipy.special import logsumexp
-
-        terms = []
-        for law in laws:
-            factor = np.linalg.cholesky(law.covariance)
-            z = np.linalg.solve(factor, (x - law.mean).T)
-            log_det = 2 * np.log(np.diagonal(factor)).sum()
-            terms.append(-0.5 * (np.square(z).sum(axis=0) + log_det))
-        return np.asarray(logsumexp(terms, axis=0) - math.log(len(laws)))
-
-    return lambda outputs: density(first, read(outputs)) - density(second, read(outputs))

@@ -12,9 +12,16 @@ from dpcalc.auditing import Claim, Evidence, Finding, Severity
 from dpcalc.auditing.claim import Quantity
 from dpcalc.auditing.evidence import Access
 from dpcalc.auditing.verdict import decide
-from dpcalc.audits import dp_admm, gradient_admm, gradient_admm_noisy_oracle
+from dpcalc.audits import gradient_admm, gradient_admm_noisy_oracle
 from dpcalc.audits import private_dual_averaging as averaging
-from dpcalc.audits.engine import counterexamples, laws, objective, reconstruction, subgradients
+from dpcalc.audits.engine import (
+    counterexamples,
+    laws,
+    linearised,
+    objective,
+    reconstruction,
+    subgradients,
+)
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.audits.penalty_perturbation import METHOD as PENALTY
 from dpcalc.audits.private_mr_admm import METHOD as RECYCLED
@@ -28,7 +35,7 @@ class Law:
 
 def test_printed_start_leaks_in_early_rounds() -> None:
     """δ(1) of the last iterate, computed elsewhere: 1, .951, .168, 2.9e-6, 2.3e-6."""
-    rows = dp_admm.exact_last_iterates(DPADMM, 0)
+    rows = linearised.exact_last_iterates(DPADMM, 0)
     found = {int(row[0]): row[1] for row in rows}
     expected = {1: 1.0, 2: 0.951, 3: 0.168, 5: 2.9e-6, 10: 2.3e-6}
     for rounds, delta in expected.items():
@@ -72,10 +79,10 @@ def test_mixture_ratio_agrees_with_the_algorithms_own_density() -> None:
 
 
 def test_the_search_finds_the_opposite_record() -> None:
-    attacked = dp_admm.algorithm(rounds=3, sigma=1.0)
+    attacked = linearised.algorithm(rounds=3, sigma=1.0)
     found, distance = worst(attacked, replacements(attacked.problem.records))
     assert found.labels[0] * found.features[0] == pytest.approx([-1.0, 0.0])
-    assert distance == pytest.approx(3 * (2 / dp_admm.RECORDS) ** 2)
+    assert distance == pytest.approx(3 * (2 / linearised.RECORDS) ** 2)
 
 
 def test_separation_of_gaussians() -> None:
