@@ -116,8 +116,8 @@ class Logistic(Loss):
             np.exp(m, out=m)
         m += 1
         np.divide(-1, m, out=m)
-        np.add(m, 1, out=bend, casting="same_kind")
-        bend *= m
+        np.copyto(bend, m, casting="same_kind")
+        bend += bend * bend
         bend *= -weight
         return m
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems.rows import MixedRows
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from dpcalc.algorithms.problems.losses import Floats, Loss
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _TILE = 2**17  # numbers in a tile of records times runs
+_MANY = 2**15  # numbers in records times runs from which rare columns are kept sparse
 _HESSIANS = 2**22  # numbers in the weighted rows of a chunk of runs
 _ONE_CORE = 2**18  # multiplications in a product too small to be worth a second core
 _FEW = 16  # features up to which a second core is never worth it
@@ -121,6 +124,32 @@ class SmoothSum:
             self._held["single"] = self.rows.astype(dtype)
         single: Floats = self._held["single"]
         return single
+
+    def folded(self, columns: Floats, between: Callable[[slice, Floats], Floats]) -> Array:
+        """Σ_n r_n·between(r_nᵀ·columns), in the precision of the columns; shape (d, runs).
+
+        Args:
+            columns: shape (d, runs).
+            between: see `MixedRows.folded`.
+        """
+        mixed = self._mixed(columns)
+        if mixed is not None:
+            return mixed.folded(columns, between)
+        rows = self.rows_as(columns.dtype.type)
+        total = np.zeros(columns.shape)
+        for tile in self.tiles(columns.shape[1]):
+            total += rows[tile].T @ between(tile, rows[tile] @ columns)
+        return total
+
+    def _mixed(self, columns: Floats) -> MixedRows | None:
+        """The rows with rare columns apart, where that pays; built once for every precision."""
+        if len(self.rows) * columns.shape[1] < _MANY:
+            return None
+        key = f"mixed {columns.dtype}"
+        if key not in self._held:
+            self._held[key] = MixedRows.of(self.rows_as(columns.dtype.type))
+        held: MixedRows | None = self._held[key]
+        return held
 
     def longest_row(self) -> float:
         """The largest norm of a row; computed once."""

@@ -7,6 +7,8 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 
 from dpcalc.algorithms.problems import minimise as module
+from dpcalc.algorithms.problems import rows as rows_module
+from dpcalc.algorithms.problems import smooth as smooth_module
 from dpcalc.algorithms.problems.losses import (
     Hinge,
     Huber,
@@ -16,6 +18,7 @@ from dpcalc.algorithms.problems.losses import (
     Squared,
 )
 from dpcalc.algorithms.problems.minimise import minimise
+from dpcalc.algorithms.problems.rows import MixedRows
 from dpcalc.algorithms.problems.smooth import SmoothSum
 from dpcalc.errors import AssumptionViolated, InvalidInput, NumericalFailure
 
@@ -90,6 +93,49 @@ def test_single_precision_work_ends_at_the_double_precision_minimiser(loss, monk
     assert "single" in total._held
     np.testing.assert_allclose(mixed.points, plain.points, atol=1e-12)
     assert mixed.gradient_norm.max() < 1e-12
+
+
+def one_hot(records=400, seed=3):
+    """Two dense columns and twelve of which every row has one."""
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((records, 14))
+    rows[:, :2] = rng.standard_normal((records, 2))
+    rows[np.arange(records), 2 + rng.integers(12, size=records)] = 1
+    return rows / 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_taken_apart_are_the_rows(dtype, monkeypatch):
+    monkeypatch.setattr(rows_module, "_TILE", 64)
+    rows, rng = one_hot().astype(dtype), np.random.default_rng(0)
+    mixed = MixedRows.of(rows)
+    assert mixed.frequent.tolist() == [0, 1]
+    columns, weights = rng.standard_normal((14, 5)).astype(dtype), rng.random((400, 5))
+    folded = mixed.folded(columns, lambda tile, m: m * weights[tile])
+    expected = rows.T @ ((rows @ columns) * weights)
+    np.testing.assert_allclose(
+        folded, expected, rtol=0, atol=1e-13 if dtype == np.float64 else 1e-4
+    )
+
+
+def test_dense_rows_are_left_alone():
+    assert MixedRows.of(np.random.default_rng(0).standard_normal((50, 8))) is None
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+def test_sparse_columns_end_at_the_same_minimisers(loss, monkeypatch):
+    rng = np.random.default_rng(1)
+    offsets, linear = rng.standard_normal(400), rng.standard_normal((40, 14))
+    dense, mixed = (
+        SmoothSum(rows=one_hot(), offsets=offsets, loss=loss, weight=0.02) for _ in range(2)
+    )
+    plain = minimise(dense, linear, 0.2, np.zeros_like(linear))
+    monkeypatch.setattr(smooth_module, "_MANY", 1)
+    monkeypatch.setattr(module, "_SINGLE_FROM", 1)
+    found = minimise(mixed, linear, 0.2, np.zeros_like(linear))
+    assert {"mixed float32", "mixed float64"} <= set(mixed._held)
+    np.testing.assert_allclose(found.points, plain.points, atol=1e-12)
+    assert found.gradient_norm.max() < 1e-12
 
 
 def test_a_runs_minimiser_does_not_depend_on_its_batch():

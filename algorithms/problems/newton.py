@@ -1,0 +1,130 @@
+"""One step of Newton's method for many runs: gradients and curvatures at points, and directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.algorithms.problems.conjugate import Preconditioner, dots, newton_direction, norms
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.losses import Floats
+    from dpcalc.algorithms.problems.smooth import SmoothSum
+
+Array = NDArray[np.float64]
+Precision = type[np.floating[Any]]
+
+CLOSE = 1e-4
+"""Relative gradient norm below which a Newton step squares the distance to the minimum."""
+
+_FLOOR = float(np.finfo(np.float64).eps) / 16  # relative gradient norm that can be aimed at
+_LOOSEST = 0.5  # residual of Newton's equations that is always small enough
+_FINEST = {np.float32: 1e-5, np.float64: 1e-8}  # the smallest asked for, by precision of Hessians
+_FALL = 0.01  # share of the gradient left at which the preconditioner is taken anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluation:
+    """Points of some runs and what is known there.
+
+    Attributes:
+        points: shape (d, runs).
+        gradient: shape (d, runs).
+        far: norm of the gradient, relative to the size of the terms it is a sum of; shape (runs,).
+        bends: w·φ'' of every record; shape (n, runs).
+        levels: their means over the records; shape (runs,).
+    """
+
+    points: Array
+    gradient: Array
+    far: Array
+    bends: Floats
+    levels: Array
+
+    def only(self, kept: NDArray[np.bool_]) -> Self:
+        """The same for the runs in ``kept``."""
+        if kept.all():
+            return self
+        return type(self)(
+            points=self.points[:, kept],
+            gradient=self.gradient[:, kept],
+            far=self.far[kept],
+            bends=self.bends[:, kept],
+            levels=self.levels[kept],
+        )
+
+
+def evaluate(
+    total: SmoothSum, linear: Array, h: float, points: Array, precision: tuple[Precision, Precision]
+) -> Evaluation:
+    """Gradients in the first precision and curvatures in the second, in one pass over the records.
+
+    Args:
+        total: F.
+        linear: c; shape (d, runs).
+        h: above 0.
+        points: shape (d, runs).
+        precision: types of numbers to work in.
+    """
+    columns = points.astype(precision[0], copy=False)
+    count, runs = len(total.rows), columns.shape[1]
+    bends, squares = np.empty((count, runs), precision[1]), np.zeros(runs)
+
+    def slopes(tile: slice, m: Floats) -> Floats:
+        if total.offsets is not None:
+            m += total.offsets[tile, None].astype(m.dtype, copy=False)
+        slope = total.loss.slope_and_bend(m, total.weight, bends[tile])
+        np.add(squares, dots(slope, slope), out=squares)
+        return slope
+
+    gradient = total.weight * total.folded(columns, slopes) + h * points + linear
+    longest, levels = total.longest_row(), np.asarray(bends.sum(axis=0) / count, dtype=np.float64)
+    size = total.weight * longest * np.sqrt(count * squares) + norms(linear)
+    size += (count * levels * longest**2 + h) * norms(points)
+    far = norms(gradient) / np.where(size > 0, size, 1)
+    return Evaluation(points=points, gradient=gradient, far=far, bends=bends, levels=levels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Common:
+    """A preconditioner, and how far from the minimum it was taken."""
+
+    preconditioner: Preconditioner
+    far: float
+
+    @classmethod
+    def refreshed(cls, common: Common | None, total: SmoothSum, here: Evaluation) -> Common:
+        """The one at hand, unless it was taken much further off."""
+        far = float(np.median(here.far))
+        if common is not None and (far >= _FALL * common.far or common.far < CLOSE):
+            return common
+        return cls(preconditioner=Preconditioner.of(total, here.bends), far=far)
+
+
+def direction(
+    total: SmoothSum, common: Common, h: float, here: Evaluation, before: Array | None
+) -> Array:
+    """Newton's directions, as accurate as is of use; shape (d, runs).
+
+    An error below what Newton's method leaves by itself, judged by its last step, is of no use, nor
+    is one below rounding.
+
+    Args:
+        total: F.
+        common: preconditioner.
+        h: above 0.
+        here: where the runs are.
+        before: how far they were before the last step, or None before the first one.
+    """
+    if before is None:
+        wanted = np.where(here.far > CLOSE, _LOOSEST, here.far)
+    else:
+        wanted = np.minimum((here.far / before) ** 1.5 / 2, _LOOSEST)
+    useful = _FLOOR / np.maximum(here.far, _FLOOR)
+    tolerance = np.maximum(np.maximum(wanted, useful), _FINEST[here.bends.dtype.type])
+    return newton_direction(
+        total, common.preconditioner, h, here.gradient, here.bends, here.levels, tolerance
+    )
