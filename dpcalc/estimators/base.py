@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
+from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
 from dpcalc.training.plan import plan
 
@@ -26,8 +28,18 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+# Parameters are dataclass fields: a class and its parents write the constructor that scikit-learn
+# reads parameters from. Estimators are compared by identity and shown by scikit-learn.
+@dataclass(eq=False, repr=False)
 class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """A linear model fitted with noise for an (ε, δ) budget.
+
+    Args:
+        epsilon: ε of the budget.
+        delta: δ of the budget.
+        row_bound: a public number; longer rows are shortened to it.
+        fit_intercept: whether a constant column is added.
+        random_state: a seed for experiments; None takes noise seeded by the operating system.
 
     Attributes after `fit`:
         coef_: shape (n_features,) for a regressor, (1, n_features) for a classifier.
@@ -40,15 +52,22 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         n_iter_: rounds.
     """
 
-    epsilon: float
-    delta: float
-    row_bound: float
-    fit_intercept: bool
-    random_state: Any
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    row_bound: float = 1.0
+    fit_intercept: bool = True
+    random_state: Any = None
 
     @abstractmethod
     def _method(self) -> Method:
         """The method with the estimator's parameters."""
+
+    def _made(self, key: str, fields: str, **further: Any) -> Method:
+        """The method ``key`` with the estimator's parameters of these names."""
+        return method(key).from_parameters(
+            {name: getattr(self, name) for name in fields.split()} | further
+        )
 
     def _network(self, n_records: int) -> Network | None:
         """The network that records are dealt out to; None for one place."""
@@ -165,10 +184,15 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc]
-    """A number, by a linear function of the row."""
+    """A number, by a linear function of the row.
 
-    label_bound: float
+    Args:
+        label_bound: a public number; labels are clipped to ±label_bound.
+    """
+
+    label_bound: float = 1.0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Spend the budget on these records.
