@@ -53,7 +53,7 @@ def proper_delta(value: float) -> float:
 
 def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
     """``value`` as an int if it is a whole number, ``minimum`` or above."""
-    if type(value) is int and value >= minimum:  # by far the most frequent
+    if type(value) is int and minimum <= value < 2**53:  # by far the most frequent
         return value
     if not (_is_number(value) and math.isfinite(value) and value == int(value) >= minimum):
         hint = hint or f"try {max(minimum, 10)}"

@@ -6,7 +6,8 @@ import math
 from functools import cached_property
 
 from dpcalc.accounting.bracket import Bracket
-from dpcalc.accounting.composition.question import METHOD, Question
+from dpcalc.accounting.composition.direct import direct_delta
+from dpcalc.accounting.composition.question import METHOD, Pilot, Question
 from dpcalc.accounting.composition.resolution import (
     MOST_ATTEMPTS,
     SMALLEST_TAIL,
@@ -20,7 +21,7 @@ from dpcalc.accounting.composition.resolution import (
     touched,
 )
 from dpcalc.accounting.composition.single import outcomes_delta, single_delta
-from dpcalc.accounting.contour import Contour, Rounds, SaddleTable
+from dpcalc.accounting.contour import Rounds, SaddleTable
 from dpcalc.accounting.fallback import delta_by_chernoff, largest_loss
 from dpcalc.accounting.inversion import integrate
 from dpcalc.accounting.outcomes import outcomes
@@ -51,12 +52,12 @@ class DeltaQuestion(Question):
         alone = sum(n for _, n in parts) == 1
         return single_delta(parts[0][0], epsilon) if alone else None
 
-    def _preview(self) -> float:
+    def _pilot(self) -> Pilot:
         refuse_extremes(self.parts)
-        contour, unit = self._contour, 1 / self._contour.c
-        smoothing = min(0.1 * unit, 0.1)
+        contour = self._table.contour_for_epsilon(self.at)
+        smoothing = min(0.1 / contour.c, 0.1)
         line = integrate(self._rough, contour, smoothing=smoothing, most_nodes=_PILOT_NODES)
-        return line.upper(self.at)
+        return Pilot(contour, line.upper(self.at), len(line.nodes))
 
     def _weaker(self) -> Bracket:
         return delta_by_chernoff(self.parts, self.at)
@@ -77,16 +78,17 @@ class DeltaQuestion(Question):
     def _table(self) -> SaddleTable:
         return SaddleTable(self._rough)
 
-    @cached_property
-    def _contour(self) -> Contour:
-        return self._table.contour_for_epsilon(self.at)
-
-    def _enclosed(self) -> Bracket:
+    def _by_convolution(self) -> Bracket | None:
         refuse_extremes(self.parts)
-        epsilon, width = self.at, self.relative_width
-        contour = self._contour
+        unit = self.at if self.pilot is None else 1 / self.pilot.contour.c
+        if unit == 0:
+            return None
+        return direct_delta(self.parts, self.at, self._tail, unit, self.relative_width)
+
+    def _by_inversion(self, pilot: Pilot) -> Bracket:
+        epsilon, width, contour = self.at, self.relative_width, pilot.contour
         smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, width / contour.c)
-        best = Bracket(0.0, 1.0, METHOD)
+        best = Bracket(0.0, min(pilot.answer, 1.0), METHOD)
         for _ in range(MOST_ATTEMPTS):
             upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
             high, low = upper.upper(epsilon), lower.lower(epsilon)

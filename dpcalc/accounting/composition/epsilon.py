@@ -6,7 +6,8 @@ import math
 from functools import cached_property
 
 from dpcalc.accounting.bracket import Bracket, crossing
-from dpcalc.accounting.composition.question import METHOD, Question
+from dpcalc.accounting.composition.direct import direct_epsilon
+from dpcalc.accounting.composition.question import METHOD, Pilot, Question
 from dpcalc.accounting.composition.resolution import (
     MOST_ATTEMPTS,
     SMALLEST_TAIL,
@@ -49,10 +50,6 @@ class EpsilonQuestion(Question):
         few = outcomes(parts)
         return None if few is None else outcomes_epsilon(few, delta)
 
-    def _preview(self) -> float:
-        refuse_extremes(self.parts)
-        return self._pilot[1]
-
     def _weaker(self) -> Bracket:
         return epsilon_by_chernoff(self.parts, self.at)
 
@@ -69,34 +66,40 @@ class EpsilonQuestion(Question):
     def _table(self) -> SaddleTable:
         return SaddleTable(self._rough)
 
-    @cached_property
-    def _pilot(self) -> tuple[Contour, float]:
+    def _pilot(self) -> Pilot:
         """A contour for δ, and the upper bound of ε that the rough laws give on it."""
-        contour, epsilon = self._table.contour_for_delta(self.at), math.inf
+        refuse_extremes(self.parts)
+        contour, answer = self._table.contour_for_delta(self.at), math.inf
         for _ in range(MOST_ATTEMPTS):
             unit = 1 / contour.c
             line = integrate(
                 self._rough, contour, smoothing=min(0.1 * unit, 0.1), most_nodes=_PILOT_NODES
             )
             found = self._highest(line, contour, contour.epsilon, 0.1 * unit)
-            epsilon = min(found, epsilon)
+            answer = min(found, answer)
             if not math.isfinite(found) or abs(found - contour.epsilon) < unit:
                 break
             contour = self._table.contour_for_epsilon(found, contour.log_delta)
-        return contour, epsilon
+        return Pilot(contour, answer, len(line.nodes))
 
     def _highest(self, line: Line, contour: Contour, guess: float, tolerance: float) -> float:
         """Where the line's upper bound of δ(ε) falls below δ."""
         high = crossing(line.upper, self.at, guess, 1 / contour.c, tolerance)[1]
         return min(high, line.largest)  # no finite loss exceeds it, and infinite ones are rarer
 
-    def _enclosed(self) -> Bracket:
+    def _by_convolution(self) -> Bracket | None:
         refuse_extremes(self.parts)
-        delta, width = self.at, self.relative_width
-        contour, preview = self._pilot
+        guess = self.preview if self.preview < math.inf else self._weaker().upper
+        if not 0 < guess < math.inf:
+            return None
+        unit = guess if self.pilot is None else 1 / self.pilot.contour.c
+        return direct_epsilon(self.parts, self.at, self._tail, guess, unit, self.relative_width)
+
+    def _by_inversion(self, pilot: Pilot) -> Bracket:
+        delta, width, contour = self.at, self.relative_width, pilot.contour
         aim = width * max(contour.epsilon, 1e-3 / contour.c)
         smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, aim)
-        best = Bracket(0.0, preview, METHOD)
+        best = Bracket(0.0, pilot.answer, METHOD)
         for _ in range(MOST_ATTEMPTS):
             upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
             unit = 1 / contour.c

@@ -4,16 +4,41 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from dpcalc.accounting.bracket import Bracket
 from dpcalc.accounting.composition.resolution import Parts
+from dpcalc.accounting.contour import Contour
 from dpcalc.errors import NumericalFailure
 
 METHOD = "moment inversion, two-sided"
-_WIDER = "weaker: moment inversion with a wide bracket"
 _WIDE = 0.05
+
+_STRAINED = 300
+"""So many nodes of a pilot mean that the loss has few rounds or rare events."""
+
+_STRAIN = 100
+"""How much wider an enclosure by convolution may be before strained inversion is tried as well."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What inverting laws that dominate coarsely tells.
+
+    Attributes:
+        contour: where to integrate.
+        answer: an upper bound of the answer.
+        nodes: how many nodes mattered.
+    """
+
+    contour: Contour
+    answer: float
+    nodes: int
 
 
 class Question(ABC):
@@ -28,42 +53,68 @@ class Question(ABC):
     def __init__(self, parts: Parts, at: float, relative_width: float) -> None:
         self.parts, self.at, self.relative_width = parts, at, relative_width
 
-    @cached_property
+    @property
     def preview(self) -> float:
         """An upper bound of the answer that costs little; infinite if there is none."""
         if self.immediate is not None:
             return self.immediate.upper
-        try:
-            return self._preview()
-        except NumericalFailure:
-            return math.inf
+        return math.inf if self.pilot is None else self.pilot.answer
+
+    @property
+    def strained(self) -> bool:
+        """Whether inversion takes so many nodes, or fails, that convolution is tried first."""
+        return self.pilot is None or self.pilot.nodes > _STRAINED
+
+    @cached_property
+    def pilot(self) -> Pilot | None:
+        """Inversion of coarse laws, unless it fails."""
+        return self._attempt(self._pilot)
 
     def bracket(self) -> Bracket:
-        """The enclosure; a weaker one that says so where inversion fails."""
-        try:
-            found = self.immediate or self._enclosed()
-        except NumericalFailure:
+        """The enclosure; a weaker one that says so where nothing else can be had."""
+        found = self.immediate or self._enclosed()
+        if found is None:
             return self._weaker()
         if found.relative_width <= _WIDE:
             return found
-        return _intersection(found, self._weaker())
+        weaker = self._weaker()
+        method = weaker.method if weaker.upper < found.upper else f"weaker: {found.method}"
+        return Bracket(max(found.lower, weaker.lower), min(found.upper, weaker.upper), method)
+
+    def _enclosed(self) -> Bracket | None:
+        """By inversion, by convolution where that is strained, or what both have in common."""
+        found = self._attempt(self._by_convolution) if self.strained else None
+        if found is None or found.relative_width > _STRAIN * self.relative_width:
+            found = _narrower(found, self._attempt(self._inverted))
+        if not self.strained and (found is None or found.relative_width > 2 * self.relative_width):
+            found = _narrower(found, self._attempt(self._by_convolution))
+        return found
+
+    def _inverted(self) -> Bracket | None:
+        return None if self.pilot is None else self._by_inversion(self.pilot)
+
+    def _attempt(self, way: Callable[[], Result | None]) -> Result | None:
+        try:
+            return way()
+        except NumericalFailure:
+            return None
 
     @cached_property
     def immediate(self) -> Bracket | None:
         """The enclosure, where a closed form or a short sum gives it."""
-        try:
-            return self._immediate()
-        except NumericalFailure:
-            return None
+        return self._attempt(self._immediate)
 
     @abstractmethod
     def _immediate(self) -> Bracket | None: ...
 
     @abstractmethod
-    def _preview(self) -> float: ...
+    def _pilot(self) -> Pilot: ...
 
     @abstractmethod
-    def _enclosed(self) -> Bracket: ...
+    def _by_inversion(self, pilot: Pilot) -> Bracket: ...
+
+    @abstractmethod
+    def _by_convolution(self) -> Bracket | None: ...
 
     @abstractmethod
     def _weaker(self) -> Bracket: ...
@@ -84,6 +135,9 @@ def worst(questions: Sequence[Question]) -> Bracket:
     return Bracket(floor, largest.upper, largest.method)
 
 
-def _intersection(found: Bracket, other: Bracket) -> Bracket:
-    method = other.method if other.upper < found.upper else _WIDER
+def _narrower(found: Bracket | None, other: Bracket | None) -> Bracket | None:
+    """What two enclosures have in common, named after the one with the lower upper end."""
+    if found is None or other is None:
+        return found or other
+    method = (found if found.upper <= other.upper else other).method
     return Bracket(max(found.lower, other.lower), min(found.upper, other.upper), method)
