@@ -50,7 +50,7 @@ class GradientADMM(NoisyGradientADMM):
         return self.problem.dimension * float(np.log(self.sigma))
 
     def _sensitivity(self) -> tuple[str, float]:
-        smallest = float(np.linalg.eigvalsh(self._system)[0])
+        smallest = float(np.linalg.eigvalsh(self._step.system)[0])
         return "x before noise", self.step_size * float(self.gradient_gap or 0) / smallest
 
 

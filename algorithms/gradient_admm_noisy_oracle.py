@@ -39,13 +39,13 @@ class GradientADMMNoisyOracle(NoisyGradientADMM):
         )
 
     def _displacement(self, unit: Array) -> Array:
-        return -self.step_size * self.sigma * self._solved(unit)
+        return -self.step_size * self.sigma * self._step.solved(unit)
 
     def _unit(self, displacement: Array) -> Array:
-        return -(displacement @ self._system) / (self.step_size * self.sigma)
+        return -(displacement @ self._step.system) / (self.step_size * self.sigma)
 
     def _log_scale(self) -> float:
-        determinant = float(np.linalg.slogdet(self._system)[1])
+        determinant = float(np.linalg.slogdet(self._step.system)[1])
         return self.problem.dimension * float(np.log(self.step_size * self.sigma)) - determinant
 
     def _sensitivity(self) -> tuple[str, float]:

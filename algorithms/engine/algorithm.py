@@ -12,15 +12,15 @@ An algorithm holds a problem and public parameters, and never a privacy budget.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.engine.fingerprint import digest_of
 from dpcalc.algorithms.engine.recording import Caption, Recorder
 from dpcalc.algorithms.engine.state import State, load_checkpoint, save_checkpoint
 from dpcalc.algorithms.problems.noise import streams
@@ -283,24 +283,4 @@ class Algorithm(ABC):
 
     def fingerprint(self) -> str:
         """A digest of the algorithm, its parameters and its data."""
-        digest = hashlib.sha256()
-        _update(digest, self)
-        return digest.hexdigest()
-
-
-def _update(digest: Any, value: object) -> None:
-    if is_dataclass(value) and not isinstance(value, type):
-        digest.update(type(value).__qualname__.encode())
-        for entry in fields(value):
-            if entry.init:  # what is not passed in is derived
-                digest.update(entry.name.encode())
-                _update(digest, getattr(value, entry.name))
-    elif isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype}{value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).data)
-    elif isinstance(value, tuple | list):
-        digest.update(f"{len(value)}".encode())
-        for entry_value in value:
-            _update(digest, entry_value)
-    else:
-        digest.update(repr(value).encode())
+        return digest_of(self)

@@ -30,6 +30,7 @@ from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import replace_one_only
 from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.sampled_density import sampled_density
 from dpcalc.algorithms.engine.schedules import schedule
 from dpcalc.algorithms.problems.noise import (
     Gaussian,
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from dpcalc.vocabulary import Adjacency
 
 Array = NDArray[np.float64]
-
-_MIXTURE = 2**22  # numbers in a chunk of runs times records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -254,35 +253,14 @@ class NetworkAveraging(Algorithm):
         for t, x, z, message in self._history(transcript):
             a = self._a(t)
             for i in range(self.problem.nodes):
-                noisy = (message[:, i] - z[:, i]) / a
-                terms[:, t - 1, i] = twin._mixture(i, x[:, i], noisy)  # noqa: SLF001
+                noisy, records_of = (message[:, i] - z[:, i]) / a, twin.problem.part(i, 0, None)
+                terms[:, t - 1, i] = sampled_density(records_of, x[:, i], noisy, self.sigma)
             terms[:, t - 1] -= self.problem.dimension * np.log(a)
         return terms
 
     def log_density(self, transcript: Transcript, records: Records | None = None) -> Array:
         """The sum of `log_density_terms`; shape (runs,)."""
         return self.log_density_terms(transcript, records).sum(axis=(1, 2))
-
-    def _mixture(self, i: int, x: Array, noisy: Array) -> Array:
-        """Ln (1/q) Σ_n N(noisy; ĝ_n(x), σ²I) over the records of node i; shape (runs,).
-
-        With ĝ_n = s_n·r_n the squared distance is ‖noisy‖² - 2s_n·r_nᵀnoisy + s_n²‖r_n‖².
-        """
-        from scipy.special import logsumexp
-
-        total = self.problem.part(i, 0, None)
-        squares = np.einsum("nk,nk->n", total.rows, total.rows)
-        result = np.empty(len(x))
-        chunk = max(_MIXTURE // len(total.rows), 1)
-        for start in range(0, len(x), chunk):
-            part = slice(start, start + chunk)
-            slope = total.loss.slope(total.margins(x[part]))
-            cross = noisy[part] @ total.rows.T
-            exponent = (2 * slope * cross - slope * slope * squares) / (2 * self.sigma**2)
-            result[part] = logsumexp(exponent, axis=1)
-        far = np.einsum("rk,rk->r", noisy, noisy) / (2 * self.sigma**2)
-        scale = self.problem.dimension * np.log(self.sigma * np.sqrt(2 * np.pi))
-        return result - far - scale - np.log(len(total.rows))
 
     def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """One per node and round: the subgradient that goes into its message.

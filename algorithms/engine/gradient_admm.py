@@ -27,6 +27,7 @@ from dpcalc import checks
 from dpcalc.algorithms.engine.access import DataAccess
 from dpcalc.algorithms.engine.affine import AffineLaw, affine_law
 from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
+from dpcalc.algorithms.engine.gradient_step import GradientStep
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import same_release
 from dpcalc.algorithms.engine.recording import Caption
@@ -89,7 +90,7 @@ class NoisyGradientADMM(Algorithm):
     stopping: tuple[int, int] | None = None
     initial: Array | None = None
     gradient_gap: float | None = None
-    _held: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+    _held: dict[str, GradientStep] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.count("rounds", self.rounds)
@@ -123,6 +124,15 @@ class NoisyGradientADMM(Algorithm):
             stopping=self.stopping,
         )
 
+    @property
+    def _step(self) -> GradientStep:
+        """One iteration, without noise."""
+        if "step" not in self._held:
+            self._held["step"] = GradientStep(
+                problem=self.problem, penalty=self.penalty, step_size=self.step_size
+            )
+        return self._held["step"]
+
     # ---- what the two variants differ in
 
     @abstractmethod
@@ -141,47 +151,6 @@ class NoisyGradientADMM(Algorithm):
     def _sensitivity(self) -> tuple[str, float]:
         """The query that is noised, and how far neighbouring functions move it."""
 
-    # ---- one iteration
-
-    @property
-    def _system(self) -> Array:
-        """M = I + ηβAᵀA."""
-        A = self.problem.constraint.A
-        return np.eye(A.shape[1]) + self.step_size * self.penalty * A.T @ A
-
-    def _solved(self, v: Array) -> Array:
-        """M⁻¹v for every row of v."""
-        if "inverse" not in self._held:
-            system = self._system
-            diagonal = np.diagonal(system)
-            plain = np.count_nonzero(system - np.diag(diagonal)) == 0
-            inverse = 1 / diagonal if plain else np.linalg.inv(system)
-            self._held["inverse"] = np.asarray(inverse, dtype=np.float64)
-        inverse = self._held["inverse"]
-        return v * inverse if inverse.ndim == 1 else v @ inverse
-
-    def _dual_step(self, x: Array, dual: Array) -> tuple[Array, Array, Array]:
-        """y, λ⁺ and Aᵀ(λ⁺ + β(c - By)).
-
-        Both y and λ⁺ = w + β(c - By) depend on w = λ - βAx alone.
-        """
-        constraint, beta = self.problem.constraint, self.penalty
-        w = dual - beta * constraint.times_A(x)
-        moved = w + beta * constraint.c if constraint.c.any() else w
-        linear = constraint.times_B_transposed(moved, sign=-1)
-        y = constraint.y_argmin(self.problem.regulariser, linear, beta)
-        pushed = beta * constraint.shortfall(y)
-        new = w + pushed
-        return y, new, constraint.times_A_transposed(new + pushed)
-
-    def _noiseless(
-        self, x: Array, dual: Array, users: NDArray[np.int64]
-    ) -> tuple[Array, Array, Array]:
-        """x⁺ before noise, λ⁺ and y."""
-        y, new, pull = self._dual_step(x, dual)
-        gradient = self.problem.user_gradient(users, x)
-        return self._solved(x - self.step_size * (gradient - pull)), new, y
-
     # ---- running
 
     def _draws(self, t: int) -> Mapping[str, Draw]:
@@ -196,7 +165,7 @@ class NoisyGradientADMM(Algorithm):
 
     def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         users = memory["order"][:, t - 1]
-        x, dual, y = self._noiseless(memory["x"], memory["dual"], users)
+        x, dual, y = self._step(memory["x"], memory["dual"], users)
         x = x + self._displacement(unit["noise"])
         if "stop" in memory:
             going = memory["stop"] >= t
@@ -229,7 +198,7 @@ class NoisyGradientADMM(Algorithm):
         unit = np.zeros((len(x), self.rounds, 1, problem.dimension))
         for t in range(1, self.rounds + 1):
             users = orders[:, t - 1]
-            mean, new, _ = twin._noiseless(x, dual, np.maximum(users, 0))  # noqa: SLF001
+            mean, new, _ = twin._step(x, dual, np.maximum(users, 0))  # noqa: SLF001
             now, going = transcript["x"][:, t - 1], users >= 0
             same_release(t, transcript["dual"][:, t - 1], np.where(going[:, None], new, dual))
             unit[:, t - 1, 0] = np.where(going[:, None], self._unit(now - mean), 0)
@@ -248,7 +217,7 @@ class NoisyGradientADMM(Algorithm):
         """See `Algorithm.unit_gap`."""
         users, memory = state.memory["order"][:, state.round], state.memory
         here, there = (
-            algorithm._noiseless(memory["x"], memory["dual"], users)[0]  # noqa: SLF001
+            algorithm._step(memory["x"], memory["dual"], users)[0]  # noqa: SLF001
             for algorithm in (self, self.on(records))
         )
         return self._unit(here - there)[:, None, :]
@@ -280,7 +249,7 @@ class NoisyGradientADMM(Algorithm):
 
         def step(t: int, state: Arrays, noise: Array) -> Arrays:
             now = np.full(len(noise), turns[t - 1])
-            x, dual, _ = twin._noiseless(state["x"], state["dual"], now)  # noqa: SLF001
+            x, dual, _ = twin._step(state["x"], state["dual"], now)  # noqa: SLF001
             return {"x": x + twin._displacement(noise), "dual": dual}  # noqa: SLF001
 
         return affine_law(step, memory, rounds=len(turns), noise=problem.dimension)
