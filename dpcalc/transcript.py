@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,12 +233,13 @@ def _opener(mode: int) -> Callable[[str, int], int]:
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Values]]:
     """Read what `write_arrays` wrote, without executing anything in it."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header")))
-    except (OSError, KeyError, ValueError, EOFError, AttributeError) as error:
+    except (OSError, KeyError, ValueError, EOFError, TypeError, BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or "it holds something else"
         raise InvalidInput(
-            f"a file written by dpcalc was needed; got path={str(path)!r} ({error})"
+            f"a file written by dpcalc was needed; got path={str(path)!r} ({reason})"
         ) from error
     return header, arrays
 

@@ -176,6 +176,6 @@ def check_labels(records: Records, loss: Loss) -> None:
     if loss.of_margin and wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(
-            f"labels +1 or -1 were needed by loss={loss.name!r}; got label={labels[row]!r} in "
+            f"labels +1 or -1 were needed by loss={loss.name!r}; got label={float(labels[row])!r} in "
             f"row {row}; map the two classes to +1 and -1"
         )

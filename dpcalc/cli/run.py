@@ -40,6 +40,7 @@ def _run(kind: type[Method], **given: Any) -> None:
         common["data"],
         label=common["label"],
         positive=common["positive"],
+        categories=common["categories"],
         features=common["features"],
     )
     split = source.split(
@@ -136,6 +137,13 @@ def _common_options() -> list[click.Option]:
         ),
         option(["--label"], help="Label column of a CSV file; the last one unless given."),
         option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),
+        option(
+            ["--categories"],
+            multiple=True,
+            metavar="COLUMN=A|B|C",
+            help="Values that a column of a CSV file may have, where they are not numbers; each "
+            "becomes a column of zeros and ones. May be repeated.",
+        ),
         option(["--features"], type=_WHOLE, help="How many features a LIBSVM file has."),
         option(
             ["--rows"],
@@ -223,9 +231,9 @@ class _Methods(click.Group):
         return list(methods())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from dpcalc.training.catalogue import method
+        from dpcalc.training.catalogue import UNCOVERED, method
 
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in (*self.list_commands(ctx), *UNCOVERED):
             raise unknown_name("algorithm", cmd_name, self.list_commands(ctx))
         kind = method(cmd_name)
 
@@ -242,10 +250,12 @@ class _Methods(click.Group):
         )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from dpcalc.training.catalogue import method
+        from dpcalc.training.catalogue import UNCOVERED, method
 
         with formatter.section("Algorithms"):
             formatter.write_dl([(key, method(key).title) for key in self.list_commands(ctx)])
+        with formatter.section("Not covered by any result, so not for a budget"):
+            formatter.write_dl([(key, f"{known}.") for key, (known, _) in UNCOVERED.items()])
 
 
 command = _Methods(

@@ -56,6 +56,11 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
     ]
     columns = ("utility", "mean", "lowest", "highest") if found["runs"] > 1 else ("utility", "")
     out.print(plain_table(columns, rows))
+    if found["budget"] is not None and _useless(found["utility"]):
+        out.print(
+            "[yellow]No better than always giving the same answer: at this budget the noise drowns "
+            "these records. More records, a larger ε or fewer rounds help.[/]"
+        )
     if found["seed"] is not None:
         out.print(
             f"[yellow]seed={found['seed']}: an experiment. Who knows the seed knows the noise; "
@@ -63,6 +68,14 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
         )
     for path in written:
         out.print(f"written: {escaped(path)}")
+
+
+def _useless(utility: Mapping[str, Any]) -> bool:
+    """Whether the best constant answer errs no more often on held-out records."""
+    if "test_error" not in utility or "test_error_of_a_constant" not in utility:
+        return False
+    constant = np.mean(utility["test_error_of_a_constant"])
+    return bool(np.mean(utility["test_error"]) >= constant)
 
 
 def _show_budget(out: Any, found: Mapping[str, Any]) -> None:

@@ -7,10 +7,19 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-from dpcalc.errors import unknown_name
+from dpcalc.errors import Infeasible, unknown_name
 
 if TYPE_CHECKING:
     from dpcalc.training.method import Method
+
+
+UNCOVERED = {
+    "primal-variable-perturbation": (
+        "its paper bounds what one node spends in one round",
+        "dual-variable-perturbation or penalty-perturbation, which noise the same update",
+    )
+}
+"""Private algorithms that no result here covers: what is known, and what to use instead."""
 
 
 @cache
@@ -27,7 +36,16 @@ def method(key: str) -> type[Method]:
 
     Raises:
         InvalidInput: if there is none; names the nearest.
+        Infeasible: if no result says what the algorithm spends.
     """
+    if key in UNCOVERED:
+        known, instead = UNCOVERED[key]
+        raise Infeasible(
+            "a result that says what a whole run spends was needed; there is none here for "
+            f"algorithm={key!r} ({known}), so no noise can be fitted to a budget; use {instead}; "
+            "from Python it runs with a noise_rate of your own: "
+            f"dpcalc.algorithms.load({key!r})"
+        )
     if key not in methods():
         raise unknown_name("method", key, methods())
     module = import_module(f"dpcalc.training.methods.{key.replace('-', '_')}")

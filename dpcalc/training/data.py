@@ -13,6 +13,8 @@ from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcalc.algorithms.problems.data.dataset import Dataset
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.records import Records
@@ -52,7 +54,12 @@ class Split:
 
 
 def load(
-    name: str, *, label: str | None = None, positive: str | None = None, features: int | None = None
+    name: str,
+    *,
+    label: str | None = None,
+    positive: str | None = None,
+    categories: Sequence[str] = (),
+    features: int | None = None,
 ) -> Dataset:
     """A data set by name, or the file or folder of that path.
 
@@ -61,6 +68,7 @@ def load(
             a header; or a LIBSVM file. Files may be packed as .xz or .gz.
         label: of a CSV file, the label column; the last one if left out.
         positive: of a CSV file, the label value that is +1.
+        categories: of a CSV file, ``column=A|B|C`` for every column that is not numeric.
         features: of a LIBSVM file, how many there are.
 
     Raises:
@@ -72,7 +80,7 @@ def load(
         return _built_in(name)
     path = Path(name)
     if path.exists():
-        return _from_path(path, label, positive, features)
+        return _from_path(path, label, positive, categories, features)
     if name == "adult":
         return _fetched(adult.fetch_adult, name)
     if name in FETCHED:
@@ -161,7 +169,11 @@ def _built_in(name: str) -> Dataset:
 
 
 def _from_path(
-    path: Path, label: str | None, positive: str | None, features: int | None
+    path: Path,
+    label: str | None,
+    positive: str | None,
+    categories: Sequence[str],
+    features: int | None,
 ) -> Dataset:
     from dpcalc.algorithms.problems.data import adult, libsvm, tables
 
@@ -170,8 +182,22 @@ def _from_path(
     if any(suffix in (".csv", ".tsv") for suffix in path.suffixes):
         delimiter = "\t" if ".tsv" in path.suffixes else ","
         column = label if label is not None else _last_column(path, delimiter)
-        return tables.load_table(path, column, positive=positive, delimiter=delimiter)
+        known = dict(_category_list(text) for text in categories)
+        return tables.load_table(
+            path, column, categories=known, positive=positive, delimiter=delimiter
+        )
     return libsvm.load_libsvm(path, features=features)
+
+
+def _category_list(text: str) -> tuple[str, tuple[str, ...]]:
+    column, found, tail = text.partition("=")
+    values = tuple(value.strip() for value in tail.split("|"))
+    if not found or not all(values):
+        raise InvalidInput(
+            f"categories needs column=A|B|C; got categories={text!r}; name every value that "
+            "the column may have"
+        )
+    return column.strip(), values
 
 
 def _last_column(path: Path, delimiter: str) -> str:
@@ -204,7 +230,8 @@ def _edges(path: Path) -> list[tuple[int, int]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
-            f"a readable list of edges was needed; got {str(path)!r} ({error})"
+            f"a readable list of edges was needed; got {str(path)!r} "
+            f"({getattr(error, 'strerror', None) or error})"
         ) from error
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):

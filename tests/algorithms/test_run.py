@@ -47,6 +47,15 @@ def test_it_ends_with_utility_next_to_the_budget(run):
     assert "an experiment" in out
 
 
+def test_an_algorithm_that_no_result_covers_names_another(run):
+    for extra in ([], BUDGET, ["--help"]):
+        status, out, err = run("run", "primal-variable-perturbation", *extra)
+        assert (status, out) == (2, "")
+        assert "a whole run" in err
+        assert "use dual-variable-perturbation" in err
+    assert "primal-variable-perturbation" in run("run", "--help")[1]
+
+
 def test_json_has_all_of_it(run):
     status, out, _ = run(*R_ADMM, "--runs", 2, "--json")
     record = json.loads(out)
@@ -180,3 +189,42 @@ def test_help_names_every_method_and_its_parameters(run):
     _, out, _ = run("run", "penalty-perturbation", "--help")
     for option in ("--dual-step", "--penalty", "--epsilon", "--checkpoint", "--graph"):
         assert option in out
+
+
+def test_a_column_of_categories(run, tmp_path):
+    path = tmp_path / "table.csv"
+    rows = [f"{k % 7},{'abc'[k % 3]},{'yes' if k % 3 else 'no'}" for k in range(120)]
+    path.write_text("\n".join(["size,kind,bought", *rows]) + "\n")
+    call = ["run", "admm", "--data", path, "--positive", "yes", "--rounds", "5", "--row-bound", "7"]
+    status, out, _ = run(*call, "--categories", "kind=a|b|c")
+    assert status == 0
+    assert "4 features" in out
+    for extra, word in (
+        ((), "column 'kind'"),
+        (("--categories", "kind=a|b"), "one of the categories of 'kind'"),
+        (("--categories", "kind"), "column=A|B|C"),
+        (("--categories", "knd=a"), "did you mean 'kind'?"),
+    ):
+        status, out, err = run(*call, *extra)
+        assert (status, out) == (2, "")
+        assert word in err
+
+
+def test_noise_that_drowns_the_records_is_called_that(run):
+    tiny = ["run", "private-r-admm", "--epsilon", "0.001", "--delta", "1e-5", "--seed", "1"]
+    assert "the noise drowns" in run(*tiny)[1]
+    assert "the noise drowns" not in run("run", "dp-admm", "--epsilon", "8", *tiny[4:])[1]
+
+
+def test_a_checkpoint_that_is_none_is_refused(run, tmp_path):
+    path = tmp_path / "state.npz"
+    for content in (b"garbage", b"PK\x03\x04 cut off", b""):
+        path.write_bytes(content)
+        status, out, err = run(*R_ADMM, "--checkpoint", path)
+        assert (status, out) == (2, "")
+        assert "a file written by dpcalc was needed" in err
+        assert "pickle" not in err
+    path.unlink()
+    assert run(*R_ADMM, "--checkpoint", path)[0] == 0
+    _, _, err = run(*R_ADMM, "--checkpoint", path, "--penalty", "2")
+    assert "with these parameters and data was needed" in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,60 +43,85 @@ def load_table(
     Raises:
         InvalidInput: if a row has too few fields, or an entry is neither number nor category.
     """
-    known = dict(categories or {})
     reader = csv.reader((line for _, line in lines(path)), delimiter=delimiter)
-    header = [name.strip() for name in next(reader, [])]
-    for name in (label, *known):
-        if name not in header:
-            raise unknown_name(f"column of {str(path)!r}", name, header)
-    names = [
-        entry
-        for name in header
-        if name != label
-        for entry in ([f"{name}={c}" for c in known[name]] if name in known else [name])
-    ]
+    header = tuple(name.strip() for name in next(reader, []))
+    columns = _Columns(path, header, label, positive, dict(categories or {}))
     features, labels, incomplete = [], [], 0
     for number, row in enumerate(reader, start=2):
-        if not row:
-            continue
         fields = [field.strip() for field in row]
-        if len(fields) != len(header):
-            raise bad_row(path, number, f"{len(header)} fields", delimiter.join(row))
+        if fields and len(fields) != len(header):
+            raise bad_row(path, number, f"a row of {len(header)} fields", delimiter.join(row))
         if any(field in missing for field in fields):
             incomplete += 1
-            continue
-        entries: list[float] = []
-        for name, field in zip(header, fields, strict=True):
-            if name == label:
-                labels.append(_label(path, number, field, positive))
-            elif name in known:
-                if field not in known[name]:
-                    raise bad_row(path, number, f"one of the categories of {name!r}", field)
-                entries += [float(field == c) for c in known[name]]
-            else:
-                entries.append(_number(path, number, field))
-        features.append(entries)
+        elif fields:
+            labels.append(columns.label_of(number, fields))
+            features.append(columns.entries(number, fields))
     if not features:
         raise InvalidInput(f"at least one complete row was needed; got none in {str(path)!r}")
     y = np.array(labels)
     return Dataset(
         features=np.array(features),
         labels=two_classes(y, str(path)) if len(np.unique(y)) == 2 else y,
-        names=tuple(names),
+        names=columns.names,
         source=f"{path}; {incomplete} incomplete rows left out",
     )
 
 
-def _label(path: object, number: int, field: str, positive: str | None) -> float:
-    return _number(path, number, field) if positive is None else float(field == positive)
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """How a row becomes a label and numbers."""
+
+    path: object
+    header: tuple[str, ...]
+    label: str
+    positive: str | None
+    categories: Mapping[str, Sequence[str]]
+
+    def __post_init__(self) -> None:
+        for name in (self.label, *self.categories):
+            if name not in self.header:
+                raise unknown_name(f"column of {str(self.path)!r}", name, self.header)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numbers; a category's is column=category."""
+        known = self.categories
+        return tuple(
+            entry
+            for name in self.header
+            if name != self.label
+            for entry in ([f"{name}={c}" for c in known[name]] if name in known else [name])
+        )
+
+    def label_of(self, row: int, fields: Sequence[str]) -> float:
+        """The label of a row."""
+        field = fields[self.header.index(self.label)]
+        if self.positive is not None:
+            return float(field == self.positive)
+        return _number(self.path, row, field, "a number as label (or the value that is positive)")
+
+    def entries(self, row: int, fields: Sequence[str]) -> list[float]:
+        """The numbers of a row."""
+        found: list[float] = []
+        for name, field in zip(self.header, fields, strict=True):
+            if name == self.label:
+                continue
+            known = self.categories.get(name)
+            if known is None:
+                needed = f"a number in column {name!r} (or the categories that it may have)"
+                found.append(_number(self.path, row, field, needed))
+            elif field in known:
+                found += [float(field == c) for c in known]
+            else:
+                raise bad_row(self.path, row, f"one of the categories of {name!r}", field)
+        return found
 
 
-def _number(path: object, number: int, field: str) -> float:
+def _number(path: object, row: int, field: str, needed: str) -> float:
     try:
         value = float(field)
     except ValueError as error:
-        needed = "a number (or give the column's categories)"
-        raise bad_row(path, number, needed, field) from error
+        raise bad_row(path, row, needed, field) from error
     if not math.isfinite(value):
-        raise bad_row(path, number, "a finite number", field)
+        raise bad_row(path, row, "a finite number", field)
     return value
