@@ -93,15 +93,16 @@ def attack(
         plan: what is to be done.
         seed: from which everything random is drawn.
         controls: also run the same design on mechanisms whose answer is known.
-        seconds: stop after this time; the number of runs then depends on the machine.
+        seconds: begin no further batch of counted runs after this time; their number then depends
+            on the machine.
         progress: called after every batch.
         checkpoint: a file from which an interrupted audit goes on.
     """
     _same_adjacency(target, claim)
+    watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint)
     findings = deterministic_findings(target, claim, seed=seed)
     if any(finding.severity is Severity.REFUTES for finding in findings):
         return _concluded(target, claim, plan, seed, findings), None
-    watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint)
     experiment = carry_out(target, claim, plan, seed=seed, watch=watch)
     evidence, more = examined(experiment, claim)
     findings += more

@@ -167,7 +167,7 @@ def controlled(claim: Claim, plan: Plan, *, seed: int) -> tuple[dict[str, str], 
             lambda outcome: outcome is not Outcome.REFUTED,
         ),
         "no privacy": (
-            gaussian(EXPOSED),
+            gaussian(max(EXPOSED, 4 * math.sqrt(claim.epsilon))),
             plan,
             lambda outcome: outcome is not Outcome.NOT_REFUTED,
         ),

@@ -84,14 +84,16 @@ class Watch:
     """What happens beside the runs, and when they end early.
 
     Attributes:
-        seconds: stop the counted runs after this time.
+        seconds: after this time no further batch of counted runs is begun.
         progress: called after every batch.
         checkpoint: a file from which interrupted counted runs go on.
+        begun: when the clock started.
     """
 
     seconds: float | None = None
     progress: Callable[[Progress], None] | None = None
     checkpoint: str | os.PathLike[str] | None = None
+    begun: float = field(default_factory=time.monotonic)
 
 
 def carry_out(
@@ -106,12 +108,13 @@ def carry_out(
         seed: from which everything is drawn.
         watch: what happens beside the runs.
     """
+    watch = watch or Watch()
     score, trial = pilot(target, seed=seed, runs=plan.pilot)
     running = None
     if "e-process" in plan.methods:
         running = RunningTest(claim, rule_threshold(target, trial), plan.share)
     noise: dict[World, Noise] = {}
-    seen, stopped = _counted_runs(target, plan, score, running, noise, seed, watch or Watch())
+    seen, stopped = _counted_runs(target, plan, score, running, noise, seed, watch)
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
     if plan.tilted and not stopped:
@@ -148,7 +151,6 @@ def _counted_runs(
             noise[world] = target.noise(world, outputs)
 
     parts: list[Observations] = []
-    begun = time.monotonic()
     for batch in batches(
         target,
         score,
@@ -167,7 +169,7 @@ def _counted_runs(
             watch.progress(_progress(done, plan.runs, running))
         if plan.early_stop and running is not None and running.rejects and done < plan.runs:
             return _joined(parts), True
-        if watch.seconds is not None and time.monotonic() - begun > watch.seconds:
+        if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
             break
     return _joined(parts), False
 

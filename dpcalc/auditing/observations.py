@@ -23,6 +23,9 @@ Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 
+_MOST_RUNS = 2**50  # sums of four such stay whole numbers and exact doubles
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Counts:
     """Right and wrong answers of a decision rule that was fixed before these runs.
@@ -48,6 +51,11 @@ class Counts:
             if value.dtype.kind not in "iu" or (value < 0).any():
                 raise InvalidInput(
                     f"{name} needs whole numbers, 0 or above; got {name}={value.tolist()!r}"
+                )
+            if (value > _MOST_RUNS).any():
+                raise InvalidInput(
+                    f"{name} needs at most 2^50; got {name}={value.tolist()!r}; such counts come "
+                    "from no audit"
                 )
             object.__setattr__(self, name, value.astype(np.int64))
         if (self.n_in == 0).any() or (self.n_out == 0).any():
@@ -86,8 +94,6 @@ class Counts:
         """For JSON; enough to recompute every bound made from counts."""
         return {name: getattr(self, name).tolist() for name in _CELLS}
 
-
-_MANY = 20  # scores that are in order by chance once in 20!
 
 _CELLS = ("true_positives", "false_negatives", "false_positives", "true_negatives")
 
@@ -201,17 +207,14 @@ def from_scores(
 ) -> Observations:
     """Scores recorded elsewhere, of runs with and without the record.
 
-    The order within each world is kept; the two are interleaved evenly, so that any prefix holds
-    its share of both. Nothing is known about coins.
+    Each kind is shuffled by a fixed seed, so that scores which were sorted do no harm, and the two are
+    interleaved evenly, so that any prefix holds its share of both. Nothing is known about coins.
     """
     first, second = (np.asarray(s, dtype=np.float64).ravel() for s in (in_scores, out_scores))
     for name, scores in (("in_scores", first), ("out_scores", second)):
         checks.count(f"number of {name}", len(scores), minimum=2)
-        if len(scores) >= _MANY and np.ptp(scores) > 0 and (np.diff(scores) >= 0).all():
-            raise InvalidInput(
-                f"{name} in the order of the runs were needed; got them sorted by size, so that no "
-                "part of them could be held out; give them unsorted"
-            )
+    generator = np.random.default_rng(0)
+    first, second = generator.permutation(first), generator.permutation(second)
     place = np.concatenate([(np.arange(len(s)) + 0.5) / len(s) for s in (first, second)])
     order = np.argsort(place, kind="stable")
     flags = np.concatenate([np.ones(len(first), bool), np.zeros(len(second), bool)])

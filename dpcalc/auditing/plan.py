@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -78,8 +79,7 @@ class Plan:
         """
         checks.count("runs", runs, minimum=10)
         checks.count("batch", batch)
-        if not 0 < alpha < 1:
-            raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={alpha!r}; try 0.05")
+        check_terms(alpha, notice)
         chosen = tuple(methods) if methods is not None else default_methods(target, claim)
         if early_stop and "e-process" not in chosen:
             chosen = (*chosen, "e-process")
@@ -105,6 +105,16 @@ class Plan:
             "early_stop": self.early_stop,
             "batch": self.batch,
         }
+
+
+def check_terms(alpha: float, notice: float) -> None:
+    """Raise `InvalidInput` for an error probability or a share that makes no sense."""
+    if not 0 < alpha < 1:
+        raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={alpha!r}; try 0.05")
+    if not 1 <= notice < math.inf:
+        raise InvalidInput(
+            f"notice needs a finite number, 1 or above; got notice={notice!r}; try 2"
+        )
 
 
 def default_methods(target: Target, claim: Claim) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from dpcalc.auditing.estimators import (
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.observations import Counts, from_scores
+from dpcalc.auditing.plan import check_terms
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, epsilon_of
 
 Array = NDArray[np.float64]
@@ -42,6 +43,7 @@ def judge_counts(
         notice: see `Verdict`.
         name: for the report.
     """
+    check_terms(alpha, notice)
     found = _from_counts(claim, counts, alpha)
     return _verdict(name, claim, found, alpha, int(counts.runs), notice)
 
@@ -58,18 +60,19 @@ def judge_scores(
 ) -> Verdict:
     """The verdict from one score per run, of runs with and without the record.
 
-    The first runs of each world choose the threshold, the rest are counted. The order must not
-    depend on the scores: sorted scores would give every run of one kind to the choice.
+    Some runs of each kind choose the threshold, the rest are counted. Which ones is settled by a fixed
+    shuffle, whatever order the scores come in.
 
     Args:
         claim: what is tested.
-        in_scores: runs with the record, in the order in which they were made.
+        in_scores: independent runs with the record.
         out_scores: runs without it.
         alpha: probability of refuting a true claim.
         pilot_share: share of the runs that choose the threshold.
         notice: see `Verdict`.
         name: for the report.
     """
+    check_terms(alpha, notice)
     seen = from_scores(in_scores, out_scores)
     counts, threshold = clopper_pearson.held_out(
         seen, delta=claim.delta, alpha=alpha, pilot_share=pilot_share
@@ -117,6 +120,7 @@ def judge_guesses(
     name: str = "one run",
 ) -> Verdict:
     """The verdict from counted guesses about the canaries of one run."""
+    check_terms(alpha, notice)
     found: list[Evidence] = []
     share = alpha / 2 if claim.is_curve else alpha
     found.append(one_run.evidence(guesses, claim, alpha=share))

@@ -230,6 +230,6 @@ def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Out
         f"with {best.runs} runs, {best.method} would have noticed {best.quantity} = {seen:.4g} "
         f"({best.reference}); claimed {claimed:.4g}"
     )
-    if seen <= notice * claimed:
+    if math.isfinite(seen) and seen <= notice * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
     return Outcome.UNDERPOWERED, f"{text}, and {notice:g} times the claim was to be noticed"

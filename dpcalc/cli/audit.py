@@ -46,7 +46,9 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 )
 @click.option("--runs", type=click.IntRange(min=10), help="Counted runs per case.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=0, min_open=True), help="Stop after this time."
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Begin no further batch of runs after this time.",
 )
 @click.option(
     "--alpha", type=NUMBER, default=0.05, show_default=True, help="Chance of a false alarm."
@@ -165,7 +167,8 @@ def _carried_out(
         )
     if built_in is None:
         return target, results, []
-    tables = [exhibited(e, seed=seed) for e in built_in.exhibits] if not given["names"] else []
+    whole = not given["names"] and claim is None
+    tables = [exhibited(e, seed=seed) for e in built_in.exhibits] if whole else []
     return f"{built_in.title} ({built_in.reference})", results, tables
 
 

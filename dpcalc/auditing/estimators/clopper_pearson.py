@@ -81,7 +81,7 @@ def choose_threshold(pilot: Observations, *, delta: float, alpha: float, counted
     chosen = ranks[best]
     left = np.take_along_axis(score, (chosen - 1)[..., None], axis=-1)[..., 0]
     right = np.take_along_axis(score, chosen[..., None], axis=-1)[..., 0]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         middle = left + (right - left) / 2
     return np.asarray(np.where(np.isfinite(middle), middle, left))
 
