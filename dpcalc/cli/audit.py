@@ -252,11 +252,13 @@ def _ledger(target: str | None, given: dict[str, Any]) -> int:
     from dpcalc.report.ledger import page
 
     seed = new_seed() if given["seed"] is None else given["seed"]
-    screen = Console(stderr=True)
-    with screen.status("audits") as status:
-        names = () if target is None else (target,)
-        found = entries(seed=seed, alpha=given["alpha"], names=names, say=status.update)
     try:
+        with given["ledger"].open("a", encoding="utf-8"):  # before minutes of work, not after
+            pass
+        screen = Console(stderr=True)
+        with screen.status("audits") as status:
+            names = () if target is None else (target,)
+            found = entries(seed=seed, alpha=given["alpha"], names=names, say=status.update)
         given["ledger"].write_text(page(found, seed=seed), encoding="utf-8")
     except OSError as error:
         raise InvalidInput(f"--ledger needs a writable file ({error})") from error
