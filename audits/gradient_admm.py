@@ -11,6 +11,7 @@ first user's gradient points one way in one world and the opposite way in the ot
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -111,6 +112,36 @@ def last_iterate(iterations: int, bound: str) -> Setting:
     )
 
 
+def built(key: str, bound: str) -> Setting:
+    """The worst instance known for another theorem on the same iteration."""
+    paper = theorem(key, **_BUILT[key])
+    proved = paper.certified().guarantee
+    guarantee = proved if bound == "certified" else paper.claimed().guarantee
+    made = iterations.instance(paper, _claim(guarantee, Release.LAST_ITERATE))
+    if made is None:
+        raise RuntimeError(f"{key}: the setting is too long for its own attack")
+    return replace(made, certified=proved.epsilon(DELTA), note=f"parameters {_BUILT[key]}")
+
+
+_BUILT: Mapping[str, Mapping[str, Any]] = {
+    "admm-iteration-strongly-convex": {
+        "iterations": 3,
+        "step_size": 1.753086,
+        "penalty": 0.9,
+        "sigma": 4,
+        "smoothness": 0.5,
+        "strong_convexity": 0.5,
+        "regularizer_strong_convexity": 0.2,
+        "coupling_norm": 1,
+    },
+    "admm-iteration-all-users": {"users": 30, "order": "permutation"},
+}
+_BUILT_TITLES = {
+    "admm-iteration-strongly-convex": "strongly convex users, the last of 3 iterations",
+    "admm-iteration-all-users": "30 users in random order, the last iterate",
+}
+
+
 def curve(_: int, kind: Any = GradientADMM, **changes: Any) -> list[tuple[float, ...]]:
     """k, and ε at 1e-5 of the last iterate: exact, certified, claimed, local."""
     rows: list[tuple[float, ...]] = []
@@ -209,6 +240,7 @@ AUDIT = Audit(
             _BROKEN,
             alpha=1e-6,
             tilted=8000,
+            theorem="admm-iteration-all-users",
         ),
         case(
             "stopping-over-half",
@@ -217,6 +249,19 @@ AUDIT = Audit(
             partial(stopping, USERS - MIDDLE),
             _HELD,
             tilted=8000,
+            theorem="admm-iteration-all-users",
+        ),
+        *(
+            case(
+                f"{key.removeprefix('admm-iteration-')}-{bound}",
+                f"{_BUILT_TITLES[key]}, the {'printed' if bound == 'claimed' else bound} bound",
+                Role.PAPER if bound == "claimed" else Role.CERTIFIED,
+                partial(built, key, bound),
+                _HELD,
+                theorem=key,
+            )
+            for key in _BUILT
+            for bound in ("certified", "claimed")
         ),
         case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
         case(

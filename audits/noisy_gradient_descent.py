@@ -246,7 +246,7 @@ def _cases() -> tuple[Case, ...]:
             name = key if bound == "certified" else f"{key}-claimed"
             text = f"{title}, the {'certified' if bound == 'certified' else 'printed'} bound"
             made = partial(setting, key, bound)
-            found.append(case(name, text, role, made, _QUIET, runs=runs, batch=5000))
+            found.append(case(name, text, role, made, _QUIET, runs=runs, batch=5000, theorem=key))
     return tuple(found)
 
 

@@ -60,6 +60,7 @@ class Case:
         methods: estimators; chosen by what is known if left out.
         batch: runs made at once.
         slow: whether it is left out unless asked for by name or with all.
+        theorem: key of the theorem whose claim it is; the audit's first if left out.
     """
 
     key: str
@@ -73,6 +74,7 @@ class Case:
     methods: tuple[str, ...] | None = None
     batch: int = 1000
     slow: bool = False
+    theorem: str = ""
 
 
 def case(

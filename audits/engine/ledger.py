@@ -36,6 +36,7 @@ def entries(
                 reference=audit.reference,
                 results=[r for r in results if r.role != Role.BUG.value],
                 bugs=[r for r in results if r.role == Role.BUG.value],
+                theorems={case.key: case.theorem or audit.theorem for case in audit.cases},
                 tables=[exhibited(e, seed=seed) for e in audit.exhibits],
             )
         )

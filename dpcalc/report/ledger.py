@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,6 +40,7 @@ class Entry:
         reference: paper and number.
         results: claims of papers and certified twins.
         bugs: planted bugs.
+        theorems: case -> key of the theorem that its claim is about.
         tables: exhibits.
     """
 
@@ -47,6 +49,7 @@ class Entry:
     reference: str
     results: Sequence[Attacked]
     bugs: Sequence[Attacked]
+    theorems: Mapping[str, str] = field(default_factory=dict)
     tables: Sequence[Any] = ()
 
 
@@ -62,6 +65,8 @@ def page(entries: Sequence[Entry], *, seed: int) -> str:
             seconds=sum(r.seconds for r in everything),
         )
     ]
+    if entries:
+        lines += ["## The best attack on every theorem", "", *_best(entries), ""]
     for entry in entries:
         lines += [f"## {entry.title} (`{entry.key}`)", "", f"{entry.reference}.", ""]
         lines += [*_table(entry.results), "", _bugs(entry.bugs), ""]
@@ -69,6 +74,32 @@ def page(entries: Sequence[Entry], *, seed: int) -> str:
             lines += [f"### {table.title}", "", *_numbers(table), ""]
             lines += [table.note, ""] if table.note else []
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _best(entries: Sequence[Entry]) -> list[str]:
+    """For every theorem the case whose attack comes nearest to what is certified."""
+    found: dict[str, tuple[float, str, Attacked]] = {}
+    for entry in entries:
+        for result in entry.results:
+            certified, attack = result.certified, result.attack
+            if certified is None or attack is None or not 0 < certified < math.inf:
+                continue
+            key, share = entry.theorems.get(result.key, ""), attack / certified
+            if key and (key not in found or share > found[key][0]):
+                found[key] = share, f"{entry.key} {result.key}", result
+    heads = ("theorem", "audit and case", "δ", "certified ε", "attack ε ≥", "share")
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for key, (share, name, result) in sorted(found.items()):
+        cells = (
+            f"`{key}`",
+            f"`{name}`",
+            f"{result.verdict.claim.delta:.4g}",
+            bound_text(result.certified),
+            attack_text(result.attack),
+            f"{math.floor(100 * share)} %",
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def _table(results: Sequence[Attacked]) -> list[str]:

@@ -14,6 +14,7 @@ from dpcalc.audits.engine.case import Audit, Role
 from dpcalc.audits.engine.catalogue import audit_of, keys
 from dpcalc.cli.main import main
 from dpcalc.report.ledger import page
+from dpcalc.theorems.catalogue import keys as theorems
 
 QUICK = "gradient-admm-noisy-oracle"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,6 +62,9 @@ def test_the_page_has_every_number_on_its_safe_side(entries: list[ledger.Entry])
     assert f"### {table.title}" in text
     assert text.count("\n| 16 |") == 1
     assert text.endswith("\n")
+    (best,) = [row for row in text.splitlines() if row.startswith("| `admm-iteration` |")]
+    assert f"`{QUICK} local`" in best
+    assert re.search(r"\| 9\d % \|", best)
 
 
 def test_a_bar_in_a_title_does_not_break_the_table(entries: list[ledger.Entry]) -> None:
@@ -104,6 +108,8 @@ def test_the_published_page_has_every_audit_and_case() -> None:
     sections = re.split(r"^## .*\(`([a-z-]+)`\)$", text, flags=re.MULTILINE)
     found = dict(zip(sections[1::2], sections[2::2], strict=True))
     assert set(found) == set(keys())
+    best = re.findall(r"^\| `([a-z-]+)` \| `", text, flags=re.MULTILINE)
+    assert sorted(best) == sorted(theorems(privacy=True))
     for key, section in found.items():
         audit = audit_of(key)
         listed = set(re.findall(r"^\| `([a-z0-9-]+)` \|", section, flags=re.MULTILINE))
