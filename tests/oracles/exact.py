@@ -145,6 +145,38 @@ def convolved_delta_bounds(
     return max(found[0] - 1e-12, 0.0), found[1] + 1e-12
 
 
+def two_sampled_rounds_delta(sigma: float, rate: float, epsilon: float, digits: int = 30) -> mpf:
+    """Two Poisson-sampled Gaussian rounds, a record removed: the second's δ integrated over the first.
+
+    δ₂(ε) = ∫ p(x) δ₁(ε - l(x)) dx, and δ₁ at any real argument is a difference of normal tails.
+    """
+    with mp.workdps(digits + 25):
+        s, r, e = mpf(sigma), mpf(rate), mpf(epsilon)
+
+        def tail(x: mpf) -> mpf:
+            return mp.erfc(x / (s * mp.sqrt(2))) / 2
+
+        def growth(x: mpf) -> mpf:
+            return 1 + r * mp.expm1((2 * x - 1) / (2 * s * s))
+
+        def single(ratio: mpf) -> mpf:  # ∫(p - ratio·q)₊
+            if ratio <= 1 - r:
+                return 1 - ratio
+            x = s * s * mp.log((ratio - 1 + r) / r) + mpf(1) / 2
+            return (1 - r) * tail(x) + r * tail(x - 1) - ratio * tail(x)
+
+        def integrand(x: mpf) -> mpf:
+            density = (1 - r) * mp.npdf(x, 0, s) + r * mp.npdf(x, 1, s)
+            return density * single(mp.exp(e) / growth(x))
+
+        kink = s * s * mp.log((mp.exp(e) / (1 - r) - 1 + r) / r) + mpf(1) / 2
+        single_kink = s * s * mp.log((mp.exp(e) - 1 + r) / r) + mpf(1) / 2 if e > 0 else kink
+        far = max(kink, 1) + 20 * s
+        cuts = sorted({-20 * s, mpf(0), mpf(1), kink, single_kink, far})
+        fine = [a + (b - a) * k / 12 for a, b in itertools.pairwise(cuts) for k in range(12)]
+        return mp.quad(integrand, [*fine, far])
+
+
 def sampled_log_moment(sigma: float, rate: float, exponent: float, kind: str) -> mpf:
     """ln E_P[(p/q)^s] of a Poisson-sampled Gaussian: R(emove), A(dd) or re(P)lace, by quadrature."""
     with mp.workdps(17):

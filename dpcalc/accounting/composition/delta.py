@@ -80,10 +80,8 @@ class DeltaQuestion(Question):
 
     def _by_convolution(self) -> Bracket | None:
         refuse_extremes(self.parts)
-        unit = self.at if self.pilot is None else 1 / self.pilot.contour.c
-        if unit == 0:
-            return None
-        return direct_delta(self.parts, self.at, self._tail, unit, self.relative_width)
+        guess = self.at if self.pilot is None else 1 / self.pilot.contour.c
+        return direct_delta(self.parts, self.at, guess or 1.0, self.relative_width)
 
     def _by_inversion(self, pilot: Pilot) -> Bracket:
         epsilon, width, contour = self.at, self.relative_width, pilot.contour

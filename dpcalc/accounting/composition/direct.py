@@ -27,8 +27,8 @@ from functools import reduce
 import numpy as np
 
 from dpcalc.accounting.bracket import Bracket, crossing
-from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells
-from dpcalc.accounting.composition.resolution import Parts
+from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
+from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
 from dpcalc.errors import NumericalFailure
 
@@ -40,40 +40,39 @@ _WORK = 2.5e9
 
 _PASSES = 6
 _NARROW = 0.8  # b, near the least of B·e^{b}/b
-_RARE = 1e-10
+_RARE = 1e-7
+"""A probability of losses so low that it is not worth a coarser lattice to have them on it."""
+
+_CELLS = 500
 _UNDERFLOW = 1e-300
 _WIDEST = 600.0
 _SNAP = 1e-9
 
 
-def direct_epsilon(
-    parts: Parts, delta: float, tail: float, guess: float, unit: float, width: float
-) -> Bracket | None:
+def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Bracket | None:
     """ε(δ) by convolution; None for laws without atoms or with too many rounds.
 
     Args:
         parts: losses and rounds.
         delta: in (0, 1).
-        tail: bound on what a window leaves out on either side.
         guess: an upper bound of ε, positive and finite.
-        unit: a typical |dε/d ln δ|.
         width: relative width aimed at.
     """
     most, size = _most_points(parts), _FEWEST
     if most is None:
         return None
-    found = Bracket(0.0, guess, METHOD)
+    found, unit = Bracket(0.0, guess, METHOD), guess
     for _ in range(_PASSES):
         before = found
-        unit = min(unit, before.upper)
-        sums = _convolved(parts, before.upper, unit, tail, size)
+        sums = _convolved(parts, before.upper, unit, size)
         tolerance = before.upper * min(width / 20, 1e-3)
         high = min(crossing(sums.upper, delta, before.upper, unit, tolerance)[1], before.upper)
         if high == 0:
             return Bracket(0.0, 0.0, METHOD)
         low = crossing(sums.lower, delta, high, unit, tolerance)[0]
         found = Bracket(max(low, before.lower), high, METHOD)
-        if high < before.upper / 2:
+        farther, unit = unit, min(sums.unit(high), high)
+        if high + unit < (before.upper + farther) / 2:
             continue  # the lattice reaches too far to be fine
         if found.relative_width <= width or size == most:
             break
@@ -81,18 +80,19 @@ def direct_epsilon(
     return found
 
 
-def direct_delta(
-    parts: Parts, epsilon: float, tail: float, unit: float, width: float
-) -> Bracket | None:
-    """δ(ε) likewise."""
+def direct_delta(parts: Parts, epsilon: float, guess: float, width: float) -> Bracket | None:
+    """δ(ε) likewise; ``guess``, positive, is a typical |dε/d ln δ|."""
     most, size = _most_points(parts), _FEWEST
     if most is None:
         return None
-    found = Bracket(0.0, 1.0, METHOD)
+    found, unit = Bracket(0.0, 1.0, METHOD), guess
     for _ in range(_PASSES):
-        sums = _convolved(parts, epsilon, unit, tail, size)
+        sums = _convolved(parts, epsilon, unit, size)
         low, high = sums.lower(epsilon), sums.upper(epsilon)
         found = Bracket(max(low, found.lower), min(high, found.upper), METHOD)
+        farther, unit = unit, min(sums.unit(epsilon), unit)
+        if epsilon + unit < (epsilon + farther) / 2:
+            continue
         if found.relative_width <= width or size == most:
             break
         size = _finer(size, found.relative_width / width, most)
@@ -161,6 +161,14 @@ class Sums:
         added = self._added(self.surely, epsilon + self.slip) * (1 + self.mass_error)
         return max(0.0, value - added - self.lost)
 
+    def unit(self, epsilon: float) -> float:
+        """About |dε/d ln δ|."""
+        held = max(math.floor(epsilon / self.step) - self.kept.first, 0)
+        losses = self._losses(self.kept)[held:]
+        slope = float(self.kept.values[held:] @ np.exp(np.minimum(epsilon - losses, 0.0)))
+        slope += math.exp(epsilon) * self.kept.above[1]
+        return self._split(self.kept, epsilon) / max(slope, 1e-300)
+
     def _split(self, masses: Masses, epsilon: float) -> float:
         held = max(math.floor(epsilon / self.step) - masses.first, 0)
         losses = self._losses(masses)[held:]
@@ -181,55 +189,68 @@ class Sums:
         return self.step * (masses.first + np.arange(len(masses.values), dtype=np.float64))
 
 
-def _convolved(parts: Parts, epsilon: float, unit: float, tail: float, points: int) -> Sums:
+def _convolved(parts: Parts, epsilon: float, unit: float, points: int) -> Sums:
     """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below."""
-    reach = epsilon + max(0.2 * epsilon, unit)
     rounds = sum(n for _, n in parts)
-    rough = [(_atoms(loss, None, tail), n) for loss, n in parts]
+    reach = epsilon + max(0.2 * epsilon, unit)
+    most_down = 3 * reach * math.sqrt(points / _FEWEST)  # the finer, the farther down
+    rough = [(_atoms(loss, None), n) for loss, n in parts]
     depth = [_depth(law, 0.0) for law, _ in rough]
-    room = sum(n * d for d, (_, n) in zip(depth, rough, strict=True))
-    if room > 3 * reach:  # leave the lowest losses out
+    if _total(depth, parts) > most_down:
         depth = [_depth(law, _RARE / rounds) for law, _ in rough]
-        room = sum(n * d for d, (_, n) in zip(depth, rough, strict=True))
-    share = min(1.0, 3 * reach / room) if room > 0 else 1.0
+    room = _total(depth, parts)
+    share = min(1.0, most_down / room) if room > 0 else 1.0
     step = (reach + 2 * share * room) / points
     depths = [math.ceil(share * d / step) for d in depth]
     # Above the top a sum stays above ε, whatever the remaining rounds take away.
-    down = sum(n * depth for depth, (_, n) in zip(depths, rough, strict=True))
-    top = math.ceil(reach / step) + down
+    down = _total(depths, parts)
+    top = math.ceil(reach / step) + math.ceil(down)
+    if down > 2 * points:
+        raise NumericalFailure(
+            "rounds so few that each may have lattice points below zero were needed"
+        )
     if step * (top + down) > _WIDEST:  # masses times e^loss must be doubles
         raise NumericalFailure(f"losses that add up to at most {_WIDEST:g} were needed")
-    laws = [(_atoms(loss, step, tail), n) for loss, n in parts]
-    placed = [
-        (_placed(law, step, -depth, top), n) for (law, n), depth in zip(laws, depths, strict=True)
-    ]
+    laws = [(_atoms(loss, (step, -d, top)), n) for (loss, n), d in zip(parts, depths, strict=True)]
+    placed = [(_placed(law, step, -d, top), n) for (law, n), d in zip(laws, depths, strict=True)]
     kept = _summed([(both[0], n) for both, n in placed], step, top)
     same = all(both[0] is both[1] for both, _ in placed)
     surely = kept if same else _summed([(both[1], n) for both, n in placed], step, top)
     error = sum(n * (law.mass_error + 4 * UNIT_ROUNDOFF * points) for law, n in laws)
     largest = max(float(np.abs(law.losses).max()) for law, _ in laws)
     slip = rounds * (2 * _SNAP * step + 8 * UNIT_ROUNDOFF * largest)
-    lost = sum(4 * n * max(tail, law.infinite_mass) for law, n in laws if law.missing < 0)
+    lost = sum(4 * n * law.infinite_mass for law, n in laws if law.missing < 0)
     return Sums(step, kept, surely, rounds, 2 * error + 1e-13, slip, lost)
 
 
-def _atoms(loss: object, step: float | None, tail: float) -> AtomicLaw:
-    """A law that dominates the loss, no cell of it astride a lattice point."""
+def _total(each: Sequence[float], parts: Parts) -> float:
+    return sum(n * value for value, (_, n) in zip(each, parts, strict=True))
+
+
+def _atoms(loss: Loss, lattice: tuple[float, int, int] | None) -> AtomicLaw:
+    """A law that dominates the loss, no cell of it astride a point of a lattice.
+
+    Args:
+        loss: atoms, or a pair of densities.
+        lattice: its step and the numbers of its lowest and highest point, if there is one.
+    """
     if isinstance(loss, AtomicLaw):
         return loss
-    assert isinstance(loss, DensityPair)  # noqa: S101 # others were sent away
-    window = loss.window(tail)
-    edges = plan_cells(loss, window, 0.0).edges(500)
-    if step is not None:
-        edges = np.union1d(edges, _where_on_the_lattice(loss, edges, step))
-    return enclosing_laws(loss, edges, tail)[0]
+    if not isinstance(loss, DensityPair):
+        raise NumericalFailure("losses with atoms or densities were needed")
+    edges = plan_cells(loss, loss.window(SMALLEST_TAIL), 0.0).edges(_CELLS)
+    if lattice is not None:
+        edges = np.union1d(edges, _where_on_the_lattice(loss, edges, *lattice))
+    return enclosing_laws(loss, edges, SMALLEST_TAIL)[0]
 
 
-def _where_on_the_lattice(pair: DensityPair, edges: Reals, step: float) -> Reals:
+def _where_on_the_lattice(
+    pair: DensityPair, edges: Reals, step: float, bottom: int, top: int
+) -> Reals:
     """Where the loss is a multiple of ``step``, by bisection."""
     low, high = pair.loss(edges[[0, -1]]) / step
-    low, high = max(low, -2.0 * _FINEST), min(high, 2.0 * _FINEST)
-    targets = step * np.arange(math.ceil(low), math.floor(high) + 1)
+    first, last = math.ceil(max(low, bottom)), math.floor(min(high, top))
+    targets = step * np.arange(first, last + 1)
     left, right = np.full(len(targets), edges[0]), np.full(len(targets), edges[-1])
     for _ in range(60):
         middle = left + (right - left) / 2

@@ -92,8 +92,7 @@ class EpsilonQuestion(Question):
         guess = self.preview if self.preview < math.inf else self._weaker().upper
         if not 0 < guess < math.inf:
             return None
-        unit = guess if self.pilot is None else 1 / self.pilot.contour.c
-        return direct_epsilon(self.parts, self.at, self._tail, guess, unit, self.relative_width)
+        return direct_epsilon(self.parts, self.at, guess, self.relative_width)
 
     def _by_inversion(self, pilot: Pilot) -> Bracket:
         delta, width, contour = self.at, self.relative_width, pilot.contour

@@ -18,9 +18,12 @@ METHOD = "moment inversion, two-sided"
 _WIDE = 0.05
 
 _STRAINED = 300
-"""So many nodes of a pilot mean that the loss has few rounds or rare events."""
+"""So many nodes of a pilot mean that events are rare or rounds few."""
 
-_STRAIN = 100
+_FEW_ROUNDS, _STRAINED_FEW = 16, 50
+"""With so few rounds convolution is sharp, and tried from so many nodes on."""
+
+_STRAIN = 10
 """How much wider an enclosure by convolution may be before strained inversion is tried as well."""
 
 Result = TypeVar("Result")
@@ -63,7 +66,8 @@ class Question(ABC):
     @property
     def strained(self) -> bool:
         """Whether inversion takes so many nodes, or fails, that convolution is tried first."""
-        return self.pilot is None or self.pilot.nodes > _STRAINED
+        few = sum(n for _, n in self.parts) <= _FEW_ROUNDS
+        return self.pilot is None or self.pilot.nodes > (_STRAINED_FEW if few else _STRAINED)
 
     @cached_property
     def pilot(self) -> Pilot | None:
