@@ -113,7 +113,7 @@ def _unpacked(
 ) -> State:
     if header.get("fingerprint") != owner.fingerprint():
         raise InvalidInput(
-            f"a state of algorithm={owner.key!r} with these parameters and data was needed; "
+            f"a state of algorithm={owner.key!r} with the same parameters and data was needed; "
             f"{str(path)!r} holds one of {header.get('state_of')!r} with others; go on with the "
             "parameters and data that it was started with, or use another file"
         )

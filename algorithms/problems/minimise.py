@@ -38,7 +38,7 @@ ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
 _BATCH = 4096  # runs worked on together, at most
 _NUMBERS = 2**20  # records times runs worked on together, if that leaves a few hundred runs
-_SINGLE_FROM = 2**18  # records times runs from which single precision pays
+_SINGLE_FROM = 2**13  # records times runs from which single precision pays
 _SINGLE_STEPS = 12  # Newton steps it may take
 _STEPS = 1000  # Newton steps, halved ones included
 

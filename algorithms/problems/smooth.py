@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _TILE = 2**17  # numbers in a tile of records times runs
-_MANY = 2**15  # numbers in records times runs from which rare columns are kept sparse
+_MANY = 2**14  # numbers in records times runs from which rare columns are kept sparse
 _HESSIANS = 2**22  # numbers in the weighted rows of a chunk of runs
 _ONE_CORE = 2**18  # multiplications in a product too small to be worth a second core
 _FEW = 16  # features up to which a second core is never worth it

@@ -79,11 +79,29 @@ def _panel(place: Any, panel: Panel, curves: list[Curve]) -> None:
     place.set_title(f"({panel.key}) {panel.title}{ours}", fontsize=8)
     if panel.log_x:
         place.set_xscale("log")
+        _plain_numbers(place.xaxis, place.get_xlim())
     if panel.log_y:
         place.set_yscale("log")
+        _plain_numbers(place.yaxis, place.get_ylim())
     place.grid(alpha=0.25, lw=0.5)
     if curves:
         place.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, handlelength=1.6)
+
+
+def _plain_numbers(axis: Any, limits: tuple[float, float]) -> None:
+    """0.34 instead of 3.4·10⁻¹ along a logarithmic axis of little more than one decade."""
+    from matplotlib.ticker import FuncFormatter
+
+    decades = math.log10(limits[1] / limits[0])
+    crowded = "79" if decades > 0.3 else ""
+
+    def minor(value: float, _: int) -> str:
+        return "" if f"{value:e}"[0] in crowded else f"{value:g}"
+
+    if decades < 1.5:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if decades < 1:
+        axis.set_minor_formatter(FuncFormatter(minor))
 
 
 def _label(curve: Curve) -> str:

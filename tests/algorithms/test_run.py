@@ -227,4 +227,4 @@ def test_a_checkpoint_that_is_none_is_refused(run, tmp_path):
     path.unlink()
     assert run(*R_ADMM, "--checkpoint", path)[0] == 0
     _, _, err = run(*R_ADMM, "--checkpoint", path, "--penalty", "2")
-    assert "with these parameters and data was needed" in err
+    assert "with the same parameters and data was needed" in err
