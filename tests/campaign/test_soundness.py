@@ -28,7 +28,7 @@ from dpcalc.accounting.subsampling import (
     PoissonReplace,
     WithoutReplacement,
 )
-from dpcalc.guarantees import GDP, PureDP
+from dpcalc.guarantees import PureDP
 from tests.oracles import exact
 
 LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
@@ -136,12 +136,26 @@ def test_random_tables_against_all_outcomes(
         judge("table", bracket_delta([(law, rounds)], epsilon), truth)
 
 
-@given(log_uniform(0.4, 5), log_uniform(1e-3, 0.5), st.integers(2, 4), st.floats(0.05, 2.5))
+@given(log_uniform(0.3, 20), log_uniform(1e-6, 0.9), st.floats(0, 3))
+@settings(max_examples=examples(2, 60))
+def test_two_sampled_rounds_against_an_integral(sigma: float, rate: float, scale: float) -> None:
+    epsilon = scale * math.log1p(rate * math.expm1(min(3 / sigma, 20)))
+    truth = exact.two_sampled_rounds_delta(sigma, rate, epsilon)
+    if truth > mpf("1e-60"):
+        judge(
+            "two sampled rounds", bracket_delta([(PoissonRemove(sigma, rate), 2)], epsilon), truth
+        )
+
+
+@given(log_uniform(0.4, 5), log_uniform(1e-3, 0.5), st.integers(3, 5), st.floats(0.05, 2.5))
 @settings(max_examples=examples(4, 150))
 def test_a_few_sampled_rounds_against_brute_force_convolution(
     sigma: float, rate: float, rounds: int, scale: float
 ) -> None:
-    """Cells of the density, once optimistic and once pessimistic, convolved as plain sums."""
+    """Cells of the density, once optimistic and once pessimistic, convolved by Fourier transforms.
+
+    The allowance is for the transforms' rounding, not the engine's.
+    """
     unit = math.log1p(rate * math.expm1(min(2 / sigma, 8)))
     epsilon = scale * unit
     low, high = exact.convolved_delta_bounds(sigma, rate, rounds, epsilon)
@@ -163,7 +177,8 @@ def test_renyi_divergences_against_quadrature(
     truth = exact.sampled_log_moment(sigma, rate, exponent, kind)
     found = log_moment(pair, exponent)
     COUNTS["Rényi, cases"] += 1
-    assert mpf(found) >= truth * (1 - mpf("1e-8"))
+    COUNTS["Rényi, upper bounds below the truth"] += mpf(found) < truth
+    assert mpf(found) >= truth
     assert found <= float(truth) * 1.01 + 1e-18
 
 
@@ -194,7 +209,7 @@ def test_every_request_is_answered_in_order(parts: list, delta: float) -> None:
     if 0 < found.upper < math.inf:
         back = bracket_delta(parts, found.upper)
         sane("whole range, back to δ", back)
-        assert back.lower <= delta * (1 + 1e-9)
+        assert back.lower <= delta
 
 
 @given(st.lists(st.tuples(log_uniform(1e-4, 3), ROUNDS), min_size=1, max_size=4), DELTAS)
@@ -203,12 +218,13 @@ def test_sampling_everything_is_the_closed_form(
     parts: list[tuple[float, int]], delta: float
 ) -> None:
     """Against the exact law of Gaussian composition, across the engine's own path."""
-    total = math.sqrt(math.fsum(n * mu * mu for mu, n in parts))
+    with mp.workdps(60):
+        total = mp.sqrt(mp.fsum(n * mpf(mu) ** 2 for mu, n in parts))
     found = bracket_epsilon([(GaussianLaw(mu), n) for mu, n in parts], delta)
-    truth = GDP(total).epsilon(delta)
     COUNTS["Gaussian mixtures of rounds, cases"] += 1
-    assert found.lower <= truth * (1 + 1e-9)
-    assert found.upper >= truth * (1 - 1e-9)
+    assert exact.gaussian_delta(total, found.upper, 400) <= mpf(delta)
+    if found.lower > 0:
+        assert exact.gaussian_delta(total, found.lower, 400) >= mpf(delta)
 
 
 @pytest.mark.campaign

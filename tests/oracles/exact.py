@@ -179,7 +179,7 @@ def two_sampled_rounds_delta(sigma: float, rate: float, epsilon: float, digits: 
 
 def sampled_log_moment(sigma: float, rate: float, exponent: float, kind: str) -> mpf:
     """ln E_P[(p/q)^s] of a Poisson-sampled Gaussian: R(emove), A(dd) or re(P)lace, by quadrature."""
-    with mp.workdps(17):
+    with mp.workdps(30):
         s, r, c = mpf(sigma), mpf(rate), mpf(exponent)
 
         def mixture(x: mpf, centre: int) -> mpf:
