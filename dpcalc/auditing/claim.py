@@ -140,4 +140,6 @@ class Claim:
             return f"{self.guarantee.bound:g}-DP"
         if isinstance(self.guarantee, ApproxDP):
             return f"({self.guarantee.bound:g}, {self.guarantee.failure:g})-DP"
-        return self.guarantee.notion
+        if self.is_renyi:
+            return f"{self.guarantee.numbers()['rho']:g}-zCDP"
+        return f"{self.guarantee.notion} curve"

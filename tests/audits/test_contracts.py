@@ -17,7 +17,12 @@ from dpcalc.audits.engine.catalogue import audit_of, keys
 
 AUDITS = [audit_of(key) for key in keys()]
 CASES = [(audit, case) for audit in AUDITS for case in audit.cases]
-QUICK = ("dp-admm", "gradient-admm-noisy-oracle", "penalty-perturbation")
+QUICK = (
+    "dp-admm",
+    "gradient-admm-noisy-oracle",
+    "noisy-gradient-descent",
+    "penalty-perturbation",
+)
 """Audits whose cases run in the short profile; the others' runs are campaigns."""
 
 FALSE_CLAIMS = {

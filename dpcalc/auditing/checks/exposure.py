@@ -56,7 +56,7 @@ def check(target: Target, claim: Claim, *, seed: int) -> Finding:
             check="exposure",
             severity=Severity.HOLDS,
             text=f"no released number is without noise and different on the two inputs "
-            f"({seen[0].shape[1]} numbers looked at)",
+            f"({_numbers(seen[0].shape[1])} looked at)",
             numbers={"released": int(seen[0].shape[1]), "constant": int(constant.sum())},
         )
     place = int(np.where(given_away, apart, -np.inf).argmax())
@@ -86,7 +86,7 @@ def _counted(
     return Finding(
         check="exposure",
         severity=Severity.REFUTES if refuted else Severity.UNDECIDED,
-        text=f"constant in {_LOOKS} runs and different on the two inputs: {how_many} released numbers "
+        text=f"constant in {_LOOKS} runs and different on the two inputs: {_numbers(how_many)} "
         f"({inside:.6g} against {outside:.6g}); {2 * runs} fresh runs give epsilon >= "
         f"{at_least(lower)} at delta = {claim.delta:g}, confidence {confidence(ERROR)}",
         numbers={
@@ -98,6 +98,10 @@ def _counted(
             **counts.record(),
         },
     )
+
+
+def _numbers(count: int) -> str:
+    return "1 released number" if count == 1 else f"{count} released numbers"
 
 
 def _needed(claim: Claim) -> int:
