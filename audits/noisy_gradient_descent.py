@@ -167,7 +167,8 @@ def _plain(noise: float, steps: int = 20, factor: float | None = None) -> Descen
 def impostor(changed: Descent) -> Setting:
     """The correct model and claim, another descent that runs."""
     correct = setting("noisy-gd", "certified")
-    return replace(correct, target=replace(correct.target, run=changed.run, tilted=None))
+    target = replace(correct.target, run=changed.run, tilted=None)
+    return replace(correct, target=target, certified=None)
 
 
 def half_the_noise() -> Setting:
@@ -185,7 +186,8 @@ def one_draw() -> Setting:
         once = plain.noise * generator.standard_normal((runs, 1))
         return quiet.run(world, generator, runs) + reach * once
 
-    return replace(correct, target=replace(correct.target, run=run, tilted=None))
+    target = replace(correct.target, run=run, tilted=None)
+    return replace(correct, target=target, certified=None)
 
 
 def no_contraction() -> Setting:
