@@ -93,15 +93,15 @@ def _plain_numbers(axis: Any, limits: tuple[float, float]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     decades = math.log10(limits[1] / limits[0])
-    crowded = "79" if decades > 0.3 else ""
+    if decades > 1.5:
+        return
+    crowded = "" if decades < 0.3 else "79" if decades < 1 else "346789"
 
-    def minor(value: float, _: int) -> str:
+    def plain(value: float, _: int) -> str:
         return "" if f"{value:e}"[0] in crowded else f"{value:g}"
 
-    if decades < 1.5:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    if decades < 1:
-        axis.set_minor_formatter(FuncFormatter(minor))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(FuncFormatter(plain))
 
 
 def _label(curve: Curve) -> str:

@@ -47,15 +47,17 @@ def contenders(rounds: int) -> list[Contender]:
 
 
 def fair(rounds: int) -> list[Contender]:
-    """The four again, and conventional ADMM stopped after as many noisy rounds, and sooner."""
-    half = rounds // 2
+    """The four again, and methods stopped after as many noisy rounds as others, and sooner."""
+    half, quarter = rounds // 2, rounds // 4
     return [
         dual(f"ADMM {rounds} noisy rounds", rounds, 1.0),
         dual(f"ADMM {half} noisy rounds", half, 1.0),
-        dual(f"ADMM {half // 2} noisy rounds", half // 2, 1.0),
+        dual(f"ADMM {quarter} noisy rounds", quarter, 1.0),
         perturbed_penalty(f"M-ADMM {half} noisy rounds", half, GROWTH, GROWTH),
         recycled(f"R-ADMM {half} noisy rounds", rounds, 1.0, 1.0, 0.5),
         recycled(f"MR-ADMM {half} noisy rounds", rounds, GROWTH, GROWTH, 0.5),
+        recycled(f"R-ADMM {quarter} noisy rounds", 2 * quarter, 1.0, 1.0, 0.5),
+        recycled(f"MR-ADMM {quarter} noisy rounds", 2 * quarter, GROWTH, GROWTH, 0.5),
     ]
 
 
