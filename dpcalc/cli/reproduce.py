@@ -26,6 +26,12 @@ from dpcalc.errors import InvalidInput
     "generated data unless given.",
 )
 @click.option(
+    "--fetch",
+    is_flag=True,
+    help="Take data sets that --data does not have from OpenML through scikit-learn, which caches "
+    "them.",
+)
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
@@ -50,6 +56,7 @@ def command(
     *,
     quick: bool,
     data: Path | None,
+    fetch: bool,
     out: Path,
     formats: tuple[str, ...],
     seed: int,
@@ -77,9 +84,8 @@ def command(
         raise InvalidInput(
             f"a writable folder was needed; got out={str(out)!r} ({error})"
         ) from error
-    records = [
-        _one(key, full=not quick, data=data, out=out, formats=formats, seed=seed) for key in wanted
-    ]
+    settings = {"full": not quick, "data": data, "fetch": fetch, "seed": seed}
+    records = [_one(key, settings, out=out, formats=formats) for key in wanted]
     if as_json:
         from dpcalc.report.records import to_json
 
@@ -111,7 +117,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _one(
-    key: str, *, full: bool, data: Path | None, out: Path, formats: tuple[str, ...], seed: int
+    key: str, settings: dict[str, Any], *, out: Path, formats: tuple[str, ...]
 ) -> dict[str, Any]:
     from rich.console import Console
 
@@ -122,12 +128,7 @@ def _one(
     found, screen = experiment(key), Console(stderr=True)
     begin = time.monotonic()
     with screen.status(key) as status:
-        ground = Ground(
-            full=full,
-            data=data,
-            seed=seed,
-            progress=lambda line: status.update(f"{key}: {line}"),
-        )
+        ground = Ground(**settings, progress=lambda line: status.update(f"{key}: {line}"))
         outcome = found.compute(ground)
         pictures = [out / f"{key}.{suffix}" for suffix in formats]
         outcome.write_csv(out / f"{key}.csv")

@@ -35,12 +35,15 @@ class Ground:
     Attributes:
         full: as many runs and rounds as the paper, instead of enough to see.
         data: folder with adult.data, a9a, ...; a single file; or None for generated data.
+        fetch: where there is no file, take the data set from OpenML through scikit-learn, which
+            keeps it in its cache.
         seed: of the noise; experiments are repeatable.
         progress: called with a line for every curve that is finished.
     """
 
     full: bool = False
     data: Path | None = None
+    fetch: bool = False
     seed: int = 1
     progress: Callable[[str], None] = field(default=lambda _: None)
 
@@ -50,7 +53,7 @@ class Ground:
 
     def has(self, name: str) -> bool:
         """Whether the paper's own data set is there."""
-        return self._path(name) is not None
+        return self.fetch or self._path(name) is not None
 
     def split(self, name: str, *, train: int | None = None) -> Split:
         """A data set of the paper, or what stands in for it.
@@ -61,6 +64,10 @@ class Ground:
                 file, the files decide.
         """
         path = self._path(name)
+        if path is None and self.fetch:
+            return _cut(
+                source.load(name), ROW_BOUNDS[name], train if name == "adult" else None, share=0.1
+            )
         if path is None:
             if self.data is not None and self.data.is_file():
                 return _cut(source.load(str(self.data)), 1.0, None, share=0.1)

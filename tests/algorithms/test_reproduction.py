@@ -13,6 +13,7 @@ import pytest
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.networks import ring
 from dpcalc.cli.main import main
+from dpcalc.algorithms.problems.data.dataset import Dataset
 from dpcalc.reproduction.catalogue import chosen, experiment, names
 from dpcalc.reproduction.drawing import draw
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
@@ -267,3 +268,23 @@ def test_real_files_are_found_by_name(tmp_path):
     assert split.test[0].shape == (2, 123)
     np.testing.assert_allclose(split.train[0].max(), 1 / math.sqrt(14))
     assert ground.split("ijcnn1").train[0].shape[1] == 10  # generated
+
+
+def test_what_no_file_has_is_fetched_if_asked_for(tmp_path, monkeypatch):
+    """The fetcher is replaced: nothing is downloaded."""
+    asked = []
+
+    def fetched(name):
+        asked.append(name)
+        x = np.random.default_rng(0).random((50, 3))
+        y = np.where(x[:, 0] > 0.5, 1.0, -1.0)
+        return Dataset(features=x, labels=y, names=("a", "b", "c"), source=f"OpenML {name}")
+
+    monkeypatch.setattr("dpcalc.training.data.load", fetched)
+    (tmp_path / "a9a").write_text("+1 1:1 3:1\n-1 2:1\n+1 1:1\n")
+    ground = Ground(data=tmp_path, fetch=True)
+    assert ground.has("adult")
+    split = ground.split("adult", train=40)
+    assert (len(split.train[1]), len(split.test[1])) == (40, 10)
+    assert split.source == "OpenML adult"
+    assert asked == ["adult"]
