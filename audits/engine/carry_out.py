@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -109,7 +110,8 @@ def _bound(progress: Report, case: Case) -> Callable[[Progress], None]:
 
 
 def _beside(path: Path, case: Case) -> Path:
-    return path.with_name(f"{path.stem}.{case.key}.npz")
+    key = re.sub(r"[^\w.-]+", "-", case.key)
+    return path.with_name(f"{path.stem}.{key}.npz")
 
 
 def _certified(setting: Setting, claim: Claim) -> float | None:

@@ -184,5 +184,11 @@ def features(outputs: Outputs) -> Array:
         parts = [np.asarray(outputs[name]) for name in sorted(outputs)]
     else:
         parts = [np.asarray(outputs)]
-    flat = [np.asarray(p, dtype=np.float64).reshape(len(p), -1) for p in parts]
+    try:
+        flat = [np.asarray(p, dtype=np.float64).reshape(len(p), -1) for p in parts]
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"numbers with runs as the first axis were needed as what is released; got "
+            f"{type(outputs).__name__} ({error})"
+        ) from error
     return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)

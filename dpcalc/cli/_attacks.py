@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
 
 if TYPE_CHECKING:
-    from dpcalc.auditing import Claim, Progress
+    from dpcalc.auditing import Claim, Progress, Target
     from dpcalc.audits.engine.carry_out import Report
     from dpcalc.audits.engine.case import Case, Setting
 
@@ -113,11 +114,37 @@ def loaded(path: str) -> Any:
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+    except DpcalcError:
+        raise
+    except Exception as error:  # the user's own code runs here
         raise InvalidInput(
             f"module:object was needed, importable from {here!r}; got {path!r} ({error})"
         ) from error
     return found
+
+
+def guarded(target: Target) -> Target:
+    """The target, whose own errors are reported as its own."""
+
+    def checked(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            try:
+                return function(*given)
+            except DpcalcError:
+                raise
+            except Exception as error:
+                raise InvalidInput(
+                    f"target {target.name!r} could not {what}: {type(error).__name__}: {error}"
+                ) from error
+
+        return call
+
+    changed: dict[str, Any] = {"run": checked("release", target.run)}
+    if target.score is not None:
+        changed["score"] = checked("score what was released", target.score)
+    if target.log_ratio is not None:
+        changed["log_ratio"] = checked("compute the log-ratio", target.log_ratio)
+    return replace(target, **changed)
 
 
 def own_cases(path: str) -> tuple[Case, ...]:
@@ -144,6 +171,8 @@ def own_cases(path: str) -> tuple[Case, ...]:
             "a Target, a pair (Target, Claim) or an Audit was needed; got "
             f"{path!r} of type={type(found).__name__}"
         )
+
+    target = guarded(target)
 
     def setting() -> Setting:
         if claim is None:

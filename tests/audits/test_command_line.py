@@ -31,6 +31,22 @@ def claimed():
     return target, Claim.of(epsilon=0.2, adjacency="add-remove")
 
 number = 3
+
+def broken(data, generator, runs):
+    raise RuntimeError("out of paper")
+
+def silent(data, generator, runs):
+    return None
+
+def words(data, generator, runs):
+    return ["a"] * runs
+
+def named(release):
+    return lambda: (mechanism(release, 1.0, 0.0, adjacency="add-remove", name="a/b c"),
+                    Claim.of(epsilon=1, adjacency="add-remove"))
+
+broken_target, nothing_target, words_target = named(broken), named(silent), named(words)
+fine = named(release)
 """
 
 QUICK = ["--no-controls", "--seed", "3"]
@@ -152,6 +168,33 @@ def test_interrupted_runs_go_on(tmp_path: Path) -> None:
     (at_once,) = carry_out([case], **options)
     assert made == [500, 1000, 1500, 2000]
     assert resumed.verdict.record() == at_once.verdict.record()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("broken_target", "could not release: RuntimeError: out of paper"),
+        ("nothing_target", "numbers with runs as the first axis"),
+        ("words_target", "numbers with runs as the first axis"),
+    ],
+)
+def test_a_mechanism_that_fails_is_the_users(
+    here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    assert run("audit", f"my_mechanism:{name}", *QUICK) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_module_that_fails_is_the_users(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "badly.py").write_text("1 / 0")
+    assert run("audit", "badly:target", *QUICK) == 2
+    assert "division by zero" in capsys.readouterr().err
+
+
+def test_checkpoints_of_targets_with_any_name(here: Path) -> None:
+    words = ["my_mechanism:fine", "--runs", "200", "--checkpoint", "kept", *QUICK]
+    assert run("audit", *words) in (0, 3)
+    assert (here / "kept.a-b-c.npz").exists()
 
 
 class Addresses(HTMLParser):
