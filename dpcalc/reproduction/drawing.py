@@ -93,7 +93,7 @@ def _plain_numbers(axis: Any, limits: tuple[float, float]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     decades = math.log10(limits[1] / limits[0])
-    if decades > 1.5:
+    if decades > 2:
         return
     crowded = "" if decades < 0.3 else "79" if decades < 1 else "346789"
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dpcalc.algorithms import load
+from dpcalc.algorithms.problems.data.dataset import Dataset
 from dpcalc.algorithms.problems.networks import ring
 from dpcalc.cli.main import main
-from dpcalc.algorithms.problems.data.dataset import Dataset
 from dpcalc.reproduction.catalogue import chosen, experiment, names
 from dpcalc.reproduction.drawing import draw
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
