@@ -8,20 +8,22 @@ import numpy as np
 import pytest
 
 from dpcalc.algorithms.dp_admm import DPADMM
-from dpcalc.auditing import Claim, Evidence, Finding, Severity
+from dpcalc.auditing import Claim, Evidence, Finding, Severity, World
 from dpcalc.auditing.claim import Quantity
 from dpcalc.auditing.evidence import Access
 from dpcalc.auditing.verdict import decide
-from dpcalc.audits import gradient_admm, gradient_admm_noisy_oracle
+from dpcalc.audits import gradient_admm, gradient_admm_noisy_oracle, noisy_gradient_descent
 from dpcalc.audits import private_dual_averaging as averaging
 from dpcalc.audits.engine import (
     counterexamples,
+    descents,
     laws,
     linearised,
     objective,
     reconstruction,
     subgradients,
 )
+from dpcalc.audits.engine.descent import Descent
 from dpcalc.audits.engine.neighbours import replacements, worst
 from dpcalc.audits.penalty_perturbation import METHOD as PENALTY
 from dpcalc.audits.private_mr_admm import METHOD as RECYCLED
@@ -184,3 +186,32 @@ def test_the_share_that_counts_as_power_can_be_chosen() -> None:
     assert outcome.value == "NOT REFUTED"
     assert "attains 60 per cent" in reason
     assert decide(claim, [], [found], notice=1.5)[0].value == "UNDERPOWERED"
+
+
+@pytest.mark.parametrize("position", [1, 4, 10])
+def test_what_noisy_sgd_is_said_to_attain_is_the_exact_law_of_its_instance(position: int) -> None:
+    """The noise of the steps before the record's counts as well."""
+    paper = noisy_gradient_descent.theorem("pnsgd", position=position)
+    attained, certified = paper.attained().numbers["mu"], paper.certified().numbers["mu"]
+    exact = descents._walk(paper).separation()
+    assert attained == pytest.approx(exact, rel=1e-9)
+    assert attained <= certified
+    assert (attained == pytest.approx(certified, rel=1e-9)) == (position == 1)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 60])
+def test_what_full_batch_descent_is_said_to_attain(steps: int) -> None:
+    paper = noisy_gradient_descent.theorem("noisy-gd", steps=steps)
+    found = descents.full_batch(paper)
+    assert found is not None
+    assert found.log_ratio is not None
+    x = np.linspace(-1, 1, 3)[:, None]
+    slope = np.diff(found.log_ratio(x))  # of N(m, s²) against N(-m, s²): 2mx/s²
+    law = Descent(
+        factors=np.full(steps, 1 - paper.step_size * paper.strong_convexity),
+        uses=np.full(steps, 1.0),
+        noise=paper.step_size * paper.sigma,
+    ).law(World.IN)
+    assert slope[0] == pytest.approx(slope[1])
+    attained = paper.attained().numbers["mu"]
+    assert slope[0] * np.sqrt(law.covariance[0, 0]) == pytest.approx(attained, rel=1e-6)
