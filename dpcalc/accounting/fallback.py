@@ -14,7 +14,7 @@ from dpcalc.accounting.renyi import failure, log_moment
 
 METHOD = "weaker: Chernoff bound"
 _ORDERS = 97
-_SMALLEST = 5e-324
+SMALLEST_DOUBLE = 5e-324
 """A positive bound that underflows must not become zero."""
 
 
@@ -37,7 +37,7 @@ def delta_by_chernoff(parts: Sequence[tuple[Loss, int]], epsilon: float) -> Brac
     orders, exponents = _exponents(parts)
     logarithms = exponents - orders * epsilon
     slack = 1 + 1e-9 + 1e-15 * epsilon * float(orders[np.argmin(logarithms)])
-    value = max(math.exp(min(float(logarithms.min()), 0.0)) * slack, _SMALLEST)
+    value = max(math.exp(min(float(logarithms.min()), 0.0)) * slack, SMALLEST_DOUBLE)
     return Bracket(revealed * (1 - 1e-12), min(1.0, revealed + value), METHOD)
 
 

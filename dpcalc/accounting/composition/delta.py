@@ -21,9 +21,10 @@ from dpcalc.accounting.composition.resolution import (
     touched,
 )
 from dpcalc.accounting.composition.single import outcomes_delta, single_delta
-from dpcalc.accounting.contour import Rounds, SaddleTable
-from dpcalc.accounting.fallback import delta_by_chernoff, largest_loss
+from dpcalc.accounting.contour import Rounds, SaddleTable, infinite_mass
+from dpcalc.accounting.fallback import SMALLEST_DOUBLE, delta_by_chernoff, largest_loss
 from dpcalc.accounting.inversion import integrate
+from dpcalc.accounting.laws import LossLaw
 from dpcalc.accounting.outcomes import outcomes
 
 _FAR_OFF = 3.0
@@ -36,14 +37,20 @@ class DeltaQuestion(Question):
     """The smallest δ at ε = ``at``."""
 
     def bracket(self) -> Bracket:
-        """The enclosure; δ never exceeds the total variation."""
+        """The enclosure; δ never exceeds the total variation, and rounds up where it underflows."""
         found = super().bracket()
-        return Bracket(found.lower, min(found.upper, touched(self.parts)), found.method)
+        upper = min(found.upper, touched(self.parts))
+        if upper == 0 and self.parts and self.at < largest_loss(self.parts):
+            upper = SMALLEST_DOUBLE
+        return Bracket(found.lower, upper, found.method)
 
     def _immediate(self) -> Bracket | None:
         parts, epsilon = self.parts, self.at
         if not parts:
             return Bracket(0.0, 0.0, "nothing is released")
+        exact = [(loss, n) for loss, n in parts if isinstance(loss, LossLaw)]
+        if infinite_mass(exact) >= 1:
+            return Bracket(1.0, 1.0, "everything is revealed")
         if epsilon >= largest_loss(parts):
             return delta_by_chernoff(parts, epsilon)
         if (few := outcomes(parts)) is not None:

@@ -26,39 +26,45 @@ _MOST_NODES = 2**16
 _MOST_CELLS = 60_000
 _SHARPEST = 60
 _MOST_ROUNDS = 10**13
+_SMALLEST_LOSS = 1e-100
 
 
 def merged(losses: Iterable[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
     """Equal losses added up, all Gaussian ones made one."""
     counts: Counter[Loss] = Counter()
-    square = 0.0
+    mus: list[tuple[float, int]] = []
     for loss, count in losses:
         if isinstance(loss, GaussianLaw):
-            square += count * loss.mu**2
+            mus.append((loss.mu, count))
         elif count:
             counts[loss] += count
     parts: list[tuple[Loss, int]] = list(counts.items())
-    if square:
-        parts.append((GaussianLaw(math.sqrt(square) * (1 + 1e-15)), 1))
+    largest = max((mu for mu, n in mus if n), default=0.0)
+    if largest > 0:  # squares of tiny numbers would vanish
+        total = math.sqrt(math.fsum(n * (mu / largest) ** 2 for mu, n in mus))
+        parts.append((GaussianLaw(largest * total * (1 + 1e-15)), 1))
     return parts
 
 
 def refuse_extremes(parts: Parts) -> None:
     """Leave to closed forms what inversion cannot follow.
 
-    With next to no noise losses vary by thousands within a cell, and beyond some number of rounds
-    the sum's moments outgrow the doubles.
+    With next to no noise losses vary by thousands within a cell, with next to no loss its square
+    is zero, and beyond some number of rounds the sum's moments outgrow the doubles.
     """
     sharpest = max((p.sharpness for p, _ in parts if isinstance(p, DensityPair)), default=0.0)
     if sharpest > _SHARPEST:
         raise NumericalFailure(f"noise of at least 1/{_SHARPEST} of the distance was needed")
     if sum(n for _, n in parts) > _MOST_ROUNDS:
         raise NumericalFailure(f"at most {_MOST_ROUNDS} rounds were needed")
+    largest = max((p.mu if isinstance(p, GaussianLaw) else p.supremum for p, _ in parts), default=1)
+    if largest < _SMALLEST_LOSS:
+        raise NumericalFailure(f"losses of at least {_SMALLEST_LOSS} were needed")
 
 
 def touched(parts: Parts) -> float:
     """A bound of the total variation, 1 - Π(1 - r)^n for rounds of total variation r."""
-    rates = [(loss.touched if isinstance(loss, DensityPair) else 1.0, n) for loss, n in parts]
+    rates = [(loss.touched, n) for loss, n in parts]
     if any(rate >= 1 for rate, _ in rates):
         return 1.0
     return -math.expm1(sum(n * math.log1p(-rate) for rate, n in rates)) * (1 + 1e-12)

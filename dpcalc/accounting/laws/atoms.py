@@ -48,6 +48,11 @@ class AtomicLaw(LossLaw):
         self.supremum = float(losses.max(initial=0.0))
         self.top_mass = 0.0
 
+    @property
+    def touched(self) -> float:
+        """δ(0)."""
+        return min(1.0, self.delta(0.0)[1])
+
     def delta(self, epsilon: float) -> tuple[float, float]:
         """A sum over the atoms."""
         gains = -np.expm1(np.minimum(epsilon - self.losses, 0.0))

@@ -92,6 +92,11 @@ class LossLaw(ABC):
     supremum: float
     top_mass: float
 
+    @property
+    def touched(self) -> float:
+        """A bound of the total variation between P and Q."""
+        return 1.0
+
     @abstractmethod
     def tilted(self, c: float) -> Tilted:
         """The law weighted by e^{cL}; ``c`` is a finite positive number."""

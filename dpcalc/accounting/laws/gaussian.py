@@ -25,6 +25,11 @@ class GaussianLaw(LossLaw):
     supremum: float = float("inf")
     top_mass: float = 0.0
 
+    @property
+    def touched(self) -> float:
+        """2Φ(μ/2) - 1, at most μ/√(2π)."""
+        return min(1.0, 0.3989423 * self.mu)
+
     def tilted(self, c: float) -> Tilted:
         """A normal law with mean μ²(c + ½) and variance μ²."""
         return _TiltedGaussian(self.mu, c)

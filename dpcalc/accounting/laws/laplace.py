@@ -30,6 +30,11 @@ class LaplaceLaw(LossLaw):
     infinite_mass: float = 0.0
     top_mass: float = 0.5 * (1 - 1e-15)
 
+    @property
+    def touched(self) -> float:
+        """1 - e^{-ε₀/2}."""
+        return -math.expm1(-self.epsilon / 2) * (1 + 1e-14)
+
     def delta(self, epsilon: float) -> tuple[float, float]:
         """1 - e^{(ε-ε₀)/2}, from exact arithmetic on the line."""
         value = -math.expm1(min(epsilon - self.epsilon, 0.0) / 2)

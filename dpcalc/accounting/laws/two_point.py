@@ -56,6 +56,14 @@ class TwoPointLaw(LossLaw):
     infinite_mass: float = 0.0
 
     @property
+    def touched(self) -> float:
+        """1 - Π(1 - tanh(ε/2))^n, tanh(ε/2) being a round's own."""
+        each = [(math.tanh(e / 2), n) for e, n in zip(self.epsilons, self.counts, strict=True)]
+        if any(variation >= 1 for variation, _ in each):
+            return 1.0
+        return -math.expm1(sum(n * math.log1p(-t) for t, n in each)) * (1 + 1e-12)
+
+    @property
     def top_mass(self) -> float:  # type: ignore[override] # a value like the others
         """Probability that every round has its larger loss."""
         e, n = np.array(self.epsilons), np.array(self.counts)
