@@ -82,7 +82,7 @@ def command(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(
-            f"a writable folder was needed; got out={str(out)!r} ({error})"
+            f"a writable folder was needed; got out={str(out)!r} ({error.strerror or error})"
         ) from error
     settings = {"full": not quick, "data": data, "fetch": fetch, "seed": seed}
     records = [_one(key, settings, out=out, formats=formats) for key in wanted]

@@ -213,12 +213,16 @@ def _last_column(path: Path, delimiter: str) -> str:
 
 def _fetched(fetch: object, name: str) -> Dataset:
     import urllib.error
+    import warnings
 
     try:
-        data: Dataset = fetch()  # type: ignore[operator] # one of the two fetchers
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # one per retry; the last failure is an error below
+            data: Dataset = fetch()  # type: ignore[operator] # one of the two fetchers
     except (OSError, urllib.error.URLError) as error:
+        reason = getattr(error, "reason", error)
         raise InvalidInput(
-            f"a connection to OpenML was needed for data={name!r}; got {error}; "
+            f"a connection to OpenML was needed for data={name!r}; got {reason}; "
             "give the path of the file instead"
         ) from error
     return data
