@@ -118,26 +118,32 @@ def in_turn_within(theorem: Any) -> Target | None:
     return scored_target(held, **_named(theorem))
 
 
-def sampled_within(theorem: Any) -> Target | None:
-    """Noisy-sgd-constrained: a batch drawn in every step, linear losses on an interval."""
+def sampled(theorem: Any) -> Target | None:
+    """Noisy-sgd and its forms on a bounded domain: a batch drawn in every step, on a line.
+
+    On an interval losses are Lipschitz; without one only the record's change is bounded.
+    """
     steps, share = theorem.steps, theorem.batch_size / theorem.n_records
     if steps > MOST_STEPS:
         return None
     eta, curvature = theorem.step_size, theorem.curvature()
-    slope = theorem.lipschitz - curvature * theorem.diameter / 2
+    diameter = getattr(theorem, "diameter", None)
+    slope = theorem.lipschitz - curvature * (diameter or 0.0) / 2
     jump = eta * max(slope, 0.0) / theorem.batch_size
 
     def drawn(generator: np.random.Generator, runs: int) -> Array:
         return jump * (generator.random((runs, steps)) < share)
 
-    held = Descent(
+    made = Descent(
         factors=np.full(steps, 1 - eta * curvature),
         uses=np.full(steps, jump),
         noise=eta * theorem.sigma,
-        radius=theorem.diameter / 2,
+        radius=None if diameter is None else diameter / 2,
         drawn=None if share == 1 else drawn,
     )
-    return scored_target(held, **_named(theorem))
+    if share == 1 and diameter is None:
+        return gaussian_target(made, **_named(theorem))
+    return scored_target(made, **_named(theorem))
 
 
 def one_pass(theorem: Any) -> Target | None:
@@ -242,7 +248,9 @@ _MADE: dict[str, Callable[[Any], Target | None]] = {
     "noisy-gd": full_batch,
     "noisy-cgd": in_turn,
     "noisy-cgd-constrained": in_turn_within,
-    "noisy-sgd-constrained": sampled_within,
+    "noisy-sgd": sampled,
+    "noisy-sgd-constrained": sampled,
+    "noisy-sgd-constrained-tradeoff": sampled,
     "pnsgd": one_pass,
     "pnsgd-strongly-convex": one_pass_curved,
     "pnsgd-all-users": all_in_one_pass,

