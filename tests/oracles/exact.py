@@ -173,7 +173,7 @@ def two_sampled_rounds_delta(sigma: float, rate: float, epsilon: float, digits: 
         single_kink = s * s * mp.log((mp.exp(e) - 1 + r) / r) + mpf(1) / 2 if e > 0 else kink
         far = max(kink, 1) + 20 * s
         cuts = sorted({-20 * s, mpf(0), mpf(1), kink, single_kink, far})
-        fine = [a + (b - a) * k / 12 for a, b in itertools.pairwise(cuts) for k in range(12)]
+        fine = [a + (b - a) * k / 6 for a, b in itertools.pairwise(cuts) for k in range(6)]
         return mp.quad(integrand, [*fine, far])
 
 

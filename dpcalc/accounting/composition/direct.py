@@ -22,12 +22,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
 from dpcalc.accounting.bracket import Bracket, crossing
 from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
+from dpcalc.accounting.composition.lattice import SNAP, Masses, place, summed
 from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
 from dpcalc.errors import NumericalFailure
@@ -46,7 +46,6 @@ _RARE = 1e-7
 _CELLS = 500
 _UNDERFLOW = 1e-300
 _WIDEST = 600.0
-_SNAP = 1e-9
 
 
 def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Bracket | None:
@@ -114,26 +113,12 @@ def _most_points(parts: Parts) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Masses:
-    """Probabilities of the points ``h·(first + k)`` and of what lies above the lattice.
-
-    Attributes:
-        first: the lowest point's number.
-        values: P-masses, shape (n,).
-        above: P-mass above, and its Q-mass; what is infinite has none.
-    """
-
-    first: int
-    values: Reals
-    above: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
 class Sums:
     """The summed loss on a lattice.
 
     Attributes:
         step: h.
+        reach: the largest ε that sums above the lattice surely exceed.
         kept: its masses, losses below the bottom moved up to it.
         surely: the same, losses below the bottom left out.
         rounds: n.
@@ -143,6 +128,7 @@ class Sums:
     """
 
     step: float
+    reach: float
     kept: Masses
     surely: Masses
     rounds: int
@@ -152,14 +138,15 @@ class Sums:
 
     def upper(self, epsilon: float) -> float:
         """At least δ(ε)."""
-        value = self._split(self.kept, epsilon - self.slip)
-        return value * (1 + self.mass_error) + self.rounds * _UNDERFLOW * len(self.kept.values)
+        epsilon = min(epsilon - self.slip, self.reach)
+        value, size = self._split(self.kept, epsilon)
+        return value + self.mass_error * size + self.rounds * _UNDERFLOW * len(self.kept.values)
 
     def lower(self, epsilon: float) -> float:
         """At most δ(ε)."""
-        value = self._split(self.surely, epsilon + self.slip) * (1 - self.mass_error)
+        value, size = self._split(self.surely, epsilon + self.slip)
         added = self._added(self.surely, epsilon + self.slip) * (1 + self.mass_error)
-        return max(0.0, value - added - self.lost)
+        return max(0.0, value - self.mass_error * size - added - self.lost)
 
     def unit(self, epsilon: float) -> float:
         """About |dε/d ln δ|."""
@@ -167,18 +154,20 @@ class Sums:
         losses = self._losses(self.kept)[held:]
         slope = float(self.kept.values[held:] @ np.exp(np.minimum(epsilon - losses, 0.0)))
         slope += math.exp(epsilon) * self.kept.above[1]
-        return self._split(self.kept, epsilon) / max(slope, 1e-300)
+        return self._split(self.kept, epsilon)[0] / max(slope, 1e-300)
 
-    def _split(self, masses: Masses, epsilon: float) -> float:
+    def _split(self, masses: Masses, epsilon: float) -> tuple[float, float]:
+        """δ(ε) of the split losses, and the sum of the moduli of what it was computed from."""
         held = max(math.floor(epsilon / self.step) - masses.first, 0)
         losses = self._losses(masses)[held:]
         gains = -np.expm1(np.minimum(epsilon - losses, 0.0))
-        top, top_q = masses.above
-        return float(masses.values[held:] @ gains) + max(top - math.exp(epsilon) * top_q, 0.0)
+        inside = float(masses.values[held:] @ gains)
+        above, less = masses.above[0], math.exp(min(epsilon, _WIDEST)) * masses.above[1]
+        return inside + max(above - less, 0.0), inside + above + less
 
     def _added(self, masses: Masses, epsilon: float) -> float:
         """What splitting adds to δ(ε), at most."""
-        tau, b = math.sqrt(self.rounds) * self.step / 2, _NARROW
+        tau, b = math.sqrt(self.rounds) * self.step / 2 * (1 + 4 * SNAP), _NARROW
         height = tau / (math.e * b) * math.exp(b * b / 2 + b * tau / 2 + b * math.hypot(1, tau / 2))
         losses = self._losses(masses)
         decay = np.exp(-b * np.abs(losses - epsilon) / tau)
@@ -212,15 +201,16 @@ def _convolved(parts: Parts, epsilon: float, unit: float, points: int) -> Sums:
     if step * (top + down) > _WIDEST:  # masses times e^loss must be doubles
         raise NumericalFailure(f"losses that add up to at most {_WIDEST:g} were needed")
     laws = [(_atoms(loss, (step, -d, top)), n) for (loss, n), d in zip(parts, depths, strict=True)]
-    placed = [(_placed(law, step, -d, top), n) for (law, n), d in zip(laws, depths, strict=True)]
-    kept = _summed([(both[0], n) for both, n in placed], step, top)
+    placed = [(place(law, step, -d, top), n) for (law, n), d in zip(laws, depths, strict=True)]
+    kept = summed([(both[0], n) for both, n in placed], step, top)
     same = all(both[0] is both[1] for both, _ in placed)
-    surely = kept if same else _summed([(both[1], n) for both, n in placed], step, top)
-    error = sum(n * (law.mass_error + 4 * UNIT_ROUNDOFF * points) for law, n in laws)
+    surely = kept if same else summed([(both[1], n) for both, n in placed], step, top)
+    longest = math.ceil(top + down)
+    error = sum(n * (law.mass_error + 4 * UNIT_ROUNDOFF * longest) for law, n in laws)
     largest = max(float(np.abs(law.losses).max()) for law, _ in laws)
-    slip = rounds * (2 * _SNAP * step + 8 * UNIT_ROUNDOFF * largest)
+    slip = rounds * (2 * SNAP * step + 8 * UNIT_ROUNDOFF * largest)
     lost = sum(4 * n * law.infinite_mass for law, n in laws if law.missing < 0)
-    return Sums(step, kept, surely, rounds, 2 * error + 1e-13, slip, lost)
+    return Sums(step, reach, kept, surely, rounds, 2 * error + 1e-13, slip, lost)
 
 
 def _total(each: Sequence[float], parts: Parts) -> float:
@@ -256,6 +246,8 @@ def _where_on_the_lattice(
         middle = left + (right - left) / 2
         below = pair.loss(middle) < targets
         left, right = np.where(below, middle, left), np.where(below, right, middle)
+    if np.any(np.abs(pair.loss(right) - targets) > SNAP * step):
+        raise NumericalFailure("losses that are known to a small share of a step were needed")
     return right
 
 
@@ -265,61 +257,3 @@ def _depth(law: AtomicLaw, share: float) -> float:
     reached = np.cumsum(law.masses[order]) > share
     lowest = law.losses[order][reached]
     return max(0.0, -float(lowest[0])) if len(lowest) else 0.0
-
-
-def _placed(law: AtomicLaw, step: float, bottom: int, top: int) -> tuple[Masses, Masses]:
-    """One round on the lattice: losses below the bottom moved up to it, and left out."""
-    rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
-    losses, masses = np.append(law.losses, 0.0), np.append(law.masses, max(rest, 0.0))
-    position = losses / step
-    nearest = np.rint(position)
-    position = np.where(np.abs(position - nearest) < _SNAP, nearest, position)
-    left = np.floor(position)
-    right = masses * np.expm1((left - position) * step) / math.expm1(-step)
-    number = left.astype(np.int64)
-    inside = number < top
-    low = np.maximum(number, bottom)[inside] - bottom
-    high = np.maximum(number + 1, bottom)[inside] - bottom
-    values = np.zeros(top - bottom + 1)
-    np.add.at(values, low, (masses - right)[inside])
-    np.add.at(values, high, right[inside])
-    over = masses[~inside]
-    above = (law.infinite_mass + float(over.sum()), float(over @ np.exp(-losses[~inside])))
-    kept = Masses(bottom, values, above)
-    beneath = inside & (number < bottom)
-    if not masses[beneath].any():
-        return kept, kept
-    fewer = values.copy()
-    fewer[0] = float((masses - right)[inside & (number == bottom)].sum())
-    return kept, Masses(bottom, fewer, above)
-
-
-def _summed(laws: Sequence[tuple[Masses, int]], step: float, top: int) -> Masses:
-    powers = [_power(masses, count, step, top) for masses, count in laws]
-    return reduce(lambda a, b: _sum(a, b, step, top), powers)
-
-
-def _power(masses: Masses, count: int, step: float, top: int) -> Masses:
-    result: Masses | None = None
-    while True:
-        if count & 1:
-            result = masses if result is None else _sum(result, masses, step, top)
-        count >>= 1
-        if not count:
-            break
-        masses = _sum(masses, masses, step, top)
-    assert result is not None  # noqa: S101 # counts are positive
-    return result
-
-
-def _sum(a: Masses, b: Masses, step: float, top: int) -> Masses:
-    first = a.first + b.first
-    values = np.convolve(a.values, b.values)
-    size = top - first + 1
-    over = values[size:]
-    q = [float(m.values @ np.exp(-step * (m.first + np.arange(len(m.values))))) for m in (a, b)]
-    p = [float(m.values.sum()) for m in (a, b)]
-    above_p = float(over.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
-    above_q = float(over @ np.exp(-step * (first + size + np.arange(len(over)))))
-    above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
-    return Masses(first, values[:size], (above_p, above_q))

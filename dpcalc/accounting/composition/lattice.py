@@ -1,0 +1,90 @@
+"""Probabilities on a lattice of losses, and their sums by plain convolution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from dpcalc.accounting.laws import AtomicLaw, Reals
+
+SNAP = 1e-9
+"""Losses nearer than this to a lattice point, in steps, are taken to be on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """Probabilities of the points ``h·(first + k)`` and of what lies above the lattice.
+
+    Attributes:
+        first: the lowest point's number.
+        values: P-masses, shape (n,).
+        above: P-mass above, and its Q-mass; what is infinite has none.
+    """
+
+    first: int
+    values: Reals
+    above: tuple[float, float]
+
+
+def place(law: AtomicLaw, step: float, bottom: int, top: int) -> tuple[Masses, Masses]:
+    """One round on the lattice: losses below the bottom moved up to it, and left out."""
+    rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
+    losses, masses = np.append(law.losses, 0.0), np.append(law.masses, max(rest, 0.0))
+    position = losses / step
+    nearest = np.rint(position)
+    position = np.where(np.abs(position - nearest) < SNAP, nearest, position)
+    left = np.floor(position)
+    right = masses * np.expm1((left - position) * step) / math.expm1(-step)
+    number = left.astype(np.int64)
+    inside = number < top
+    low = np.maximum(number, bottom)[inside] - bottom
+    high = np.maximum(number + 1, bottom)[inside] - bottom
+    values = np.zeros(top - bottom + 1)
+    staying = np.maximum(masses - right, 0.0)
+    np.add.at(values, low, staying[inside])
+    np.add.at(values, high, right[inside])
+    over = masses[~inside]
+    above = (law.infinite_mass + float(over.sum()), float(over @ np.exp(-losses[~inside])))
+    kept = Masses(bottom, values, above)
+    beneath = inside & (number < bottom)
+    if not masses[beneath].any():
+        return kept, kept
+    fewer = values.copy()
+    fewer[0] = float(staying[inside & (number == bottom)].sum())
+    return kept, Masses(bottom, fewer, above)
+
+
+def summed(laws: Sequence[tuple[Masses, int]], step: float, top: int) -> Masses:
+    """All rounds together, on the lattice up to ``top``."""
+    powers = [_power(masses, count, step, top) for masses, count in laws]
+    return reduce(lambda a, b: _sum(a, b, step, top), powers)
+
+
+def _power(masses: Masses, count: int, step: float, top: int) -> Masses:
+    result: Masses | None = None
+    while True:
+        if count & 1:
+            result = masses if result is None else _sum(result, masses, step, top)
+        count >>= 1
+        if not count:
+            break
+        masses = _sum(masses, masses, step, top)
+    assert result is not None  # noqa: S101 # counts are positive
+    return result
+
+
+def _sum(a: Masses, b: Masses, step: float, top: int) -> Masses:
+    first = a.first + b.first
+    values = np.convolve(a.values, b.values)
+    size = top - first + 1
+    over = values[size:]
+    q = [float(m.values @ np.exp(-step * (m.first + np.arange(len(m.values))))) for m in (a, b)]
+    p = [float(m.values.sum()) for m in (a, b)]
+    above_p = float(over.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
+    above_q = float(over @ np.exp(-step * (first + size + np.arange(len(over)))))
+    above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
+    return Masses(first, values[:size], (above_p, above_q))
