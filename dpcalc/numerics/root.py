@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Height = Callable[[float], float]
+Point = tuple[float, float]
 
 _STUBBORN = 4
 """After so many steps on one side the interval is halved."""
@@ -68,9 +69,9 @@ def enclose_root(
         high, at_high, low = low, at_low, max(low - step, least)
         at_low = height(low)
         step = _next_step(step, at_low - at_high, at_low)
+    (low, at_low), (high, at_high) = _narrowed(height, (low, at_low), (high, at_high), tolerance)
     fall = (at_low - at_high) / (high - low)
-    slope = fall if 0 < fall < math.inf else slope
-    return Root(*_narrowed(height, (low, at_low), (high, at_high), tolerance), slope)
+    return Root(low, high, fall if 0 < fall < math.inf else slope)
 
 
 def _next_step(step: float, fall: float, left: float) -> float:
@@ -80,11 +81,9 @@ def _next_step(step: float, fall: float, left: float) -> float:
     return min(max(1.05 * step * abs(left) / fall, step / 100), 2 * step)
 
 
-def _narrowed(
-    height: Height, left: tuple[float, float], right: tuple[float, float], tolerance: float
-) -> tuple[float, float]:
+def _narrowed(height: Height, left: Point, right: Point, tolerance: float) -> tuple[Point, Point]:
     """Guarded false position, aimed a little past the root on the side that has not moved of late."""
-    (low, at_low), (high, at_high) = left, right
+    (low, at_low), (high, at_high) = left, right  # heights halved where an end does not move
     run = 0  # steps on the same side: positive if the left end moved
     while high - low > max(tolerance, 1e-15 * abs(high)):
         width = high - low
@@ -97,9 +96,11 @@ def _narrowed(
         if abs(run) >= _STUBBORN:
             run = 0
         if value > 0:
+            left = (middle, value)
             low, at_low, run = middle, value, max(run, 0) + 1
             at_high = at_high / 2 if run > 1 else at_high
         else:
+            right = (middle, value)
             high, at_high, run = middle, value, min(run, 0) - 1
             at_low = at_low / 2 if run < -1 else at_low
-    return low, high
+    return left, right
