@@ -67,10 +67,10 @@ MANY = [
     for s, q in zip(RNG.uniform(0.7, 2, 200), RNG.uniform(0.002, 0.02, 200), strict=True)
 ]
 CASES = [
-    ("q=.01, sigma=1, T=1e4, delta=1e-5", [(1.0, 0.01, 10_000)], 1e-5, 1e-6, 3, 5),
-    ("q=.01, sigma=1, T=1e4, delta=1e-15", [(1.0, 0.01, 10_000)], 1e-15, 1e-6, 3, 5),
-    ("q=1/20000, sigma=.5, T=6e4, delta=.01", [(0.5, 1 / 20_000, 60_000)], 1e-2, 1e-5, 3, 5),
-    ("200 different x 50, delta=1e-5", MANY, 1e-5, 1e-5, 1, 20),
+    ("q=.01, sigma=1, T=1e4, delta=1e-5", [(1.0, 0.01, 10_000)], 1e-5, 1e-6, 3, 10),
+    ("q=.01, sigma=1, T=1e4, delta=1e-15", [(1.0, 0.01, 10_000)], 1e-15, 1e-6, 3, 10),
+    ("q=1/20000, sigma=.5, T=6e4, delta=.01", [(0.5, 1 / 20_000, 60_000)], 1e-2, 1e-5, 3, 10),
+    ("200 different x 50, delta=1e-5", MANY, 1e-5, 1e-5, 1, 50),
 ]
 
 
@@ -84,7 +84,7 @@ def test_sampled_gaussians(
     repeats: int,
     least: float,
 ) -> None:
-    """``least`` is half of the ratio aimed at or less: a loaded machine must not fail the test."""
+    """``least`` is the ratio aimed at."""
     mine, found = measured(lambda: ours(rounds, delta, width), repeats + 2)
     theirs, number = measured(lambda: peer_epsilon(peer, rounds, delta), min(repeats, 2))
     report(name, mine, theirs, found.relative_width)
@@ -115,7 +115,7 @@ def test_noise_for_a_budget(peer: Any) -> None:
     report("noise for epsilon=2, q=.01, T=1e4", mine, theirs, None)
     assert found.value == pytest.approx(value, rel=1e-3)
     assert found.guarantee.epsilon(1e-5) <= 2.0
-    assert theirs / mine > 1.5
+    assert theirs / mine > 10
 
 
 def test_closed_forms_are_immediate() -> None:
