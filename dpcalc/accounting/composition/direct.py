@@ -27,7 +27,7 @@ import numpy as np
 
 from dpcalc.accounting.bracket import Bracket, crossing
 from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
-from dpcalc.accounting.composition.lattice import SNAP, Masses, place, summed
+from dpcalc.accounting.composition.lattice import NOTHING, SNAP, Masses, place, summed
 from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
 from dpcalc.errors import NumericalFailure
@@ -44,7 +44,6 @@ _RARE = 1e-7
 """A probability of losses so low that it is not worth a coarser lattice to have them on it."""
 
 _CELLS = 500
-_UNDERFLOW = 1e-300
 _WIDEST = 600.0
 
 
@@ -140,7 +139,8 @@ class Sums:
         """At least δ(ε)."""
         epsilon = min(epsilon - self.slip, self.reach)
         value, size = self._split(self.kept, epsilon)
-        return value + self.mass_error * size + self.rounds * _UNDERFLOW * len(self.kept.values)
+        left_out = 4 * self.rounds * NOTHING * len(self.kept.values)
+        return value + self.mass_error * size + left_out
 
     def lower(self, epsilon: float) -> float:
         """At most δ(ε)."""

@@ -11,6 +11,9 @@ import numpy as np
 
 from dpcalc.accounting.laws import AtomicLaw, Reals
 
+NOTHING = 1e-154
+"""Masses below are left out: products of larger ones are numbers of full precision, and fast."""
+
 SNAP = 1e-9
 """Losses nearer than this to a lattice point, in steps, are taken to be on it."""
 
@@ -47,6 +50,7 @@ def place(law: AtomicLaw, step: float, bottom: int, top: int) -> tuple[Masses, M
     staying = np.maximum(masses - right, 0.0)
     np.add.at(values, low, staying[inside])
     np.add.at(values, high, right[inside])
+    values[values < NOTHING] = 0.0
     over = masses[~inside]
     above = (law.infinite_mass + float(over.sum()), float(over @ np.exp(-losses[~inside])))
     kept = Masses(bottom, values, above)
@@ -87,4 +91,6 @@ def _sum(a: Masses, b: Masses, step: float, top: int) -> Masses:
     above_p = float(over.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
     above_q = float(over @ np.exp(-step * (first + size + np.arange(len(over)))))
     above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
-    return Masses(first, values[:size], (above_p, above_q))
+    values = values[:size]
+    values[values < NOTHING] = 0.0
+    return Masses(first, values, (above_p, above_q))
