@@ -33,12 +33,16 @@ _LOG_ROOT_2_PI = 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True, slots=True)
-class PoissonRemove(DensityPair):
-    """(1-q)N(0, σ²) + qN(1, σ²) against N(0, σ²)."""
+class PoissonPair(DensityPair):
+    """What the pairs of Poisson sampling share.
+
+    Args:
+        sigma: the noise multiplier.
+        rate: q, the probability that a record is in the sample.
+    """
 
     sigma: float
     rate: float
-    mirrored: bool = False
 
     @property
     def touched(self) -> float:
@@ -55,44 +59,39 @@ class PoissonRemove(DensityPair):
         reach = _normal_reach(tail) * self.sigma
         return -reach, 1 + reach
 
-    def log_q(self, x: Reals) -> Reals:
-        """N(0, σ²)."""
-        return _log_normal(x, self.sigma)
-
-    def loss(self, x: Reals) -> Reals:
-        """ln(1 + q(e^t - 1)) with t = (2x-1)/(2σ²)."""
-        return _mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
-
     def widest_cell(self, x: Reals) -> Reals:
         """A fraction of σ that shrinks in the tails."""
         return _widest(x, self.sigma, 1.0)
-
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
-        """On the left losses are negative; on the right L <= t, see `_gaussian_window`."""
-        return _gaussian_window(exponent, 1 / self.sigma, self.sigma, 0.0)
 
     def coarse_log_moment(self, exponent: float) -> float:
         """Sampling every record: α(α-1)/(2σ²)."""
         return exponent * (exponent + 1) / self.sigma / (2 * self.sigma) * (1 + 1e-14)
 
+    def _mixed(self, x: Reals) -> Reals:
+        """The loss of the mixture with N(1) against N(0): ln(1 + q(e^t - 1)), t = (2x-1)/(2σ²)."""
+        return _mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
+
 
 @dataclass(frozen=True, slots=True)
-class PoissonAdd(DensityPair):
+class PoissonRemove(PoissonPair):
+    """(1-q)N(0, σ²) + qN(1, σ²) against N(0, σ²)."""
+
+    def log_q(self, x: Reals) -> Reals:
+        """N(0, σ²)."""
+        return _log_normal(x, self.sigma)
+
+    def loss(self, x: Reals) -> Reals:
+        """The mixture's."""
+        return self._mixed(x)
+
+    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+        """On the left losses are negative; on the right L <= t, see `_gaussian_window`."""
+        return _gaussian_window(exponent, 1 / self.sigma, self.sigma, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonAdd(PoissonPair):
     """N(0, σ²) against (1-q)N(0, σ²) + qN(-1, σ²): the reverse of `PoissonRemove`, mirrored."""
-
-    sigma: float
-    rate: float
-    mirrored: bool = False
-
-    @property
-    def touched(self) -> float:
-        """The record is in the sample."""
-        return self.rate
-
-    @property
-    def sharpness(self) -> float:
-        """Between a record that is in the sample and its neighbour."""
-        return 1 / self.sigma
 
     @property
     def supremum(self) -> float:
@@ -109,12 +108,8 @@ class PoissonAdd(DensityPair):
         return _log_normal(x, self.sigma) - self.loss(x)
 
     def loss(self, x: Reals) -> Reals:
-        """-ln(1 + q(e^t - 1)) with t = -(2x+1)/(2σ²)."""
-        return -_mixture_loss(-(2 * x + 1) / self.sigma / (2 * self.sigma), self.rate)
-
-    def widest_cell(self, x: Reals) -> Reals:
-        """A fraction of σ that shrinks in the tails."""
-        return _widest(x, self.sigma, 1.0)
+        """Minus the mixture's, mirrored."""
+        return -self._mixed(-x)
 
     def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
         """On the left losses are negative; on the right they are at most -ln(1-q)."""
@@ -122,45 +117,23 @@ class PoissonAdd(DensityPair):
         reach = math.sqrt(2 * (_NEGLIGIBLE + growth)) * self.sigma
         return (-max(reach, 0.5), reach), -_NEGLIGIBLE
 
-    def coarse_log_moment(self, exponent: float) -> float:
-        """Sampling every record: α(α-1)/(2σ²)."""
-        return exponent * (exponent + 1) / self.sigma / (2 * self.sigma) * (1 + 1e-14)
-
 
 @dataclass(frozen=True, slots=True)
-class PoissonReplace(DensityPair):
+class PoissonReplace(PoissonPair):
     """(1-q)N(0, σ²) + qN(1, σ²) against (1-q)N(0, σ²) + qN(-1, σ²); symmetric."""
-
-    sigma: float
-    rate: float
-    mirrored: bool = False
-
-    @property
-    def touched(self) -> float:
-        """The record is in the sample."""
-        return self.rate
 
     @property
     def sharpness(self) -> float:
-        """Between a record that is in the sample and its neighbour."""
+        """Between a record that is in the sample and the one that replaces it."""
         return 2 / self.sigma
-
-    def window(self, tail: float) -> tuple[float, float]:
-        """From the tail of N(0) on the left to that of N(1) on the right."""
-        reach = _normal_reach(tail) * self.sigma
-        return -reach, 1 + reach
 
     def log_q(self, x: Reals) -> Reals:
         """The mixture with N(-1, σ²)."""
-        return _log_normal(x, self.sigma) + self._one_sided(-x)
+        return _log_normal(x, self.sigma) + self._mixed(-x)
 
     def loss(self, x: Reals) -> Reals:
         """The difference of the two mixtures' losses against N(0, σ²)."""
-        return self._one_sided(x) - self._one_sided(-x)
-
-    def widest_cell(self, x: Reals) -> Reals:
-        """A fraction of σ that shrinks in the tails."""
-        return _widest(x, self.sigma, 1.0)
+        return self._mixed(x) - self._mixed(-x)
 
     def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
         """On the right L <= t - ln(1-q) and p <= N(0)e^t; on the left losses are negative."""
@@ -170,9 +143,6 @@ class PoissonReplace(DensityPair):
     def coarse_log_moment(self, exponent: float) -> float:
         """Sampling every record: 4α(α-1)/(2σ²)."""
         return exponent * (exponent + 1) * 2 / self.sigma / self.sigma * (1 + 1e-14)
-
-    def _one_sided(self, x: Reals) -> Reals:
-        return _mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from dpcalc.accounting.composition.resolution import (
     touched,
 )
 from dpcalc.accounting.composition.single import outcomes_delta, single_delta
-from dpcalc.accounting.contour import Rounds, SaddleTable, infinite_mass
+from dpcalc.accounting.contour import SaddleTable, infinite_mass
 from dpcalc.accounting.fallback import SMALLEST_DOUBLE, delta_by_chernoff, largest_loss
 from dpcalc.accounting.inversion import integrate
 from dpcalc.accounting.laws import LossLaw
@@ -76,14 +76,6 @@ class DeltaQuestion(Question):
         contour = SaddleTable(rough_laws(self.parts, 1e-60 / total)).contour_for_epsilon(self.at)
         delta = math.exp(max(contour.log_delta, -600.0))
         return max(delta * TAIL_SHARE / total, SMALLEST_TAIL)
-
-    @cached_property
-    def _rough(self) -> Rounds:
-        return rough_laws(self.parts, self._tail)
-
-    @cached_property
-    def _table(self) -> SaddleTable:
-        return SaddleTable(self._rough)
 
     def _by_convolution(self) -> Bracket | None:
         refuse_extremes(self.parts)

@@ -17,11 +17,10 @@ from dpcalc.accounting.composition.resolution import (
     lines,
     more_cells,
     refuse_extremes,
-    rough_laws,
     touched,
 )
 from dpcalc.accounting.composition.single import outcomes_epsilon, single_epsilon
-from dpcalc.accounting.contour import Contour, Rounds, SaddleTable, infinite_mass
+from dpcalc.accounting.contour import Contour, infinite_mass
 from dpcalc.accounting.fallback import epsilon_by_chernoff, epsilon_from_largest_loss
 from dpcalc.accounting.inversion import Line, integrate
 from dpcalc.accounting.laws import LossLaw
@@ -57,14 +56,6 @@ class EpsilonQuestion(Question):
     def _tail(self) -> float:
         total = sum(n for _, n in self.parts)
         return max(self.at * TAIL_SHARE / max(total, 1), SMALLEST_TAIL)
-
-    @cached_property
-    def _rough(self) -> Rounds:
-        return rough_laws(self.parts, self._tail)
-
-    @cached_property
-    def _table(self) -> SaddleTable:
-        return SaddleTable(self._rough)
 
     def _pilot(self) -> Pilot:
         """A contour for δ, and the upper bound of ε that the rough laws give on it."""

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from dpcalc.accounting.bracket import Bracket
-from dpcalc.accounting.composition.resolution import Parts
-from dpcalc.accounting.contour import Contour
+from dpcalc.accounting.composition.resolution import Parts, rough_laws
+from dpcalc.accounting.contour import Contour, Rounds, SaddleTable
 from dpcalc.errors import NumericalFailure
 
 METHOD = "moment inversion, two-sided"
@@ -107,6 +107,18 @@ class Question(ABC):
     def immediate(self) -> Bracket | None:
         """The enclosure, where a closed form or a short sum gives it."""
         return self._attempt(self._immediate)
+
+    @cached_property
+    def _rough(self) -> Rounds:
+        return rough_laws(self.parts, self._tail)
+
+    @cached_property
+    def _table(self) -> SaddleTable:
+        return SaddleTable(self._rough)
+
+    @property
+    @abstractmethod
+    def _tail(self) -> float: ...
 
     @abstractmethod
     def _immediate(self) -> Bracket | None: ...
