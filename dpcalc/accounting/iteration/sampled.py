@@ -17,8 +17,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcalc.numerics.precise import Real, context, mpf
-from dpcalc.numerics.search import minimise
+
+Reals = NDArray[np.float64]
+
+_GRID, _ZOOMS = 33, 8
 
 
 def farthest(jump: Real, contraction: Real, steps: int) -> Real:
@@ -86,83 +92,91 @@ class SampledRun:
         bracket = math.exp(square) * _normal(1.5 * mu) + 3 * _normal(-0.5 * mu) - 2
         return 2 * self.rate**2 * bracket
 
-    def pulled(self, steps: float, closing: float, share: float) -> float:
-        """What the shift costs, as μ²."""
-        rest = self._decayed(self.steps - steps)
-        c = self.contraction
-        spread = (1 - rest) / (1 - c) if c < 1 else self.steps - steps
-        reached = min(self.diameter, self.jump * spread) * self._decayed(steps)
-        return _squared(reached) / (share * self._weight(closing))
-
-    def rough(self, steps: float, closing: float, share: float) -> float:
-        """Both costs together."""
-        plain = (steps - closing) * self.hidden()
-        return plain + closing * self.hidden(share) + self.pulled(steps, closing, share)
-
     def best_split(self) -> Split:
         """A split whose rough cost is small; without a shift if that is cheaper."""
-        top = math.log(self.steps)
-
-        def at(share: float, log_closing: float) -> tuple[float, float]:
-            closing = math.exp(log_closing)
-            tried = self._counts(closing, share)
-            return min((self.rough(steps, closing, share), steps) for steps in tried)
-
-        def best_closing(share: float) -> tuple[float, float]:
-            return minimise(lambda x: at(share, x)[0], 0.0, top) if top else (0.0, at(share, 0)[0])
-
-        share, _ = minimise(lambda x: best_closing(x)[1], 1e-3, 0.999)
-        log_closing, _ = best_closing(share)
-        closing = min(max(round(math.exp(log_closing)), 1), self.steps)
-        found = min(max(round(at(share, math.log(closing))[1]), closing), self.steps)
-        if self.rough(found, closing, share) < self.steps * self.hidden():
-            return Split(steps=found, closing=closing, share=share)
-        return self.composed()
+        shares, closings = np.array([1e-3, 0.999]), np.array([0.0, math.log(self.steps)])
+        for _ in range(_ZOOMS):
+            shares, closings = np.linspace(*shares, _GRID), np.linspace(*closings, _GRID)
+            cost, counts = self._grid(shares, np.exp(closings))
+            i, k = np.unravel_index(np.argmin(cost), cost.shape)
+            share, closing, count = shares[i], math.exp(closings[k]), counts[i, k]
+            shares, closings = _around(shares, int(i)), _around(closings, int(k))
+        closing = min(max(round(closing), 1), self.steps)
+        count = min(max(round(count), closing), self.steps)
+        found = Split(steps=count, closing=closing, share=float(share))
+        return min(self.composed(), found, key=self.rough_cost)
 
     def composed(self) -> Split:
         """All steps from the common start."""
         return Split(steps=self.steps, closing=0, share=0.0)
 
-    def best_count(self, share: float, closing: int | None = None) -> int:
-        """How many steps to count if the share and the closing steps are given (all: None)."""
+    def rough_cost(self, split: Split) -> float:
+        """What a split costs, as a rough μ²."""
+        if not split.share:
+            return split.steps * self.hidden()
+        parts = (np.array(float(x)) for x in (split.steps, split.closing, split.share))
+        return float(self._cost(*parts))
 
-        def at(steps: float) -> float:
-            return self.rough(steps, steps if closing is None else closing, share)
+    def with_best_count(self, closing: int, share: float) -> Split:
+        """A split with these closing steps and share, and a good number of steps."""
+        _, counts = self._grid(np.array([share]), np.array([float(closing)]))
+        near = float(counts[0, 0])
+        tried = {min(max(n, closing), self.steps) for n in (math.floor(near), math.ceil(near))}
+        splits = [Split(steps=n, closing=closing, share=share) for n in tried]
+        return min(splits, key=self.rough_cost)
 
-        least, top = closing or 1, math.log(self.steps)
-        if self.steps <= least:
-            return self.steps
-        near = math.exp(minimise(lambda x: at(math.exp(x)), math.log(least), top)[0])
-        tried = {least, self.steps, math.floor(near), math.ceil(near)}
-        return min((n for n in tried if least <= n <= self.steps), key=at)
+    def _grid(self, shares: Reals, closings: Reals) -> tuple[Reals, Reals]:
+        """The least rough cost for every share and number of closing steps, and where it is."""
+        share, closing = shares[:, None], closings[None, :]
+        tried = np.stack(np.broadcast_arrays(*self._counts(closing, share)))
+        cost = self._cost(tried, closing, share)
+        best = np.argmin(cost, axis=0)[None]
+        least, counts = (np.take_along_axis(x, best, axis=0)[0] for x in (cost, tried))
+        return least, counts
 
-    def _counts(self, closing: float, share: float) -> list[float]:
-        """Where the rough cost may be least in the number of steps, both ends included."""
+    def _cost(self, steps: Reals, closing: Reals, share: Reals) -> Reals:
+        """Hiding the record in every step, and the shift."""
+        split = np.vectorize(self.hidden, otypes=[float])(share)
+        rest, c = self._decayed(self.steps - steps), self.contraction
+        spread = (1 - rest) / (1 - c) if c < 1 else self.steps - steps
+        reached = np.minimum(self.diameter, self.jump * spread) * self._decayed(steps)
+        pulled = np.clip(reached, 0, 1e140) ** 2 / (share * self._weight(closing))
+        found: Reals = (steps - closing) * self.hidden() + closing * split + pulled
+        return found
+
+    def _counts(self, closing: Reals, share: Reals) -> list[Reals]:
+        """Where the cost may be least in the number of steps, both ends included."""
         c, per_step, last = self.contraction, self.hidden(), float(self.steps)
-        found = [closing, last]
         unit = 1 / (share * self._weight(closing))
+        found = [closing, np.array(last)]
         if c == 1:
             found.append(last - per_step / (2 * unit * _squared(self.jump)))
         elif c > 0:
             slope = per_step / (2 * unit * -math.log(c))
-            end, near = self._decayed(last), _squared(self.jump / (1 - c))
-            roots = [(end + math.sqrt(end**2 + 4 * slope / near)) / 2]
+            end, near = self._decayed(np.array(last)), _squared(self.jump / (1 - c))
+            roots = [(end + np.sqrt(end**2 + 4 * slope / near)) / 2]
             if self.diameter < math.inf:
-                roots.append(math.sqrt(slope / _squared(self.diameter)))
-            found += [math.log(x) / math.log(c) for x in roots if x > 0]
-        return [min(max(x, closing), last) for x in found]
+                roots.append(np.sqrt(slope / _squared(self.diameter)))
+            found += [np.log(np.maximum(x, 1e-300)) / math.log(c) for x in roots]
+        return [np.minimum(np.maximum(x, closing), last) for x in found]
 
-    def _decayed(self, steps: float) -> float:
+    def _decayed(self, steps: Reals) -> Reals:
         c = self.contraction
-        return math.exp(steps * math.log(c)) if c > 0 else float(steps == 0)
+        found: Reals = np.exp(steps * math.log(c)) if c > 0 else 1.0 * (steps == 0)
+        return found
 
-    def _weight(self, count: float) -> float:
+    def _weight(self, count: Reals) -> Reals:
         """1 + c² + ... over so many terms."""
-        c = self.contraction
-        if c == 0:
-            return 1.0
-        decay = 2 * math.log(c)
-        return count if decay == 0 else math.expm1(count * decay) / math.expm1(decay)
+        if self.contraction in (0.0, 1.0):
+            return count**self.contraction
+        decay = 2 * math.log(self.contraction)
+        found: Reals = np.expm1(count * decay) / math.expm1(decay)
+        return found
+
+
+def _around(grid: Reals, index: int) -> Reals:
+    """A part of a grid around one of its points, wide enough for a slanting valley."""
+    return grid[[max(index - 4, 0), min(index + 4, len(grid) - 1)]]
 
 
 def _squared(x: float) -> float:

@@ -28,11 +28,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from dpcalc import checks
-from dpcalc.accounting.iteration import Descent, Visits
-from dpcalc.accounting.iteration.sampled import Split, good_split
-from dpcalc.errors import Infeasible, InvalidInput
-from dpcalc.guarantees import GDP, RDP, Guarantee, compose
-from dpcalc.guarantees.mechanisms import sampled_without_replacement
+from dpcalc.errors import Infeasible
+from dpcalc.guarantees import RDP
 from dpcalc.numerics.precise import Real, mpf, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
@@ -41,9 +38,9 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NO_EXPANSION,
     PUBLIC,
     STRONGLY_CONVEX,
-    NoisyDescent,
 )
-from dpcalc.theorems.parameters import count, number
+from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SampledDescent
+from dpcalc.theorems.parameters import number
 from dpcalc.vocabulary import Status
 
 
@@ -62,7 +59,7 @@ def _outside(theorem: NoisySGDConstrained) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NoisySGDConstrained(NoisyDescent):
+class NoisySGDConstrained(SampledDescent):
     """Batches drawn without replacement in every step; the last iterate is released."""
 
     key: ClassVar[str] = "noisy-sgd-constrained"
@@ -94,11 +91,8 @@ class NoisySGDConstrained(NoisyDescent):
         LIPSCHITZ,
         PUBLIC,
         HIDDEN,
-        Assumption("bounded-domain", "Every step projects on a convex set of that diameter."),
-        Assumption(
-            "sampled-batches",
-            "Every step draws its batch uniformly without replacement, independently of the others.",
-        ),
+        BOUNDED,
+        SAMPLED,
         NO_EXPANSION,
         Assumption(
             "paper-regime",
@@ -119,21 +113,6 @@ class NoisySGDConstrained(NoisyDescent):
     }
 
     diameter: float = number("diameter of the domain, D")
-    lipschitz: float = number("largest norm of a record's gradient, L")
-    n_records: int = count("records, n")
-    batch_size: int = count("records of a batch, b (n: full batch)")
-    steps: int = count("steps, T")
-    strong_convexity: float | None = number(
-        "strong convexity of every record's loss (convex unless given)", default=None
-    )
-
-    def _check_together(self) -> None:
-        NoisyDescent._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
-        if self.batch_size > self.n_records:
-            raise InvalidInput(
-                f"batch_size needs to be at most n_records={self.n_records}; "
-                f"got batch_size={self.batch_size}"
-            )
 
     def _ratio(self) -> Real:
         """Dn/(Lη)."""
@@ -188,43 +167,7 @@ class NoisySGDConstrained(NoisyDescent):
 
     def certified(self) -> Bound:
         """A Gaussian shift and the sampled steps after it; or shifted interpolation."""
-        self.require(Scope.CERTIFIED)
-        eta = mpf(self.step_size)
-        jump = 2 * eta * mpf(self.lipschitz) / self.batch_size
-        noise, c = eta * mpf(self.sigma), self.contraction()
-        if self.batch_size == self.n_records:
-            found = Descent(c, jump, noise).mu_bounded(Visits(self.steps), mpf(self.diameter))
-            mu = round_up(found[0])
-            numbers = {"mu": mu, "counted_steps": float(found[1])}
-            return Bound(GDP(mu), numbers, "shifted interpolation in f-DP, best number of steps")
-        split = good_split(
-            steps=self.steps,
-            rate=self.batch_size / self.n_records,
-            jump=float(jump),
-            noise=float(noise),
-            diameter=self.diameter,
-            contraction=min(float(c), 1.0),
-        )
-        return self._composed(split, jump, noise, c)
-
-    def _composed(self, split: Split, jump: Real, noise: Real, c: Real) -> Bound:
-        shift = round_up(split.shift_mu(mpf(self.diameter), noise, c))
-        each = round_up(split.step_mu(jump, noise))
-        step = sampled_without_replacement(each, round_up(mpf(self.batch_size) / self.n_records))
-        parts: list[tuple[Guarantee, int]] = [(step, split.steps)]
-        if shift > 0:
-            parts.append((GDP(shift), 1))
-        numbers = {
-            "counted_steps": float(split.steps),
-            "shift_mu": shift,
-            "step_mu": each,
-            "shift_share": split.share,
-        }
-        return Bound(compose(parts), numbers, "Gaussian shift, sampled steps composed numerically")
-
-    def noise_tolerance(self) -> float:
-        """Five digits where ε is enclosed numerically, the last double where it is exact."""
-        return 0.0 if self.batch_size == self.n_records else 1e-5
+        return self.proved()
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the reconstructed curve, converted at the best order, gives ε.

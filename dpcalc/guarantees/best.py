@@ -1,0 +1,76 @@
+"""Several guarantees of one release that all hold: every answer is the best of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc.accounting.bracket import Bracket
+from dpcalc.guarantees.base import Guarantee
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcalc.guarantees.base import Directions
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf(Guarantee):
+    """What follows from several bounds that were proved for the same release.
+
+    Args:
+        bounds: at least one; the first that knows its losses is the one that composes.
+    """
+
+    notion: ClassVar[str] = "best of several"
+    bounds: tuple[Guarantee, ...]
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest of the bounds'."""
+        return min(bound.epsilon(delta) for bound in self.bounds)
+
+    def bracket(self, delta: float) -> Bracket:
+        """An enclosure of the smallest of the bounds' exact ε."""
+        return _smallest([_enclosed(b, "bracket", delta, b.epsilon) for b in self.bounds])
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest of the bounds'."""
+        return min(bound.delta(epsilon) for bound in self.bounds)
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        """An enclosure of the smallest of the bounds' exact δ."""
+        return _smallest([_enclosed(b, "delta_bracket", epsilon, b.delta) for b in self.bounds])
+
+    def renyi(self, order: float) -> float:
+        """The smallest of the bounds'."""
+        return min(bound.renyi(order) for bound in self.bounds)
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """The largest of the bounds'."""
+        return max(bound.tradeoff(false_positive_rate) for bound in self.bounds)
+
+    def numbers(self) -> Mapping[str, float]:
+        """How many bounds there are."""
+        return {"bounds": float(len(self.bounds))}
+
+    def losses(self) -> Directions | None:
+        """Those of the first bound that knows its own."""
+        known = (bound.losses() for bound in self.bounds)
+        return next((losses for losses in known if losses is not None), None)
+
+    def group(self, size: int) -> Guarantee:
+        """Every bound for the group."""
+        return BestOf(tuple(bound.group(size) for bound in self.bounds))
+
+
+def _enclosed(bound: Guarantee, method: str, at: float, upper: Callable[[float], float]) -> Bracket:
+    """A bound's own enclosure; from 0 for one that has none."""
+    enclose = getattr(bound, method, None)
+    found: Bracket = enclose(at) if enclose else Bracket(0.0, upper(at), "upper bound")
+    return found
+
+
+def _smallest(found: Sequence[Bracket]) -> Bracket:
+    best = min(found, key=lambda bracket: bracket.upper)
+    return Bracket(min(bracket.lower for bracket in found), best.upper, best.method)

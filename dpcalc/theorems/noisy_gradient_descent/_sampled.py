@@ -1,0 +1,186 @@
+"""What the results on batches drawn at random share: b of n records in every step."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Self
+
+from dpcalc import checks
+from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.accounting.iteration.sampled import SampledRun, Split, farthest
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.guarantees import GDP, Guarantee, compose
+from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.mechanisms import sampled_without_replacement
+from dpcalc.numerics.precise import Real, mpf, round_up
+from dpcalc.theorems.base import Assumption, Bound, Scope
+from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent
+from dpcalc.theorems.parameters import count, number
+
+SAMPLED = Assumption(
+    "sampled-batches",
+    "Every step draws its batch uniformly without replacement, independently of the others.",
+)
+BOUNDED = Assumption("bounded-domain", "Every step projects on a convex set of that diameter.")
+
+_NEAR = 4.0
+"""A bound is not computed that roughly costs so many times the best."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampledDescent(NoisyDescent):
+    """Batches drawn without replacement in every step; the last iterate is released."""
+
+    lipschitz: float = number("largest norm of a record's gradient, L")
+    n_records: int = count("records, n")
+    batch_size: int = count("records of a batch, b (n: full batch)")
+    steps: int = count("steps, T")
+    strong_convexity: float | None = number(
+        "strong convexity of every record's loss (convex unless given)", default=None
+    )
+
+    def _check_together(self) -> None:
+        NoisyDescent._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        if self.batch_size > self.n_records:
+            raise InvalidInput(
+                f"batch_size needs to be at most n_records={self.n_records}; "
+                f"got batch_size={self.batch_size}"
+            )
+
+    def full(self) -> bool:
+        """Whether every batch holds all records."""
+        return self.batch_size == self.n_records
+
+    def width(self) -> Real:
+        """How far apart two iterates can be; infinite without a bounded domain."""
+        return mpf(getattr(self, "diameter", math.inf))
+
+    def descent(self) -> Descent:
+        """A sampled record moves an iterate by 2ηL/b against noise ησ."""
+        eta = mpf(self.step_size)
+        jump = 2 * eta * mpf(self.lipschitz) / self.batch_size
+        return Descent(self.contraction(), jump, eta * mpf(self.sigma))
+
+    def run(self) -> SampledRun:
+        """The same in doubles, for searches."""
+        found = self.descent()
+        return SampledRun(
+            steps=self.steps,
+            rate=self.batch_size / self.n_records,
+            jump=_in_range(found.jump / found.noise),
+            contraction=min(float(found.contraction), 1.0),
+            diameter=_in_range(self.width() / found.noise),
+        )
+
+    def apart(self, split: Split) -> Real:
+        """How far apart the runs can be before the counted steps."""
+        found = self.descent()
+        before = farthest(found.jump, found.contraction, self.steps - split.steps)
+        return min(self.width(), before)
+
+    def shift_mu(self, split: Split) -> Real:
+        """μ of pulling the runs together within the counted steps."""
+        found = self.descent()
+        return split.shift_mu(self.apart(split), found.noise, found.contraction)
+
+    def composed(self, split: Split, shift_mu: Real) -> tuple[Guarantee, dict[str, float]]:
+        """The composition of a shift and the counted steps, and its numbers."""
+        found = self.descent()
+        shift = round_up(shift_mu)
+        plain = round_up(found.jump / found.noise)
+        closing = round_up(split.closing_mu(found.jump, found.noise))
+        rate = round_up(mpf(self.batch_size) / self.n_records)
+        parts: list[tuple[Guarantee, int]] = []
+        numbers = {"counted_steps": float(split.steps), "shift_mu": shift}
+        if split.steps > split.closing:
+            parts.append((sampled_without_replacement(plain, rate), split.steps - split.closing))
+            numbers["step_mu"] = plain
+        if split.closing:
+            parts.append((sampled_without_replacement(closing, rate), split.closing))
+            numbers |= {"closing_steps": float(split.closing), "closing_mu": closing}
+        if shift > 0:
+            parts.append((GDP(shift), 1))
+        return compose(parts), {**numbers, "shift_share": split.share}
+
+    def proved(self, *others: Split) -> Bound:
+        """The best of a good split, of composing all steps, and of further splits."""
+        self.require(Scope.CERTIFIED)
+        if self.full():
+            return self._full_batch()
+        run = self.run()
+        chosen = run.best_split()
+        _, numbers = self.composed(chosen, self.shift_mu(chosen))
+        if chosen.share and run.rough_cost(run.composed()) < _NEAR * run.rough_cost(chosen):
+            others = (*others, run.composed())
+        distinct = dict.fromkeys([chosen, *others])
+        bounds = [self.composed(split, self.shift_mu(split))[0] for split in distinct]
+        best = BestOf(tuple(bounds)) if len(bounds) > 1 else bounds[0]
+        return Bound(best, numbers, "Gaussian shift, sampled steps composed numerically")
+
+    def _full_batch(self) -> Bound:
+        found, visits = self.descent(), Visits(self.steps)
+        if self.width() == mpf("inf"):
+            mu, counted = found.mu(visits), self.steps
+        else:
+            mu, counted = found.mu_bounded(visits, self.width())
+        numbers = {"mu": round_up(mu), "counted_steps": float(counted)}
+        return Bound(GDP(round_up(mu)), numbers, "shifted interpolation in f-DP")
+
+    def noise_tolerance(self) -> float:
+        """Five digits where ε is enclosed numerically, the last double where it is exact."""
+        return 0.0 if self.full() else 1e-5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SplitDescent(SampledDescent):
+    """A claim that is a composition, for the best number of steps that are counted."""
+
+    @abstractmethod
+    def printed_split(self) -> Split:
+        """The printed split with the number of steps that makes a rough cost small."""
+
+    def printed_shift(self, split: Split) -> Real:
+        """The printed μ of the shift."""
+        return self.shift_mu(split)
+
+    def claimed(self) -> Bound:
+        """The printed composition, enclosed numerically."""
+        self.require(Scope.CLAIMED)
+        split = self.printed_split()
+        guarantee, numbers = self.composed(split, self.printed_shift(split))
+        return Bound(guarantee, numbers, "printed composition, composed numerically")
+
+    def certified(self) -> Bound:
+        """The best split found, never above the printed one."""
+        return self.proved(*([] if self.violations_of_claim() else [self.printed_split()]))
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """σ for which the printed composition gives ε.
+
+        Raises:
+            Infeasible: if no σ within the doubles does.
+        """
+        self.require(Scope.CLAIMED)
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        from dpcalc.accounting.bracket import root_of_enclosed
+
+        def height(log_sigma: float) -> float:
+            found = self.replace(sigma=math.exp(log_sigma)).claimed().guarantee.epsilon(delta)
+            if found in (0.0, math.inf):
+                return math.inf if found > 0 else -math.inf
+            return math.log(found) - math.log(epsilon)
+
+        root = root_of_enclosed(
+            height, math.log(self.sigma), tolerance=1e-6, least=-600.0, most=600.0
+        )
+        if root.high == math.inf:
+            raise Infeasible(f"no sigma makes the printed composition give epsilon={epsilon:g}")
+        return self.replace(sigma=math.exp(root.high))
+
+
+def _in_range(value: Real) -> float:
+    """A double for a search, infinite only if the value is."""
+    return float(min(value, mpf("1e140"))) if value < mpf("inf") else math.inf
