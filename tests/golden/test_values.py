@@ -184,3 +184,45 @@ def test_noisy_descent_on_a_bounded_domain(k: int) -> None:
         assert theorem.claimed().numbers["mu"] == pytest.approx(golden[name][k], rel=1e-13)
         certified = theorem.certified().numbers["mu"]
         assert 0.97 * golden[name][k] < certified <= theorem.claimed().numbers["mu"]
+
+
+@pytest.mark.parametrize("row", range(6))
+def test_tables_on_cyclic_gradient_descent(row: int) -> None:
+    golden = GOLDEN["noisy-cgd-figure"]
+    expected = golden["rows"][row]
+    for passes, mu in zip(golden["passes"], expected["mu"], strict=True):
+        theorem = privacy_result("noisy-cgd").from_parameters(
+            {
+                "sensitivity": 0.2,
+                "batch_size": 1,
+                "sigma": 1,
+                "n_batches": expected["batches"],
+                "passes": passes,
+                "step_size": 1,
+                "smoothness": 1,
+                "strong_convexity": 1 - expected["contraction"],
+            }
+        )
+        assert theorem.claimed().numbers["mu"] == pytest.approx(mu, rel=1e-12)
+        assert theorem.certified().numbers["mu"] <= mu * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("row", range(5))
+def test_tables_on_cyclic_gradient_descent_on_a_bounded_domain(row: int) -> None:
+    golden = GOLDEN["noisy-cgd-constrained-figure"]
+    expected = golden["rows"][row]
+    for step_size, mu in zip(golden["step_sizes"], expected["mu"], strict=True):
+        theorem = privacy_result("noisy-cgd-constrained").from_parameters(
+            {
+                "diameter": 1,
+                "sensitivity": expected["gradient"],
+                "batch_size": 1,
+                "sigma": 3,
+                "n_batches": expected["batches"],
+                "passes": 5000,
+                "step_size": step_size,
+                "smoothness": 1,
+            }
+        )
+        assert theorem.claimed().numbers["mu"] == pytest.approx(mu, rel=1e-12)
+        assert theorem.certified().numbers["mu"] <= mu * (1 + 1e-12)

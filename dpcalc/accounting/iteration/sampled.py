@@ -96,7 +96,7 @@ class SampledRun:
         """A split whose rough cost is small; without a shift if that is cheaper."""
         shares, closings = np.array([1e-3, 0.999]), np.array([0.0, math.log(self.steps)])
         for _ in range(_ZOOMS):
-            shares, closings = np.linspace(*shares, _GRID), np.linspace(*closings, _GRID)
+            shares, closings = _grid_between(shares), _grid_between(closings)
             cost, counts = self._grid(shares, np.exp(closings))
             i, k = np.unravel_index(np.argmin(cost), cost.shape)
             share, closing, count = shares[i], math.exp(closings[k]), counts[i, k]
@@ -172,6 +172,10 @@ class SampledRun:
         decay = 2 * math.log(self.contraction)
         found: Reals = np.expm1(count * decay) / math.expm1(decay)
         return found
+
+
+def _grid_between(ends: Reals) -> Reals:
+    return np.linspace(ends[0], ends[1], _GRID)
 
 
 def _around(grid: Reals, index: int) -> Reals:
