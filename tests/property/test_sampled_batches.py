@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
+from dpcalc.accounting.iteration.reach import PROBABILITIES, levels
 from dpcalc.accounting.iteration.sampled import SampledRun, Split
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.best import BestOf
@@ -87,6 +88,11 @@ def test_splits_of_sampled_batches_are_above_the_exact_mixture(c: float, jump: f
         Split(steps=10, closing=0, share=0.0),
     ]
     bounds = [theorem.composed(split, theorem.shift_mu(split))[0] for split in splits]
+    for split in splits[:2]:
+        likely = theorem.likely_shift(split)
+        assert likely is not None
+        assert max(likely.mus) == pytest.approx(float(theorem.shift_mu(split)), rel=1e-15)
+        bounds.append(theorem.composed(split, theorem.shift_mu(split), likely)[0])
     for epsilon in (0.2, 1.0):
         gap = np.maximum(density - np.exp(epsilon) * density[::-1], 0)
         exact = float(np.sum(gap) * (x[1] - x[0]))
@@ -110,6 +116,21 @@ def test_a_split_on_a_curved_interval_is_above_the_exact_law() -> None:
     for split in (Split(steps=3, closing=1, share=0.5), Split(steps=6, closing=4, share=0.3)):
         bound = theorem.composed(split, theorem.shift_mu(split))[0]
         assert line.delta(p, q, 0.3) <= bound.delta(0.3) + 1e-7
+
+
+@pytest.mark.parametrize("c", [0.3, 0.9, 1.0])
+@pytest.mark.parametrize("rate", [0.01, 0.3])
+def test_distances_before_the_counted_steps_are_not_exceeded_more_often_than_said(
+    c: float, rate: float
+) -> None:
+    used = np.array(list(product([0, 1], repeat=12)))
+    weights = rate ** used.sum(axis=1) * (1 - rate) ** (12 - used.sum(axis=1))
+    sums = used @ c ** np.arange(12)
+    for level, p in zip(levels(rate, c, 12), PROBABILITIES, strict=True):
+        assert weights[sums > level].sum() <= p
+    many = levels(rate, 1.0, 100_000)
+    assert all(binom.sf(x, 100_000, rate) <= p for x, p in zip(many, PROBABILITIES, strict=True))
+    assert many[-4] < 100_000 * rate + 12 * np.sqrt(100_000 * rate)
 
 
 @pytest.mark.parametrize(

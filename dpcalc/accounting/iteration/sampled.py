@@ -4,8 +4,9 @@ Statement
     Count the last τ steps. Before them two runs are ``d = min(D, s(1 - c^(T-τ))/(1 - c))`` apart at
     most. Split the noise of the last j of them in two independent parts with shares θ and 1 - θ of
     the variance. The first parts pull the runs together, which costs
-    ``μ² = d²c^(2τ)/(θω² Σ_{i<j} c^(2i))``; what is left hides the sampled record in each of the τ
-    steps. The last iterate is at most their composition, whatever came before.
+    ``μ² = d²c^(2τ)/(θω² Σ_{i<j} c^(2i))``, less where few of the earlier batches held the record;
+    what is left hides the sampled record in each of the τ steps. The last iterate is at most their
+    composition, whatever came before.
 Source
     Altschuler and Talwar 2022; Bok, Su and Altschuler 2024; docs/theorems/noisy-sgd.md proves it.
 Rounding
@@ -72,6 +73,8 @@ class SampledRun:
         jump: s/ω, how far one use may move an iterate, in units of a step's noise.
         contraction: c, in [0, 1].
         diameter: D/ω, the largest distance of two iterates, in the same units.
+        likely: share of the farthest distance that the batches before the counted steps are likely
+            to bring about.
     """
 
     steps: int
@@ -79,6 +82,7 @@ class SampledRun:
     jump: float
     contraction: float
     diameter: float = math.inf
+    likely: float = 1.0
 
     def hidden(self, share: float = 0.0) -> float:
         """What hiding the record costs in a step of which a share is used up, as a rough μ².
@@ -138,8 +142,9 @@ class SampledRun:
         """Hiding the record in every step, and the shift."""
         split = np.vectorize(self.hidden, otypes=[float])(share)
         rest, c = self._decayed(self.steps - steps), self.contraction
+        reach = self.likely * self.jump
         spread = (1 - rest) / (1 - c) if c < 1 else self.steps - steps
-        reached = np.minimum(self.diameter, self.jump * spread) * self._decayed(steps)
+        reached = np.minimum(self.diameter, reach * spread) * self._decayed(steps)
         pulled = np.clip(reached, 0, 1e140) ** 2 / (share * self._weight(closing))
         found: Reals = (steps - closing) * self.hidden() + closing * split + pulled
         return found
@@ -147,13 +152,13 @@ class SampledRun:
     def _counts(self, closing: Reals, share: Reals) -> list[Reals]:
         """Where the cost may be least in the number of steps, both ends included."""
         c, per_step, last = self.contraction, self.hidden(), float(self.steps)
-        unit = 1 / (share * self._weight(closing))
+        unit, reach = 1 / (share * self._weight(closing)), self.likely * self.jump
         found = [closing, np.array(last)]
         if c == 1:
-            found.append(last - per_step / (2 * unit * _squared(self.jump)))
+            found.append(last - per_step / (2 * unit * _squared(reach)))
         elif c > 0:
             slope = per_step / (2 * unit * -math.log(c))
-            end, near = self._decayed(np.array(last)), _squared(self.jump / (1 - c))
+            end, near = self._decayed(np.array(last)), _squared(reach / (1 - c))
             roots = [(end + np.sqrt(end**2 + 4 * slope / near)) / 2]
             if self.diameter < math.inf:
                 roots.append(np.sqrt(slope / _squared(self.diameter)))

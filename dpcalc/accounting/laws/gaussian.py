@@ -117,8 +117,12 @@ class _TiltedMixture(Tilted):
             part = y[k : k + rows, None]
             exponent = self._square * (1j * (self._c + 0.5) * part - part**2 / 2)
             change[k : k + rows] = np.expm1(exponent) @ self._weights
-        error = 32 * UNIT_ROUNDOFF * (y + y * y) * self._exposure
-        return log1p(change), np.minimum(error, 2.0) / np.maximum(np.abs(1 + change), 1e-300)
+        error = np.minimum(32 * UNIT_ROUNDOFF * (y + y * y) * self._exposure, 2.0)
+        # Far apart components can leave exactly nothing, of which there is no logarithm.
+        gone = change == -1
+        ratio = log1p(np.where(gone, 0, change))
+        ratio[gone] = np.log(_LEAST)
+        return ratio, error / np.maximum(np.abs(1 + change), _LEAST) + gone
 
     def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""
@@ -128,3 +132,4 @@ class _TiltedMixture(Tilted):
 
 
 _TABLE = 1_000_000
+_LEAST = 1e-300

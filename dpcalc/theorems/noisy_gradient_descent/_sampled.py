@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.accounting.iteration.reach import PROBABILITIES, levels
 from dpcalc.accounting.iteration.sampled import SampledRun, Split, farthest
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, compose
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
+from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, mpf, round_up
 from dpcalc.theorems.base import Assumption, Bound, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent
@@ -72,7 +75,14 @@ class SampledDescent(NoisyDescent):
             jump=_in_range(found.jump / found.noise),
             contraction=min(float(found.contraction), 1.0),
             diameter=_in_range(self.width() / found.noise),
+            likely=self._likely(min(float(found.contraction), 1.0)),
         )
+
+    def _likely(self, c: float) -> float:
+        """Mean and three standard deviations of the distance, as a share of the farthest."""
+        rate = self.batch_size / self.n_records
+        spread = rate * (1 - rate) * max((1 - c) / (1 + c), 1 / self.steps)
+        return min(1.0, rate + 3 * math.sqrt(spread))
 
     def apart(self, split: Split) -> Real:
         """How far apart the runs can be before the counted steps."""
@@ -85,8 +95,30 @@ class SampledDescent(NoisyDescent):
         found = self.descent()
         return split.shift_mu(self.apart(split), found.noise, found.contraction)
 
-    def composed(self, split: Split, shift_mu: Real) -> tuple[Guarantee, dict[str, float]]:
-        """The composition of a shift and the counted steps, and its numbers."""
+    def likely_shift(self, split: Split) -> GaussianMixture | None:
+        """The shift averaged over the batches before the counted steps; None without any."""
+        before, found = self.steps - split.steps, self.descent()
+        if not before or not split.share:
+            return None
+        c = found.contraction
+        rate = min(round_up(mpf(self.batch_size) / self.n_records), 1.0)
+        reached = [found.jump * mpf(x) for x in levels(rate, min(round_up(c), 1.0), before)]
+        apart = [min(self.apart(split), x) for x in reached] + [self.apart(split)]
+        mus = tuple(round_up(split.shift_mu(x, found.noise, c)) for x in apart)
+        exceeded = (1.0, *PROBABILITIES, 0.0)
+        weights = tuple(a - b for a, b in pairwise(exceeded))
+        return GaussianMixture(mus, weights) if min(mus) > 0 else None
+
+    def composed(
+        self, split: Split, shift_mu: Real, likely: GaussianMixture | None = None
+    ) -> tuple[Guarantee, dict[str, float]]:
+        """The composition of a shift and the counted steps, and its numbers.
+
+        Args:
+            split: which steps are counted, and how.
+            shift_mu: μ of the shift, at its largest.
+            likely: the shift's law, if it is left to chance.
+        """
         found = self.descent()
         shift = round_up(shift_mu)
         plain = round_up(found.jump / found.noise)
@@ -100,7 +132,10 @@ class SampledDescent(NoisyDescent):
         if split.closing:
             parts.append((sampled_without_replacement(closing, rate), split.closing))
             numbers |= {"closing_steps": float(split.closing), "closing_mu": closing}
-        if shift > 0:
+        if likely is not None:
+            parts.append((likely, 1))
+            numbers["median_shift_mu"] = likely.mus[0]
+        elif shift > 0:
             parts.append((GDP(shift), 1))
         return compose(parts), {**numbers, "shift_share": split.share}
 
@@ -111,12 +146,11 @@ class SampledDescent(NoisyDescent):
             return self._full_batch()
         run = self.run()
         chosen = run.best_split()
-        _, numbers = self.composed(chosen, self.shift_mu(chosen))
+        found, numbers = self.composed(chosen, self.shift_mu(chosen), self.likely_shift(chosen))
         if chosen.share and run.rough_cost(run.composed()) < _NEAR * run.rough_cost(chosen):
             others = (*others, run.composed())
-        distinct = dict.fromkeys([chosen, *others])
-        bounds = [self.composed(split, self.shift_mu(split))[0] for split in distinct]
-        best = BestOf(tuple(bounds)) if len(bounds) > 1 else bounds[0]
+        bounds = [found, *(self.composed(split, self.shift_mu(split))[0] for split in others)]
+        best = BestOf(tuple(bounds)) if others else found
         return Bound(best, numbers, "Gaussian shift, sampled steps composed numerically")
 
     def _full_batch(self) -> Bound:
