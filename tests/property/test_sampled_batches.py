@@ -154,6 +154,15 @@ def test_the_printed_number_of_steps_is_that_of_a_grid_search(
     assert numbers["closing_mu"] == pytest.approx(np.sqrt(2) * mu, rel=1e-14)
 
 
+def test_a_setting_of_the_figures_costs_less_than_the_claim_and_more_than_its_limit_says() -> None:
+    """Few uses, each against little noise: components of the shift's law are far apart."""
+    b, ratio, c = 25, 0.8, 0.98
+    theorem = _free(c, 2 / b, 1 / (b * ratio), 20_000, 10_000, b)
+    claimed = theorem.claimed().guarantee.epsilon(1e-5)
+    assert claimed > 2.5 * 0.8816  # the Gaussian limit at the best ν
+    assert 0.7 * claimed < theorem.certified().guarantee.epsilon(1e-5) < 0.8 * claimed
+
+
 def test_the_printed_number_of_steps_on_a_bounded_domain() -> None:
     rate, ratio, eta, sigma, steps = 0.01, 0.25, 0.1, 3.0, 80_000
     tau, mu = np.arange(1, steps), 2 * np.sqrt(2) * ratio / sigma
