@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
@@ -29,7 +29,11 @@ SAMPLED = Assumption(
 BOUNDED = Assumption("bounded-domain", "Every step projects on a convex set of that diameter.")
 
 _NEAR = 4.0
-"""A bound is not computed that roughly costs so many times the best."""
+"""A bound is not computed that roughly costs so many times the best ..."""
+_TRUSTED = 1.0
+"""... unless a step's μ is above this, where rough costs mean little."""
+_WIDEST = 30.0
+"""Above this μ a shift hides nothing worth the mention."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +100,10 @@ class SampledDescent(NoisyDescent):
         return split.shift_mu(self.apart(split), found.noise, found.contraction)
 
     def likely_shift(self, split: Split) -> GaussianMixture | None:
-        """The shift averaged over the batches before the counted steps; None without any."""
+        """The shift averaged over the batches before the counted steps.
+
+        None where they make no difference, or may make it too large to be worth an average.
+        """
         before, found = self.steps - split.steps, self.descent()
         if not before or not split.share:
             return None
@@ -107,7 +114,8 @@ class SampledDescent(NoisyDescent):
         mus = tuple(round_up(split.shift_mu(x, found.noise, c)) for x in apart)
         exceeded = (1.0, *PROBABILITIES, 0.0)
         weights = tuple(a - b for a, b in pairwise(exceeded))
-        return GaussianMixture(mus, weights) if min(mus) > 0 else None
+        varies = 0 < mus[0] < mus[-1] <= _WIDEST
+        return GaussianMixture(mus, weights) if varies else None
 
     def composed(
         self, split: Split, shift_mu: Real, likely: GaussianMixture | None = None
@@ -146,8 +154,12 @@ class SampledDescent(NoisyDescent):
             return self._full_batch()
         run = self.run()
         chosen = run.best_split()
-        found, numbers = self.composed(chosen, self.shift_mu(chosen), self.likely_shift(chosen))
-        if chosen.share and run.rough_cost(run.composed()) < _NEAR * run.rough_cost(chosen):
+        likely = self.likely_shift(chosen)
+        if likely is None and run.likely < 1:
+            chosen = replace(run, likely=1.0).best_split()
+        found, numbers = self.composed(chosen, self.shift_mu(chosen), likely)
+        near = run.rough_cost(run.composed()) < _NEAR * run.rough_cost(chosen)
+        if chosen.share and (near or run.jump > _TRUSTED):
             others = (*others, run.composed())
         bounds = [found, *(self.composed(split, self.shift_mu(split))[0] for split in others)]
         best = BestOf(tuple(bounds)) if others else found
