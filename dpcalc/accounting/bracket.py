@@ -87,10 +87,18 @@ def crossing(
     (0, 0) if it never is above, and an infinite end if it always is. ``unit`` is a typical
     |dε/d ln δ|.
     """
-    target = math.log(delta)
-    start = max(guess, 0.0)
+    if not unit > 0:
+        raise NumericalFailure(f"a positive unit was needed; got unit={unit!r}")
+    target, start = math.log(delta), max(guess, 0.0)
+
+    def height(epsilon: float) -> float:
+        value = bound(epsilon)
+        difference = _log(value) - target
+        # The logarithms' rounding must not decide on which side of δ a bound is.
+        return min(difference, 0.0) if value <= delta else max(difference, 1e-300)
+
     found = enclose_root(
-        lambda epsilon: _log(bound(epsilon)) - target,
+        height,
         start,
         tolerance=tolerance,
         slope=1 / unit,

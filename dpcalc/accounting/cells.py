@@ -177,6 +177,32 @@ def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[Atomic
     return upper, lower
 
 
+def law_above(pair: DensityPair, edges: Reals, tail: float, lowest: float) -> AtomicLaw:
+    """Of the dominating law what stems from outcomes in cells with losses of ``lowest`` and above.
+
+    The rest is left out; arguments as in `enclosing_laws`.
+    """
+    tail = max(tail, pair.outside)
+    losses = pair.loss(edges)
+    if not pair.mirrored:
+        first = int(np.searchsorted(losses, lowest))
+        edges, losses = edges[first:], losses[first:]
+    cells = _integrate(pair, edges, losses)
+    upper = _upper_law(losses, cells, tail, pair.mass_error)
+    if not pair.mirrored:
+        return upper
+    last = int(np.searchsorted(losses, -lowest, side="right"))
+    near = _Cells(*(values[: last - 1] for values in (cells.p, cells.above, cells.rise)))
+    below = _upper_law(losses[:last], near, tail, pair.mass_error)
+    return AtomicLaw(
+        np.concatenate([-below.losses[::-1], upper.losses]),
+        np.concatenate([(below.masses * np.exp(-below.losses))[::-1], upper.masses]),
+        infinite_mass=upper.infinite_mass,
+        missing=-tail,
+        mass_error=2 * upper.mass_error,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Cells:
     """Integrals over cells, l the loss at a cell's left end; nothing here cancels.

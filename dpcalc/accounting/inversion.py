@@ -54,6 +54,8 @@ _BLOCKWISE_WORK = 10_000_000
 
 
 _FLAT = 30.0
+_SMALLEST = 1e-323
+"""More than what the rounding of a subnormal number loses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,15 @@ class Line:
         return float(terms[0] + 2 * terms[1:].sum()), 2 * (rounding + self.truncated)
 
     def _scaled(self, epsilon: float, total: float, *, up: bool = True) -> float:
+        """The sum times its scale, rounded up or down, subnormal numbers included."""
+        if total <= 0:
+            return 0.0
         exponent = self.log_scale - self.c * epsilon + math.log(self.step / (2 * math.pi))
         slack = 8 * UNIT_ROUNDOFF * (abs(self.log_scale) + self.c * epsilon + 8)
-        factor = math.exp(min(exponent, 700.0)) * (1 + slack if up else 1 - slack)
-        return factor * total if up else max(factor * total, 0.0)
+        value = math.exp(min(exponent + math.log(total), 700.0))
+        if up:
+            return value * (1 + slack) + _SMALLEST
+        return max(value * (1 - slack) - _SMALLEST, 0.0)
 
 
 def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes: int) -> Line:

@@ -56,7 +56,7 @@ def outcomes(parts: Sequence[tuple[Loss, int]]) -> Outcomes | None:
     for law, count in parts:
         if not isinstance(law, AtomicLaw) or count > _MOST:
             return None
-        atoms, weights = _with_zero(law)
+        atoms, weights, left_out = _with_zero(law)
         if len(atoms) == 0 or (len(atoms) > 1 and len(atoms) ** min(count, 60) > _MOST):
             return None
         for _ in range(count):
@@ -66,14 +66,16 @@ def outcomes(parts: Sequence[tuple[Loss, int]]) -> Outcomes | None:
             masses = np.multiply.outer(masses, weights).ravel()
         size = float(np.abs(atoms).max())
         loss_error += 2 * UNIT_ROUNDOFF * count * size
-        mass_error += count * (law.mass_error + 4 * UNIT_ROUNDOFF)
+        # A round whose loss is zero leaves the others' δ, which is at most that of all.
+        mass_error += count * (law.mass_error + 4 * UNIT_ROUNDOFF + 2 * left_out)
         held += count * math.log1p(-law.infinite_mass) if law.infinite_mass < 1 else -math.inf
     loss_error *= sum(count for _, count in parts) + 1
     return Outcomes(losses, masses, 0.0 - math.expm1(held), loss_error, mass_error + 1e-14)
 
 
-def _with_zero(law: AtomicLaw) -> tuple[Reals, Reals]:
+def _with_zero(law: AtomicLaw) -> tuple[Reals, Reals, float]:
+    """Losses and masses with what sits at zero, and the mass left out because it may be rounding."""
     rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
     if rest > _NOT_ROUNDING:
-        return np.append(law.losses, 0.0), np.append(law.masses, rest)
-    return law.losses, law.masses
+        return np.append(law.losses, 0.0), np.append(law.masses, rest), 0.0
+    return law.losses, law.masses, max(rest, 0.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.laws import GaussianLaw, LaplaceLaw
+from dpcalc.accounting.laws import AtomicLaw, GaussianLaw, LaplaceLaw
 from dpcalc.accounting.laws.base import log1p
 from dpcalc.accounting.subsampling import (
     PoissonAdd,
@@ -196,3 +196,21 @@ def test_a_release_that_reveals_everything_is_all_there_is() -> None:
     total = compose([(PureDP(math.inf), 1), (GDP(1.0), 1)])
     assert total.epsilon(1e-5) == math.inf
     assert total.delta(1.0) == 1.0
+
+
+@pytest.mark.parametrize("epsilon", [37.8, 38.498305084745766, 38.58305084745763])
+def test_subnormal_probabilities_are_rounded_outward(epsilon: float) -> None:
+    found = bracket_delta([(GaussianLaw(1.0), 1)], epsilon)
+    truth = exact.gaussian_delta(1.0, epsilon, 400)
+    assert mpf(found.lower) <= truth <= mpf(found.upper)
+
+
+def test_mass_at_zero_that_may_be_rounding_is_still_counted() -> None:
+    rest, e = 9e-14, math.log(2)
+    law = AtomicLaw(np.array([e, -e]), np.array([2 / 3 * (1 - rest), 1 / 3 * (1 - rest)]))
+    with mp.workdps(40):
+        up, down = (mpf(float(m)) for m in law.masses)
+        zero = 1 - up - down
+        two = up**2 * (1 - mp.exp(mpf(0.1) - 2 * mpf(e)))
+        truth = two + 2 * up * zero * (1 - mp.exp(mpf(0.1) - mpf(e)))
+    assert mpf(bracket_delta([(law, 2)], 0.1).upper) >= truth

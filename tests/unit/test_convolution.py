@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mpmath import mpf
+from mpmath import mp, mpf
 
-from dpcalc.accounting.composition import bracket_epsilon
+from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.composition.direct import direct_delta, direct_epsilon
 from dpcalc.accounting.dominating import law_from_distributions
-from dpcalc.accounting.laws import GaussianLaw
+from dpcalc.accounting.laws import AtomicLaw, GaussianLaw
 from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove, WithoutReplacement
 from tests.oracles import exact
 
@@ -73,6 +73,38 @@ def test_rare_events_that_no_contour_reaches(delta: float) -> None:
     assert found.relative_width < 1e-6
     assert exact.two_sampled_rounds_delta(sigma, rate, found.upper, 10) <= delta
     assert exact.two_sampled_rounds_delta(sigma, rate, found.lower, 10) >= delta
+
+
+def test_a_round_with_losses_below_the_lattice_next_to_a_table() -> None:
+    """What a cell below the bottom puts on it is left out of the lower end with the rest of it."""
+    sigma, rate, epsilon = 0.2468415139332277, 0.31864202907271094, 0.425061216868761
+    mass, high = 0.001770814395210189, 2.16202071556633
+    low = -math.log((1 - mass * math.exp(-high)) / (1 - mass))
+    table_law = AtomicLaw(np.array([high, low]), np.array([mass, 1 - mass]))
+    with mp.workdps(40):
+        truth = mpf(0)
+        for loss, weight in ((high, mass), (low, 1 - mass)):
+            # E_P[(1 - e^{ε-l-L})₊] of one round at a real argument, N(0) against the mixture.
+            ratio = mp.exp(mpf(epsilon) - mpf(loss))
+            if ratio * (1 - mpf(rate)) >= 1:
+                continue
+            t = mp.log((1 / ratio - 1 + mpf(rate)) / mpf(rate))
+            x = -(t * mpf(sigma) ** 2 + mpf(1) / 2)  # losses exceed ln(ratio) to the right of it
+            tail = lambda z: mp.erfc(z / mp.sqrt(2)) / 2  # noqa: E731
+            p = tail(x / mpf(sigma))
+            q = (1 - mpf(rate)) * p + mpf(rate) * tail((x + 1) / mpf(sigma))
+            truth += mpf(weight) * (p - ratio * q)
+    for width in (1e-2, 1e-4, 1e-6):
+        parts = [(PoissonAdd(sigma, rate), 1), (table_law, 1)]
+        found = bracket_delta(parts, epsilon, relative_width=width)
+        assert mpf(found.lower) <= truth <= mpf(found.upper)
+
+
+def test_losses_far_beyond_the_lattice_count_above_it() -> None:
+    far = AtomicLaw(np.array([1e5]), np.array([1e-9]))
+    found = direct_delta([(PoissonRemove(1e4, 1e-9), 2), (far, 1)], 0.0, 1e-13, 1e-6)
+    assert found is not None
+    assert found.upper >= 1e-9
 
 
 def test_left_to_others() -> None:

@@ -96,7 +96,7 @@ class DeltaQuestion(Question):
                 contour = self._table.contour_for_epsilon(epsilon, math.log(high))
                 continue
             smoothed = high - upper.lower(epsilon)
-            goal = width * best.upper / 2.5
+            goal = max(width * best.upper / 2.5, 1e-300)
             finer = more_cells(cells, (high - low - smoothed) / goal)
             exhausted = smoothed <= goal or upper.smoothing > smoothing
             if finer == cells and exhausted:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.bracket import Bracket, crossing
-from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
+from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, law_above, plan_cells
 from dpcalc.accounting.composition.lattice import NOTHING, SNAP, Masses, place, summed
 from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
@@ -69,7 +69,7 @@ def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Br
             return Bracket(0.0, 0.0, METHOD)
         low = crossing(sums.lower, delta, high, unit, tolerance)[0]
         found = Bracket(max(low, before.lower), high, METHOD)
-        farther, unit = unit, min(sums.unit(high), high)
+        farther, unit = unit, min(max(sums.unit(high), 1e-9 * high), high)
         if high + unit < (before.upper + farther) / 2:
             continue  # the lattice reaches too far to be fine
         if found.relative_width <= width or size == most:
@@ -88,7 +88,7 @@ def direct_delta(parts: Parts, epsilon: float, guess: float, width: float) -> Br
         sums = _convolved(parts, epsilon, unit, size)
         low, high = sums.lower(epsilon), sums.upper(epsilon)
         found = Bracket(max(low, found.lower), min(high, found.upper), METHOD)
-        farther, unit = unit, min(sums.unit(epsilon), unit)
+        farther, unit = unit, min(max(sums.unit(epsilon), 1e-9 * unit), unit)
         if epsilon + unit < (epsilon + farther) / 2:
             continue
         if found.relative_width <= width or size == most:
@@ -171,7 +171,7 @@ class Sums:
         height = tau / (math.e * b) * math.exp(b * b / 2 + b * tau / 2 + b * math.hypot(1, tau / 2))
         losses = self._losses(masses)
         decay = np.exp(-b * np.abs(losses - epsilon) / tau)
-        beyond = math.exp(-b * (max(float(losses[-1]), epsilon) - epsilon) / tau)
+        beyond = math.exp(-b * max(self.reach - epsilon, 0.0) / tau)
         return height * (float(masses.values @ decay) + masses.above[0] * beyond)
 
     def _losses(self, masses: Masses) -> Reals:
@@ -183,7 +183,7 @@ def _convolved(parts: Parts, epsilon: float, unit: float, points: int) -> Sums:
     rounds = sum(n for _, n in parts)
     reach = epsilon + max(0.2 * epsilon, unit)
     most_down = 3 * reach * math.sqrt(points / _FEWEST)  # the finer, the farther down
-    rough = [(_atoms(loss, None), n) for loss, n in parts]
+    rough = [(_atoms(loss), n) for loss, n in parts]
     depth = [_depth(law, 0.0) for law, _ in rough]
     if _total(depth, parts) > most_down:
         depth = [_depth(law, _RARE / rounds) for law, _ in rough]
@@ -200,11 +200,16 @@ def _convolved(parts: Parts, epsilon: float, unit: float, points: int) -> Sums:
         )
     if step * (top + down) > _WIDEST:  # masses times e^loss must be doubles
         raise NumericalFailure(f"losses that add up to at most {_WIDEST:g} were needed")
-    laws = [(_atoms(loss, (step, -d, top)), n) for (loss, n), d in zip(parts, depths, strict=True)]
-    placed = [(place(law, step, -d, top), n) for (law, n), d in zip(laws, depths, strict=True)]
-    kept = summed([(both[0], n) for both, n in placed], step, top)
-    same = all(both[0] is both[1] for both, _ in placed)
-    surely = kept if same else summed([(both[1], n) for both, n in placed], step, top)
+    both = [_on_lattice(loss, step, -d, top) for (loss, _), d in zip(parts, depths, strict=True)]
+    laws = [(law, n) for (law, _), (_, n) in zip(both, parts, strict=True)]
+    counts = [n for _, n in parts]
+    placed = [place(*pair, step, -d, top) for pair, d in zip(both, depths, strict=True)]
+    kept = summed([(all_, n) for (all_, _), n in zip(placed, counts, strict=True)], step, top)
+    surely = kept
+    if any(fewer is not all_ for all_, fewer in placed):
+        surely = summed(
+            [(fewer, n) for (_, fewer), n in zip(placed, counts, strict=True)], step, top
+        )
     longest = math.ceil(top + down)
     error = sum(n * (law.mass_error + 4 * UNIT_ROUNDOFF * longest) for law, n in laws)
     largest = max(float(np.abs(law.losses).max()) for law, _ in laws)
@@ -217,21 +222,43 @@ def _total(each: Sequence[float], parts: Parts) -> float:
     return sum(n * value for value, (_, n) in zip(each, parts, strict=True))
 
 
-def _atoms(loss: Loss, lattice: tuple[float, int, int] | None) -> AtomicLaw:
-    """A law that dominates the loss, no cell of it astride a point of a lattice.
-
-    Args:
-        loss: atoms, or a pair of densities.
-        lattice: its step and the numbers of its lowest and highest point, if there is one.
-    """
+def _atoms(loss: Loss) -> AtomicLaw:
+    """A coarse law that dominates the loss."""
     if isinstance(loss, AtomicLaw):
         return loss
     if not isinstance(loss, DensityPair):
         raise NumericalFailure("losses with atoms or densities were needed")
     edges = plan_cells(loss, loss.window(SMALLEST_TAIL), 0.0).edges(_CELLS)
-    if lattice is not None:
-        edges = np.union1d(edges, _where_on_the_lattice(loss, edges, *lattice))
     return enclosing_laws(loss, edges, SMALLEST_TAIL)[0]
+
+
+def _on_lattice(loss: Loss, step: float, bottom: int, top: int) -> tuple[AtomicLaw, AtomicLaw]:
+    """A law that dominates the loss, no cell astride a lattice point, and what of it is above.
+
+    Args:
+        loss: atoms, or a pair of densities.
+        step: of the lattice.
+        bottom: number of its lowest point.
+        top: number of its highest point.
+
+    Returns:
+        The law, and the part that stems from outcomes with losses of ``bottom`` and above.
+    """
+    if isinstance(loss, AtomicLaw):
+        held = loss.losses >= (bottom - SNAP) * step
+        return loss, AtomicLaw(
+            loss.losses[held],
+            loss.masses[held],
+            infinite_mass=loss.infinite_mass,
+            missing=loss.missing,
+            mass_error=loss.mass_error,
+        )
+    if not isinstance(loss, DensityPair):
+        raise NumericalFailure("losses with atoms or densities were needed")
+    edges = plan_cells(loss, loss.window(SMALLEST_TAIL), 0.0).edges(_CELLS)
+    edges = np.union1d(edges, _where_on_the_lattice(loss, edges, step, bottom - 1, top))
+    law = enclosing_laws(loss, edges, SMALLEST_TAIL)[0]
+    return law, law_above(loss, edges, SMALLEST_TAIL, (bottom - SNAP) * step)
 
 
 def _where_on_the_lattice(

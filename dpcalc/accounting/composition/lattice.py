@@ -33,33 +33,43 @@ class Masses:
     above: tuple[float, float]
 
 
-def place(law: AtomicLaw, step: float, bottom: int, top: int) -> tuple[Masses, Masses]:
-    """One round on the lattice: losses below the bottom moved up to it, and left out."""
+def place(
+    law: AtomicLaw, fewer: AtomicLaw, step: float, bottom: int, top: int
+) -> tuple[Masses, Masses]:
+    """One round on the lattice: losses below the bottom moved up to it, and left out.
+
+    Args:
+        law: all outcomes.
+        fewer: what stems from outcomes with losses at the bottom or above.
+        step: of the lattice.
+        bottom: number of its lowest point.
+        top: number of its highest point.
+    """
     rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
-    losses, masses = np.append(law.losses, 0.0), np.append(law.masses, max(rest, 0.0))
-    position = losses / step
+    zero = max(rest, 0.0)
+    kept = _placed(law, zero, step, bottom, top)
+    if fewer.masses.size == law.masses.size:
+        return kept, kept
+    return kept, _placed(fewer, zero, step, bottom, top)
+
+
+def _placed(law: AtomicLaw, zero: float, step: float, bottom: int, top: int) -> Masses:
+    losses, masses = np.append(law.losses, 0.0), np.append(law.masses, zero)
+    position = np.clip(losses / step, bottom - 2, top + 2)
     nearest = np.rint(position)
     position = np.where(np.abs(position - nearest) < SNAP, nearest, position)
     left = np.floor(position)
     right = masses * np.expm1((left - position) * step) / math.expm1(-step)
+    staying = np.maximum(masses - right, 0.0)
     number = left.astype(np.int64)
     inside = number < top
-    low = np.maximum(number, bottom)[inside] - bottom
-    high = np.maximum(number + 1, bottom)[inside] - bottom
     values = np.zeros(top - bottom + 1)
-    staying = np.maximum(masses - right, 0.0)
-    np.add.at(values, low, staying[inside])
-    np.add.at(values, high, right[inside])
+    np.add.at(values, np.maximum(number, bottom)[inside] - bottom, staying[inside])
+    np.add.at(values, np.maximum(number + 1, bottom)[inside] - bottom, right[inside])
     values[values < NOTHING] = 0.0
     over = masses[~inside]
     above = (law.infinite_mass + float(over.sum()), float(over @ np.exp(-losses[~inside])))
-    kept = Masses(bottom, values, above)
-    beneath = inside & (number < bottom)
-    if not masses[beneath].any():
-        return kept, kept
-    fewer = values.copy()
-    fewer[0] = float(staying[inside & (number == bottom)].sum())
-    return kept, Masses(bottom, fewer, above)
+    return Masses(bottom, values, above)
 
 
 def summed(laws: Sequence[tuple[Masses, int]], step: float, top: int) -> Masses:

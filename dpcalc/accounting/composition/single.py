@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,7 @@ from dpcalc.accounting.composition.resolution import SMALLEST_TAIL
 from dpcalc.accounting.laws import LossLaw, Reals
 from dpcalc.accounting.outcomes import Outcomes
 
-_CELLS = 2000
+_CELLS, _MOST_CELLS = 2000, 100_000
 _SINGLE = "single round, sum over its outcomes"
 _OUTCOMES = "sum over all outcomes"
 
@@ -72,7 +73,11 @@ def _finer_between(pair: DensityPair, edges: Reals, low: float, high: float) -> 
     if len(cells) == 0:
         return edges
     first, last = int(cells[0]), int(cells[-1]) + 1
-    middle = np.linspace(edges[first], edges[last], _CELLS // 4)
+    low_end, high_end = float(edges[first]), float(edges[last])
+    needed = float((high_end - low_end) / pair.widest_cell(edges[first : last + 1]).min())
+    if needed > _MOST_CELLS:
+        return edges
+    middle = np.linspace(low_end, high_end, max(_CELLS // 4, math.ceil(needed) + 1))
     if np.any(np.diff(middle) <= 0):
         return edges
     return np.concatenate([edges[:first], middle, edges[last + 1 :]])

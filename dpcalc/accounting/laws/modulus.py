@@ -11,6 +11,7 @@ import numpy as np
 from dpcalc.accounting.laws.base import UNIT_ROUNDOFF, Reals
 
 _LARGEST_LATTICE = 2**17
+_CURVE = 0.4583 * (1 - 1e-9)
 _COARSE_STEP, _COARSE_REACH = 1.0, 12.0
 _FINE_STEP, _FINE_REACH = 0.25, 24.0
 
@@ -53,18 +54,21 @@ class ModulusBounds:
         )
 
     def _pairs(self, edges: Reals) -> Reals:
-        """|φ(y)|² = E cos(y(L-L')) <= 1 - 0.9166·y²·E[(L-L')²; y|L-L'| <= 1].
+        """|φ(y)|² = E cos(y(L-L')) <= 1 - 0.4583·y²·E[(L-L')²; y|L-L'| <= 1].
 
         (1 - cos t >= t²/2 - t⁴/24 >= 0.4583 t² for |t| <= 1.) Pairs that fall in the same window of
-        width 1/y are counted.
+        width 1/y are counted: their mean square is twice the window's mass times its second moment
+        less its first one squared, a difference of numbers with errors of ``slack`` times them.
         """
         result = np.ones(len(edges) - 1)
+        slack = 8 * UNIT_ROUNDOFF * (len(self._losses) + 8)
         for k, (low, high) in enumerate(itertools.pairwise(edges)):
             window = np.floor(self._centred * high + 0.5)
             starts = np.concatenate([[0], np.flatnonzero(np.diff(window)) + 1])
             mass, first, second = np.add.reduceat(self._moments, starts, axis=1)
-            pairs = 2 * np.maximum(mass * second - first**2, 0.0).sum()
-            result[k] = np.sqrt(max(1 - 0.9166 * low**2 * pairs * (1 - 1e-9), 0.0))
+            least = mass * second * (1 - slack) - first**2 * (1 + slack)
+            pairs = 2 * float(np.maximum(least, 0.0).sum())
+            result[k] = np.sqrt(max(1 - _CURVE * low**2 * pairs, 0.0))
         return result
 
     def _central(self, edges: Reals) -> Reals:
@@ -79,7 +83,7 @@ class ModulusBounds:
         mass, first, second = running[:, ends[1]] - running[:, ends[0]]
         least = np.maximum(mass - slack[0], 0.0) * np.maximum(second - slack[2], 0.0)
         pairs = 2 * np.maximum(least - (np.abs(first) + slack[1]) ** 2, 0.0)
-        return np.sqrt(np.maximum(1 - 0.9166 * edges[:-1] ** 2 * pairs * (1 - 1e-9), 0.0))
+        return np.sqrt(np.maximum(1 - _CURVE * edges[:-1] ** 2 * pairs, 0.0))
 
     def _sampled(self, edges: Reals, step: float, reach: float) -> Reals:
         """The modulus sampled by one FFT, plus what lies between samples.
