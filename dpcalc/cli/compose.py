@@ -74,6 +74,8 @@ def command(file: Path, delta: float | None, plot: Path | None, as_json: bool) -
 
 
 def _record(plan: Plan, delta: float) -> dict[str, Any]:
+    from dpcalc.report.records import attack_accuracy
+
     total = plan.total()
     bracket = getattr(total, "bracket", None)
     record: dict[str, Any] = {"epsilon": total.epsilon(delta), "delta": delta}
@@ -81,6 +83,7 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
         enclosure = bracket(delta)
         record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
     record |= {
+        "attack_accuracy": attack_accuracy(total, record["epsilon"], delta),
         "notion": total.notion,
         **total.numbers(),
         "adjacency": plan.adjacency or None,
@@ -109,7 +112,7 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
             f"[dim]{escaped(record['method'])}; the exact value of the worst case is at least "
             f"{lower(record['epsilon_lower'])}[/]"
         )
-    if risk := risk_line(float(record["epsilon"]), record["delta"]):
+    if risk := risk_line(record["attack_accuracy"]):
         out.print(risk)
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"

@@ -55,7 +55,7 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
     out.print(claimed_and_certified(record))
     out.print(ratio_line(record))
     certified = record["certified"]
-    if risk := risk_line(float(certified["epsilon"]), float(certified["delta"])):
+    if risk := risk_line(certified["attack_accuracy"]):
         out.print(risk)
     out.print(f"[dim]certified by: {escaped(certified['method'])}[/]")
     if certified["epsilon"] == float("inf") and certified["delta"] == 0:

@@ -79,7 +79,15 @@ def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any
 
 
 def _print(theorem: Theorem, record: dict[str, Any]) -> None:
-    from dpcalc.report.text import console, escaped, lower, plain_table, print_assumptions, upper
+    from dpcalc.report.text import (
+        alike,
+        console,
+        escaped,
+        lower,
+        plain_table,
+        print_assumptions,
+        upper,
+    )
     from dpcalc.theorems.schedule import Schedule
 
     out = console()
@@ -109,8 +117,9 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
     if claimed[theorem.noise] is None:
         out.print(f"The paper prescribes none: {escaped(claimed['reason'])}")
     else:
-        ratio = claimed[theorem.noise] / certified[theorem.noise]
-        out.print(f"The paper's {name} is {ratio:.4g} times that of the smallest certified noise.")
+        paper, smallest = claimed[theorem.noise], certified[theorem.noise]
+        ratio = "about" if alike(paper, smallest) else f"{paper / smallest:.4g} times"
+        out.print(f"The paper's {name} is {ratio} that of the smallest certified noise.")
         if theorem.less_is_private:
             out.print(f"A smaller {name} is more noise.")
     print_assumptions(out, record["assumptions"])

@@ -5,19 +5,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import AssumptionViolated
 from dpcalc.theorems.base import Assumption, Bound, Result, Scope, Theorem
 
+if TYPE_CHECKING:
+    from dpcalc.guarantees.base import Guarantee
+
 
 def budget(theorem: Theorem, delta: float) -> dict[str, Any]:
     """Claimed next to certified at δ, with status, findings and assumptions."""
+    found = theorem.certified()
+    certified = bound(found, delta)
+    certified["attack_accuracy"] = attack_accuracy(
+        found.guarantee, float(certified["epsilon"]), delta
+    )
     return {
         "theorem": theorem.key,
         "inputs": theorem.inputs(),
         "claimed": _claimed(theorem, delta),
-        "certified": bound(theorem.certified(), delta),
+        "certified": certified,
         "status": theorem.standing().value,
         "release": theorem.release.value,
         "findings": [finding.text for finding in theorem.applicable_findings()],
@@ -52,6 +60,25 @@ def bound(found: Bound, delta: float) -> dict[str, Any]:
         record["method"] = f"{found.method}; {enclosure.method}"
         record["epsilon_lower"] = enclosure.lower
     return record
+
+
+def attack_accuracy(guarantee: Guarantee, epsilon: float, delta: float) -> float:
+    """The best accuracy of an attack at even odds; in [1/2, 1].
+
+    The guarantee answers by its whole curve. Where its own δ(0) is loose, one point of the curve
+    may say more; both hold.
+
+    Args:
+        guarantee: the whole of it.
+        epsilon: its ε at δ; may be infinite.
+        delta: in [0, 1).
+    """
+    from dpcalc.guarantees import ApproxDP
+
+    whole = guarantee.attack_accuracy()
+    if math.isinf(epsilon):
+        return whole
+    return min(whole, ApproxDP(epsilon, delta).attack_accuracy())
 
 
 def assumptions(result: Result) -> list[dict[str, Any]]:

@@ -83,13 +83,14 @@ def _show_budget(out: Any, found: Mapping[str, Any]) -> None:
         out.print("[bold red]No privacy:[/] this method adds no noise; ε = ∞.")
         return
     out.print(claimed_and_certified(found))
-    certified, delta = found["certified"], found["budget"]["delta"]
+    certified = found["certified"]
     (name, level), *_ = found["noise"].items()
     out.print(
         f"[dim]{name.replace('_', ' ')} = {level:.6g}, calibrated by {found['theorem']}; "
         f"released: {found['release']}[/]"
     )
-    out.print(risk_line(float(certified["epsilon"]), delta))
+    if risk := risk_line(certified["attack_accuracy"]):
+        out.print(risk)
     if "epsilon_of_all_runs" in certified and math.isfinite(certified["epsilon_of_all_runs"]):
         total = upper(certified["epsilon_of_all_runs"])
         out.print(f"Releasing all {found['runs']} runs would spend ε = {total}.")

@@ -32,6 +32,9 @@ _STATUS_STYLE = {
     "ERROR": "bold red",
 }
 
+_NO_ROW = ("method", "reason", "epsilon_lower", "attack_accuracy")
+"""Parts of a bound's record that its table leaves to the lines below it."""
+
 _LABELS = {
     "epsilon": "ε",
     "delta": "δ",
@@ -130,7 +133,7 @@ def claimed_and_certified(record: Mapping[str, Any]) -> Table:
     table.add_column("")
     table.add_column("claimed", justify="right")
     table.add_column("certified", justify="right", style="bold")
-    names = [n for n in {**claimed, **certified} if n not in ("method", "reason", "epsilon_lower")]
+    names = [n for n in {**claimed, **certified} if n not in _NO_ROW]
     for name in names:
         table.add_row(
             _LABELS.get(name, name.replace("_", " ")),
@@ -153,23 +156,31 @@ def ratio_line(record: Mapping[str, Any]) -> str:
     if b == 0:
         return "Nothing is revealed at this δ."
     if a >= b:
-        return f"The claim is {a / b:.3g} times the certified ε."
+        return f"The claim is {'about' if alike(a, b) else f'{a / b:.3g} times'} the certified ε."
+    larger = "slightly larger" if alike(a, b) else f"{b / a:.3g} times as large"
     if record["status"] == "refuted":
-        return f"The claim is too small: the certified ε is {b / a:.3g} times as large."
-    return f"The claim is not certified: the certified ε is {b / a:.3g} times as large."
+        return f"The claim is too small: the certified ε is {larger}."
+    return f"The claim is not certified: the certified ε is {larger}."
 
 
-def risk_line(epsilon: float, delta: float) -> str:
-    """An (ε, δ) guarantee as the best accuracy of an attack; nothing if that is no limit."""
-    from dpcalc.guarantees import ApproxDP
+def alike(one: float, other: float) -> bool:
+    """Whether few digits would print the ratio of two numbers as 1."""
+    return abs(one / other - 1) < 0.005
 
-    if not math.isfinite(epsilon):
-        return ""
-    accuracy = ApproxDP(epsilon, delta).attack_accuracy()
+
+def risk_line(accuracy: float) -> str:
+    """The best accuracy of an attack in a sentence; nothing if it is no limit.
+
+    Args:
+        accuracy: as `dpcalc.report.records.attack_accuracy` found it.
+    """
     if accuracy >= 0.99995:
         return ""
     share = upper(100 * accuracy, 4)
-    return f"No attack guesses a record's presence better than {share} % of the time."
+    return (
+        "No attack that starts from even odds (50:50) tells a record's presence right more than "
+        f"{share} % of the time."
+    )
 
 
 def print_findings(out: Console, texts: Iterable[str]) -> None:

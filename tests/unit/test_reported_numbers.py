@@ -1,0 +1,90 @@
+"""Sentences that sum up a result: they must agree with its numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from dpcalc.cli.main import main
+from dpcalc.guarantees import GDP, ApproxDP
+from dpcalc.report.records import attack_accuracy
+from dpcalc.report.text import alike, ratio_line
+from dpcalc.theorems.catalogue import privacy_result
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as stopped:
+            main([str(a) for a in arguments])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def _options(key):
+    example = privacy_result(key).example
+    return [w for name, v in example.items() for w in ("--" + name.replace("_", "-"), v)]
+
+
+def _share(out):
+    return float(re.search(r"more than ([\d.]+) % of the time", " ".join(out.split())).group(1))
+
+
+@pytest.mark.parametrize("delta", [(), ("--delta", "1e-5")])
+def test_the_risk_sentence_is_what_convert_says(run, delta):
+    """Whatever δ the answer is for, and where no ε is finite too."""
+    options = ["noisy-gd", *_options("noisy-gd"), *delta]
+    _, out, _ = run("epsilon", *options)
+    certified = json.loads(run("epsilon", *options, "--json")[1])["certified"]
+    risk = json.loads(run("convert", "--gdp", certified["mu"], "--to", "risk", "--json")[1])
+    assert certified["attack_accuracy"] == risk["attack_accuracy"]
+    assert 0 <= _share(out) - 100 * risk["attack_accuracy"] < 0.01
+    assert "even odds" in out
+
+
+def test_compose_uses_the_whole_curve(run, tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text('[[release]]\nmechanism = "gaussian"\nnoise_multiplier = 1\ncount = 4\n')
+    _, out, _ = run("compose", path, "--delta", "1e-5")
+    assert 0 <= _share(out) - 100 * GDP(2.0).attack_accuracy() < 0.01
+
+
+def test_a_run_says_the_same(run):
+    _, out, _ = run("run", "dp-admm", "--epsilon", 1, "--delta", 1e-5, "--rounds", 2, "--seed", 1)
+    assert 50 < _share(out) < 60  # the point (1, 1e-5) alone would give 73 %
+
+
+def test_a_point_helps_where_the_curve_is_loose_at_zero():
+    """At ε = 0 a bare pair says nothing better than its own formula."""
+    pair = ApproxDP(1.0, 1e-5)
+    assert attack_accuracy(pair, 1.0, 1e-5) == pair.attack_accuracy()
+    assert attack_accuracy(GDP(1.0), 0.5, 0.0) == ApproxDP(0.5, 0.0).attack_accuracy()
+    assert attack_accuracy(GDP(1.0), float("inf"), 0.0) == GDP(1.0).attack_accuracy()
+
+
+@pytest.mark.parametrize(
+    ("claimed", "certified", "status", "words"),
+    [
+        (10.0588, 10.0471, "loose", "is about the certified"),
+        (2.0, 2.0, "sound", "is about the certified"),
+        (3.0, 2.0, "loose", "1.5 times the certified"),
+        (10.0471, 10.0588, "refuted", "too small: the certified ε is slightly larger"),
+        (2.0, 3.0, "unsettled", "1.5 times as large"),
+    ],
+)
+def test_ratios_near_one_are_not_printed_as_one(claimed, certified, status, words):
+    line = ratio_line(
+        {"claimed": {"epsilon": claimed}, "certified": {"epsilon": certified}, "status": status}
+    )
+    assert words in line
+    assert "1 times" not in line
+
+
+def test_alike_is_half_a_percent():
+    assert alike(1.0049, 1.0)
+    assert not alike(1.0051, 1.0)
+    assert not alike(1.0, 1.0051)
