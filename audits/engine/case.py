@@ -33,8 +33,9 @@ class Setting:
     Attributes:
         target: the mechanism on the worst neighbours found.
         claim: what is claimed of it.
-        certified: ε at the claim's δ that is proved for the very target, None if nothing is; a
-            lower bound above it would be a mistake in a proof or in an estimator.
+        certified: ε at the claim's δ that is proved for the very target, infinite if none can be,
+            None if nothing is known; a lower bound above it would be a mistake in a proof or in an
+            estimator.
         note: how the setting was made, for reports.
     """
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dpcalc.auditing.claim import Quantity
 from dpcalc.auditing.experiment import Experiment
 from dpcalc.auditing.verdict import Outcome, Verdict
 
@@ -38,12 +39,22 @@ class Attacked:
 
     @property
     def attack(self) -> float | None:
-        """The largest ε that was shown: by a gating bound, or by a counterexample; None if neither."""
-        shown = [self.verdict.epsilon_lower] if self.verdict.best is not None else []
+        """The largest ε at the claim's δ that was shown for the mechanism, whatever it is.
+
+        By a gating bound on ε itself or by a counterexample; None if there is neither. A bound on μ
+        or ρ is no bound on ε, see `own_bound`.
+        """
+        bounds = self.verdict.lower_bounds
+        shown = [bounds[Quantity.EPSILON]] if Quantity.EPSILON in bounds else []
         for finding in self.verdict.findings:
             numbers = finding.numbers
             shown += [float(numbers[n]) for n in ("epsilon_lower", "largest") if n in numbers]
         return max(shown, default=None)
+
+    @property
+    def own_bound(self) -> float | None:
+        """The largest gating lower bound in the claim's own notion; None if there is none."""
+        return self.verdict.lower_bounds.get(self.verdict.claim.quantity)
 
     @property
     def surprising(self) -> bool:
@@ -64,6 +75,7 @@ class Attacked:
             "role": self.role,
             "certified": self.certified,
             "attack": self.attack,
+            "own_bound": {"quantity": self.verdict.claim.quantity.value, "lower": self.own_bound},
             "expected": [outcome.value for outcome in self.expected],
             "note": self.note,
             "seconds": round(self.seconds, 2),

@@ -19,7 +19,7 @@ from dpcalc.auditing.experiment import Experiment, Progress, Watch, carry_out
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.runner import new_seed
 from dpcalc.auditing.target import Target
-from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, epsilon_of
+from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _concluded(
         claim=claim,
         outcome=outcome,
         reason=reason,
-        evidence=tuple(sorted(evidence, key=epsilon_of, reverse=True)),
+        evidence=tuple(sorted(evidence, key=strength, reverse=True)),
         findings=tuple(findings),
         alpha=plan.alpha,
         runs=experiment.runs if experiment is not None else 0,

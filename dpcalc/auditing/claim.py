@@ -106,6 +106,13 @@ class Claim:
         """Whether the claim bounds ρ; a Rényi curve of another shape is tested as ε at δ."""
         return isinstance(self.guarantee, RenyiGuarantee) and "rho" in self.guarantee.numbers()
 
+    @property
+    def quantity(self) -> Quantity:
+        """The number in which the claim is made."""
+        if self.is_curve:
+            return Quantity.MU
+        return Quantity.RHO if self.is_renyi else Quantity.EPSILON
+
     def bound(self, quantity: Quantity) -> float:
         """The claimed upper bound of a quantity.
 

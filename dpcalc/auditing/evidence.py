@@ -32,7 +32,7 @@ class Evidence:
         quantity: what is bounded.
         lower: the lower bound, 0 or above.
         alpha: the error probability spent on it, in (0, 1).
-        delta: at which ε is bounded; also where a bound on μ or ρ is stated as ε.
+        delta: at which ε is bounded.
         access: what the adversary was given.
         runs: independent runs counted.
         direction: which of the two laws was held against which, or both.
@@ -40,6 +40,9 @@ class Evidence:
         detectable: the smallest true value that this design would have told from the claim in four
             of five repetitions; None if not computed, infinite if it cannot.
         reference: the mechanism for which ``detectable`` holds.
+        epsilon: the ε at ``delta`` that the same event bounds from below for any mechanism whatever,
+            at no further α; None if it bounds none. A bound on μ or ρ by itself is none: only of a
+            mechanism that *is* Gaussian would it give one. For a bound on ε it is ``lower``.
         counted: what the bound was computed from: counts or summary numbers.
         assumes: what the bound needs beyond independent runs.
         anytime: whether it holds whenever one stops.
@@ -56,6 +59,7 @@ class Evidence:
     gates: bool = True
     detectable: float | None = None
     reference: str = ""
+    epsilon: float | None = None
     counted: Mapping[str, Any] = field(default_factory=dict)
     assumes: tuple[str, ...] = ()
     anytime: bool = False
@@ -63,6 +67,8 @@ class Evidence:
     def __post_init__(self) -> None:
         checks.non_negative_or_infinite("lower", self.lower)
         checks.delta(self.delta)
+        if self.quantity is Quantity.EPSILON:
+            object.__setattr__(self, "epsilon", self.lower)
         if not 0 < self.alpha < 1:
             raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={self.alpha!r}")
 
@@ -94,6 +100,7 @@ class Evidence:
             "gates": self.gates,
             "detectable": self.detectable,
             "reference": self.reference,
+            "epsilon": self.epsilon,
             "counted": dict(self.counted),
             "assumes": list(self.assumes),
             "anytime": self.anytime,

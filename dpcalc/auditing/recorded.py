@@ -20,7 +20,7 @@ from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.observations import Counts, from_scores
 from dpcalc.auditing.plan import check_terms
-from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, epsilon_of
+from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
 
 Array = NDArray[np.float64]
 
@@ -154,7 +154,7 @@ def _verdict(
         claim=claim,
         outcome=outcome,
         reason=reason,
-        evidence=tuple(sorted(evidence, key=epsilon_of, reverse=True)),
+        evidence=tuple(sorted(evidence, key=strength, reverse=True)),
         findings=findings,
         alpha=alpha,
         runs=runs,

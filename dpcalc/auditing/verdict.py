@@ -14,7 +14,7 @@ from typing import Any
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.wording import at_least, confidence
+from dpcalc.auditing.wording import at_least, at_most, confidence
 
 
 class Outcome(StrEnum):
@@ -76,14 +76,27 @@ class Verdict:
 
     @property
     def best(self) -> Evidence | None:
-        """The gating evidence with the largest ε at the claim's δ."""
-        gating = [e for e in self.evidence if e.gates]
-        return max(gating, key=epsilon_of, default=None)
+        """The strongest gating evidence."""
+        return max((e for e in self.evidence if e.gates), key=strength, default=None)
 
     @property
     def epsilon_lower(self) -> float:
-        """The largest gating lower bound, as ε at the claim's δ."""
-        return epsilon_of(self.best) if self.best is not None else 0.0
+        """The largest ε at the claim's δ that is shown for the mechanism; 0 if none is.
+
+        Bounds on μ and ρ are no part of it: they say nothing about ε unless the mechanism is
+        Gaussian, and that is what is in question.
+        """
+        return max((e.epsilon for e in self.evidence if e.gates and e.epsilon), default=0.0)
+
+    @property
+    def lower_bounds(self) -> dict[Quantity, float]:
+        """The largest gating lower bound in every notion that is bounded at all."""
+        found: dict[Quantity, float] = {}
+        for e in self.evidence:
+            for quantity, value in ((e.quantity, e.lower), (Quantity.EPSILON, e.epsilon)):
+                if e.gates and value is not None:
+                    found[quantity] = max(value, found.get(quantity, 0.0))
+        return found
 
     @property
     def detectable(self) -> float | None:
@@ -99,6 +112,7 @@ class Verdict:
             "outcome": self.outcome.value,
             "reason": self.reason,
             "epsilon_lower": self.epsilon_lower,
+            "lower_bounds": {q.value: value for q, value in self.lower_bounds.items()},
             "detectable_epsilon": self.detectable,
             "confidence": 1 - self.alpha,
             "alpha": self.alpha,
@@ -129,13 +143,16 @@ class Verdict:
         return "\n".join(lines)
 
 
-def epsilon_of(evidence: Evidence) -> float:
-    """A lower bound as ε at the evidence's δ; of ρ through its Gaussian, for ordering only."""
+def strength(evidence: Evidence) -> float:
+    """What evidence is ordered by: ε, or that of the Gaussian mechanism with this μ or ρ.
+
+    For ordering only. It bounds nothing: a mechanism with this μ or ρ may have a smaller ε.
+    """
     return _as_epsilon(evidence.quantity, evidence.lower, evidence.delta)
 
 
 def detectable_epsilon(evidence: Evidence) -> float | None:
-    """`Evidence.detectable` as ε at the evidence's δ."""
+    """`Evidence.detectable` as ε at the evidence's δ, of the reference mechanism, a Gaussian one."""
     if evidence.detectable is None:
         return None
     return _as_epsilon(evidence.quantity, evidence.detectable, evidence.delta)
@@ -171,7 +188,7 @@ def decide(
             return Outcome.PRECONDITION_FAILED, finding.text
     refuting = [e for e in evidence if e.refutes(claim)]
     if refuting:
-        best = max(refuting, key=epsilon_of)
+        best = max(refuting, key=strength)
         return Outcome.REFUTED, _refutation(claim, best)
     for finding in findings:
         if finding.severity is Severity.PREMISE:
@@ -208,12 +225,9 @@ def _reaches(claim: Claim, finding: Finding, notice: float) -> bool:
 
 def _refutation(claim: Claim, e: Evidence) -> str:
     what = f"{e.quantity} >= {at_least(e.lower)} at confidence {confidence(e.alpha)}"
-    claimed = f"claimed {e.quantity} = {claim.bound(e.quantity):.4g}"
+    claimed = f"claimed {e.quantity} = {at_most(claim.bound(e.quantity))}"
     if e.quantity is Quantity.MU:
-        return (
-            f"{what}, {claimed}: the Gaussian curve is refuted; on it, delta = {e.delta:g} would "
-            f"need epsilon >= {at_least(epsilon_of(e))}"
-        )
+        return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {e.runs} runs)"
     at = f" at delta = {e.delta:g}" if e.quantity is Quantity.EPSILON else ""
     return f"{what}{at}, {claimed} ({e.method}, {e.runs} runs)"
 
@@ -228,7 +242,7 @@ def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Out
     seen = best.detectable if best.detectable is not None else math.inf
     text = (
         f"with {best.runs} runs, {best.method} would have noticed {best.quantity} = {seen:.4g} "
-        f"({best.reference}); claimed {claimed:.4g}"
+        f"({best.reference}); claimed {at_most(claimed)}"
     )
     if math.isfinite(seen) and seen <= notice * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"

@@ -1,4 +1,4 @@
-"""Numbers in sentences: lower bounds are rounded down, a confidence is never rounded to one."""
+"""Numbers in sentences: lower bounds rounded down, claims up, a confidence never to one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ def at_least(value: float, digits: int = 4) -> str:
         return text
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     return f"{value - step / 2:.{digits}g}"
+
+
+def at_most(value: float, digits: int = 4) -> str:
+    """A claimed or certified bound to a few significant digits, not below it.
+
+    Noise in the last double is no reason to round up.
+    """
+    return at_least(-value * (1 - 1e-12), digits).removeprefix("-") if value else "0"
 
 
 def confidence(alpha: float) -> str:

@@ -110,6 +110,7 @@ def _refuted(found: Attacked) -> bool:
 
 
 def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | None]) -> None:
+    from dpcalc.report.bounds import own_cells, own_heads
     from dpcalc.report.text import (
         attack_text,
         bound_text,
@@ -118,16 +119,21 @@ def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked |
         plain_table,
     )
 
+    carried_out = [found for found in attacks if found is not None]
     rows = []
     for number, (j, found) in enumerate(zip(judgements, attacks, strict=True), start=1):
         outcome = "no audit for these parameters" if found is None else found.verdict.outcome.value
         attack = None if found is None else found.attack
         shown = "—" if attack is None else f"≥ {attack_text(attack)}"
-        cells = (bound_text(j.claimed), shown, bound_text(j.certified), outcome)
+        own = tuple("—" for _ in own_heads(carried_out))
+        if found is not None:
+            own = own_cells(found, carried_out)
+        cells = (*own, bound_text(j.claimed), shown, bound_text(j.certified), outcome)
         rows.append((str(number), escaped(j.claim.name), *cells))
     out = console()
     out.print("\n[bold]Attacks[/]")
-    heads = ("", "claim", "claimed ε", "attack ε", "certified ε", "outcome")
+    own = own_heads(carried_out)
+    heads = ("", "claim", *own, "claimed ε", "attack ε", "certified ε", "outcome")
     out.print(plain_table(heads, rows))
     for number, found in enumerate(attacks, start=1):
         if found is not None and (_refuted(found) or found.contradicts_proof):

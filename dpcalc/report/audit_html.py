@@ -14,6 +14,7 @@ from typing import Any
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.report.audit_plots import lines, pictures
+from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
 
@@ -109,6 +110,7 @@ def _summary(results: Sequence[Attacked]) -> str:
             escape(r.role),
             escape(r.verdict.claim.name),
             f"{r.verdict.claim.delta:g}",
+            *own_cells(r, results),
             bound_text(r.verdict.claim.epsilon),
             bound_text(r.certified),
             attack_text(r.attack),
@@ -116,8 +118,9 @@ def _summary(results: Sequence[Attacked]) -> str:
         )
         for r in results
     ]
-    heads = ("case", "of", "claim", "δ", "claimed ε", "certified ε", "attack ε ≥", "verdict")
-    return _table(heads, rows, numeric=(3, 4, 5, 6))
+    own = own_heads(results)
+    heads = ("case", "of", "claim", "δ", *own, "claimed ε", "certified ε", "attack ε ≥", "verdict")
+    return _table(heads, rows, numeric=range(3, len(heads) - 1))
 
 
 def _section(result: Attacked) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from dpcalc.auditing.attacked import Attacked, exit_status
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.errors import InvalidInput
+from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
 
@@ -79,6 +80,7 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
         "adjacency",
         "release",
         "δ",
+        *own_heads(results),
         "claimed ε",
         "certified ε",
         "attack ε ≥",
@@ -93,6 +95,7 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             claim.adjacency.value,
             claim.release.value,
             f"{claim.delta:g}",
+            *own_cells(result, results),
             bound_text(claim.epsilon),
             bound_text(result.certified),
             attack_text(result.attack),

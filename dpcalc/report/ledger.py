@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dpcalc.auditing.attacked import Attacked
+from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.text import attack_text, bound_text
 
 _INTRODUCTION = """\
@@ -17,7 +18,9 @@ _INTRODUCTION = """\
 Every published claim under attack, next to what is certified and what an attack reaches. An audit
 refutes a claim, or says how large a violation it would have noticed; it never shows that a mechanism
 is private. Lower bounds hold at the confidence of the whole audit they belong to; claims that are
-called false were refuted at 1 - 10⁻⁶ or by a counterexample without chance.
+called false were refuted at 1 - 10⁻⁶ or by a counterexample without chance. A bound on μ or ρ is
+none on ε unless the mechanism is Gaussian, so it has a column of its own; what stands under ε was
+bounded as ε.
 
 This page is written by
 
@@ -111,7 +114,9 @@ def _best(entries: Sequence[Entry]) -> list[str]:
 
 
 def _table(results: Sequence[Attacked]) -> list[str]:
-    heads = ("case", "claim", "whose", "δ", "claimed ε", "certified ε", "attack ε ≥", "verdict")
+    own = own_heads(results)
+    numbers = ("claimed ε", "certified ε", "attack ε ≥")
+    heads = ("case", "claim", "whose", "δ", *own, *numbers, "verdict")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for r in results:
         claim = r.verdict.claim
@@ -120,6 +125,7 @@ def _table(results: Sequence[Attacked]) -> list[str]:
             r.title,
             r.role,
             f"{claim.delta:.4g}",
+            *own_cells(r, results),
             bound_text(claim.epsilon),
             bound_text(r.certified),
             attack_text(r.attack),

@@ -117,15 +117,13 @@ def evidence(
     counts = observations.counts(threshold)
     quantity = Quantity.MU if curve else Quantity.EPSILON
     correct, runs = int(counts.correct), int(counts.runs)
-    lower = (
-        mu_lower(correct, runs, alpha=alpha)
-        if curve
-        else epsilon_lower(correct, runs, delta=claim.delta, alpha=alpha)
-    )
+    epsilon = float(epsilon_lower(correct, runs, delta=claim.delta, alpha=alpha))
+    lower = float(mu_lower(correct, runs, alpha=alpha)) if curve else epsilon
     return Evidence(
         method="accuracy",
         quantity=quantity,
-        lower=float(lower),
+        lower=lower,
+        epsilon=epsilon,  # from the same limit of the accuracy
         alpha=alpha,
         delta=claim.delta,
         access=Access.RUNS,

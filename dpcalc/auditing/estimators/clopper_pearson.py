@@ -152,6 +152,7 @@ def curve_evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         method="clopper-pearson",
         quantity=Quantity.MU,
         lower=float(mu_lower(counts, alpha=alpha)),
+        epsilon=float(epsilon_lower(counts, delta=claim.delta, alpha=alpha)),  # same rectangle
         alpha=alpha,
         delta=claim.delta,
         access=Access.RUNS,

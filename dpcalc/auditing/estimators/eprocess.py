@@ -177,6 +177,7 @@ class RunningTest:
             method="e-process",
             quantity=quantity,
             lower=self.lower,
+            epsilon=epsilon_from_accuracy(self.accuracy, self.claim.delta),
             alpha=self.alpha,
             delta=self.claim.delta,
             access=Access.RUNS,
@@ -210,7 +211,12 @@ def lower_from_accuracy(bound: float, claim: Claim) -> float:
         return 0.0
     if claim.is_curve:
         return 2 * float(ndtri(bound))
-    odds = max(bound - claim.delta, 1e-300) / max(1 - bound, 1e-300)
+    return epsilon_from_accuracy(bound, claim.delta)
+
+
+def epsilon_from_accuracy(bound: float, delta: float) -> float:
+    """A lower bound of the accuracy as one of ε at δ, for any mechanism."""
+    odds = max(bound - delta, 1e-300) / max(1 - bound, 1e-300)
     return max(math.log(odds), 0.0)
 
 

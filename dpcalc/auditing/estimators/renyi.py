@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.hockey_stick import require_exact
 from dpcalc.auditing.evidence import Access, Evidence
@@ -120,6 +121,7 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         method="renyi",
         quantity=Quantity.RHO,
         lower=float(rho_lower(counts, alpha=alpha)),
+        epsilon=float(clopper_pearson.epsilon_lower(counts, delta=claim.delta, alpha=alpha)),
         alpha=alpha,
         delta=claim.delta,
         access=Access.RUNS,

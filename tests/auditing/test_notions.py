@@ -1,0 +1,134 @@
+"""Bounds on μ, ρ and ε kept apart: one on μ or ρ is none on the ε of the mechanism."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from dpcalc.auditing import Claim, Counts, audit, judge_counts, mechanism
+from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.wording import at_least, at_most
+from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.guarantees import GDP, ZCDP
+from dpcalc.report.audit_html import page
+from dpcalc.report.audit_text import show
+from dpcalc.report.audits import markdown, record
+from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.records import to_json
+from dpcalc.report.text import bound_text
+
+TRUE_EPSILON = 1.0
+SYMBOLS = {"mu": "μ", "rho": "ρ"}
+
+
+def claim(guarantee):
+    return Claim(guarantee=guarantee, delta=1e-5, adjacency="add-remove")
+
+
+def laplace():
+    """Exactly 1-differentially private, so ε <= 1 at every δ."""
+    return mechanism(
+        lambda data, generator, runs: data + generator.laplace(size=runs),
+        1.0,
+        0.0,
+        adjacency="add-remove",
+        name="laplace",
+    )
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+@pytest.mark.parametrize(
+    "guarantee",
+    [ZCDP(0.1), ZCDP(0.5), GDP(0.5), GDP(2.0)],
+    ids=["rho-0.1", "rho-0.5", "mu-0.5", "mu-2"],
+)
+def test_no_bound_on_the_epsilon_of_a_laplace_mechanism_exceeds_one(guarantee, early_stop):
+    """One seeded audit each; a true bound fails one of the eight with chance at most .4."""
+    verdict = audit(
+        laplace(), claim(guarantee), runs=20_000, seed=1, early_stop=early_stop, controls=False
+    )
+    result = Attacked(key="k", title="t", role="own", verdict=verdict)
+    assert 0 < verdict.epsilon_lower <= TRUE_EPSILON
+    assert result.attack == verdict.epsilon_lower
+    assert verdict.record()["epsilon_lower"] <= TRUE_EPSILON
+    quantity = verdict.claim.quantity
+    assert result.own_bound == verdict.lower_bounds[quantity] > 0
+    # the claim is refuted if and only if its own number is: ρ of Laplace(1) is at least the
+    # divergence of order 1, 1/e, and its accuracy .697 is beyond the .599 of μ = 0.5
+    assert (verdict.outcome == "REFUTED") == (guarantee in (ZCDP(0.1), GDP(0.5)))
+    assert (result.own_bound > verdict.claim.bound(quantity)) == (verdict.outcome == "REFUTED")
+
+
+@pytest.mark.parametrize("guarantee", [ZCDP(0.01), GDP(0.2)], ids=["rho", "mu"])
+def test_every_report_shows_the_bound_in_its_own_notion(guarantee):
+    verdict = judge_counts(claim(guarantee), Counts.of(800, 200, 300, 700))
+    result = Attacked(key="k", title="t", role="own", verdict=verdict)
+    quantity = verdict.claim.quantity
+    symbol = SYMBOLS[quantity.value]
+    shown = f"{symbol} ≥ {at_least(result.own_bound)}, claimed"
+    assert own_heads([result]) == (f"attack on {symbol}",)
+    assert own_cells(result, [result])[0].startswith(shown)
+    assert shown in markdown("t", [result])
+    assert shown in page("t", [result])
+    made = json.loads(to_json(record("t", [result])))["results"][0]
+    assert made["own_bound"] == {"quantity": quantity.value, "lower": result.own_bound}
+    assert made["attack"] == made["verdict"]["epsilon_lower"] == result.attack
+    # from the same rectangle, by its definition
+    direct = next(e for e in verdict.evidence if e.quantity == "epsilon" and e.gates)
+    assert all(e.epsilon == direct.lower for e in verdict.evidence if e.gates)
+
+
+def test_claims_about_epsilon_have_no_such_column():
+    verdict = judge_counts(
+        Claim.of(epsilon=1, adjacency="add-remove"), Counts.of(800, 200, 300, 700)
+    )
+    result = Attacked(key="k", title="t", role="own", verdict=verdict)
+    assert own_heads([result]) == own_cells(result, [result]) == ()
+    assert result.own_bound == result.attack
+
+
+@pytest.mark.parametrize("value", [1.4164, 1.41601, 0.1 + 0.2, 2.0, 7.25e-5, 123456.7])
+def test_a_claim_is_rounded_the_same_way_in_a_sentence_and_in_a_table(value):
+    assert float(at_most(value)) == float(bound_text(value)) >= value * (1 - 1e-12)
+
+
+def test_one_output_states_one_claimed_value():
+    claimed = claim(GDP(0.3700001))
+    for guarantee in (claimed, Claim.of(epsilon=1.41632, delta=1e-5, adjacency="add-remove")):
+        for counts in (Counts.of(800, 200, 300, 700), Counts.of(520, 480, 500, 500)):
+            verdict = judge_counts(guarantee, counts)
+            assert verdict.claim.quantity == guarantee.quantity
+            number = at_most(verdict.claim.bound(guarantee.quantity))
+            other = at_most(verdict.claim.epsilon)
+            assert f"= {number}" in verdict.reason or f"claimed {other}" in verdict.reason
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_the_terminal_never_breaks_a_name_or_a_number(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    verdict = judge_counts(
+        Claim.of(epsilon=1.41632, delta=1e-5, adjacency="add-remove", name="theorem 1, " * 6),
+        Counts.of(800, 200, 300, 700),
+    )
+    curve = judge_counts(claim(GDP(0.37)), Counts.of(800, 200, 300, 700))
+    keys = ("noisy-sgd-constrained", "last-iterate-zero-start")
+    results = [
+        Attacked(key=key, title="t", role="own", verdict=v, certified=certified)
+        for key, v, certified in zip(keys, (verdict, curve), (math.inf, 1.5), strict=True)
+    ]
+    show("an audit", results, [], None)
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= columns for line in lines if not line.startswith("chance"))
+    for key in keys:
+        assert sum(key in line for line in lines) >= 2  # its row or block, and its reason
+    assert any("∞" in line for line in lines)
+    assert any("1.417" in line for line in lines)
+    assert not any("1.416" in line for line in lines)
+
+
+def test_what_nothing_finite_holds_for_is_infinite_and_not_unknown():
+    for name in ("dp-admm", "dp-acc-admm"):
+        case = audit_of(name).case("as-printed")
+        assert case.setting().certified == math.inf
