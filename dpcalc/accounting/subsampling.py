@@ -215,11 +215,15 @@ def _gaussian_window(
 
 
 def _mixture_loss(t: Reals, rate: float) -> Reals:
-    """ln(1 - q + q e^t), accurate for tiny results and for huge t."""
+    """ln(1 - q + q e^t), accurate for tiny results, for huge t, and where q is near one."""
     small = np.minimum(t, 30.0)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         large = t + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(t, 30.0)))
-    return np.where(t <= 30.0, np.log1p(rate * np.expm1(small)), large)
+        result = np.where(t <= 30.0, np.log1p(rate * np.expm1(small)), large)
+    if rate > 0.5:  # 1 - q + q e^t may be a small difference of numbers near one
+        rest = math.log1p(-rate) if rate < 1 else -math.inf
+        result = np.where(t < -0.5, np.logaddexp(rest, math.log(rate) + t), result)
+    return np.asarray(result, dtype=np.float64)
 
 
 def _log_normal(x: Reals, sigma: float) -> Reals:

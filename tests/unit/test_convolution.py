@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.composition.direct import direct_delta, direct_epsilon
 from dpcalc.accounting.dominating import law_from_distributions
-from dpcalc.accounting.laws import AtomicLaw, GaussianLaw
+from dpcalc.accounting.laws import AtomicLaw, GaussianLaw, LaplaceLaw, TwoPointLaw
 from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove, WithoutReplacement
 from tests.oracles import exact
 
@@ -107,6 +107,20 @@ def test_losses_far_beyond_the_lattice_count_above_it() -> None:
     assert found.upper >= 1e-9
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 6.0])
+def test_gaussians_and_randomised_response_in_closed_form(epsilon: float) -> None:
+    gaussian = direct_delta([(GaussianLaw(0.8), 2)], epsilon, 0.3, 1e-4)
+    assert gaussian is not None
+    with mp.workdps(40):
+        truth = exact.gaussian_delta(mpf(0.8) * mp.sqrt(2), epsilon)
+    assert mpf(gaussian.lower) <= truth <= mpf(gaussian.upper)
+    assert gaussian.relative_width < 1e-3
+    response = direct_delta([(TwoPointLaw.of({0.3: 30}), 1)], epsilon, 0.3, 1e-4)
+    assert response is not None
+    truth = exact.equal_rounds_delta(0.3, 30, epsilon)
+    assert mpf(response.lower) <= truth <= mpf(response.upper)
+
+
 def test_left_to_others() -> None:
-    assert direct_delta([(GaussianLaw(1.0), 3)], 0.1, 0.1, 1e-3) is None
+    assert direct_delta([(LaplaceLaw(1.0, 1.0), 3)], 0.1, 0.1, 1e-3) is None
     assert direct_delta([(PoissonRemove(1.0, 0.1), 10**300)], 0.1, 0.1, 1e-3) is None

@@ -29,7 +29,8 @@ from dpcalc.accounting.bracket import Bracket, crossing
 from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, law_above, plan_cells
 from dpcalc.accounting.composition.lattice import NOTHING, SNAP, Masses, place, summed
 from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
-from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
+from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, GaussianLaw, Reals, TwoPointLaw
+from dpcalc.accounting.subsampling import PoissonRemove
 from dpcalc.errors import NumericalFailure
 
 METHOD = "convolution, two-sided"
@@ -44,6 +45,7 @@ _RARE = 1e-7
 """A probability of losses so low that it is not worth a coarser lattice to have them on it."""
 
 _CELLS = 500
+_FAINTEST, _SHARPEST = 1e-6, 40.0
 _WIDEST = 600.0
 
 
@@ -56,6 +58,7 @@ def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Br
         guess: an upper bound of ε, positive and finite.
         width: relative width aimed at.
     """
+    parts = [(_tangible(loss), n) for loss, n in parts]
     most, size = _most_points(parts), _FEWEST
     if most is None:
         return None
@@ -80,6 +83,7 @@ def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Br
 
 def direct_delta(parts: Parts, epsilon: float, guess: float, width: float) -> Bracket | None:
     """δ(ε) likewise; ``guess``, positive, is a typical |dε/d ln δ|."""
+    parts = [(_tangible(loss), n) for loss, n in parts]
     most, size = _most_points(parts), _FEWEST
     if most is None:
         return None
@@ -100,6 +104,15 @@ def direct_delta(parts: Parts, epsilon: float, guess: float, width: float) -> Br
 def _finer(size: int, excess: float, most: int) -> int:
     """The width goes with the square of the step."""
     return min(max(math.ceil(1.2 * size * math.sqrt(excess)), 2 * size), most)
+
+
+def _tangible(loss: Loss) -> Loss:
+    """Laws in closed form as a pair of densities, or as atoms, where that is easy."""
+    if isinstance(loss, GaussianLaw) and _FAINTEST <= loss.mu <= _SHARPEST:
+        return PoissonRemove(1 / (loss.mu * (1 + 1e-15)), 1.0)  # a record that is always sampled
+    if isinstance(loss, TwoPointLaw):
+        return loss.as_atoms() or loss
+    return loss
 
 
 def _most_points(parts: Parts) -> int | None:

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.accounting.laws.atoms import AtomicLaw
 from dpcalc.accounting.laws.base import (
     UNIT_ROUNDOFF,
     Complexes,
@@ -21,6 +22,7 @@ from dpcalc.accounting.laws.base import (
 
 _TABLE = 1_000_000
 _MOST_OUTCOMES = 100_000
+_MOST_ATOMS = 1000
 _UNDERFLOW = 1e-302  # more than all probabilities that round to zero, or lose digits, add up to
 
 
@@ -82,6 +84,13 @@ class TwoPointLaw(LossLaw):
         error = 1e-13 * len(self.counts) + 1e-15 * sum(self.counts)
         low, high = value * (1 - error) - shift, value * (1 + error) + shift
         return max(low, 0.0), high * (1 + error) + _UNDERFLOW
+
+    def as_atoms(self) -> AtomicLaw | None:
+        """The same as a law of atoms, if there is one kind of round and outcomes are few."""
+        if len(self.counts) > 1 or self.counts[0] > _MOST_ATOMS:
+            return None
+        losses, masses = _outcomes(self.epsilons, self.counts)
+        return AtomicLaw(losses, masses, mass_error=1e-13 + 1e-15 * self.counts[0])
 
     @classmethod
     def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:
