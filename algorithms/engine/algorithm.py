@@ -214,6 +214,7 @@ class Algorithm(ABC):
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: int = 10,
+        settings: Mapping[str, Any] | None = None,
     ) -> Transcript:
         """Carry out a batch of independent runs.
 
@@ -230,6 +231,8 @@ class Algorithm(ABC):
             checkpoint: a file from which an interrupted run goes on, and to which it is saved. It
                 holds the seed, so it is as secret as the data.
             checkpoint_every: rounds between two saves.
+            settings: what the caller set, kept in the checkpoint to tell how another run differs
+                from it; ready for JSON.
         """
         checks.count("checkpoint_every", checkpoint_every)
         measure_every = checks.count("diagnostics", int(diagnostics), minimum=0)
@@ -240,7 +243,9 @@ class Algorithm(ABC):
                 f"got release={release!s}"
             )
         source = streams(rng, runs=runs, first_run=first_run)
-        saved = load_checkpoint(self, checkpoint, release, source) if checkpoint else None
+        saved = None
+        if checkpoint:
+            saved = load_checkpoint(self, checkpoint, release, source, settings)
         if saved:
             state, recorder = saved
             if rng is not None and state.streams.entropy != source.entropy:
@@ -259,7 +264,7 @@ class Algorithm(ABC):
             if measure_every and (state.round % measure_every == 0 or last):
                 recorder.measure(state.round, self._measure(state.memory))
             if checkpoint and (state.round % checkpoint_every == 0 or last):
-                save_checkpoint(checkpoint, state, recorder, release)
+                save_checkpoint(checkpoint, state, recorder, release, settings)
             if progress:
                 progress(state.round, self.rounds)
         return recorder.transcript(self.key, state.round)

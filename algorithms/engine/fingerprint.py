@@ -16,6 +16,21 @@ def digest_of(value: object) -> str:
     return digest.hexdigest()
 
 
+def parts_of(value: object, name: str = "") -> dict[str, str]:
+    """A digest of every part that was passed in to make a dataclass, by its dotted name."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return {name: digest_of(value)[:_ENOUGH]}
+    found = {f"{name}.type".lstrip("."): type(value).__qualname__}
+    for entry in fields(value):
+        if entry.init:
+            found |= parts_of(getattr(value, entry.name), f"{name}.{entry.name}".lstrip("."))
+    return found
+
+
+_ENOUGH = 16
+"""Characters of a digest that tell parts apart; the whole digest decides whether all are the same."""
+
+
 def _update(digest: Any, value: object) -> None:
     if is_dataclass(value) and not isinstance(value, type):
         digest.update(type(value).__qualname__.encode())

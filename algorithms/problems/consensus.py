@@ -177,5 +177,5 @@ def check_labels(records: Records, loss: Loss) -> None:
         row = int(np.argmax(wrong))
         raise InvalidInput(
             f"labels +1 or -1 were needed by loss={loss.name!r}; got label={float(labels[row])!r} in "
-            f"row {row}; map the two classes to +1 and -1"
+            f"row {row}; map the two classes to +1 and -1 (--positive VALUE of a CSV file)"
         )

@@ -169,7 +169,8 @@ def bounded_rows(features: ArrayLike, on_large: str, *, bound: float = 1.0) -> A
         if large:
             raise InvalidInput(
                 f"rows of norm at most bound={bound!r} were needed; {large} of {len(norms)} are "
-                f"longer, up to {float(norms.max())!r}; use on_large='rescale'"
+                f"longer, up to {float(norms.max())!r}; use on_large='rescale' (--rows rescale) to "
+                "shorten them, or a larger bound (--row-bound)"
             )
         return features
     if on_large != "rescale":

@@ -58,7 +58,9 @@ def _run(kind: type[Method], **given: Any) -> None:
         network=network,
         budget=None if epsilon is None else Budget(epsilon, 0.0 if delta is None else delta),
     )
-    transcript = _carried_out(ready, common, everything=any(t.suffix == ".npz" for t in targets))
+    settings = {name: common[name] for name in _SETTLED} | method.inputs()
+    everything = any(target.suffix == ".npz" for target in targets)
+    transcript = _carried_out(ready, common, settings, everything=everything)
     found = record(ready, transcript, split) | {
         "nodes": nodes,
         "graph": graph if kind.distributed else None,
@@ -87,7 +89,9 @@ def _network_of(kind: type[Method], nodes: int | None, graph: str | None) -> tup
     return 5 if nodes is None else nodes, graph or "ring"
 
 
-def _carried_out(ready: Plan, common: dict[str, Any], *, everything: bool) -> Transcript:
+def _carried_out(
+    ready: Plan, common: dict[str, Any], settings: dict[str, Any], *, everything: bool
+) -> Transcript:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -118,6 +122,7 @@ def _carried_out(ready: Plan, common: dict[str, Any], *, everything: bool) -> Tr
                 measure_every=max(1, rounds // 100) if measured is None else measured,
                 progress=lambda done, _: bar.update(task, completed=done),
                 checkpoint=common["checkpoint"],
+                settings=settings,
             )
     except KeyboardInterrupt:
         if common["checkpoint"]:
@@ -203,6 +208,13 @@ def _common_options() -> list[click.Option]:
 
 
 _COMMON = tuple(str(option.name) for option in _common_options())
+
+_SETTLED = tuple(
+    name
+    for name in _COMMON
+    if name not in ("runs", "out", "checkpoint", "measure_every", "as_json")
+)
+"""Options that decide the bits of a run."""
 
 
 def _parameter_options(kind: type[Method]) -> Iterator[click.Option]:

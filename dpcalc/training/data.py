@@ -65,7 +65,7 @@ def load(
 
     Args:
         name: one of `BUILT_IN` or `FETCHED`; a folder with the files of UCI Adult; a CSV file with
-            a header; or a LIBSVM file. Files may be packed as .xz or .gz.
+            a header line; or a LIBSVM file. Files may be packed as .xz or .gz.
         label: of a CSV file, the label column; the last one if left out.
         positive: of a CSV file, the label value that is +1.
         categories: of a CSV file, ``column=A|B|C`` for every column that is not numeric.
@@ -181,7 +181,7 @@ def _from_path(
         return adult.load_adult(path)
     if any(suffix in (".csv", ".tsv") for suffix in path.suffixes):
         delimiter = "\t" if ".tsv" in path.suffixes else ","
-        column = label if label is not None else _last_column(path, delimiter)
+        column = _last_column(path, delimiter) if label is None else label
         known = dict(_category_list(text) for text in categories)
         return tables.load_table(
             path, column, categories=known, positive=positive, delimiter=delimiter
@@ -201,14 +201,31 @@ def _category_list(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _last_column(path: Path, delimiter: str) -> str:
+    """Name of the last column.
+
+    A first line that ends in a number is most likely a record, which would be lost without a word;
+    it is refused unless its numbers count the columns, as pandas writes columns without names.
+    """
     import csv
 
     from dpcalc.algorithms.problems.data.dataset import lines
+    from dpcalc.algorithms.problems.data.tables import is_number
 
-    header = next(csv.reader((line for _, line in lines(path)), delimiter=delimiter), [])
+    rows = csv.reader((line for _, line in lines(path)), delimiter=delimiter)
+    header = [name.strip() for name in next(rows, [])]
     if not header:
         raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")
-    return header[-1].strip()
+    counted = len(header) > 2 and all(
+        name == str(k) for k, name in enumerate(header) if is_number(name)
+    )
+    if is_number(header[-1]) and not counted:
+        shown = delimiter.join(header if len(header) < 6 else [*header[:2], "...", *header[-2:]])
+        raise InvalidInput(
+            f"a line of column names was needed first in {str(path)!r}; got {shown!r}, which looks "
+            "like a record; put the names of the columns above it, or, if these are the names, say "
+            f"which one is the label: --label {header[-1]}"
+        )
+    return header[-1]
 
 
 def _fetched(fetch: object, name: str) -> Dataset:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dpcalc import checks
 from dpcalc.calibration import calibrate
 from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.theorems.parameters import parameters
 from dpcalc.training.method import Budget
 from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.networks import Network
@@ -71,6 +74,7 @@ class Plan:
         measure_every: int = 0,
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Transcript:
         """Run it.
 
@@ -82,6 +86,7 @@ class Plan:
                 the release; 0 for none.
             progress: called with (rounds done, rounds).
             checkpoint: a file to go on from and to save to; as secret as the data.
+            settings: what the caller set, to tell how another run of that file differs.
         """
         release = Release.LAST_ITERATE
         if everything and (self.theorem is None or self.theorem.release != release):
@@ -94,6 +99,7 @@ class Plan:
             progress=progress,
             checkpoint=checkpoint,
             checkpoint_every=max(1, self.algorithm.rounds // 50),
+            settings=settings,
         )
 
 
@@ -125,12 +131,33 @@ def plan(
     if budget is not None:
         checks.positive("epsilon", budget.epsilon)
         checks.delta(budget.delta)
+    _check_labels(method, records)
     method = method.settled(records, network, budget)
     calibrated = None
     if budget is not None:
         calibrated = _calibrated(method, records, network, budget)
     algorithm = method.algorithm(records, network, calibrated)
     return Plan(method=method, algorithm=algorithm, theorem=calibrated, budget=budget)
+
+
+def _check_labels(method: Method, records: Records) -> None:
+    """Refuse numbers to predict where the loss needs two classes, with the loss that takes them."""
+    loss = getattr(method, "loss", "logistic")  # the network methods know no other
+    if loss in _REGRESSIONS or np.isin(records.labels, (-1.0, 1.0)).all():
+        return
+    known = parameters(type(method)).get("loss")
+    takes = [name for name in _REGRESSIONS if known is not None and name in known.choices]
+    hint = f"--loss {takes[0]}" if takes else "dpcalc run dp-admm --loss huber"
+    raise InvalidInput(
+        f"labels +1 or -1 were needed by loss={loss!r} of {method.key}; got "
+        f"{len(np.unique(records.labels))} different labels from {records.labels.min():.4g} to "
+        f"{records.labels.max():.4g}; for numbers to predict try {hint}, for classes name the one "
+        "that becomes +1: --positive VALUE"
+    )
+
+
+_REGRESSIONS = ("huber", "squared")
+"""Losses of the difference between answer and label."""
 
 
 def _calibrated(

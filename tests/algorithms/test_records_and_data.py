@@ -312,7 +312,7 @@ def test_csv_labels_by_name_and_as_numbers(tmp_path):
     ("text", "word"),
     [
         ("a,b\n1,2\n1\n", "2 fields.*line 3"),
-        ("a,b\nred,2\n", "categories.*line 2"),
+        ("a,b\nred,2\n", "line 2.*categories"),
         ("a,b\ninf,2\n", "finite"),
         ("a,c\n1,2\n", "column"),
         ("a,b\n", "complete row"),

@@ -228,3 +228,91 @@ def test_a_checkpoint_that_is_none_is_refused(run, tmp_path):
     assert run(*R_ADMM, "--checkpoint", path)[0] == 0
     _, _, err = run(*R_ADMM, "--checkpoint", path, "--penalty", "2")
     assert "with the same parameters and data was needed" in err
+
+
+def test_a_checkpoint_says_what_it_was_started_with(run, tmp_path, table):
+    path = tmp_path / "state.npz"
+    assert run(*R_ADMM, "--checkpoint", path)[0] == 0
+    again = [*R_ADMM, "--checkpoint", path]
+    again[again.index("--epsilon") + 1], again[again.index("--seed") + 1] = "2", "3"
+    assert "holds one with epsilon=1.0 (not 2.0), seed=1 (not 3);" in run(*again)[2]
+    assert "got runs=1" in run(*R_ADMM, "--checkpoint", path, "--runs", "2")[2]
+    other = ["run", "r-admm", "--rounds", "4", "--nodes", "3", "--checkpoint", path]
+    assert "holds one of 'private-r-admm';" in run(*other)[2]
+    path.unlink()
+    file = [*R_ADMM, "--data", table, "--positive", "yes", "--checkpoint", path]
+    assert run(*file)[0] == 0
+    table.write_text(table.read_text().replace("yes", "no", 3).replace("no", "yes", 1))
+    _, _, err = run(*file)
+    assert "with another problem.records.labels;" in err  # the options are all the same
+
+
+DATA = ["run", "dp-admm", *BUDGET, "--rounds", "3", "--data"]
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        (("--positive", "maybe"), ("'maybe'", "known: 'no', 'yes'")),
+        ((), ("got 'no' in line", "--positive no")),
+        (("--positive", "yes", "--rows", "refuse"), ("--rows rescale", "--row-bound")),
+        (("--label", "a"), ("'no' in line", "column 'bought'", "--categories 'bought=A|B|C'")),
+    ],
+)
+def test_data_errors_name_the_option_that_helps(run, table, extra, words):
+    table.write_text(table.read_text().replace("yes", "?", 1).replace("?", "no", 1))
+    rows = table.read_text().splitlines()
+    rows.sort(key=lambda row: (not row.startswith("a,"), row.endswith("yes")))
+    table.write_text("\n".join(rows) + "\n")
+    status, out, err = run(*DATA, table, *extra)
+    assert (status, out) == (2, "")
+    for word in words:
+        assert word in err
+
+
+def test_one_class_is_not_blamed_on_the_noise(run, tmp_path):
+    path = tmp_path / "one.csv"
+    for labels, extra in (("yes", ("--positive", "yes")), ("1", ())):
+        path.write_text("a,b,y\n" + "".join(f"0.{k},1,{labels}\n" for k in range(9)))
+        status, out, err = run(*DATA, path, *extra)
+        assert (status, out) == (2, "")
+        assert f"got '{labels}' for every record" in err
+
+
+@pytest.mark.parametrize("last", ["1", "yes"])
+def test_a_file_without_column_names_loses_no_record(run, tmp_path, last):
+    path = tmp_path / "bare.csv"
+    rows = [
+        f"0.{k},0.{9 - k},{last if k % 2 else 'no' if last == 'yes' else -1}" for k in range(10)
+    ]
+    path.write_text("\n".join(rows[1:]) + "\n")
+    status, out, err = run(*DATA, path, *(("--positive", "yes") if last == "yes" else ()))
+    assert (status, out) == (2, "")
+    assert "a line of column names was needed first" in err
+    path.write_text("\n".join(["a,b,y", *rows]) + "\n")
+    status, out, _ = run(*DATA, path, *(("--positive", "yes") if last == "yes" else ()))
+    assert status == 0
+    assert "8 to train on, 2 held out" in out
+
+
+def test_numbers_may_be_the_names_of_columns(run, tmp_path):
+    """Those that pandas writes for columns without names, and those that the user points at."""
+    path = tmp_path / "years.csv"
+    rows = [f"0.{k},0.{9 - k},{1 if k % 2 else -1}" for k in range(10)]
+    for header, extra in (("0,1,2", ()), ("2019,2020,2021", ("--label", "2021"))):
+        path.write_text("\n".join([header, *rows]) + "\n")
+        status, out, _ = run(*DATA, path, *extra)
+        assert status == 0
+        assert "8 to train on, 2 held out" in out
+    assert "--label 2021" in run(*DATA, path)[2]
+
+
+@pytest.mark.parametrize(
+    ("method", "hint"),
+    [("dp-admm", "try --loss huber"), ("private-r-admm", "try dpcalc run dp-admm --loss huber")],
+)
+def test_numbers_to_predict_name_the_loss_that_takes_them(run, method, hint):
+    status, out, err = run("run", method, *BUDGET, "--data", "builtin-regression")
+    assert (status, out) == (2, "")
+    assert hint in err
+    assert run("run", "dp-admm", *BUDGET, "--data", "builtin-regression", "--loss", "huber")[0] == 0

@@ -57,9 +57,12 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         ) from error
 
 
-def bad_row(path: object, number: int, needed: str, given: str) -> InvalidInput:
+def bad_row(path: object, number: int, needed: str, given: str, try_this: str = "") -> InvalidInput:
     """The error for a row that cannot be used."""
-    return InvalidInput(f"{needed} was needed; got {given!r} in line {number} of {str(path)!r}")
+    tail = f"; {try_this}" if try_this else ""
+    return InvalidInput(
+        f"{needed} was needed; got {given!r} in line {number} of {str(path)!r}{tail}"
+    )
 
 
 def two_classes(labels: Array, source: str) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpcalc.errors import InvalidInput, unknown_name
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 
 def load_table(
@@ -28,7 +30,9 @@ def load_table(
 ) -> Dataset:
     """Read a CSV file with a header line, plain, .xz or .gz.
 
-    Columns keep their scale; `records.bounded_rows` brings rows to a bounded norm.
+    Columns keep their scale; `records.bounded_rows` brings rows to a bounded norm. A file without a
+    header would lose its first record unseen, so a label column called like one of its own text
+    labels is refused.
 
     Args:
         path: the file.
@@ -41,12 +45,13 @@ def load_table(
         delimiter: between the fields.
 
     Raises:
-        InvalidInput: if a row has too few fields, or an entry is neither number nor category.
+        InvalidInput: if a row has too few fields, an entry is neither number nor category, or all
+            labels are the same.
     """
     reader = csv.reader((line for _, line in lines(path)), delimiter=delimiter)
     header = tuple(name.strip() for name in next(reader, []))
     columns = _Columns(path, header, label, positive, dict(categories or {}))
-    features, labels, incomplete = [], [], 0
+    features, labels, incomplete, said = [], [], 0, set()
     for number, row in enumerate(reader, start=2):
         fields = [field.strip() for field in row]
         if fields and len(fields) != len(header):
@@ -54,10 +59,12 @@ def load_table(
         if any(field in missing for field in fields):
             incomplete += 1
         elif fields:
+            said.add(columns.said_label(fields))
             labels.append(columns.label_of(number, fields))
             features.append(columns.entries(number, fields))
     if not features:
         raise InvalidInput(f"at least one complete row was needed; got none in {str(path)!r}")
+    columns.check_labels(said)
     y = np.array(labels)
     return Dataset(
         features=np.array(features),
@@ -95,10 +102,37 @@ class _Columns:
 
     def label_of(self, row: int, fields: Sequence[str]) -> float:
         """The label of a row."""
-        field = fields[self.header.index(self.label)]
+        field = self.said_label(fields)
         if self.positive is not None:
             return float(field == self.positive)
-        return _number(self.path, row, field, "a number as label (or the value that is positive)")
+        hint = f"say which label becomes +1: positive={field!r} (--positive {quote(field)})"
+        return _number(self.path, row, field, "a number as label", hint)
+
+    def said_label(self, fields: Sequence[str]) -> str:
+        """The label of a row as it stands in the file."""
+        return fields[self.header.index(self.label)]
+
+    def check_labels(self, said: AbstractSet[str]) -> None:
+        """Refuse labels that are the column's own name, lack the positive one, or are all alike."""
+        some = ", ".join(repr(text) for text in sorted(said)[:_SHOWN])
+        known = some + (", ..." if len(said) > _SHOWN else "")
+        column = f"column {self.label!r} of {str(self.path)!r}"
+        if self.label in said and not is_number(self.label):
+            raise InvalidInput(
+                f"a line of column names was needed first in {str(self.path)!r}; got a label column "
+                f"called {self.label!r}, which is one of its labels ({known}); put the names of the "
+                "columns above the first record"
+            )
+        if self.positive is not None and self.positive not in said:
+            raise InvalidInput(
+                f"a label that occurs was needed; got positive={self.positive!r}, which is not in "
+                f"{column}; known: {known}"
+            )
+        if len(said) == 1:
+            raise InvalidInput(
+                f"two classes, or numbers that differ, were needed; got {known} for every record in "
+                f"{column}; one class alone leaves nothing to learn"
+            )
 
     def entries(self, row: int, fields: Sequence[str]) -> list[float]:
         """The numbers of a row."""
@@ -108,8 +142,8 @@ class _Columns:
                 continue
             known = self.categories.get(name)
             if known is None:
-                needed = f"a number in column {name!r} (or the categories that it may have)"
-                found.append(_number(self.path, row, field, needed))
+                hint = f"list the values that it may have: --categories {quote(name + '=A|B|C')}"
+                found.append(_number(self.path, row, field, f"a number in column {name!r}", hint))
             elif field in known:
                 found += [float(field == c) for c in known]
             else:
@@ -117,11 +151,23 @@ class _Columns:
         return found
 
 
-def _number(path: object, row: int, field: str, needed: str) -> float:
+_SHOWN = 8
+"""Labels that an error lists."""
+
+
+def is_number(text: str) -> bool:
+    """Whether a field of a table is a number."""
     try:
-        value = float(field)
-    except ValueError as error:
-        raise bad_row(path, row, needed, field) from error
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(path: object, row: int, field: str, needed: str, try_this: str) -> float:
+    if not is_number(field):
+        raise bad_row(path, row, needed, field, try_this)
+    value = float(field)
     if not math.isfinite(value):
         raise bad_row(path, row, "a finite number", field)
     return value
