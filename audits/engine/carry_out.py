@@ -29,6 +29,7 @@ def carry_out(
     notice: float = ENOUGH,
     controls: bool = True,
     progress: Report | None = None,
+    begin: Callable[[Case], None] | None = None,
     checkpoint: Path | None = None,
 ) -> list[Attacked]:
     """Attack the cases one by one.
@@ -44,10 +45,13 @@ def carry_out(
         notice: there is enough power if this many times the claimed value would be noticed.
         controls: also run mechanisms whose answer is known.
         progress: called after every batch.
+        begin: called before anything of a case is done.
         checkpoint: where interrupted runs are kept; every case has a file of its own beside it.
     """
     found = []
     for case in cases:
+        if begin is not None:
+            begin(case)
         begun, setting = time.monotonic(), case.setting()
         tested = setting.claim if claim is None else claim
         plan = Plan.made(
@@ -69,7 +73,7 @@ def carry_out(
             seconds=None if seconds is None else seconds / len(cases),
             controls=controls,
             progress=None if progress is None else _bound(progress, case),
-            checkpoint=None if checkpoint is None else _beside(checkpoint, case),
+            checkpoint=None if checkpoint is None else beside(checkpoint, case),
         )
         expected = case.expected if claim is None else ()
         found.append(
@@ -109,7 +113,8 @@ def _bound(progress: Report, case: Case) -> Callable[[Progress], None]:
     return lambda seen: progress(case, seen)
 
 
-def _beside(path: Path, case: Case) -> Path:
+def beside(path: Path, case: Case) -> Path:
+    """The file in which the runs of a case are kept: ``kept.npz`` gives ``kept.CASE.npz``."""
     key = re.sub(r"[^\w.-]+", "-", case.key)
     return path.with_name(f"{path.stem}.{key}.npz")
 

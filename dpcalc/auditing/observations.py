@@ -226,7 +226,8 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
 
     Args:
         path: the file.
-        column: heading of the column; needed if there are several.
+        column: heading of the column, or its number from 1 in a file without headings; needed if
+            there are several.
     """
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
@@ -238,17 +239,27 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
     heading = rows.pop(0) if rows and not _is_number(rows[0][0]) else None
     if not rows:
         raise InvalidInput(f"at least one score was needed; {str(path)!r} has none")
-    index = 0
-    if column is not None:
-        if heading is None or column not in heading:
-            raise InvalidInput(f"a column {column!r} was needed; {str(path)!r} has {heading!r}")
-        index = heading.index(column)
-    elif len(rows[0]) > 1:
-        raise InvalidInput(f"one column was needed; {str(path)!r} has {len(rows[0])}; name one")
+    index = _chosen(column, heading or [str(n + 1) for n in range(len(rows[0]))], str(path))
     try:
         return np.array([float(row[index]) for row in rows])
     except (ValueError, IndexError) as error:
         raise InvalidInput(f"a number per line was needed in {str(path)!r} ({error})") from error
+
+
+def _chosen(column: str | None, names: list[str], path: str) -> int:
+    """Which column is meant."""
+    names = [name.strip() for name in names]
+    if column is None and len(names) == 1:
+        return 0
+    listed = ", ".join(names)
+    if column is None:
+        raise InvalidInput(
+            f"one column was needed; {path!r} has {len(names)}: {listed}; name one with column, "
+            f"--column {names[-1]} on the command line"
+        )
+    if column not in names:
+        raise InvalidInput(f"a column {column!r} was needed; {path!r} has {listed}")
+    return names.index(column)
 
 
 def _is_number(text: str) -> bool:

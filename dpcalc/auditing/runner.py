@@ -137,7 +137,8 @@ def batches(
         if old is not None and not np.array_equal(old.score, made.score):
             raise InvalidInput(
                 f"the same runs from the same seed were needed; target {target.name!r} released "
-                f"others than {str(checkpoint)!r} holds; take all randomness from the generator"
+                f"others than {str(checkpoint)!r} holds; take all randomness from the generator, and "
+                "give the number of runs with which they were begun"
             )
         if saved and old is None:
             done = [*done[:number], made]
@@ -195,6 +196,24 @@ def linear_score(with_record: Array, without: Array) -> Score:
     return lambda outputs: (design(features(outputs)) - middle) @ weights
 
 
+def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:
+    """The seed of the runs in a checkpoint; None if there is no such file.
+
+    Raises:
+        InvalidInput: if the file holds something else.
+    """
+    path = Path(checkpoint)
+    if not path.exists():
+        return None
+    seed = read_arrays(path)[0].get("seed")
+    if not isinstance(seed, int):
+        raise InvalidInput(f"a file of kept runs was needed; got {str(path)!r}; name another file")
+    return seed
+
+
+_NAMES = {"target": "target", "seed": "seed", "size": "batch size"}
+
+
 @dataclass(frozen=True, slots=True)
 class _Saved:
     """Batches in a file, with what they belong to."""
@@ -208,10 +227,15 @@ class _Saved:
         if not self.path.exists():
             return []
         header, arrays = read_arrays(self.path)
-        if {name: header.get(name) for name in self._header()} != self._header():
+        different = [
+            f"{_NAMES[name]} {header.get(name)} instead of {wanted}"
+            for name, wanted in self._header().items()
+            if header.get(name) != wanted
+        ]
+        if different:
             raise InvalidInput(
-                f"batches of {self._header()} were needed; {str(self.path)!r} holds others; use "
-                "another file"
+                f"the runs that {str(self.path)!r} holds were needed to be of this audit; they are "
+                f"of {', '.join(different)}; repeat the audit that made them, or name another file"
             )
         edges = np.cumsum([0, *header["runs"]])
         whole = Observations(

@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
 
 if TYPE_CHECKING:
     from dpcalc.auditing import Claim, Progress, Target
-    from dpcalc.audits.engine.carry_out import Report
     from dpcalc.audits.engine.case import Case, Setting
 
 
@@ -199,8 +200,67 @@ def _unclaimed(target: Any, path: str) -> Case:
     )
 
 
+def kept_seed(checkpoint: Path | None, cases: Sequence[Case]) -> int | None:
+    """The seed of the runs that an interrupted audit left behind; None if there are none."""
+    from dpcalc.auditing.runner import saved_seed
+    from dpcalc.audits.engine.carry_out import beside
+
+    if checkpoint is None:
+        return None
+    found = {path: saved_seed(path) for path in (beside(checkpoint, case) for case in cases)}
+    seeds = {path: seed for path, seed in found.items() if seed is not None}
+    if len(set(seeds.values())) > 1:
+        listed = ", ".join(f"{str(path)!r} of seed {seed}" for path, seed in seeds.items())
+        raise InvalidInput(f"runs of one seed were needed; got {listed}; try --seed")
+    for path, seed in seeds.items():
+        click.echo(f"going on with the runs in {path}, seed {seed}", err=True)
+    return next(iter(seeds.values()), None)
+
+
 @contextmanager
-def live_progress(count: int) -> Iterator[Report]:
+def saying_where(checkpoint: Path | None, cases: Sequence[Case]) -> Iterator[None]:
+    """On an interruption: where the runs are kept, and how to go on."""
+    from dpcalc.audits.engine.carry_out import beside
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            kept = [str(path) for case in cases if (path := beside(checkpoint, case)).exists()]
+            click.echo(
+                f"saved in {', '.join(kept)}; the same command goes on"
+                if kept
+                else "no batch of counted runs was complete, so nothing is saved",
+                err=True,
+            )
+        raise
+
+
+class LiveProgress:
+    """A bar per case, there from the start and moving while nothing is counted yet."""
+
+    def __init__(self, bar: Any, count: int) -> None:
+        self.bar, self.count = bar, count
+        self.tasks: dict[str, Any] = {}
+
+    def begin(self, case: Case) -> None:
+        """A case is begun; its first runs are those of the pilot."""
+        for task in self.tasks.values():
+            self.bar.stop_task(task)
+        label = f"{len(self.tasks) + 1}/{self.count} {case.key}"
+        self.tasks[case.key] = self.bar.add_task(label, total=None, done="", seen="pilot runs")
+
+    def report(self, case: Case, seen: Progress) -> None:
+        """A batch of counted runs is complete."""
+        text = f"lower bound {seen.lower:.3g}, e-value {seen.e_value:.3g}" if seen.e_value else ""
+        done = f"{seen.runs}/{seen.planned} runs"
+        self.bar.update(
+            self.tasks[case.key], completed=seen.runs, total=seen.planned, done=done, seen=text
+        )
+
+
+@contextmanager
+def live_progress(count: int) -> Iterator[LiveProgress]:
     """A bar per case on standard error with the running lower bound; silent off a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -210,21 +270,10 @@ def live_progress(count: int) -> Iterator[Report]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} runs"),
+        TextColumn("{task.fields[done]}"),
         TextColumn("{task.fields[seen]}"),
         TimeElapsedColumn(),
     )
     bar = Bar(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-    tasks: dict[str, Any] = {}
-
-    def report(case: Case, seen: Progress) -> None:
-        if case.key not in tasks:
-            label = f"{len(tasks) + 1}/{count} {case.key}"
-            tasks[case.key] = bar.add_task(label, total=seen.planned, seen="")
-        text = ""
-        if seen.e_value:
-            text = f"lower bound {seen.lower:.3g}, e-value {seen.e_value:.3g}"
-        bar.update(tasks[case.key], completed=seen.runs, total=seen.planned, seen=text)
-
     with bar:
-        yield report
+        yield LiveProgress(bar, count)

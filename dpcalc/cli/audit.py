@@ -37,6 +37,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
     metavar="IN.csv OUT.csv",
     help="One score per run, recorded elsewhere, in the order of the runs.",
 )
+@click.option("--column", help="Heading of their column, or its number where there is none.")
 @click.option(
     "--counts",
     nargs=4,
@@ -70,7 +71,9 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option(
     "--checkpoint",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep counted runs here; the same command goes on after an interruption.",
+    metavar="FILE",
+    help="Keep the counted runs of every case in FILE.CASE.npz; after an interruption the same "
+    "command goes on, with the seed of the runs that are kept.",
 )
 @click.option(
     "--report",
@@ -142,16 +145,18 @@ def _carried_out(
 ) -> tuple[str, list[Attacked], list[Table]]:
     if target is None:
         return "Recorded runs", [_recorded(given)], []
-    if given["scores"] or given["counts"]:
+    if given["scores"] or given["counts"] or given["column"]:
         raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
     from dpcalc.auditing.runner import new_seed
     from dpcalc.audits.engine.carry_out import carry_out, exhibited
-    from dpcalc.cli._attacks import live_progress
+    from dpcalc.cli._attacks import kept_seed, live_progress, saying_where
 
-    seed = new_seed() if given["seed"] is None else given["seed"]
     built_in, cases = _cases(target, given)
     claim = _claim(given, cases)
-    with live_progress(len(cases)) as progress:
+    seed, kept = given["seed"], given["checkpoint"]
+    seed = kept_seed(kept, cases) if seed is None else seed
+    seed = new_seed() if seed is None else seed
+    with saying_where(kept, cases), live_progress(len(cases)) as live:
         results = carry_out(
             cases,
             alpha=given["alpha"],
@@ -162,8 +167,9 @@ def _carried_out(
             early_stop=given["early_stop"],
             notice=given["notice"],
             controls=given["controls"],
-            progress=progress,
-            checkpoint=given["checkpoint"],
+            progress=live.report,
+            begin=live.begin,
+            checkpoint=kept,
         )
     if built_in is None:
         return target, results, []
@@ -229,6 +235,8 @@ def _recorded(given: dict[str, Any]) -> Attacked:
             "--claim and --adjacency were needed with recorded runs; "
             "try --claim eps=1,delta=1e-5 --adjacency add-remove"
         )
+    if given["column"] is not None and not given["scores"]:
+        raise InvalidInput("--column goes with --scores")
     claim = claim_of(
         parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
     )
@@ -237,7 +245,7 @@ def _recorded(given: dict[str, Any]) -> Attacked:
         verdict = judge_counts(claim, Counts.of(*given["counts"]), **terms)
         title = "counts of right and wrong answers"
     else:
-        scores = [read_scores(path) for path in given["scores"]]
+        scores = [read_scores(path, column=given["column"]) for path in given["scores"]]
         verdict = judge_scores(claim, *scores, **terms)
         title = "scores of runs with and without the record"
     return Attacked(key="recorded", title=title, role="own", verdict=verdict)
