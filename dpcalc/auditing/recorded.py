@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.audit import versions
-from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import (
     bayesian,
     clopper_pearson,
@@ -75,7 +75,11 @@ def judge_scores(
     check_terms(alpha, notice)
     seen = from_scores(in_scores, out_scores)
     counts, threshold = clopper_pearson.held_out(
-        seen, delta=claim.delta, alpha=alpha, pilot_share=pilot_share
+        seen,
+        delta=claim.delta,
+        alpha=alpha,
+        pilot_share=pilot_share,
+        curve=claim.quantity is not Quantity.EPSILON,  # ρ is seen best where μ is
     )
     found = _from_counts(claim, counts, alpha)
     note = Finding(

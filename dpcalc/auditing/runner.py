@@ -234,8 +234,8 @@ class _Saved:
         ]
         if different:
             raise InvalidInput(
-                f"the runs that {str(self.path)!r} holds were needed to be of this audit; they are "
-                f"of {', '.join(different)}; repeat the audit that made them, or name another file"
+                f"runs of this audit were needed; {str(self.path)!r} holds others: "
+                f"{', '.join(different)}; repeat the audit that made them, or name another file"
             )
         edges = np.cumsum([0, *header["runs"]])
         whole = Observations(

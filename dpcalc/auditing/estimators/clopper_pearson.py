@@ -48,18 +48,22 @@ def mu_lower(counts: Counts, *, alpha: float) -> Array:
     It turns into ε only if the claim itself is a Gaussian curve: for randomised response with
     ε = 1 the translated bound is wrong with certainty.
     """
-    from scipy.special import ndtri
-
-    a, b = _rectangle(counts, alpha)
-    hopeless = (a >= 1) | (b >= 1)
-    mu = -ndtri(np.where(hopeless, 0.5, a)) - ndtri(np.where(hopeless, 0.5, b))
-    return np.asarray(np.where(hopeless, 0.0, np.maximum(mu, 0.0)))
+    return _mu(*_rectangle(counts, alpha))
 
 
-def choose_threshold(pilot: Observations, *, delta: float, alpha: float, counted: int) -> Array:
+def choose_threshold(
+    pilot: Observations, *, delta: float, alpha: float, counted: int, curve: bool = False
+) -> Array:
     """A good threshold for ``counted`` later runs, chosen on runs that will not be counted.
 
     Both tails are tried. Any choice is valid; the search only affects strength.
+
+    Args:
+        pilot: the runs to choose on.
+        delta: at which ε is to be large.
+        alpha: error probability of the later bound.
+        counted: later runs.
+        curve: look for the largest μ instead, which lies nearer to the middle than to the tails.
 
     Returns:
         One threshold per repetition of the pilot.
@@ -77,7 +81,7 @@ def choose_threshold(pilot: Observations, *, delta: float, alpha: float, counted
     # A rate seen in a small pilot as zero is not zero: half an event is added on both sides.
     a = upper_limit(fp + 0.5 * scale, np.maximum(n0, 1) + scale, alpha / 2)
     b = upper_limit(fn + 0.5 * scale, np.maximum(n1, 1) + scale, alpha / 2)
-    best = _epsilon(a, b, delta).argmax(axis=-1)
+    best = (_mu(a, b) if curve else _epsilon(a, b, delta)).argmax(axis=-1)
     chosen = ranks[best]
     left = np.take_along_axis(score, (chosen - 1)[..., None], axis=-1)[..., 0]
     right = np.take_along_axis(score, chosen[..., None], axis=-1)[..., 0]
@@ -87,7 +91,12 @@ def choose_threshold(pilot: Observations, *, delta: float, alpha: float, counted
 
 
 def held_out(
-    observations: Observations, *, delta: float, alpha: float, pilot_share: float = 0.5
+    observations: Observations,
+    *,
+    delta: float,
+    alpha: float,
+    pilot_share: float = 0.5,
+    curve: bool = False,
 ) -> tuple[Counts, Array]:
     """Counts of the later runs under a threshold chosen on the earlier ones, and the threshold."""
     if not 0 < pilot_share < 1:
@@ -100,20 +109,32 @@ def held_out(
         )
     rest = observations.between(cut, observations.runs)
     threshold = choose_threshold(
-        observations.between(0, cut), delta=delta, alpha=alpha, counted=rest.runs
+        observations.between(0, cut), delta=delta, alpha=alpha, counted=rest.runs, curve=curve
     )
     return rest.counts(threshold), threshold
 
 
 def detectable(*, n_in: int, n_out: int, claimed: float, delta: float, alpha: float) -> float:
     """The ε that this many runs tell from the claimed one, at the best threshold, 4 times in 5."""
-    each = math.sqrt(POWER)  # both counts stay below their quantiles at least this often, jointly
 
     def notices(epsilon: float) -> bool:
-        fpr, fnr = gaussian_pair.error_rates(epsilon, delta)
-        fp, fn = quantile(each, n_out, fpr), quantile(each, n_in, fnr)
-        a, b = upper_limit(fp, n_out, alpha / 2), upper_limit(fn, n_in, alpha / 2)
+        rates = gaussian_pair.error_rates(epsilon, delta)
+        a, b = _usual_rectangle(*rates, n_in=n_in, n_out=n_out, alpha=alpha)
         return bool((_epsilon(a, b, delta) > claimed).any())
+
+    return smallest_noticed(notices, claimed)
+
+
+def detectable_mu(*, n_in: int, n_out: int, claimed: float, alpha: float) -> float:
+    """The μ that this many runs tell from the claimed one, at the best threshold, 4 times in 5."""
+    from scipy.special import ndtr
+
+    def notices(mu: float) -> bool:
+        thresholds = np.linspace(-2.0, mu + 2.0, 101)
+        rates = ndtr(-thresholds), ndtr(thresholds - mu)
+        return bool(
+            (_mu(*_usual_rectangle(*rates, n_in=n_in, n_out=n_out, alpha=alpha)) > claimed).any()
+        )
 
     return smallest_noticed(notices, claimed)
 
@@ -148,6 +169,8 @@ def curve_evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         AssumptionViolated: for any other claim, where it would refute true statements.
     """
     require_curve(claim)
+    n_in, n_out = int(counts.n_in), int(counts.n_out)
+    claimed = claim.bound(Quantity.MU)
     return Evidence(
         method="clopper-pearson",
         quantity=Quantity.MU,
@@ -157,6 +180,8 @@ def curve_evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         delta=claim.delta,
         access=Access.RUNS,
         runs=int(counts.runs),
+        detectable=detectable_mu(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha),
+        reference="Gaussian mechanism, best adversary",
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )
@@ -172,6 +197,15 @@ def require_curve(claim: Claim) -> None:
         )
 
 
+def _usual_rectangle(
+    fpr: Array, fnr: Array, *, n_in: int, n_out: int, alpha: float
+) -> tuple[Array, Array]:
+    """Limits of the error rates that are not exceeded jointly in `POWER` of all experiments."""
+    each = math.sqrt(POWER)
+    fp, fn = quantile(each, n_out, fpr), quantile(each, n_in, fnr)
+    return upper_limit(fp, n_out, alpha / 2), upper_limit(fn, n_in, alpha / 2)
+
+
 def _rectangle(counts: Counts, alpha: float) -> tuple[Array, Array]:
     a = upper_limit(counts.false_positives, counts.n_out, alpha / 2)
     b = upper_limit(counts.false_negatives, counts.n_in, alpha / 2)
@@ -183,6 +217,14 @@ def _epsilon(a: Array, b: Array, delta: float) -> Array:
         one = np.log(np.maximum(1 - b - delta, 0.0) / a)
         two = np.log(np.maximum(1 - a - delta, 0.0) / b)
     return np.asarray(np.maximum(np.fmax(one, two), 0.0))
+
+
+def _mu(a: Array, b: Array) -> Array:
+    from scipy.special import ndtri
+
+    hopeless = (a >= 1) | (b >= 1)
+    mu = -ndtri(np.where(hopeless, 0.5, a)) - ndtri(np.where(hopeless, 0.5, b))
+    return np.asarray(np.where(hopeless, 0.0, np.maximum(mu, 0.0)))
 
 
 def _ranks(runs: int) -> NDArray[np.int64]:
