@@ -12,7 +12,7 @@ Rounding
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,11 +61,12 @@ class Solution:
 
 
 def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: float) -> Solution:
-    """Fill in what is missing: ``rounds`` if it is None, else the table's missing field.
+    """Fill in what is missing: the table's missing field, else the number of rounds.
 
     Args:
         table: a release's table with its mechanism's fields but at most one.
-        rounds: how often the mechanism is used, or None to solve for it.
+        rounds: how often the mechanism is used; None solves for it, or means once if a field of the
+            table is missing.
         epsilon: the budget, above 0.
         delta: in [0, 1).
 
@@ -80,12 +81,13 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
     if "rate" in needed and "rate" not in table and ("sample" in table or "population" in table):
         needed = (*("sample" if n == "rate" else n for n in needed), "population")
     missing = [field for field in needed if field not in table]
-    if rounds is None:
-        missing.append("rounds")
+    if rounds is None and not missing:
+        missing = ["rounds"]
     if len(missing) != 1:
+        needed_options, missing_options = _options((*needed, "rounds")), _options(missing)
         raise InvalidInput(
-            f"exactly one of the fields of {name} and rounds is to be left open; "
-            f"open: {', '.join(missing) or 'none'}"
+            f"exactly one of {needed_options} is to be left open for {name}; got "
+            + (f"{missing_options} open; give all but one" if missing else "all; leave one out")
         )
     (field,) = missing
 
@@ -112,6 +114,12 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
         )
     filled = {**table, field: value}
     return Solution(field, value, filled, count, guarantee(filled, count))
+
+
+def _options(names: Iterable[str]) -> str:
+    """Fields as the command line spells them."""
+    spelt = {"epsilon": "each"}  # --epsilon is the budget
+    return ", ".join("--" + spelt.get(name, name).replace("_", "-") for name in names)
 
 
 def most_rounds(

@@ -91,7 +91,8 @@ def read_plan(path: Path) -> Plan:
         raise InvalidInput(
             f"at least one [[release]] table, or rounds = 'file.csv', is needed; got none in {path}"
         )
-    releases, relations = [], set()
+    releases: list[Release] = []
+    relations: dict[str, str] = {}
     for number, row in enumerate(rows, start=1):
         name = str(row.get("name", "")) if isinstance(row, Mapping) else ""
         where = f"release {number}" + (f" ({name})" if name else "")
@@ -99,10 +100,13 @@ def read_plan(path: Path) -> Plan:
             raise InvalidInput(f"{where} needs to be a table of name = value; got {row!r}")
         guarantee, count, relation = release_from(where, row)
         releases.append(Release(name or release_name(row), guarantee, count))
-        relations |= {relation} - {""}
+        if relation:
+            relations.setdefault(relation, f"{where}, {release_name(row)}" if not name else where)
     if len(relations) > 1:
+        got = " and ".join(f"{relation} ({where})" for relation, where in relations.items())
         raise InvalidInput(
-            f"one neighbouring relation is needed for all releases; got {', '.join(sorted(relations))}"
+            f"one neighbouring relation is needed for all releases; got {got}; give all of them the "
+            "same adjacency"
         )
     return Plan(tuple(releases), delta, epsilon, next(iter(relations), ""))
 

@@ -27,7 +27,11 @@ _FIELDS = (
 @click.argument("mechanism")
 @click.option("--epsilon", type=NUMBER, required=True, help="ε of the budget.")
 @delta_option()
-@click.option("--rounds", type=NUMBER, help="How often the mechanism is used.")
+@click.option(
+    "--rounds",
+    type=NUMBER,
+    help="How often the mechanism is used; once unless given, if another field is open.",
+)
 @click.option("--each", type=NUMBER, help="ε of one round of randomised response.")
 @click.option("--adjacency", help="add-remove or replace-one (Poisson sampling).")
 @json_option
@@ -44,6 +48,8 @@ def command(
     r"""Solve for the one field of a mechanism that is left out, on the safe side.
 
     \b
+    The smallest noise for one use:
+      dpcalc calibrate gaussian --epsilon 1 --delta 1e-5
     The smallest noise for 10,000 rounds:
       dpcalc calibrate poisson-subsampled-gaussian --rate 0.01 --rounds 1e4 \
           --epsilon 2 --delta 1e-5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,8 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
     if bracket is not None and delta > 0:
         enclosure = bracket(delta)
         record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
+    elif method := _METHODS.get(total.notion):
+        record["method"] = method
     record |= {
         "attack_accuracy": attack_accuracy(total, record["epsilon"], delta),
         "notion": total.notion,
@@ -107,11 +110,14 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
     if len(plan.releases) > _MOST_ROWS:
         out.print(f"... and {len(plan.releases) - _MOST_ROWS} more")
     out.print(f"[bold]ε = {upper(record['epsilon'])}[/] at δ = {delta}, all together")
-    if "method" in record:
-        out.print(
-            f"[dim]{escaped(record['method'])}; the exact value of the worst case is at least "
-            f"{lower(record['epsilon_lower'])}[/]"
+    if record["epsilon"] == math.inf and record["delta"] == 0:
+        out.print("These releases give nothing at δ = 0; try --delta 1e-6.")
+    elif "method" in record:
+        least = record.get("epsilon_lower")
+        known = (
+            "" if least is None else f"the exact value of the worst case is at least {lower(least)}"
         )
+        out.print(f"[dim]{'; '.join(filter(None, (escaped(record['method']), known)))}[/]")
     if risk := risk_line(record["attack_accuracy"]):
         out.print(risk)
     if "budget" in record:
@@ -120,3 +126,10 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
 
 
 _MOST_ROWS = 20
+
+_METHODS = {
+    "gdp": "Gaussian composition, exact",
+    "zcdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
+    "rdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
+}
+"""How totals are found that have no enclosure, by their notion."""

@@ -88,3 +88,63 @@ def test_alike_is_half_a_percent():
     assert alike(1.0049, 1.0)
     assert not alike(1.0051, 1.0)
     assert not alike(1.0, 1.0051)
+
+
+def _plan(tmp_path, *releases):
+    path = tmp_path / "plan.toml"
+    path.write_text("".join(f"[[release]]\n{release}\n" for release in releases))
+    return path
+
+
+POISSON = 'mechanism = "poisson-subsampled-gaussian"\nnoise_multiplier = 1\nrate = 0.01\n'
+
+
+def test_compose_without_delta_says_what_to_try(run, tmp_path):
+    path = tmp_path / "rounds.csv"
+    path.write_text("mechanism,noise_multiplier,count\ngaussian,2,5\n")
+    assert "try --delta 1e-6" in run("compose", path)[1]
+    assert "try --delta" not in run("compose", path, "--delta", "1e-5")[1]
+    assert "try --delta" not in run("compose", _plan(tmp_path, "pure = 0.1"))[1]
+
+
+@pytest.mark.parametrize(
+    ("releases", "words"),
+    [
+        (("zcdp = 0.1", "pure = 0.1"), "Rényi"),
+        (("zcdp = 0.1", "approx = [0.1, 1e-7]"), "Rényi"),
+        (("gdp = 0.1", "gdp = 0.2"), "exact"),
+        ((f"{POISSON}count = 9",), "at least"),
+    ],
+)
+def test_compose_says_how_every_total_was_found(run, tmp_path, releases, words):
+    assert words in run("compose", _plan(tmp_path, *releases), "--delta", "1e-5")[1]
+
+
+def test_mixed_neighbours_are_named(run, tmp_path):
+    named = f'name = "second"\n{POISSON}adjacency = "replace-one"'
+    _, _, err = run("compose", _plan(tmp_path, POISSON, "pure = 0.1", named), "--delta", "1e-5")
+    assert "add-remove (release 1, poisson-subsampled-gaussian)" in err
+    assert "replace-one (release 3 (second))" in err
+
+
+def test_calibrate_takes_one_round_where_another_field_is_open(run):
+    budget = ("--epsilon", "1", "--delta", "1e-5", "--json")
+    once = json.loads(run("calibrate", "gaussian", *budget)[1])
+    assert once == json.loads(run("calibrate", "gaussian", *budget, "--rounds", "1")[1])
+    assert once["solved_for"] == "noise_multiplier"
+    rounds = json.loads(run("calibrate", "gaussian", *budget, "--noise-multiplier", "8")[1])
+    assert rounds["solved_for"] == "rounds"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("poisson-subsampled-gaussian", "got --noise-multiplier, --rate open"),
+        ("gaussian --rounds 2 --noise-multiplier 2", "got all; leave one out"),
+        ("randomised-response --rounds 2 --each 1", "one of --each, --rounds"),
+    ],
+)
+def test_calibrate_names_its_options(run, line, words):
+    status, out, err = run("calibrate", *line.split(), "--epsilon", "1", "--delta", "1e-5")
+    assert (status, out) == (2, "")
+    assert words in err
