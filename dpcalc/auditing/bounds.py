@@ -55,8 +55,8 @@ class Question:
 def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evidence]:
     """Every planned lower bound, and the Bayesian estimate where error rates were counted.
 
-    If the e-process ended the runs, their number depends on what was seen and only the e-process
-    speaks.
+    If the e-process ended the runs, their number depends on what was seen and of all bounds that
+    count them only its own speaks. Tilted runs are others, as many as were planned, and still count.
 
     Args:
         experiment: what was observed.
@@ -66,7 +66,7 @@ def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evide
     plan = experiment.plan
     asked = Question(experiment=experiment, claim=claim, alpha=plan.share, trusted=trusted)
     if experiment.stopped:
-        return list(_e_process(asked))
+        return [*_e_process(asked), *_importance(asked)]
     found = [evidence for name in plan.methods for evidence in _BOUNDS[name](asked)]
     if "clopper-pearson" in plan.methods:
         counts = experiment.seen.counts(asked.tail_threshold)

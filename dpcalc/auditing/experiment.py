@@ -58,7 +58,7 @@ class Experiment:
         noise: unit noise of the first counted batch in each world.
         running: the e-process, if it was part of the plan.
         stopped: whether the e-process ended the counted runs, so that their number depends on what
-            was seen and only anytime-valid bounds hold.
+            was seen and of the bounds that count them only anytime-valid ones hold.
     """
 
     plan: Plan
@@ -117,7 +117,7 @@ def carry_out(
     seen, stopped = _counted_runs(target, plan, score, running, noise, seed, watch)
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
-    if plan.tilted and not stopped:
+    if plan.tilted:  # their number is fixed, whatever ended the counted runs
         spread = _spread(target, seed)
         tilt = chosen_tilt(spread, claim.delta)[0]
         tilted = _tilted_runs(target, plan, seed, tilt)

@@ -73,6 +73,12 @@ a{color:inherit}section{border-top:1px solid var(--line);margin-top:1.5rem}
 """
 
 
+_STOPPED = """The claim was refuted before all planned runs were made. Runs that end because of what was
+seen void every bound from them but that of the e-process, which holds whenever one stops and is
+weaker for it; tilted runs, where there are any, are others and count.
+<code>--no-early-stop</code> makes all runs and gives the tightest bound."""
+
+
 def page(
     title: str, results: Sequence[Attacked], tables: Sequence[Any] = (), *, command: str = ""
 ) -> str:
@@ -134,6 +140,8 @@ def _section(result: Attacked) -> str:
         f"<p>{escape(reason)}.</p>",
         f'<p class="quiet">{escape(about)}</p>',
     ]
+    if result.experiment is not None and result.experiment.stopped:
+        parts.append(f'<p class="quiet">{_STOPPED}</p>')
     if result.surprising:
         expected = " or ".join(outcome.value for outcome in result.expected)
         parts.append(f'<p class="REFUTED">Unexpected: {expected} was to come out.</p>')

@@ -55,12 +55,15 @@ def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
         most = 1 - np.array([claim.guarantee.tradeoff(float(x)) for x in rates])
         axis.plot(ndtri(rates), ndtri(_cut(most)), color=_CLAIMED, lw=1.4, label="claimed")
         curves = []
-    if result.certified is not None and math.isfinite(result.certified):
+    if result.certified is not None:
         curves.append((result.certified, claim.delta, "certified (ε, δ)", _CERTIFIED, "--"))
+    unseen = []
     for epsilon, delta, label, colour, style in curves:
-        if math.isfinite(epsilon):
-            most = 1 - _region(rates, epsilon, delta)
-            axis.plot(ndtri(rates), ndtri(_cut(most)), color=colour, ls=style, lw=1.4, label=label)
+        most = 1 - _region(rates, epsilon, delta)
+        if not (most < 1 - _EDGE).any():  # also for an infinite ε
+            unseen.append(label)
+            continue
+        axis.plot(ndtri(rates), ndtri(_cut(most)), color=colour, ls=style, lw=1.4, label=label)
     ticks = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
     for side in (axis.xaxis, axis.yaxis):
         side.set_ticks(ndtri(ticks), [f"{t:g}" for t in ticks], fontsize=7)
@@ -71,6 +74,9 @@ def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
         "Receiver operating characteristic of the counted runs, both axes in normal quantiles. An "
         "attack above the claimed curve contradicts it; what counts are the bounds, not this curve."
     )
+    if unseen:
+        names = " and ".join(unseen)
+        caption += f" The region {names} allows every rate that is drawn, so it has no line."
     return caption, _svg(figure)
 
 
@@ -82,7 +88,7 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
     lines = _bounds(experiment, deltas, share)
     figure, axis = _axes()
     for name, values in lines.items():
-        colour = _OBSERVED if name != "error rates" else _OTHER
+        colour = _OTHER if name in ("error rates", "e-process") else _OBSERVED
         axis.plot(deltas, values, color=colour, lw=1.4, label=f"lower bound, {name}")
     claimed = np.array([claim.guarantee.epsilon(float(d)) for d in deltas])
     shown = np.isfinite(claimed)
@@ -98,6 +104,11 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
         f"Lower bounds of ε against δ, each valid by itself at confidence {confidence(share)}; the "
         "dotted line is the δ of the claim."
     )
+    if experiment.stopped:
+        caption += (
+            " The e-process ended the runs, so their number depends on what was seen and no other "
+            "bound from them holds; --no-early-stop gives the tightest ones."
+        )
     return caption, _svg(figure)
 
 
@@ -200,44 +211,48 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
 
 
 def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Array]:
-    """The strongest bound that the runs allow, and the one from error rates."""
+    """The strongest bound that the runs allow, and the one from right and wrong answers."""
+    seen, running = experiment.seen, experiment.running
     found: dict[str, Array] = {}
-    seen, trial = experiment.seen, experiment.trial
-    thresholds = [
-        float(clopper_pearson.choose_threshold(trial, delta=d, alpha=share, counted=seen.runs))
-        for d in deltas
-    ]
-    found["error rates"] = np.array(
-        [
-            float(clopper_pearson.epsilon_lower(seen.counts(t), delta=d, alpha=share))
-            for d, t in zip(deltas, thresholds, strict=True)
-        ]
-    )
+    if experiment.stopped and running is not None:  # nothing else holds of runs that ended so
+        values = [eprocess.epsilon_from_accuracy(running.accuracy, float(d)) for d in deltas]
+        found["e-process"] = np.array(values)
+    else:
+        found["error rates"] = _from_error_rates(experiment, deltas, share)
     if experiment.tilted:
-        plain, moved = experiment.tilted[World.IN]
-        spread = experiment.spread
-        found["importance sampling"] = np.array(
-            [
-                float(
-                    importance.epsilon_lower(
-                        plain,
-                        moved,
-                        delta=float(d),
-                        alpha=share,
-                        largest=importance.largest_value(
-                            experiment.tilt, spread, importance.chosen_tilt(spread, float(d))[1]
-                        ),
-                    )
-                )
-                for d in deltas
-            ]
-        )
-    elif seen.exact and experiment.noise:
+        found["importance sampling"] = _from_tilted_runs(experiment, deltas, share)
+    elif seen.exact and experiment.noise and not experiment.stopped:
         inside = seen.scores_of(True)
         found["exact densities"] = np.array(
             [float(hockey_stick.chernoff(inside, delta=float(d), alpha=share)) for d in deltas]
         )
     return found
+
+
+def _from_error_rates(experiment: Experiment, deltas: Array, share: float) -> Array:
+    seen, values = experiment.seen, []
+    for d in deltas:
+        threshold = clopper_pearson.choose_threshold(
+            experiment.trial, delta=d, alpha=share, counted=seen.runs
+        )
+        counts = seen.counts(float(threshold))
+        values.append(float(clopper_pearson.epsilon_lower(counts, delta=d, alpha=share)))
+    return np.array(values)
+
+
+def _from_tilted_runs(experiment: Experiment, deltas: Array, share: float) -> Array:
+    """In one direction, at half the share as in the verdict."""
+    plain, moved = experiment.tilted[World.IN]
+    tilt, spread, values = experiment.tilt, experiment.spread, []
+    for d in deltas:
+        largest = importance.largest_value(
+            tilt, spread, importance.chosen_tilt(spread, float(d))[1]
+        )
+        bound = importance.epsilon_lower(
+            plain, moved, delta=float(d), alpha=share / 2, largest=largest
+        )
+        values.append(float(bound))
+    return np.array(values)
 
 
 def _region(rates: Array, epsilon: float, delta: float) -> Array:

@@ -76,7 +76,8 @@ def _print_results(out: Any, columns: Sequence[str], rows: Sequence[Sequence[str
         block.add_column(no_wrap=True)
         block.add_column(overflow="fold")
         for name, cell in zip(columns[1:-1], row[1:-1], strict=True):
-            block.add_row(f"  {name}", cell)
+            if cell != "—" or not name.startswith("attack on"):
+                block.add_row(f"  {name}", cell)
         out.print(block)
     out.print()
 
