@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.declared import Access
 from dpcalc.auditing.evidence import Finding, Severity
+from dpcalc.auditing.wording import at_most
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
@@ -109,13 +110,13 @@ def _compared(
     many = "1 look" if len(members) == 1 else f"{len(members)} looks together"
     text = f"{many} at {where} cost epsilon = {total:.6g}"
     if low:
-        text += f", above the claimed {claim.epsilon:.6g}"
+        text += f", above the claimed {at_most(claim.epsilon, 6)}"
         if one <= claim.epsilon * (1 + _ROUNDING) and len(members) > 1:
             text += f", which covers one look ({one:.6g}) and not all of them"
         if tied:
             text += "; by its curvature alone, which the claim's proof may count better"
     else:
-        text += f", within the claimed {claim.epsilon:.6g}"
+        text += f", within the claimed {at_most(claim.epsilon, 6)}"
     return Finding(
         check="accounting",
         severity=_severity(low, tied),

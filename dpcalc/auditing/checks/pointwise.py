@@ -13,6 +13,7 @@ from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.runner import Stage, generator
 from dpcalc.auditing.target import Target
+from dpcalc.auditing.wording import at_most
 
 _ROUNDING = 1e-9
 
@@ -30,11 +31,12 @@ def check(target: Target, claim: Claim, *, seed: int) -> Finding | None:
         )
     largest = float(found.max())
     broken = largest > claim.epsilon * (1 + _ROUNDING)
+    claimed = at_most(claim.epsilon, 6)
     text = (
-        f"an outcome has |ln(p/q)| = {largest:.6g}, above the claimed epsilon = {claim.epsilon:.6g} "
+        f"an outcome has |ln(p/q)| = {largest:.6g}, above the claimed epsilon = {claimed} "
         "(by the declared densities)"
         if broken
-        else f"the largest |ln(p/q)| found is {largest:.6g}, claimed {claim.epsilon:.6g}"
+        else f"the largest |ln(p/q)| found is {largest:.6g}, claimed {claimed}"
     )
     return Finding(
         check="pointwise",
