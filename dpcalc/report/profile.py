@@ -87,11 +87,20 @@ def _enclosure(guarantee: Guarantee, epsilon: float) -> tuple[float | None, floa
 def _width_panel(
     axes: Any, epsilons: list[float], enclosures: list[tuple[float | None, float]]
 ) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     widths = [
         max((upper - (lower or 0.0)) / upper, 1e-16) if upper > 0 else 1e-16
         for lower, upper in enclosures
     ]
     axes.semilogy(epsilons, widths, color="tab:gray", marker=".")
+    # Whole decades, few of them labelled: the panel is too low for more.
+    axes.set_ylim(
+        10.0 ** math.floor(math.log10(min(widths))),
+        10.0 ** (math.floor(math.log10(max(widths))) + 1),
+    )
+    axes.yaxis.set_major_locator(LogLocator(numticks=3))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("relative\nwidth")
     axes.set_xlabel("ε")
     axes.grid(visible=True, alpha=0.3)

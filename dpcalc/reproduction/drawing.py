@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
@@ -39,9 +43,9 @@ def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
 def _figure(experiment: Experiment, outcome: Outcome) -> Any:
     import matplotlib.pyplot as plt
 
-    count = len(experiment.panels)
-    columns = min(count, 3) if count != 4 else 2
-    rows = math.ceil(count / columns)
+    panels = len(experiment.panels)
+    columns = min(panels, 3) if panels != 4 else 2
+    rows = math.ceil(panels / columns)
     figure, grid = plt.subplots(
         rows,
         columns,
@@ -50,25 +54,55 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
         layout="constrained",
     )
     _leave_room(figure, below=0.03, above=0.02)
+    known: dict[str, int] = {}
     for place, panel in zip(grid.flat, experiment.panels, strict=False):
-        _panel(place, panel, [c for c in outcome.curves if c.panel == panel.key])
-    for place in list(grid.flat)[count:]:
+        curves = [c for c in outcome.curves if c.panel == panel.key]
+        colours = colours_of([method_of(curve.name) for curve in curves], known)
+        known = colours | known
+        _panel(place, panel, curves, colours)
+    for place in list(grid.flat)[panels:]:
         place.set_axis_off()
     return figure
 
 
-def _panel(place: Any, panel: Panel, curves: list[Curve]) -> None:
-    colours: dict[str, Any] = {}
+def method_of(name: str) -> str:
+    """The part of a curve's name that its colour stands for."""
+    return re.sub(r" \d+ noisy rounds$", "", name.split(",")[0])
+
+
+def colours_of(methods: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:
+    """A colour's number for every method of a panel: that of earlier panels, else a free one."""
+    found: dict[str, int] = {}
+    for name in sorted(dict.fromkeys(methods), key=lambda method: method not in known):
+        taken = set(found.values())
+        number = known.get(name)
+        if number is None or number in taken:
+            number = next(k for k in count() if k not in taken)
+        found[name] = number
+    return found
+
+
+def _shade(colour: str, number: int) -> tuple[float, float, float]:
+    """A colour, darker for every further curve of the same method."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = (0.6**number * part for part in to_rgb(colour))
+    return red, green, blue
+
+
+def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int]) -> None:
+    before: Counter[tuple[str, str]] = Counter()
     greys = ["0.6", "0.1", "0.4"] * len(curves)
     marked = all(np.size(c.x) <= 12 for c in curves)
     for curve in curves:
         x, mean, low, high = curve.statistics()
-        base = curve.name.split(",")[0]
-        colour = colours.setdefault(base, f"C{len(colours) % 10}")
+        base = method_of(curve.name)
         if curve.noise == "none" and len(x) and np.ptp(mean) == 0:
             place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=curve.name)
             continue
-        mark = _MARKS[list(colours).index(base) % len(_MARKS)] if marked else ""
+        colour = _shade(f"C{colours[base] % 10}", before[base, curve.noise])
+        before[base, curve.noise] += 1
+        mark = _MARKS[colours[base] % len(_MARKS)] if marked else ""
         style = _STYLES[curve.noise]
         place.plot(x, mean, style, color=colour, lw=1.2, marker=mark, ms=3.5, label=_label(curve))
         if (high > low).any():

@@ -1,0 +1,90 @@
+"""Pictures of reproduced figures: a method keeps its colour from panel to panel."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dpcalc.guarantees import compose
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
+from dpcalc.report import profile
+from dpcalc.reproduction import drawing
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+
+
+def _drawn(tmp_path, monkeypatch, panels, names):
+    """The colour of every line, by panel and label."""
+    kept = []
+    monkeypatch.setattr(plt, "close", kept.append)
+    curves = [
+        Curve(panel=panel, name=name, x=np.arange(20), y=np.arange(20.0), noise="certified")
+        for panel in panels
+        for name in names[panel]
+    ]
+    experiment = Experiment(
+        reference="",
+        title="",
+        compute=lambda _: Outcome(),
+        panels=tuple(Panel(key=p, title="", x="", y="") for p in panels),
+    )
+    drawing.draw(experiment, Outcome(curves=curves), [tmp_path / "a.png"])
+    monkeypatch.undo()
+    (figure,) = kept
+    found = {
+        panel: {line.get_label(): line.get_color() for line in axes.get_lines()}
+        for panel, axes in zip(panels, figure.axes, strict=False)
+    }
+    plt.close(figure)
+    return found
+
+
+def test_a_method_keeps_its_colour_and_its_stops_are_told_apart(tmp_path, monkeypatch):
+    names = {
+        "a": ["ADMM without noise", "ADMM", "R-ADMM"],
+        "b": ["R-ADMM", "ADMM"],
+        "c": ["ADMM 50 noisy rounds", "ADMM 25 noisy rounds", "R-ADMM 25 noisy rounds"],
+    }
+    found = _drawn(tmp_path, monkeypatch, "abc", names)
+    for name in ("ADMM", "R-ADMM"):
+        assert found["a"][name] == found["b"][name]
+    assert found["c"]["ADMM 50 noisy rounds"] == found["a"]["ADMM"]
+    assert found["c"]["R-ADMM 25 noisy rounds"] == found["a"]["R-ADMM"]
+    for colours in found.values():
+        assert len({tuple(colour) for colour in colours.values()}) == len(colours)
+
+
+def test_no_two_methods_of_a_panel_share_a_number():
+    known = {"a": 0, "b": 0, "c": 1}  # a and b never met so far
+    found = drawing.colours_of(["d", "a", "b", "c"], known)
+    assert found["a"] == 0
+    assert len(set(found.values())) == 4
+
+
+@pytest.mark.parametrize("rounds", [3, 40])
+def test_the_low_panel_labels_few_whole_decades(tmp_path, monkeypatch, rounds):
+    from matplotlib.figure import Figure
+
+    figures = []
+    save = Figure.savefig
+
+    def keep(self, *arguments, **settings):
+        figures.append(self)
+        save(self, *arguments, **settings)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    total = compose([(poisson_subsampled_gaussian(1.0, 0.01), rounds)])
+    profile.draw_profile(total, tmp_path / "a.png", delta=1e-5)
+    low = figures[0].axes[1]
+    bottom, top = low.get_ylim()
+    shown = [
+        text.get_text()
+        for text, place in zip(low.get_yticklabels(which="both"), _ticks(low), strict=True)
+        if text.get_text() and bottom * 0.999 <= place <= top * 1.001
+    ]
+    assert 1 <= len(shown) <= 4
+    assert all("times" not in text for text in shown)
+
+
+def _ticks(axes):
+    return [*axes.get_yticks(), *axes.get_yticks(minor=True)]
