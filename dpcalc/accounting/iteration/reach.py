@@ -32,12 +32,13 @@ def levels(rate: float, contraction: float, steps: int) -> list[float]:
         contraction: c, in [0, 1], rounded up.
         steps: k, at least 1.
     """
-    edges = np.unique(np.floor(np.append(0, np.geomspace(1, steps, _GROUPS))))
-    edges = edges[edges < steps]
-    sizes = np.diff(np.append(edges, steps))
+    steps_up = math.nextafter(float(steps), math.inf) if steps > 2**53 else float(steps)
+    edges = np.unique(np.floor(np.append(0, np.geomspace(1, steps_up, _GROUPS))))
+    edges = edges[edges < steps_up]
+    sizes = np.diff(np.append(edges, steps_up))
     values = contraction**edges
     slopes = np.geomspace(1e-6, 600.0, 160)
     growth = np.log1p(rate * np.expm1(np.outer(slopes, values))) @ sizes
-    most = float(sizes @ values)
+    most = float(sizes @ values) * (1 + 1e-9)
     found = [float(np.min((growth - math.log(p)) / slopes)) * (1 + 1e-9) for p in PROBABILITIES]
     return [min(level, most) for level in found]
