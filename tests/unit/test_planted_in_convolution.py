@@ -1,0 +1,96 @@
+"""Mistakes planted in the convolution and in the bounds it rests on are seen by exact sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from mpmath import mpf
+
+from dpcalc.accounting.composition import direct, lattice
+from dpcalc.accounting.composition.direct import Sums, direct_delta
+from dpcalc.accounting.dominating import law_from_distributions
+from dpcalc.accounting.laws import modulus
+from dpcalc.accounting.laws.modulus import ModulusBounds
+from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
+from tests.oracles import exact
+
+SEEDS = range(6)
+
+
+def outside(seed: int) -> int:
+    """How many of some brackets of a random table's composition miss the truth."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(3))
+    q = p * np.exp(rng.normal(0, 1.0, 3))
+    p, q = p / math.fsum(p), q / math.fsum(q)
+    law = law_from_distributions(p.tolist(), q.tolist())
+    missed = 0
+    for rounds, epsilon in itertools.product((2, 5), (0.0, 0.4, 1.1)):
+        truth = exact.finite_delta(p.tolist(), q.tolist(), rounds, epsilon)
+        sums = direct._convolved([(law, rounds)], epsilon, 0.3, 2048)  # noqa: SLF001
+        missed += mpf(sums.upper(epsilon)) < truth or mpf(sums.lower(epsilon)) > truth
+    return missed
+
+
+def total_missed() -> int:
+    return sum(outside(seed) for seed in SEEDS)
+
+
+def test_nothing_is_missed_without_a_mistake() -> None:
+    assert total_missed() == 0
+
+
+def test_a_lower_end_that_forgets_what_splitting_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sums, "_added", lambda *_: 0.0)
+    assert total_missed() > 0
+
+
+def test_masses_that_are_rounded_to_the_lower_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = lattice._placed  # noqa: SLF001
+
+    def lowered(law, zero, step, bottom, top):
+        moved = type(law)(np.floor(law.losses / step) * step, law.masses)
+        return whole(moved, zero, step, bottom, top)
+
+    monkeypatch.setattr(lattice, "_placed", lowered)
+    assert total_missed() > 0
+
+
+def test_sums_above_the_lattice_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = lattice._sum  # noqa: SLF001
+
+    def forgetful(a, b, step, top):
+        found = whole(a, b, step, top)
+        return lattice.Masses(found.first, found.values, (0.0, 0.0))
+
+    monkeypatch.setattr(lattice, "_sum", forgetful)
+    assert total_missed() > 0
+
+
+def test_outcomes_below_the_lattice_that_count_for_the_lower_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both ends then count losses moved up: the lower one passes the honest upper one."""
+    parts = [(PoissonRemove(0.6, 0.4), 2), (PoissonAdd(0.25, 0.32), 2)]
+    honest = direct_delta(parts, 0.4, 0.1, 1e-3)
+    assert honest is not None
+    place = lattice.place
+
+    def everything(law, fewer, step, bottom, top):
+        del fewer
+        shifted = place(law, law, step, max(bottom, -2), top)[0]
+        return shifted, shifted
+
+    monkeypatch.setattr(direct, "place", everything)
+    planted = direct._convolved(parts, 0.4, 0.1, 4096)  # noqa: SLF001
+    assert planted.lower(0.4) > honest.upper
+
+
+def test_pairs_of_losses_that_are_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modulus, "_CURVE", 0.9166)
+    bounds = ModulusBounds(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 1 + 1e-6)
+    truth = math.log(math.cos(0.1))
+    assert bounds.log_bound(np.array([0.1, 0.1000001]), 0)[0] < truth
