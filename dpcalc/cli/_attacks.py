@@ -190,12 +190,12 @@ def _unclaimed(target: Any, path: str) -> Case:
     from dpcalc.auditing import Claim
     from dpcalc.audits.engine.case import Case, Role, Setting
 
-    placeholder = Claim.of(epsilon=0.0, adjacency=target.adjacency)
+    nothing = Claim.of(epsilon=0.0, adjacency=target.adjacency)
     return Case(
         key=target.name,
         title=path,
         role=Role.PAPER,
-        setting=lambda: Setting(target=target, claim=placeholder),
+        setting=lambda: Setting(target=target, claim=nothing),
         expected=(),
     )
 

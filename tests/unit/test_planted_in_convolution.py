@@ -30,7 +30,7 @@ def outside(seed: int) -> int:
     missed = 0
     for rounds, epsilon in itertools.product((2, 5), (0.0, 0.4, 1.1)):
         truth = exact.finite_delta(p.tolist(), q.tolist(), rounds, epsilon)
-        sums = direct._convolved([(law, rounds)], epsilon, 0.3, 2048)  # noqa: SLF001
+        sums = direct._convolved([(law, rounds)], epsilon, 0.3, 2048)
         missed += mpf(sums.upper(epsilon)) < truth or mpf(sums.lower(epsilon)) > truth
     return missed
 
@@ -49,7 +49,7 @@ def test_a_lower_end_that_forgets_what_splitting_adds(monkeypatch: pytest.Monkey
 
 
 def test_masses_that_are_rounded_to_the_lower_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lattice._placed  # noqa: SLF001
+    whole = lattice._placed
 
     def lowered(law, zero, step, bottom, top):
         moved = type(law)(np.floor(law.losses / step) * step, law.masses)
@@ -60,7 +60,7 @@ def test_masses_that_are_rounded_to_the_lower_neighbour(monkeypatch: pytest.Monk
 
 
 def test_sums_above_the_lattice_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lattice._sum  # noqa: SLF001
+    whole = lattice._sum
 
     def forgetful(a, b, step, top):
         found = whole(a, b, step, top)
@@ -85,7 +85,7 @@ def test_outcomes_below_the_lattice_that_count_for_the_lower_end(
         return shifted, shifted
 
     monkeypatch.setattr(direct, "place", everything)
-    planted = direct._convolved(parts, 0.4, 0.1, 4096)  # noqa: SLF001
+    planted = direct._convolved(parts, 0.4, 0.1, 4096)
     assert planted.lower(0.4) > honest.upper
 
 
