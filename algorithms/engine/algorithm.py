@@ -246,17 +246,12 @@ class Algorithm(ABC):
         saved = None
         if checkpoint:
             saved = load_checkpoint(self, checkpoint, release, source, settings)
-        if saved:
-            state, recorder = saved
-            if rng is not None and state.streams.entropy != source.entropy:
-                raise InvalidInput(
-                    f"the seed that {str(checkpoint)!r} was started with was needed; got another; "
-                    "leave rng out to go on from the file"
-                )
-        else:
-            state = self._begin(source)
-            recorder = Recorder(self.released, release, runs, self.rounds)
-            recorder.begin(state.released)
+        if saved and rng is not None and saved[0].streams.entropy != source.entropy:
+            raise InvalidInput(
+                f"the seed that {str(checkpoint)!r} was started with was needed; got another; "
+                "leave rng out to go on from the file"
+            )
+        state, recorder = saved or self._recorded_start(source, release, runs)
         while state.round < self.rounds:
             state = self.step(state)
             recorder.add(state.round, state.released, state.extra)
@@ -268,6 +263,14 @@ class Algorithm(ABC):
             if progress:
                 progress(state.round, self.rounds)
         return recorder.transcript(self.key, state.round)
+
+    def _recorded_start(
+        self, source: Streams, release: Release, runs: int
+    ) -> tuple[State, Recorder]:
+        state = self._begin(source)
+        recorder = Recorder(self.released, release, runs, self.rounds)
+        recorder.begin(state.released)
+        return state, recorder
 
     # ---- helpers for subclasses
 

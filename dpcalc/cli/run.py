@@ -130,7 +130,7 @@ def _carried_out(
         raise
 
 
-def _common_options() -> list[click.Option]:
+def _data_options() -> list[click.Option]:
     option: Callable[..., click.Option] = click.Option
     return [
         option(
@@ -171,6 +171,12 @@ def _common_options() -> list[click.Option]:
             show_default=True,
             help="Share of records kept for the test error.",
         ),
+    ]
+
+
+def _budget_options() -> list[click.Option]:
+    option: Callable[..., click.Option] = click.Option
+    return [
         option(["--epsilon"], type=NUMBER, help="ε of the budget of one run."),
         option(["--delta"], type=NUMBER, help="δ of the budget, in [0, 1); 0 unless given."),
         option(["--nodes"], type=_WHOLE, help="Nodes of the network; 5 unless given."),
@@ -186,6 +192,12 @@ def _common_options() -> list[click.Option]:
             "is seeded by the operating system.",
         ),
         option(["--runs"], type=click.IntRange(min=1), default=1, help="Independent runs."),
+    ]
+
+
+def _output_options() -> list[click.Option]:
+    option: Callable[..., click.Option] = click.Option
+    return [
         option(
             ["--out"],
             multiple=True,
@@ -205,6 +217,10 @@ def _common_options() -> list[click.Option]:
         ),
         option(["--json", "as_json"], is_flag=True, help="Print JSON."),
     ]
+
+
+def _common_options() -> list[click.Option]:
+    return [*_data_options(), *_budget_options(), *_output_options()]
 
 
 _COMMON = tuple(str(option.name) for option in _common_options())
