@@ -27,13 +27,33 @@ class Release(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of a published result on a careful reading."""
+    """What became of a printed statement in general; an instance has a verdict, from its numbers."""
 
     SOUND = "sound"
-    """The claim is proved and no smaller bound is known."""
+    """The claim is proved wherever it is made, and no smaller bound is known."""
     LOOSE = "loose"
-    """The claim holds and a smaller bound is certified."""
-    REFUTED = "refuted"
-    """The claim is false: an instance within its assumptions exceeds it."""
-    UNSETTLED = "unsettled"
-    """Neither proved nor refuted."""
+    """The claim is proved wherever it is made, and a smaller bound is certified."""
+    FALSE_SOMEWHERE = "false for some settings"
+    """Instances within the statement's own assumptions exceed the claim, others may not."""
+
+
+class Bearing(StrEnum):
+    """What a finding bears on: the printed statement or its proof, never the number of an instance."""
+
+    PROOF_FAILS = "the printed proof fails here"
+    """A step of it is wrong; the number it gives may be right all the same."""
+    INCOMPLETE = "the source is incomplete here"
+    """A constant, a formula or the proof itself is missing from it."""
+    LOOSE = "the printed bound gives something away"
+    """A smaller one is certified, or needs less."""
+    REMARK = "remark"
+    """The number of the claim does not depend on it."""
+
+
+class Verdict(StrEnum):
+    """What became of one claim about one instance; `dpcalc.claims.rule` says when."""
+
+    HOLDS = "HOLDS"
+    LOOSE = "LOOSE"
+    REFUTED = "REFUTED"
+    UNSUPPORTED = "UNSUPPORTED"

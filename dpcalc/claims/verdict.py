@@ -10,24 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
+from dpcalc.claims.rule import Standing, standing
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.base import Scope, Theorem
-
-TIGHT = 1.01
-"""A claim up to this factor above the certified ε holds without being called loose."""
-
-
-class Verdict(StrEnum):
-    """What became of a claim."""
-
-    HOLDS = "HOLDS"
-    LOOSE = "LOOSE"
-    REFUTED = "REFUTED"
-    UNSUPPORTED = "UNSUPPORTED"
+from dpcalc.vocabulary import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +112,23 @@ def surely_attained(guarantee: Guarantee, delta: float) -> float:
     return guarantee.epsilon(delta) * (1 - 1e-14)
 
 
+def standing_of(theorem: Theorem, claimed: float, certified: float, delta: float) -> Standing:
+    """What became of a claimed ε at δ, if every promise it rests on is kept.
+
+    Args:
+        theorem: the instance; its checked assumptions hold.
+        claimed: the claimed ε.
+        certified: the certified ε.
+        delta: in [0, 1).
+    """
+
+    def attained() -> float | None:
+        instance = theorem.attained()
+        return None if instance is None else surely_attained(instance.guarantee, delta)
+
+    return standing(theorem, claimed, certified, attained)
+
+
 def _decide(
     theorem: Theorem,
     claimed: float,
@@ -132,27 +138,12 @@ def _decide(
 ) -> tuple[Verdict, str]:
     if violations:
         return Verdict.UNSUPPORTED, f"assumption violated: {'; '.join(violations)}"
-    if attained is not None and attained > claimed:
-        why = next(
-            (f.text for f in theorem.applicable_findings() if f.status.value == "refuted"),
-            "a concrete instance exceeds the claim.",
-        )
-        how = "no finite ε" if math.isinf(attained) else f"at least ε = {attained:.4g}"
-        return Verdict.REFUTED, f"an instance leaks {how}: {why}"
+    found = standing(theorem, claimed, certified, lambda: attained)
     missing = theorem.unattested(Scope.CERTIFIED)
-    if missing:
+    if missing and found.verdict is not Verdict.REFUTED:
         keys = ", ".join(a.key for a in missing)
         return Verdict.UNSUPPORTED, f"not attested: {keys}"
-    if claimed < certified:
-        known = "no instance is known to exceed the claim"
-        if attained is not None:
-            known = f"the worst known instance reaches ε = {attained:.4g}"
-        return Verdict.UNSUPPORTED, f"only ε = {certified:.4g} is certified; {known}"
-    if claimed <= TIGHT * certified:
-        return Verdict.HOLDS, "the claim is certified"
-    if math.isinf(claimed):
-        return Verdict.HOLDS, "nothing is claimed"
-    return Verdict.LOOSE, f"{claimed / certified:.4g} times the certified ε"
+    return found.verdict, found.reason
 
 
 def claim_from(where: str, table: Mapping[str, Any]) -> Claim:

@@ -46,14 +46,18 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
         print_findings,
         ratio_line,
         risk_line,
-        status_text,
+        upper,
+        verdict_text,
     )
 
     out = console()
     out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
-    out.print(f"release: {record['release']}    claim: {status_text(record['status'])}")
+    where = f"claim at δ = {upper(record['claimed']['delta'])}"
+    out.print(f"release: {record['release']}    {verdict_text(where, record)}")
     out.print(claimed_and_certified(record))
     out.print(ratio_line(record))
+    if record["verdict"] == "UNSUPPORTED":
+        out.print(f"{escaped(record['reason'][0].upper())}{escaped(record['reason'][1:])}.")
     certified = record["certified"]
     if risk := risk_line(certified["attack_accuracy"]):
         out.print(risk)

@@ -31,7 +31,7 @@ def _run(
 ) -> None:
     from dpcalc import checks
     from dpcalc.calibration import calibrate
-    from dpcalc.report.records import assumptions, bound, to_json
+    from dpcalc.report.records import assumptions, bound, findings, to_json
     from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
@@ -53,8 +53,7 @@ def _run(
             **bound(certified.certified(), delta),
             theorem.noise: certified.noise_level(),
         },
-        "status": certified.standing().value,
-        "findings": [f.text for f in certified.applicable_findings()],
+        "findings": findings(certified),
         "assumptions": assumptions(certified),
     }
     if as_json:
@@ -64,7 +63,9 @@ def _run(
 
 
 def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any]:
-    """The paper's noise and what it is really worth; or why there is none."""
+    """The paper's noise, what it is really worth and the verdict on it; or why there is none."""
+    from dpcalc.report.records import instance_verdict
+
     try:
         found = theorem.prescribed(epsilon, delta)
         worth = found.certified().guarantee.epsilon(delta)
@@ -75,6 +76,7 @@ def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any
         "epsilon": epsilon,
         "delta": delta,
         "certified_epsilon": worth,
+        **instance_verdict(found, epsilon, worth, delta),
     }
 
 

@@ -38,12 +38,13 @@ def _print(result: ConvergenceResult, record: dict[str, Any]) -> None:
         escaped,
         print_assumptions,
         print_findings,
-        status_text,
+        verdict_text,
     )
 
     out = console()
     out.print(f"[bold]{escaped(result.title)}[/]  ({escaped(result.reference)})")
-    out.print(f"bounded: {escaped(record['quantity'])}    claim: {status_text(record['status'])}")
+    out.print(f"bounded: {escaped(record['quantity'])}")
+    out.print(verdict_text("claim", record))
     out.print(table(record))
     out.print(escaped(verdict_line(record)))
     out.print(f"[dim]certified by: {escaped(record['certified']['method'])}[/]")

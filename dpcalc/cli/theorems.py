@@ -47,14 +47,15 @@ def _print_ledger() -> None:
         for r in privacy
     ]
     out.print("Privacy results")
-    out.print(plain_table(("key", "source", "release", "status"), rows, whole=(0, 2, 3)))
+    out.print(plain_table(("key", "source", "release", "as printed"), rows, whole=(0,)))
     if others:
         out.print("Convergence and utility results")
         pairs = [(f"[bold]{r.key}[/]", r.reference) for r in others]
         out.print(plain_table(("key", "source"), pairs, whole=(0,)))
     out.print(
-        "[green]sound[/] proved, nothing smaller known   [yellow]loose[/] holds, a smaller bound is "
-        "certified   [bold red]refuted[/] false in some of its settings"
+        "as printed: [green]sound[/] proved, nothing smaller known   [yellow]loose[/] proved, a "
+        "smaller bound is certified   [bold red]false for some settings[/] some instances exceed it; "
+        "dpcalc epsilon gives the verdict on one instance"
     )
     out.print(f"One in full: dpcalc theorems {privacy[0].key}")
 
@@ -66,12 +67,12 @@ def _print_one(record: Mapping[str, Any]) -> None:
     out.print(f"[bold]{record['key']}[/]  {escaped(record['title'])}")
     out.print(escaped(record["reference"]))
     if "status" in record:
-        out.print(f"status: {status_text(record['status'])}    release: {record['release']}")
+        out.print(f"as printed: {status_text(record['status'])}    release: {record['release']}")
     out.print("\n[bold]Statement[/]")
     out.print(hanging("  ", escaped(record["statement"])))
     out.print("\n[bold]Findings[/]")
     for finding in record["findings"]:
-        out.print(hanging("  • ", f"{_weight(finding['status'])}: {escaped(finding['text'])}"))
+        out.print(hanging("  • ", f"{status_text(finding['bearing'])}: {escaped(finding['text'])}"))
     out.print(
         "\n[bold]Assumptions[/] (a promise is yours to make: --attest KEY; the rest is checked)"
     )
@@ -98,13 +99,6 @@ def _print_one(record: Mapping[str, Any]) -> None:
     out.print(
         f"[bold]Example[/]\n  dpcalc {verb} {record['key']} {escaped(example)}", soft_wrap=True
     )
-
-
-def _weight(status: str) -> str:
-    """What a finding makes of the claim; one that leaves it standing is a remark."""
-    from dpcalc.report.text import status_text
-
-    return "[green]remark[/]" if status == "sound" else status_text(status)
 
 
 def _marks(assumption: Mapping[str, Any]) -> str:

@@ -60,8 +60,8 @@ def command(
     Exit status 1 if a claim is refuted, by an instance or by an attack.
     """
     from dpcalc.claims.file import default_file, read_claims
-    from dpcalc.claims.verdict import Verdict
     from dpcalc.report.records import to_json
+    from dpcalc.vocabulary import Verdict
 
     claims = read_claims(file if file is not None else default_file())
     judgements = list(_judged(claims))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.claims.rule import RATE, standing
 from dpcalc.errors import AssumptionViolated
-from dpcalc.report.records import assumptions
+from dpcalc.report.records import assumptions, findings
+from dpcalc.theorems.base import Scope
+from dpcalc.vocabulary import Verdict
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,18 +36,34 @@ _LOWER_BOUNDS = {"delta", "delta_printed_conditions", "margin"}
 
 
 def comparison(result: ConvergenceResult) -> dict[str, Any]:
-    """Claimed next to certified and attained, with status, findings and assumptions."""
+    """Claimed next to certified and attained, with the verdict, findings and assumptions."""
     attained = result.attained()
+    claimed, certified = _claimed(result), rate(result.certified())
+    reached = None if attained is None else attained.value
     return {
         "theorem": result.key,
         "inputs": result.inputs(),
         "quantity": result.quantity,
-        "claimed": _claimed(result),
-        "certified": rate(result.certified()),
+        "claimed": claimed,
+        "certified": certified,
         "attained": None if attained is None else rate(attained),
-        "status": result.standing().value,
-        "findings": [finding.text for finding in result.applicable_findings()],
+        **_verdict(result, claimed["value"], certified["value"], reached),
+        "findings": findings(result),
         "assumptions": assumptions(result),
+    }
+
+
+def _verdict(
+    result: ConvergenceResult, claimed: float | None, certified: float, attained: float | None
+) -> dict[str, Any]:
+    if claimed is None:
+        return {"verdict": None, "reason": "the paper claims nothing here", "provided": []}
+    found = standing(result, claimed, certified, lambda: attained, RATE)
+    missing = result.unattested(Scope.CERTIFIED) if found.verdict is not Verdict.REFUTED else []
+    return {
+        "verdict": found.verdict.value,
+        "reason": found.reason,
+        "provided": [a.key for a in missing],
     }
 
 
@@ -83,14 +102,14 @@ def table(record: Mapping[str, Any]) -> Table:
 
 def verdict_line(record: Mapping[str, Any]) -> str:
     """How claimed, certified and attained compare, in a sentence."""
-    claimed, certified, attained = record["claimed"], record["certified"], record["attained"]
+    claimed, certified = record["claimed"], record["certified"]
     if claimed["value"] is None:
         return f"The paper claims nothing here: {claimed['reason']}"
     a, b = float(claimed["value"]), float(certified["value"])
-    if attained is not None and attained["value"] > a:
+    if record["verdict"] == "REFUTED":
         return "The claim is refuted: a concrete problem reaches more."
-    if b == float("inf"):
-        return "Nothing is certified."
+    if record["verdict"] == "UNSUPPORTED":
+        return f"{record['reason'][0].upper()}{record['reason'][1:]}."
     if a == b:
         return "The claim is certified."
     return f"The certified bound is {b / a:.4g} times the claim." if a else "The claim is zero."

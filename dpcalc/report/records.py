@@ -15,22 +15,50 @@ if TYPE_CHECKING:
 
 
 def budget(theorem: Theorem, delta: float) -> dict[str, Any]:
-    """Claimed next to certified at δ, with status, findings and assumptions."""
+    """Claimed next to certified at δ, with the verdict, findings and assumptions."""
     found = theorem.certified()
     certified = bound(found, delta)
+    claimed = _claimed(theorem, delta)
     certified["attack_accuracy"] = attack_accuracy(
         found.guarantee, float(certified["epsilon"]), delta
     )
     return {
         "theorem": theorem.key,
         "inputs": theorem.inputs(),
-        "claimed": _claimed(theorem, delta),
+        "claimed": claimed,
         "certified": certified,
-        "status": theorem.standing().value,
+        **instance_verdict(theorem, claimed["epsilon"], float(certified["epsilon"]), delta),
         "release": theorem.release.value,
-        "findings": [finding.text for finding in theorem.applicable_findings()],
+        "findings": findings(theorem),
         "assumptions": assumptions(theorem),
     }
+
+
+def instance_verdict(
+    theorem: Theorem, claimed: float | None, certified: float, delta: float
+) -> dict[str, Any]:
+    """The verdict on a claimed ε at δ, the reason for it, and the promises it rests on.
+
+    ``verdict`` is None where nothing is claimed. ``provided`` lists the promises that nobody has
+    made: the verdict stands if they are kept.
+    """
+    from dpcalc.claims.verdict import standing_of
+
+    if claimed is None:
+        return {"verdict": None, "reason": "the paper claims nothing here", "provided": []}
+    found = standing_of(theorem, claimed, certified, delta)
+    missing = [] if found.verdict == "REFUTED" else theorem.unattested(Scope.CERTIFIED)
+    return {
+        "verdict": found.verdict.value,
+        "reason": found.reason,
+        "provided": [a.key for a in missing],
+    }
+
+
+def findings(result: Result) -> list[dict[str, str]]:
+    """The findings that concern an instance, with what each bears on."""
+    found = result.applicable_findings()
+    return [{"bearing": f.bearing.value, "text": f.text} for f in found]
 
 
 def _claimed(theorem: Theorem, delta: float) -> dict[str, Any]:
@@ -117,7 +145,7 @@ def description(result: type[Result]) -> dict[str, Any]:
         "title": result.title,
         "reference": result.reference,
         "statement": result.statement,
-        "findings": [{"text": f.text, "status": f.status.value} for f in result.findings],
+        "findings": [{"bearing": f.bearing.value, "text": f.text} for f in result.findings],
         "assumptions": [
             {
                 "key": a.key,

@@ -23,8 +23,11 @@ _NARROWEST = 60
 _STATUS_STYLE = {
     "sound": "green",
     "loose": "yellow",
-    "refuted": "bold red",
-    "unsettled": "magenta",
+    "false for some settings": "bold red",
+    "the printed proof fails here": "magenta",
+    "the source is incomplete here": "magenta",
+    "the printed bound gives something away": "yellow",
+    "remark": "green",
     "HOLDS": "green",
     "LOOSE": "yellow",
     "REFUTED": "bold red",
@@ -79,6 +82,14 @@ def with_progress(items: Sequence[Item], label: str) -> Iterable[Item]:
 def status_text(status: str) -> str:
     """A status or verdict in its colour."""
     return f"[{_STATUS_STYLE.get(status, 'white')}]{status}[/]"
+
+
+def verdict_text(what: str, record: Mapping[str, Any]) -> str:
+    """The verdict on an instance and what it rests on, for the line below the title."""
+    if record["verdict"] is None:
+        return f"{what}: none here"
+    given = ", if its promises are kept" if record.get("provided") else ""
+    return f"{what}: {status_text(record['verdict'])}{given}"
 
 
 def upper(value: Any, digits: int = 6) -> str:
@@ -158,7 +169,7 @@ def ratio_line(record: Mapping[str, Any]) -> str:
     if a >= b:
         return f"The claim is {'about' if alike(a, b) else f'{a / b:.3g} times'} the certified ε."
     larger = "slightly larger" if alike(a, b) else f"{b / a:.3g} times as large"
-    if record["status"] == "refuted":
+    if record["verdict"] == "REFUTED":
         return f"The claim is too small: the certified ε is {larger}."
     return f"The claim is not certified: the certified ε is {larger}."
 
@@ -183,13 +194,13 @@ def risk_line(accuracy: float) -> str:
     )
 
 
-def print_findings(out: Console, texts: Iterable[str]) -> None:
-    """Findings under their heading, if there are any."""
-    listed = list(texts)
-    if listed:
+def print_findings(out: Console, findings: Sequence[Mapping[str, str]]) -> None:
+    """Findings under their heading, if there are any, each with what it bears on."""
+    if findings:
         out.print("\n[bold]Findings[/]")
-    for text in listed:
-        out.print(hanging("  • ", escaped(text)))
+    for finding in findings:
+        text = f"{status_text(finding['bearing'])}: {escaped(finding['text'])}"
+        out.print(hanging("  • ", text))
 
 
 def print_assumptions(out: Console, assumptions: Sequence[Mapping[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpcalc.errors import AssumptionViolated, InvalidInput, Unattested, unknown_name
 from dpcalc.theorems.parameters import converted, parameters, required
-from dpcalc.vocabulary import Release, Status
+from dpcalc.vocabulary import Bearing, Release, Status
 
 if TYPE_CHECKING:
     import sympy
@@ -56,12 +56,12 @@ class Finding:
 
     Attributes:
         text: what is so, in one or two sentences.
-        status: what it makes of the claim where it applies.
+        bearing: what it says of the printed statement or its proof where it applies.
         applies: whether it concerns an instance; all of them by default.
     """
 
     text: str
-    status: Status
+    bearing: Bearing
     applies: Callable[[Any], bool] = field(default=lambda _: True)
 
 
@@ -225,6 +225,11 @@ class Result(ABC):
         """The findings that concern this instance."""
         return [f for f in self.findings if f.applies(self)]
 
+    def failing_proof(self) -> str | None:
+        """The first finding by which the printed proof fails for this instance."""
+        found = self.applicable_findings()
+        return next((f.text for f in found if f.bearing is Bearing.PROOF_FAILS), None)
+
     @abstractmethod
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed formulas, so that a test can evaluate them with fifty digits."""
@@ -244,7 +249,7 @@ class Theorem(Result):
 
     Class attributes beside those of `Result`:
         release: what the adversary is assumed to see.
-        status: what became of the claim, at its worst.
+        status: what became of the printed statement in general.
         noise: name of the parameter that says how much noise is added.
         less_is_private: whether a smaller value of that parameter is more private, as for the rate
             of an exponential-norm law.
@@ -275,12 +280,6 @@ class Theorem(Result):
         No correct bound can be below it: a claim that is, is refuted.
         """
         return None
-
-    def standing(self) -> Status:
-        """What became of the claim for this instance."""
-        order = [Status.REFUTED, Status.UNSETTLED, Status.LOOSE, Status.SOUND]
-        found = {f.status for f in self.applicable_findings()}
-        return next((s for s in order if s in found), Status.SOUND)
 
     @abstractmethod
     def prescribed(self, epsilon: float, delta: float) -> Self:

@@ -67,18 +67,18 @@ def test_a_point_helps_where_the_curve_is_loose_at_zero():
 
 
 @pytest.mark.parametrize(
-    ("claimed", "certified", "status", "words"),
+    ("claimed", "certified", "verdict", "words"),
     [
-        (10.0588, 10.0471, "loose", "is about the certified"),
-        (2.0, 2.0, "sound", "is about the certified"),
-        (3.0, 2.0, "loose", "1.5 times the certified"),
-        (10.0471, 10.0588, "refuted", "too small: the certified ε is slightly larger"),
-        (2.0, 3.0, "unsettled", "1.5 times as large"),
+        (10.0588, 10.0471, "LOOSE", "is about the certified"),
+        (2.0, 2.0, "HOLDS", "is about the certified"),
+        (3.0, 2.0, "LOOSE", "1.5 times the certified"),
+        (10.0471, 10.0588, "REFUTED", "too small: the certified ε is slightly larger"),
+        (2.0, 3.0, "UNSUPPORTED", "1.5 times as large"),
     ],
 )
-def test_ratios_near_one_are_not_printed_as_one(claimed, certified, status, words):
+def test_ratios_near_one_are_not_printed_as_one(claimed, certified, verdict, words):
     line = ratio_line(
-        {"claimed": {"epsilon": claimed}, "certified": {"epsilon": certified}, "status": status}
+        {"claimed": {"epsilon": claimed}, "certified": {"epsilon": certified}, "verdict": verdict}
     )
     assert words in line
     assert "1 times" not in line

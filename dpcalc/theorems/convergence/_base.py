@@ -13,7 +13,6 @@ from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.base import Result
 from dpcalc.theorems.parameters import parameters
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +77,6 @@ class ConvergenceResult(Result):
         No correct bound can be below it: a claim that is, is refuted.
         """
         return None
-
-    def standing(self) -> Status:
-        """What became of the claim for this instance."""
-        found = {f.status for f in self.applicable_findings()}
-        order = (Status.REFUTED, Status.UNSETTLED, Status.LOOSE)
-        return next((s for s in order if s in found), Status.SOUND)
 
     def inputs(self) -> dict[str, Any]:
         """The parameters by name; schedules, graphs and matrices as text."""

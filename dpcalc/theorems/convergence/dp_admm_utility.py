@@ -34,7 +34,7 @@ from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
 from dpcalc.theorems.convergence._matrices import Matrix
 from dpcalc.theorems.parameters import choice, count, matrix, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 _MOST_SIMULATED = 20_000
 
@@ -85,41 +85,41 @@ class DPADMMUtility(ConvergenceResult):
         Finding(
             "The term L_f|A†(A†)ᵀ| must be L_f²|A†(A†)ᵀ|: it comes from "
             "|∇f(x₀) - ∇f(x*)|² <= L_f²|x₀ - x*|².",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             lambda result: result.smoothness > 1 and result.dual_start == "data",
         ),
         Finding(
             "For L_f below 1 the forgotten square makes the printed term too large.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda result: result.smoothness <= 1 and result.dual_start == "data",
         ),
         Finding(
             "From a zero dual the term becomes |(Aᵀ)†∇f(x*)|²/(2ρT); only that start, or a noised "
             "one, is private.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda result: result.dual_start != "data",
         ),
         Finding(
             "The G and AᵀA terms add up to γ/(2ηT) exactly, and the noise term is (η/γ)σ²d₁, smaller "
             "by γ.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "A of full row rank fails for the paper's own A = [W; I], and lemma 4 with it: for "
             "A = [2; 1], f = (x - 3)²/2, g = |y|₁/2 the optimal dual is (0.5, 0.5), the formula gives "
             "(0.6, 0.3).",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             lambda result: _rank_deficient(result) is not None,
         ),
         Finding(
             "R does not measure feasibility |Ax + By - c|; it is zero wherever both gradients are "
             "matched.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
         Finding(
             "The experiments use γ = 1, which violates γ >= ηρ|AᵀA| + 1; η(L_f + ρ|A|²) <= γ is "
             "enough.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

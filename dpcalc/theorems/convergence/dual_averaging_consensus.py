@@ -23,7 +23,7 @@ from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import PROMISES, inflated, network_values
 from dpcalc.theorems.convergence.dual_averaging_convergence import ScheduledDualAveraging
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +42,7 @@ class DualAveragingConsensus(ScheduledDualAveraging):
         Finding(
             "The lemma's proof is omitted in the paper. It holds; the newest message has already been "
             "mixed once, which saves a factor β, and noise of different rounds adds up in squares.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = PROMISES

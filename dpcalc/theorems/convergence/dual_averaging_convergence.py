@@ -38,7 +38,7 @@ from dpcalc.theorems.convergence._dual_averaging import (
     network_values,
 )
 from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,18 +88,18 @@ class DualAveragingConvergence(ScheduledDualAveraging):
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
             "Noise of n nodes enters the mean subgradient with variance mσ²/n, the bound charges mσ².",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda result: result.sigma > 0 and result.nodes > 1,
         ),
         Finding(
             "Disagreement is bounded by a geometric series with the latest weight for all rounds; the "
             "sum itself is smaller, and noise of different rounds adds up in squares.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Lipschitz losses on the domain of h do not bound subgradients at its boundary; the bound "
             "is a promise.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (*PROMISES, NON_NEGATIVE_PROX)

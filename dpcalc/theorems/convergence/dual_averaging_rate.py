@@ -35,7 +35,7 @@ from dpcalc.theorems.convergence._dual_averaging import (
 )
 from dpcalc.theorems.convergence.dual_averaging_utility import combined
 from dpcalc.theorems.parameters import count
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +54,7 @@ class DualAveragingRate(DualAveragingResult):
         Finding(
             "The sums of the proof are smaller than their closed bounds, and the two errors can be "
             "combined with the best weights instead of twice each.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = PROMISES

@@ -40,7 +40,7 @@ from dpcalc.theorems.convergence._dual_averaging import (
     network_values,
 )
 from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 def _budget_outside(result: DualAveragingUtility) -> str | None:
@@ -65,17 +65,17 @@ class DualAveragingUtility(DualAveragingResult):
             "The floor for many rounds is 96 mL² ln(1/δ)/(μ²q²ε²) by the printed constants and "
             "48/n of the same by the proof: the noise of n nodes is averaged, and the two errors are "
             "combined with the best weights.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The noise is that of the privacy theorem, which charges the sensitivity of a full-batch "
             "gradient; for one sampled record it hides much less. The utility stands, the budget it "
             "is said to have does not.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
         Finding(
             "The middle term of (10) is printed with ln(1/δ); the proof gives its square root.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

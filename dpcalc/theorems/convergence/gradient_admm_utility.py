@@ -35,7 +35,7 @@ from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
 from dpcalc.theorems.convergence._matrices import Matrix
 from dpcalc.theorems.parameters import choice, count, matrix, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 _MOST_SIMULATED = 20_000
 
@@ -63,17 +63,17 @@ class GradientADMMUtility(ConvergenceResult):
             "The source text has lost the formulas of the theorem. What stands as its claim is what "
             "the steps of its proof give (convexity, Fenchel-Young for the gradient step, the two "
             "optimality conditions, Jensen); read it as an order.",
-            Status.UNSETTLED,
+            Bearing.INCOMPLETE,
         ),
         Finding(
             "For smooth f and η <= 1/ν the norm of the gradient itself does not matter, only its "
             "deviation from the mean, and noise is damped by (I + ηβAᵀA)⁻¹.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Without a weight κ above the norm of the optimal multiplier the bound says nothing on "
             "feasibility.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda result: result.feasibility_weight == 0,
         ),
     )

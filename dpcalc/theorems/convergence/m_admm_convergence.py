@@ -45,7 +45,7 @@ from dpcalc.theorems.convergence._quadratic import (
 )
 from dpcalc.theorems.parameters import flag, graph, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 if TYPE_CHECKING:
     import sympy
@@ -93,32 +93,32 @@ class MADMMConvergence(ConvergenceResult):
             "O_i = (V_i/2)(x - 1)² and f(0) = 0 the error is Π 2η/(1 + 2η) on every network, and for "
             "η = 0.5·1.2^t the iterates stop at 0.99229. The proof treats the sum over rounds of the "
             "growth of the norm as finite because every single penalty is.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _growing,
         ),
         Finding(
             "The paper remarks that dual steps may differ between nodes. Then Σ λ_i/θ_i stays zero, "
             "so a limit minimises Σ O_i/θ_i and not Σ O_i.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _own_steps,
         ),
         Finding(
             "The proof treats W(D - A) and W(D + A) as positive semidefinite; for penalties that "
             "differ between nodes they are not even symmetric. For constant penalties and quadratic "
             "objectives the conclusion is true by another argument; beyond them nothing is proved.",
-            Status.UNSETTLED,
+            Bearing.PROOF_FAILS,
             lambda result: _own_penalties(result) and not result.is_quadratic,
         ),
         Finding(
             "For penalties that differ between nodes the conclusion survives on quadratic objectives "
             "although the proof does not.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda result: _own_penalties(result) and result.is_quadratic,
         ),
         Finding(
             "θ < 2η is enough, and what common penalties need is that the sum of their inverses "
             "diverges; finite is not enough, bounded is more than needed.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

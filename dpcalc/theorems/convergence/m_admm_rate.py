@@ -42,7 +42,7 @@ from dpcalc.theorems.convergence._one_round import Conditions, worst_quadratic_r
 from dpcalc.theorems.convergence._penalties import Row, common, decreasing, rows
 from dpcalc.theorems.parameters import count, graph, number, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 def _own_penalties(result: MADMMRate) -> bool:
@@ -87,26 +87,26 @@ class MADMMRate(ConvergenceResult):
             "Eq. (23) is no lower bound of what (21)-(22) allow: it uses the smallest nonzero "
             "singular value of (W - θI)(D - A) although the vector 1 is in its kernel. On K₃ with "
             "η = 1, θ = 0.5, m = M = 0.01 it says 0.249, the largest δ of (21)-(22) is 0.00353.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _printed_too_large,
         ),
         Finding(
             "(22) replaces the matrix (W - θI)²(D - A)² by its largest eigenvalue, which costs most in "
             "the direction 1, where it vanishes; without that step δ nears what quadratics reach.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda result: not _own_penalties(result),
         ),
         Finding(
             "The proof treats W(D - A) and W(D + A) as symmetric; for penalties that differ between "
             "nodes the contraction fails on random instances even with symmetrised conditions, so "
             "no rate is certified there.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _own_penalties,
         ),
         Finding(
             "The norm J(t) changes with the penalties: over rounds with growing penalties the factors "
             "do not simply multiply, each growth of η costs its ratio.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda result: len(set(result.penalties())) > 1,
         ),
     )

@@ -43,7 +43,7 @@ from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
 )
 from dpcalc.theorems.parameters import count, number, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 def _unequal_rates(result: PrivateRecycledADMMSampleComplexity) -> bool:
@@ -67,19 +67,19 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
         Finding(
             "The constants w and a are not specified and the proof is not part of the paper; the "
             "number is only an order until they are given.",
-            Status.UNSETTLED,
+            Bearing.INCOMPLETE,
         ),
         Finding(
             "The formula for node i knows only the noise of node i, but the limit minimises an "
             "objective tilted by the noise of all: next to a node with a small rate no number of "
             "records helps.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _unequal_rates,
         ),
         Finding(
             "The noise enters by the worst norm of one node, d ln(d/δ)/α; the mean over N nodes is "
             "smaller by about √N.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)

@@ -54,7 +54,7 @@ from dpcalc.theorems.convergence._recycled_conditions import (
 )
 from dpcalc.theorems.parameters import count, graph, number, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 
 def _growing(result: RecycledADMMConvergence) -> bool:
@@ -90,33 +90,33 @@ class RecycledADMMConvergence(ConvergenceResult):
             "False for penalties that differ between nodes: the dual step W(D - A) keeps Σ λ_i/η_i at "
             "zero, so a limit minimises Σ O_i/η_i. On K₃ with η = (1, 2, 4), γ = 50, "
             "O_i = f²/2 - b_i f, b = (0, 0, 3), where (i)-(ii) hold, it is 3/7 and the optimum is 1.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _own_penalties,
         ),
         Finding(
             "False for penalties whose inverses are summable, such as growing geometric ones: the "
             "error of O_i = (x - 1)²/2 from f(0) = 0 is a convergent product above zero.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _growing,
         ),
         Finding(
             "With common penalties (i)-(ii), and so (iii)-(iv), cannot be satisfied on a bipartite "
             "network (paths, trees, stars, even rings), whatever γ, contrary to the text: in the "
             "direction ±1 of the two groups D + A vanishes and (ii) reads 0 > M².",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda result: result.graph.bipartite and not _own_penalties(result),
         ),
         Finding(
             "(i)-(ii) are not needed on regular networks or for γ = 0: with common penalties the odd "
             "rounds converge for every γ >= 0 and all convex objectives, smooth or not.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda result: _proportional(result) and not _own_penalties(result),
         ),
         Finding(
             "The proof is not part of the paper, and for networks of unequal degrees with γ > 0 no "
             "proof is known; no counterexample is known either, and curvatures settle the question "
             "for quadratics.",
-            Status.UNSETTLED,
+            Bearing.INCOMPLETE,
             lambda result: not _proportional(result) and not _own_penalties(result),
         ),
     )

@@ -30,7 +30,7 @@ from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing
 
 SAMPLES = Assumption(
     "independent-records", "Records are drawn independently from one distribution."
@@ -72,12 +72,12 @@ class RecycledADMMSampleComplexity(ConvergenceResult):
         Finding(
             "The constant w is not specified and the proof is not part of the paper; the number is "
             "only an order until w is given.",
-            Status.UNSETTLED,
+            Bearing.INCOMPLETE,
         ),
         Finding(
             "The formula asks every node for as many records as all nodes together need: the limit "
             "is trained on the records of all.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)

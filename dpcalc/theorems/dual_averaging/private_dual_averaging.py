@@ -37,7 +37,7 @@ from dpcalc.guarantees.mechanisms import (
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.vocabulary import Adjacency, Release, Status
+from dpcalc.vocabulary import Adjacency, Bearing, Release, Status
 
 if TYPE_CHECKING:
     from dpcalc.numerics.precise import Real
@@ -71,32 +71,32 @@ class PrivateDualAveraging(Theorem):
         "(ε, δ)-DP after T rounds if σ² >= 12L²T ln(1/δ)/(q²ε²), 0 < ε <= 1, 0 < δ <= 1/3"
     )
     release: ClassVar[Release] = Release.EVERY_MESSAGE
-    status: ClassVar[Status] = Status.REFUTED
+    status: ClassVar[Status] = Status.FALSE_SOMEWHERE
     noise: ClassVar[str] = "sigma"
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
             "The proof uses the sensitivity 2L/q of a full-batch mean; the algorithm releases the "
             "subgradient at one sampled record, whose sensitivity is 2L with probability 1/q. The "
             "prescribed noise then hides little once T/q is not far below δ.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _samples,
         ),
         Finding(
             "The formula is proved for full batches; a batch's mean has the sensitivity 2L/b in every "
             "round that uses it.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _batches,
         ),
         Finding(
             "For full batches the transcript is a Gaussian mechanism, whose exact law is smaller "
             "than the Rényi conversion at a fixed order.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: not _samples(theorem) and not _batches(theorem),
         ),
         Finding(
             "Definition 2 stops one message early: after T rounds the last noisy subgradient has "
             "been sent as well.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

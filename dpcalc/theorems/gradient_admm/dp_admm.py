@@ -30,7 +30,7 @@ from dpcalc.guarantees import GDP, ClaimedCurve
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.vocabulary import Adjacency, Release, Status
+from dpcalc.vocabulary import Adjacency, Bearing, Release, Status
 
 if TYPE_CHECKING:
     from dpcalc.numerics.precise import Real
@@ -61,37 +61,37 @@ class DPADMM(Theorem):
         "(ε, δ)-DP after T iterations if σ² = c²αT/(2n²εμ), α = ln(1/δ)/((1-μ)ε) + 1, 0 < μ < 1"
     )
     release: ClassVar[Release] = Release.EVERY_ITERATE
-    status: ClassVar[Status] = Status.REFUTED
+    status: ClassVar[Status] = Status.FALSE_SOMEWHERE
     noise: ClassVar[str] = "sigma"
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
             "The initial dual -(1/ρ)(Aᵀ)†∇f(x₀) is computed from the data without noise and decides "
             "the first y-update: releasing it, or any transcript that contains it, has no finite ε. "
             "The proof charges only the noisy gradients.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _from_data,
         ),
         Finding(
             "Definition 2 lets neighbours differ in one entry. Replacing a record moves the gradient "
             "by up to 2c/n, the proof uses c/n.",
-            Status.REFUTED,
+            Bearing.PROOF_FAILS,
             _replaced,
         ),
         Finding(
             "The transcript is a Gaussian mechanism, whose exact law is known; the Rényi conversion "
             "with a fixed split gives away more than half of ε at δ = 1e-3.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: not _from_data(theorem) and not _replaced(theorem),
         ),
         Finding(
             "Definition 3's σ = Δ√(2 ln(1.25/δ))/ε is proved for ε <= 1 only, a restriction it does "
             "not state; it first fails between ε = 5.75 (δ = 0.1) and 9.85 (δ = 1e-10).",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
         Finding(
             "Assumption 2 (A of full row rank) fails for the paper's own A = [W; I], and its "
             "experiments use γ = 1 where γ >= ηρ‖AᵀA‖ + 1 is needed.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

@@ -35,7 +35,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     REDUCED,
     FirstUser,
 )
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,28 +55,28 @@ class ADMMIteration(FirstUser):
         Finding(
             "The user's own difference reaches the state damped, ‖(Δx, 0)‖²_* <= (ηΔ)²; the factor "
             "1 + ηβ‖A‖² is not needed.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The user's own noise is left out; with blocks that begin with it, k iterations make "
             "⌊k/2⌋ blocks instead of ⌊(k-1)/2⌋.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The triangle inequality holds for trade-off functions, so the bound is μ-GDP, which is "
             "strictly better than zCDP once converted.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Replacing σ by ησ' for noise on the gradient is unsafe in the certified constants: the "
             "noise that reaches x is smaller along the rows of A.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.noise_in == "gradient",
         ),
         Finding(
             "Least squares, the paper's own experiment, has no finite Δ without clipping or a "
             "bounded domain.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

@@ -44,7 +44,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     GradientADMM,
 )
 from dpcalc.theorems.parameters import choice, count
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 _MOST_USERS = 20_000_000
 
@@ -62,18 +62,18 @@ class ADMMIterationAllUsers(GradientADMM):
         Finding(
             "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
             "joint convexity of the hockey-stick divergence needs neither.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "For a stopping time uniform on the upper half the worst user has 1 to n/2 iterations, "
             "not 1 to n: averaging over 1..n is too small.",
-            Status.UNSETTLED,
+            Bearing.PROOF_FAILS,
             lambda theorem: theorem.order == "stopping" and theorem.first_stop() > 1,
         ),
         Finding(
             "The constant C of the assumption is not identified with that of the convex bound in the "
             "source text; here a pair of iterations counts as two.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

@@ -43,7 +43,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     FirstUser,
 )
 from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 def admissible_steps(
@@ -92,18 +92,18 @@ class ADMMIterationStronglyConvex(FirstUser):
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
             "L^(T-1)/T bounds 1/Σ_{j<T} L^(-2j) from above, by a factor that grows like L^(1-T).",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The constants of the printed theorem are lost in the source text; the claim here is the "
             "convex bound's form with the factor L^(T-1), as its proof gives it.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The paper's own experiment uses f(x) = (aᵀx - b)², whose Hessian has rank one: it is not "
             "strongly convex, and the result does not apply to it. Its table prints a step size that "
             "is not the midpoint it describes.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

@@ -36,7 +36,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.noisy_gradient_descent._cyclic import CyclicDescent
 from dpcalc.theorems.noisy_gradient_descent._formulas import certified_mu, contraction_of
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,25 +54,25 @@ class NoisyCGD(CyclicDescent):
         Finding(
             "The printed shifts pay the last use of the record on its own. Where earlier uses weigh "
             "more, sharing the noise of the last step among all is cheaper.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.merges(),
         ),
         Finding(
             "Optimal among all shifts for the worst position: the printed formula is the cheapest "
             "allocation here.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda theorem: theorem.order == "fixed" and not theorem.merges(),
         ),
         Finding(
             "The claim is for the worst position in the order; a record whose batch comes earlier is "
             "protected by the steps after it.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.position is not None and theorem.position < theorem.n_batches,
         ),
         Finding(
             "For a random order the positions' profiles are averaged; in a new order each pass all "
             "passes but the last are counted at their worst.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.order != "fixed",
         ),
     )

@@ -36,7 +36,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 from dpcalc.theorems.noisy_gradient_descent._cyclic import CyclicDescent
 from dpcalc.theorems.noisy_gradient_descent._formulas import certified_mu, contraction_of
 from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,23 +56,23 @@ class NoisyCGDConstrained(CyclicDescent):
         Finding(
             "The printed constants come from rounding the number of steps up; the best number of "
             "steps, counted from just after a use of the record, gives less.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.n_batches > 1 or not theorem.whole(),
         ),
         Finding(
             "For fewer passes than Db/(ηL) the claim is that of composing the passes, √E·L/(bσ).",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: not theorem.saturated(),
         ),
         Finding(
             "The claim is for the worst position in a fixed order; for a random order the positions' "
             "profiles are averaged.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.order != "fixed",
         ),
         Finding(
             "Strongly convex losses are not used by the claim.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.curvature() > 0,
         ),
     )

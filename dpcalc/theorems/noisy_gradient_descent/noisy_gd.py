@@ -36,7 +36,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.noisy_gradient_descent._formulas import contraction_of
 from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Adjacency, Status
+from dpcalc.vocabulary import Adjacency, Bearing, Status
 
 
 def _expanding_side(theorem: NoisyGD) -> bool:
@@ -68,19 +68,19 @@ class NoisyGD(NoisyDescent):
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
             "Exact: quadratics of curvature m reach the bound at every number of steps.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda theorem: not _expanding_side(theorem),
         ),
         Finding(
             "For a step size above 2/(m + M) the contraction is that of the largest curvature, whose "
             "map reverses signs; no instance that reaches the bound is known there.",
-            Status.SOUND,
+            Bearing.REMARK,
             _expanding_side,
         ),
         Finding(
             "Releasing every iterate would cost √t·L/(nσ); the last one alone never costs more than "
             "√((1 + c)/(1 - c))·L/(nσ), however long it runs.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

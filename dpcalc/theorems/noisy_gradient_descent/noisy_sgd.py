@@ -43,7 +43,7 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import (
 )
 from dpcalc.theorems.noisy_gradient_descent._sampled import SAMPLED, SplitDescent
 from dpcalc.theorems.noisy_gradient_descent.noisy_gd import exact_mu
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 def _stalls(theorem: NoisyDescent) -> str | None:
@@ -71,35 +71,35 @@ class NoisySGD(SplitDescent):
         Finding(
             "The statement is restated from the authors' figure code and from a derivation on this "
             "result's page, not copied from print.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
         Finding(
             "Half of the noise of one step pays the whole shift; a share of several last steps, the "
             "best one, pays it for less.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: not theorem.full(),
         ),
         Finding(
             "The runs are counted as far apart before the counted steps as if every batch had held "
             "the record; few do, and averaging over the batches gives less.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: not theorem.full(),
         ),
         Finding(
             "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
             "here it is enclosed numerically.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda theorem: not theorem.full(),
         ),
         Finding(
             "For the full batch shifted interpolation needs no split of the noise, and quadratics "
             "of curvature m attain it.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.full(),
         ),
         Finding(
             "The claim needs strongly convex losses; the certified bound holds for convex ones too.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.contraction() == 1,
         ),
     )

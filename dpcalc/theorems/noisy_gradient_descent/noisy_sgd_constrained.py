@@ -41,7 +41,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SampledDescent
 from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 def _outside(theorem: NoisySGDConstrained) -> str | None:
@@ -71,18 +71,18 @@ class NoisySGDConstrained(SampledDescent):
         Finding(
             "The paper states the bound up to a constant; the constants of the claim here are "
             "reconstructed from its proof and attested by the derivation on this result's page.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Half of the noise for the shift, and a bound on sampled Gaussians that is loose by a "
             "factor of four, cost most; numerical composition needs neither, nor any condition on σ, "
             "the batch size or an order.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The claim is the same for strongly convex losses, for which the shift's cost decays "
             "geometrically.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.curvature() > 0,
         ),
     )

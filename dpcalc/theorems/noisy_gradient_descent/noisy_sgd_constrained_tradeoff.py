@@ -37,7 +37,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 from dpcalc.theorems.noisy_gradient_descent._formulas import contraction_of, split_formulas
 from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SplitDescent
 from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,28 +53,28 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         Finding(
             "The statement is restated from the authors' figure code and from a derivation on this "
             "result's page, not copied from print.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
         Finding(
             "The noise is split in halves; the best share, or no split where all steps together "
             "cost less, gives a smaller ε.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: not theorem.full(),
         ),
         Finding(
             "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
             "here it is enclosed numerically.",
-            Status.SOUND,
+            Bearing.REMARK,
             lambda theorem: not theorem.full(),
         ),
         Finding(
             "For the full batch shifted interpolation needs no split of the noise.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.full(),
         ),
         Finding(
             "Strongly convex losses are not used by the claim.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.curvature() > 0,
         ),
     )

@@ -36,7 +36,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     sigma_for_rho,
 )
 from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,11 +52,11 @@ class PNSGD(NoisyDescent):
         Finding(
             "The same number holds as a Gaussian trade-off, which converts to a smaller ε. For the "
             "first record linear losses attain it.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Statement and constants are restated from the proof, not copied from print.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

@@ -39,7 +39,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NoisyDescent,
 )
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 _MOST_RECORDS = 20_000_000
 
@@ -68,16 +68,16 @@ class PNSGDAllUsers(NoisyDescent):
         Finding(
             "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
             "joint convexity of the hockey-stick divergence needs neither.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Summaries of the result print ln n. The proof gives the harmonic number H_n, which is "
             "used here; ln n would promise perfect privacy for n = 1.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The claim is made for a random stopping time; the same average serves a random order.",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.order == "permutation",
         ),
     )

@@ -40,7 +40,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.noisy_gradient_descent._formulas import certified_mu, contraction_of
 from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 def _too_long(theorem: PNSGDStronglyConvex) -> str | None:
@@ -70,26 +70,26 @@ class PNSGDStronglyConvex(NoisyDescent):
         Finding(
             "The shifts are shared so that the bound decays like c^(n-i); the best shifts grow "
             "geometrically and give c^(2(n-i)).",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.steps_left() > 1,
         ),
         Finding(
             "The gradient step contracts by max(1 - ηρ, |1 - ηβ|), which is below "
             "√(1 - 2ηβρ/(β+ρ)) unless η = 2/(β+ρ).",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.steps_left() > 1,
         ),
         Finding(
             "The same bound holds as a Gaussian trade-off, which converts to a smaller ε.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "Losses that are Lipschitz and strongly convex exist on bounded domains only.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
         Finding(
             "Statement and constants are restated from the argument, not copied from print.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

@@ -29,7 +29,7 @@ from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
 from dpcalc.theorems.objective_perturbation._update import Values
 from dpcalc.theorems.parameters import choice, number
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
@@ -74,17 +74,17 @@ class PenaltyPerturbation(NetworkTheorem):
             "The two Hessians differ by a rank-one term on each side of a common part, so the "
             "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁ and then drops ρ "
             "from κ.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "For the logistic loss the gradient and the curvature of a record are tied, which makes "
             "the Jacobian free whenever α/(2ηV) is at least 1/(ρ/N + 2ηV).",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.loss == "logistic",
         ),
         Finding(
             "Rounds compose optimally at δ > 0; the sum is far above that when rounds are many.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (

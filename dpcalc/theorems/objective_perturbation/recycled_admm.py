@@ -28,7 +28,7 @@ from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
 from dpcalc.theorems.objective_perturbation._update import Values
-from dpcalc.vocabulary import Status
+from dpcalc.vocabulary import Bearing, Status
 
 
 def _too_curved(theorem: RecycledADMM) -> str | None:
@@ -62,23 +62,23 @@ class RecycledADMM(NetworkTheorem):
         Finding(
             "The two Hessians differ by a rank-one term on each side of a common part, so the "
             "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "For the logistic loss the gradient and the curvature of a record are tied, which makes "
             "the Jacobian free whenever α is at least 1/(ρ/N + 2ηV).",
-            Status.LOOSE,
+            Bearing.LOOSE,
             lambda theorem: theorem.loss == "logistic",
         ),
         Finding(
             "Rounds compose optimally at δ > 0; the sum is far above that when rounds are many.",
-            Status.LOOSE,
+            Bearing.LOOSE,
         ),
         Finding(
             "The advantage over conventional ADMM was measured against twice as many noisy rounds; "
             "stopped after as many noisy rounds, conventional ADMM with the same linear noise has "
             "the same bound.",
-            Status.SOUND,
+            Bearing.REMARK,
         ),
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (
