@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from dpcalc.theorems.base import Result, Theorem
 
 
-class Number(click.ParamType[float]):
+if TYPE_CHECKING:
+    _FloatType = click.ParamType[float]
+else:
+    _FloatType = click.ParamType  # generic from click 8.4 on only
+
+
+class Number(_FloatType):
     """A real number as people write it: 0.5, 1e-5, 1/3."""
 
     name = "number"
@@ -206,7 +212,7 @@ class _Count(Number):
         )
 
 
-_TYPES: Mapping[str, click.ParamType[float]] = {"number": NUMBER, "count": _Count()}
+_TYPES: Mapping[str, _FloatType] = {"number": NUMBER, "count": _Count()}
 
 
 def theorem_from(

@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a test case per claim, for continuous integration.",
 )
+@click.option("--strict", is_flag=True, help="Exit status 1 for REFUTED without FILE as well.")
 @json_option
 def command(
     file: Path | None,
     *,
+    strict: bool,
     audit: bool,
     alpha: float,
     runs: int,
@@ -39,7 +41,7 @@ def command(
 ) -> int:
     r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
 
-    Without FILE: the headline settings of the five papers.
+    Without FILE, a demonstration: the headline settings of the five papers.
 
     \b
     A claims file (TOML):
@@ -57,7 +59,8 @@ def command(
 
     With --audit the worst mechanism known with the claim's parameters is attacked as well.
 
-    Exit status 1 if a claim is refuted, by an instance or by an attack.
+    Exit status 1 if a claim of FILE is refuted, by an instance or by an attack; the demonstration
+    ends with 0 unless --strict is given.
     """
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.report.records import to_json
@@ -71,14 +74,18 @@ def command(
         from dpcalc.report.junit import write_junit
 
         write_junit(junit, records, suite=file.name if file is not None else "headline settings")
+    refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
+    refuted = refuted or any(a is not None and _refuted(a) for a in attacks or ())
+    demonstration = file is None and not strict
     if as_json:
         click.echo(to_json(records))
     else:
         _print(judgements, file)
         if attacks is not None:
             _print_attacks(judgements, attacks)
-    refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
-    return int(refuted or any(a is not None and _refuted(a) for a in attacks or ()))
+        if demonstration and refuted:
+            _print_demonstration()
+    return int(refuted and not demonstration)
 
 
 def _record(
@@ -111,13 +118,8 @@ def _refuted(found: Attacked) -> bool:
 
 def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | None]) -> None:
     from dpcalc.report.bounds import own_cells, own_heads
-    from dpcalc.report.text import (
-        attack_text,
-        bound_text,
-        console,
-        escaped,
-        plain_table,
-    )
+    from dpcalc.report.layout import print_table
+    from dpcalc.report.text import attack_text, bound_text, console, escaped
 
     carried_out = [found for found in attacks if found is not None]
     rows = []
@@ -134,7 +136,7 @@ def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked |
     out.print("\n[bold]Attacks[/]")
     own = own_heads(carried_out)
     heads = ("", "claim", *own, "claimed ε", "attack ε", "certified ε", "outcome")
-    out.print(plain_table(heads, rows))
+    print_table(out, heads, rows)
     for number, found in enumerate(attacks, start=1):
         if found is not None and (_refuted(found) or found.contradicts_proof):
             out.print(f"{number:>3}  {escaped(found.verdict.reason)}")
@@ -154,7 +156,8 @@ def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
 
 
 def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
-    from dpcalc.report.text import console, escaped, hanging, plain_table, status_text, upper
+    from dpcalc.report.layout import print_table
+    from dpcalc.report.text import console, escaped, hanging, status_text, upper
 
     out = console()
     title = "Headline settings of the five papers" if file is None else escaped(file)
@@ -170,12 +173,21 @@ def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
         )
         for number, j in enumerate(judgements, start=1)
     ]
-    out.print(plain_table(("", "claim", "δ", "claimed ε", "certified ε", "verdict"), rows))
+    print_table(out, ("", "claim", "δ", "claimed ε", "certified ε", "verdict"), rows)
     for numbers, j in _with_reasons(judgements):
         text = f"{status_text(j.verdict.value)} {escaped(j.reason)}"
         out.print(hanging(f"{_ranges(numbers):>3}  ", text))
     counts = {v: sum(j.verdict.value == v for j in judgements) for v in _ORDER}
     out.print("\n" + "   ".join(f"{status_text(v)} {n}" for v, n in counts.items() if n))
+
+
+def _print_demonstration() -> None:
+    from dpcalc.report.text import console
+
+    console().print(
+        "[dim]A demonstration, so the exit status is 0. With a claims file of your own, or with "
+        "--strict, REFUTED makes it 1.[/]"
+    )
 
 
 def _with_reasons(judgements: Sequence[Judgement]) -> list[tuple[list[int], Judgement]]:

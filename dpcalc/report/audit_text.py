@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.layout import print_table
 from dpcalc.report.text import attack_text, bound_text, console, escaped, plain_table, upper
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ _STYLES = {
 
 
 _NUMBERS = ("claimed ε", "attack ε", "certified ε")
-_LEAST_CLAIM = 16  # columns in which the text of a claim can still be read
 
 
 def show(
@@ -36,7 +36,7 @@ def show(
     out.print(f"[bold]{escaped(title)}[/]")
     columns = ("case", "claim", *own_heads(results), *_NUMBERS, "verdict")
     rows = [_row(result, results) for result in results]
-    _print_results(out, columns, rows)
+    print_table(out, columns, rows, unknown=("attack on",))
     for result in results:
         out.print(f"{_STYLES[result.verdict.outcome]} [bold]{escaped(result.key)}[/]")
         for line in _reasons(result):
@@ -55,31 +55,6 @@ def show(
     out.print(f"[dim]{last}[/]", soft_wrap=True)
     if report is not None:
         out.print(f"[dim]report: {escaped(report)}[/]", soft_wrap=True)
-
-
-def _print_results(out: Any, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """One table; where names or numbers do not fit whole, one block per case."""
-    from rich.table import Table
-    from rich.text import Text
-
-    whole = [k for k, column in enumerate(columns) if column != "claim"]
-    widths = [
-        max(Text.from_markup(row[k]).cell_len for row in [columns, *rows])
-        for k in range(len(columns))
-    ]
-    if sum(widths[k] for k in whole) + _LEAST_CLAIM + 2 * len(columns) <= out.width:
-        out.print(plain_table(columns, rows, whole=whole))
-        return
-    for row in rows:
-        out.print(f"\n{row[0]}  {row[-1]}", soft_wrap=True)
-        block = Table.grid(padding=(0, 2))
-        block.add_column(no_wrap=True)
-        block.add_column(overflow="fold")
-        for name, cell in zip(columns[1:-1], row[1:-1], strict=True):
-            if cell != "—" or not name.startswith("attack on"):
-                block.add_row(f"  {name}", cell)
-        out.print(block)
-    out.print()
 
 
 def _row(result: Attacked, results: Sequence[Attacked]) -> tuple[str, ...]:

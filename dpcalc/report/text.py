@@ -259,7 +259,7 @@ def plain_table(
     """A table of ready-made cells; the columns numbered in ``whole`` are never broken."""
     from rich.table import Table
 
-    table = Table(box=_box(), pad_edge=False)
+    table = Table(box=_box(), pad_edge=False, padding=(0, 1, 0, 0))
     unbroken = frozenset(whole)
     for number, column in enumerate(columns):
         table.add_column(column, overflow="fold", no_wrap=number in unbroken)

@@ -80,6 +80,17 @@ def test_commands_run_and_print_what_the_page_shows(
     assert shown <= printed
 
 
+def test_the_first_output_of_the_readme_is_that_of_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["verify"])
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    shown = next(b for b in blocks(ROOT / "README.md") if b.kind == "text")
+    assert shown.text.splitlines() == printed, "paste what COLUMNS=80 dpcalc verify prints"
+
+
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if any(b.kind == "python" for b in blocks(p))], ids=name
 )
