@@ -21,6 +21,12 @@ def one_line(error: click.ClickException) -> str:
     return error.format_message()
 
 
+def asks_for_help(error: click.ClickException) -> bool:
+    """Whether it is the help of a command without arguments; click before 8.2 prints that itself."""
+    kind = getattr(click.exceptions, "NoArgsIsHelpError", None)
+    return kind is not None and isinstance(error, kind)
+
+
 def _wanted(parameter: click.Parameter | None) -> str:
     if parameter is None:
         return "one more argument"

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 import dpcalc
-from dpcalc.cli._errors import one_line
+from dpcalc.cli._errors import asks_for_help, one_line
 from dpcalc.cli._options import unwrapped
 from dpcalc.errors import DpcalcError
 from dpcalc.report.streams import make_safe, visible
@@ -115,10 +115,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _status(arguments: list[str]) -> int:
     try:
         result: Any = group.main(args=arguments, prog_name="dpcalc", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as shown:
-        click.echo(shown.format_message())
-        return 0
     except click.ClickException as error:
+        if asks_for_help(error):
+            click.echo(error.format_message())
+            return 0
         return _failed(one_line(error), 2)
     except DpcalcError as error:
         return _failed(str(error), 2)
