@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 
 
 def positive(name: str, value: float, *, hint: str = "") -> float:
@@ -81,6 +81,4 @@ def _is_number(value: object) -> bool:
 
 def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:
     tail = f"; {hint}" if hint else ""
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
-    return InvalidInput(f"{name} needs {needed}; got {name}={shown}{tail}")
+    return InvalidInput(f"{name} needs {needed}; got {name}={shortened(repr(value))}{tail}")

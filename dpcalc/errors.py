@@ -40,6 +40,11 @@ class NumericalFailure(DpcalcError):
     """A computation ended without a certified answer; no number is returned."""
 
 
+def shortened(text: str) -> str:
+    """What was given, cut where an error message would drown in it."""
+    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+
+
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> InvalidInput:
     """The error for a misspelt name, with the nearest known one."""
     names = sorted(known)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpcalc import checks
 from dpcalc.claims.mechanisms import release_from, release_name
+from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
+from dpcalc.delimited import refuse_unless_text
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import RDP, Guarantee, compose
 
@@ -66,42 +68,33 @@ class Plan:
         return "these releases together"
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, notes: Sequence[str] = ()) -> Plan:
     """The composition that a TOML file describes.
 
     Fields: ``delta``, optionally ``epsilon`` (a budget), ``[[release]]`` tables, and ``rounds``, a
-    CSV file with one release a row and the fields of a mechanism as columns. ``path`` may be such a
-    CSV file itself.
+    table of releases in delimited text (`claims.rounds`) with its ``notes``, the names of columns
+    that are not read. ``path`` may be such a table itself (.csv, .tsv, .txt).
+
+    Args:
+        path: the file.
+        notes: columns of the table that are not read, besides those that the file names.
 
     Raises:
         InvalidInput: for unreadable files, unknown fields and mixed neighbouring relations.
     """
-    known = ("delta", "epsilon", "release", "rounds")
-    content: Mapping[str, Any] = {"rounds": path.name}
-    if path.suffix.lower() != ".csv":
-        content = fields(str(path), read_toml(path), known)
+    content = _content(path)
     delta = checks.delta(as_real("delta", content.get("delta", 0.0)))
     epsilon = content.get("epsilon")
     if epsilon is not None:
         epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
-    rows = list(tables("release", content["release"])) if "release" in content else []
-    if "rounds" in content:
-        rows += list(_table(path.parent / str(content["rounds"])))
-    if not rows:
-        raise InvalidInput(
-            f"at least one [[release]] table, or rounds = 'file.csv', is needed; got none in {path}"
-        )
     releases: list[Release] = []
     relations: dict[str, str] = {}
-    for number, row in enumerate(rows, start=1):
-        name = str(row.get("name", "")) if isinstance(row, Mapping) else ""
-        where = f"release {number}" + (f" ({name})" if name else "")
-        if not isinstance(row, Mapping):
-            raise InvalidInput(f"{where} needs to be a table of name = value; got {row!r}")
+    for where, row in _rows(path, content, notes):
         guarantee, count, relation = release_from(where, row)
+        name = str(row.get("name", ""))
         releases.append(Release(name or release_name(row), guarantee, count))
         if relation:
-            relations.setdefault(relation, f"{where}, {release_name(row)}" if not name else where)
+            relations.setdefault(relation, where if name else f"{where}, {release_name(row)}")
     if len(relations) > 1:
         got = " and ".join(f"{relation} ({where})" for relation, where in relations.items())
         raise InvalidInput(
@@ -111,17 +104,33 @@ def read_plan(path: Path) -> Plan:
     return Plan(tuple(releases), delta, epsilon, next(iter(relations), ""))
 
 
-def _table(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a CSV file as tables, empty cells left out."""
-    import pandas as pd
+def _content(path: Path) -> Mapping[str, Any]:
+    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+        return {"rounds": path.name}
+    refuse_unless_text(path)
+    return fields(str(path), read_toml(path), ("delta", "epsilon", "release", "rounds", "notes"))
 
-    try:
-        frame = pd.read_csv(
-            path, dtype=str, keep_default_na=False, comment="#", skipinitialspace=True
+
+def _rows(
+    path: Path, content: Mapping[str, Any], notes: Sequence[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Where every release stands, and its table."""
+    named = content.get("notes", [])
+    if not isinstance(named, list) or not all(isinstance(note, str) for note in named):
+        raise InvalidInput(f"notes needs a list of column names; got {named!r}")
+    if (named or notes) and "rounds" not in content:
+        raise InvalidInput("notes are columns of a table of rounds; got notes without rounds")
+    if "release" not in content and "rounds" not in content:
+        raise InvalidInput(
+            f"at least one [[release]] table, or rounds = 'file.csv', is needed; got none in {path}"
         )
-    except FileNotFoundError:
-        raise InvalidInput(f"rounds needs a readable CSV file; there is no {str(path)!r}") from None
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise InvalidInput(f"rounds needs a readable CSV file; {path}: {error}") from error
-    for row in frame.to_dict("records"):
-        yield {str(k).strip(): v.strip() for k, v in row.items() if str(v).strip()}
+    for number, row in enumerate(
+        tables("release", content["release"]) if "release" in content else (), start=1
+    ):
+        name = row.get("name") if isinstance(row, Mapping) else None
+        where = f"release {number}" + (f" ({name})" if name else "")
+        if not isinstance(row, Mapping):
+            raise InvalidInput(f"{where} needs to be a table of name = value; got {row!r}")
+        yield where, row
+    if "rounds" in content:
+        yield from read_rounds(path.parent / str(content["rounds"]), [*named, *notes])

@@ -105,6 +105,15 @@ _GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
 }
 
 
+GUARANTEE_NAMES = tuple(_GUARANTEES)
+"""The bare guarantees, as fields of a release."""
+
+
+def field_names() -> set[str]:
+    """The fields of all named mechanisms."""
+    return {name for _, names in _MECHANISMS.values() for name in names}
+
+
 def mechanism_fields(name: str) -> tuple[str, ...]:
     """The fields a named mechanism needs; optional ones are left out."""
     if name not in _MECHANISMS:
@@ -152,7 +161,10 @@ def release_name(table: Mapping[str, Any]) -> str:
         if kind in table:
             return str(table[kind])
     kind = next(kind for kind in _GUARANTEES if kind in table)
-    return kind if isinstance(table[kind], Mapping) else f"{kind} {table[kind]}"
+    value = table[kind]
+    if kind == "approx" and isinstance(value, list):
+        return f"approx {', '.join(str(number) for number in value)}"
+    return kind if isinstance(value, Mapping) else f"{kind} {value}"
 
 
 def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, str]:
@@ -224,4 +236,7 @@ def _pair(name: str, value: Any) -> tuple[float, float]:
 def _orders(value: Any) -> dict[float, float]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"rdp needs a table of order = divergence; got {value!r}")
-    return {as_real("order", str(k)): as_real("divergence", v) for k, v in value.items()}
+    orders = {as_real("order", str(k)): as_real("divergence", v) for k, v in value.items()}
+    if len(orders) < len(value):
+        raise InvalidInput(f"rdp needs every order once; got {', '.join(map(str, value))}")
+    return orders

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.errors import InvalidInput, shortened, unknown_name
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -70,6 +70,6 @@ def as_real(name: str, value: Any) -> float:
             return float(value)
     except (ValueError, ZeroDivisionError, OverflowError):
         pass
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
-    raise InvalidInput(f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {shown}")
+    raise InvalidInput(
+        f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {shortened(repr(value))}"
+    )

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @delta_option()
 @click.option(
+    "--notes",
+    metavar="COLUMN[,COLUMN...]",
+    default="",
+    help="Columns of the table of rounds that are notes and not read.",
+)
+@click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw δ(ε) with its bracket."
 )
 @json_option
-def command(file: Path, delta: float | None, plot: Path | None, as_json: bool) -> int:
+def command(file: Path, delta: float | None, notes: str, plot: Path | None, as_json: bool) -> int:
     r"""The budget of any list of mechanisms, theorems and bare guarantees with counts.
 
     \b
@@ -41,8 +47,9 @@ def command(file: Path, delta: float | None, plot: Path | None, as_json: bool) -
       [[release]]
       pure = 0.1                         # or zcdp, gdp, approx = [ε, δ], rdp = {2 = 0.1}
       count = 50
-    rounds = "rounds.csv" reads releases as a table: one a row, fields as columns. FILE may be such
-    a table itself; give --delta then.
+    rounds = "rounds.csv" reads releases from a table: one a row, fields as columns. FILE may be such
+    a table itself; give --delta then. (ε, δ) rounds have columns epsilon and delta; a column rdp has
+    cells such as 2:0.1 8:0.5 (order:divergence); a column note is not read.
 
     \b
     Mechanisms and their fields:
@@ -59,7 +66,7 @@ def command(file: Path, delta: float | None, plot: Path | None, as_json: bool) -
     from dpcalc.claims.composition import read_plan
     from dpcalc.report.records import to_json
 
-    plan = read_plan(file)
+    plan = read_plan(file, [note for note in notes.split(",") if note])
     at = plan.delta if delta is None else checks.delta(delta)
     record = _record(plan, at)
     if plot is not None:

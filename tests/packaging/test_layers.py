@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 ORDER = [
     {"errors", "vocabulary"},
-    {"checks"},
+    {"checks", "delimited"},
     {"numerics"},
     {"accounting"},
     {"transcript"},
@@ -30,7 +30,7 @@ ORDER = [
     {"cli", "__main__"},
 ]
 LEVEL = {name: k for k, names in enumerate(ORDER) for name in names}
-ALGORITHMS_MAY = {"errors", "vocabulary", "checks", "transcript", "algorithms"}
+ALGORITHMS_MAY = {"errors", "vocabulary", "checks", "delimited", "transcript", "algorithms"}
 RUN_ALGORITHMS = {"training", "estimators", "reproduction"}
 """Where an algorithm meets the theorem that says what it spends; below them nothing runs."""
 HEAVY = {"sympy", "pandas", "matplotlib", "networkx", "sklearn", "rich"}
