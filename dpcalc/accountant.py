@@ -64,7 +64,7 @@ class Accountant:
         if relation and self.adjacency and relation != self.adjacency:
             raise InvalidInput(
                 f"one neighbouring relation is needed for all releases; got {relation} after "
-                f"{self.adjacency}"
+                f"{self.adjacency}; a release without one is read as add-remove; say adjacency in all"
             )
         kinds = {spent.kind: spent for spent in self.releases}
         before = kinds[kind].count if kind in kinds else 0

@@ -1,6 +1,6 @@
 """Dominating pairs of the subsampled Gaussian mechanism.
 
-Units: the sensitivity of the sampled query is 1 and ``sigma`` is the noise multiplier.
+Units: the largest norm of one record's contribution is 1, so that ``sigma`` is the noise multiplier.
 
 *Poisson sampling, add/remove.* Every record is included with probability q on its own. The pair is
 (1-q)N(0) + qN(1) against N(0), and the reverse for the other direction.

@@ -18,17 +18,20 @@ from typing import Any
 
 from dpcalc import checks
 from dpcalc.accounting.bracket import root_of_enclosed
-from dpcalc.claims.mechanisms import guarantee_from, mechanism_fields
+from dpcalc.claims.mechanisms import guarantee_from
+from dpcalc.claims.named import mechanism, mechanism_fields
+from dpcalc.claims.relations import Relation
 from dpcalc.errors import Infeasible, InvalidInput
-from dpcalc.guarantees import Guarantee
+from dpcalc.guarantees import GDP, Guarantee, PureDP
+from dpcalc.guarantees.composition import Composition
 from dpcalc.numerics.root import enclose_root
 
 MOST_ROUNDS = 10**9
 TOLERANCE = 1e-6
 """Of mechanisms whose ε is enclosed numerically."""
 
-_CLOSED_FORMS = {"gaussian": 1e-12, "randomised-response": 1e-12}
-"""Tolerance of mechanisms whose ε is exact to nearly the last digit."""
+_EXACT_TOLERANCE = 1e-12
+"""Of mechanisms whose ε is exact to nearly the last digit."""
 
 _RANGES = {
     "noise_multiplier": (0.02, 1e6),
@@ -51,6 +54,7 @@ class Solution:
         table: the mechanism's table, complete but for the rounds.
         rounds: how often it is used.
         guarantee: what all rounds are worth together.
+        relation: the neighbouring relation that the mechanism was read under.
     """
 
     field: str
@@ -58,6 +62,7 @@ class Solution:
     table: Mapping[str, Any]
     rounds: int
     guarantee: Guarantee
+    relation: Relation
 
 
 def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: float) -> Solution:
@@ -77,7 +82,7 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
     checks.positive("epsilon", epsilon)
     checks.delta(delta)
     name = str(table.get("mechanism"))
-    needed = mechanism_fields(name)
+    needed = mechanism_fields(name, table)
     if "rate" in needed and "rate" not in table and ("sample" in table or "population" in table):
         needed = (*("sample" if n == "rate" else n for n in needed), "population")
     missing = [field for field in needed if field not in table]
@@ -90,13 +95,14 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
             + (f"{missing_options} open; give all but one" if missing else "all; leave one out")
         )
     (field,) = missing
+    relation = mechanism(name).relation(table, "")
 
     def guarantee(filled: Mapping[str, Any], count: int) -> Guarantee:
         return guarantee_from(name, filled)[0].composed(count)
 
     if field == "rounds":
         found = most_rounds(lambda n: guarantee(table, n), epsilon, delta, minimum=1)
-        return Solution(field, found, dict(table), found, guarantee(table, found))
+        return Solution(field, found, dict(table), found, guarantee(table, found), relation)
     count = checks.count("rounds", rounds if rounds is not None else 1)
     if field == "sample":
         population = checks.count("population", float(table["population"]))
@@ -110,10 +116,9 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
             lambda x: guarantee({**table, field: x}, count),
             (epsilon, delta),
             _RANGES[field],
-            _CLOSED_FORMS.get(name, TOLERANCE),
         )
     filled = {**table, field: value}
-    return Solution(field, value, filled, count, guarantee(filled, count))
+    return Solution(field, value, filled, count, guarantee(filled, count), relation)
 
 
 def _options(names: Iterable[str]) -> str:
@@ -179,9 +184,8 @@ def _real(
     of: Callable[[float], Guarantee],
     budget: tuple[float, float],
     span: tuple[float, float],
-    tolerance: float,
 ) -> float:
-    """The best value of a real field: tested to meet the budget, ``tolerance`` from one that fails."""
+    """The best value of a real field: tested to meet the budget, next to one that fails."""
     sign = 1.0 if field in _MORE_IS_PRIVATE else -1.0
     least, most = sorted(sign * math.log(x) for x in span)
 
@@ -192,11 +196,19 @@ def _real(
         return _height(of(value(x)), *budget)
 
     start = max(0.0, least) if field in _MORE_IS_PRIVATE else most - 8.0
-    search = root_of_enclosed if tolerance >= TOLERANCE else enclose_root
+    exact = _exact(of(value(start)))
+    search = enclose_root if exact else root_of_enclosed
+    tolerance = _EXACT_TOLERANCE if exact else TOLERANCE
     found = search(height, start, tolerance=tolerance, least=least, most=most)
     if found.high == math.inf:
         raise _infeasible(*budget)
     return value(found.high)
+
+
+def _exact(guarantee: Guarantee) -> bool:
+    """Whether ε comes from a closed form."""
+    parts = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
+    return all(isinstance(part, PureDP) for part, _ in parts) or isinstance(guarantee, GDP)
 
 
 def _height(guarantee: Guarantee, epsilon: float, delta: float) -> float:

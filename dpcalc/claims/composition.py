@@ -9,6 +9,7 @@ from typing import Any
 
 from dpcalc import checks
 from dpcalc.claims.mechanisms import release_from, release_name
+from dpcalc.claims.relations import Relation, checked, shared
 from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
 from dpcalc.delimited import refuse_unless_text
@@ -39,13 +40,13 @@ class Plan:
         releases: what is released, in order.
         delta: δ of the answer.
         epsilon: the budget, if one is given.
-        adjacency: the neighbouring relation that all releases share, "" if none names one.
+        relation: the neighbouring relation that all releases share.
     """
 
     releases: tuple[Release, ...]
     delta: float
     epsilon: float | None
-    adjacency: str
+    relation: Relation
 
     def total(self) -> Guarantee:
         """The guarantee of all releases together.
@@ -68,16 +69,18 @@ class Plan:
         return "these releases together"
 
 
-def read_plan(path: Path, notes: Sequence[str] = ()) -> Plan:
+def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = None) -> Plan:
     """The composition that a TOML file describes.
 
-    Fields: ``delta``, optionally ``epsilon`` (a budget), ``[[release]]`` tables, and ``rounds``, a
-    table of releases in delimited text (`claims.rounds`) with its ``notes``, the names of columns
-    that are not read. ``path`` may be such a table itself (.csv, .tsv, .txt).
+    Fields: ``delta``, optionally ``epsilon`` (a budget) and ``adjacency`` (for all releases),
+    ``[[release]]`` tables, and ``rounds``, a table of releases in delimited text (`claims.rounds`)
+    with its ``notes``, the names of columns that are not read. ``path`` may be such a table itself
+    (.csv, .tsv, .txt).
 
     Args:
         path: the file.
         notes: columns of the table that are not read, besides those that the file names.
+        adjacency: the neighbouring relation of all releases, if it is not left to the file.
 
     Raises:
         InvalidInput: for unreadable files, unknown fields and mixed neighbouring relations.
@@ -88,27 +91,34 @@ def read_plan(path: Path, notes: Sequence[str] = ()) -> Plan:
     if epsilon is not None:
         epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
     releases: list[Release] = []
-    relations: dict[str, str] = {}
+    relations: list[tuple[Relation, str]] = []
+    around = _around(content.get("adjacency"), adjacency)
     for where, row in _rows(path, content, notes):
-        guarantee, count, relation = release_from(where, row)
+        found = release_from(where, row, around)
         name = str(row.get("name", ""))
-        releases.append(Release(name or release_name(row), guarantee, count))
-        if relation:
-            relations.setdefault(relation, where if name else f"{where}, {release_name(row)}")
-    if len(relations) > 1:
-        got = " and ".join(f"{relation} ({where})" for relation, where in relations.items())
+        releases.append(Release(name or release_name(row), found.guarantee, found.count))
+        relations.append((found.relation, where if name else f"{where}, {release_name(row)}"))
+    relation = shared(relations, "--adjacency replace-one, or adjacency at the top of the file")
+    return Plan(tuple(releases), delta, epsilon, relation)
+
+
+def _around(stated: object, option: str | None) -> str:
+    """The relation that is said for all releases together, "" if none is."""
+    own = "" if stated is None else checked(stated)
+    if own and option and own != option:
         raise InvalidInput(
-            f"one neighbouring relation is needed for all releases; got {got}; give all of them the "
-            "same adjacency"
+            f"one neighbouring relation is needed; got --adjacency {option} and adjacency = {own!r} "
+            "in the file; leave out one"
         )
-    return Plan(tuple(releases), delta, epsilon, next(iter(relations), ""))
+    return own or ("" if option is None else checked(option))
 
 
 def _content(path: Path) -> Mapping[str, Any]:
     if path.suffix.lower() in (".csv", ".tsv", ".txt"):
         return {"rounds": path.name}
     refuse_unless_text(path)
-    return fields(str(path), read_toml(path), ("delta", "epsilon", "release", "rounds", "notes"))
+    known = ("delta", "epsilon", "adjacency", "release", "rounds", "notes")
+    return fields(str(path), read_toml(path), known)
 
 
 def _rows(

@@ -3,104 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dpcalc import checks
+from dpcalc.claims.named import Table, mechanism, pair
+from dpcalc.claims.relations import Relation, resolved
 from dpcalc.claims.tables import as_real, fields
-from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
-from dpcalc.guarantees import mechanisms as named
-from dpcalc.numerics.precise import mpf, round_up
-from dpcalc.vocabulary import Adjacency
-
-Builder = Callable[[Mapping[str, Any]], Guarantee]
-
-_SAMPLED = (Adjacency.ADD_REMOVE.value, Adjacency.REPLACE_ONE.value)
 
 
-def _subsampled(given: Mapping[str, Any]) -> Guarantee:
-    adjacency = str(given.get("adjacency", Adjacency.ADD_REMOVE.value))
-    if adjacency not in _SAMPLED:
-        raise InvalidInput(f"adjacency needs add-remove or replace-one; got {adjacency!r}")
-    if ("rate" in given) == ("sample" in given or "population" in given):
-        raise InvalidInput("either rate, or sample and population, is needed")
-    rate = real("rate", given) if "rate" in given else _share(given)
-    return named.poisson_subsampled_gaussian(
-        real("noise_multiplier", given), rate, Adjacency(adjacency)
-    )
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A release as its table describes it.
 
+    Attributes:
+        guarantee: what one use is worth.
+        count: how often it is used.
+        relation: its neighbouring relation.
+    """
 
-def _share(given: Mapping[str, Any]) -> float:
-    """Expected sample over population."""
-    population = checks.count("population", real("population", given))
-    sample = checks.positive("sample", real("sample", given))
-    if sample > population:
-        raise InvalidInput(f"sample needs to be at most population={population}; got {sample:g}")
-    return min(1.0, round_up(mpf(sample) / population))
+    guarantee: Guarantee
+    count: int
+    relation: Relation
 
-
-def _without_replacement(given: Mapping[str, Any]) -> Guarantee:
-    population = checks.count("population", real("population", given))
-    sample = checks.count("sample", real("sample", given) if "sample" in given else 1)
-    if sample > population:
-        raise InvalidInput(f"sample needs to be at most population={population}; got {sample}")
-    # The norm bound is the sensitivity of adding a record; replacing one moves twice as far.
-    multiplier = checks.positive("noise_multiplier", real("noise_multiplier", given))
-    rate = min(1.0, round_up(mpf(sample) / population))
-    return named.sampled_without_replacement(round_up(2 / mpf(multiplier)), rate)
-
-
-def _exponential_norm(given: Mapping[str, Any]) -> Guarantee:
-    dimension = checks.count("dimension", real("dimension", given))
-    return named.exponential_norm(real("scale_multiplier", given), dimension)
-
-
-def _finite(given: Mapping[str, Any]) -> Guarantee:
-    return named.finite_distributions(_reals("p", given), _reals("q", given))
-
-
-def _profile(given: Mapping[str, Any]) -> Guarantee:
-    points = given.get("points")
-    if not isinstance(points, list):
-        raise InvalidInput(f"points needs a list of pairs [epsilon, delta]; got {points!r}")
-    return named.from_profile([_pair("points", point) for point in points])
-
-
-def _reals(name: str, given: Mapping[str, Any]) -> list[float]:
-    value = given.get(name)
-    if not isinstance(value, list):
-        raise InvalidInput(f"{name} needs a list of probabilities; got {value!r}")
-    return [as_real(name, v) for v in value]
-
-
-_MECHANISMS: dict[str, tuple[Builder, tuple[str, ...]]] = {
-    "gaussian": (lambda g: named.gaussian(real("noise_multiplier", g)), ("noise_multiplier",)),
-    "laplace": (lambda g: named.laplace(real("scale_multiplier", g)), ("scale_multiplier",)),
-    "exponential-norm": (_exponential_norm, ("scale_multiplier", "dimension")),
-    "randomised-response": (lambda g: PureDP(real("epsilon", g)), ("epsilon",)),
-    "poisson-subsampled-gaussian": (
-        _subsampled,
-        ("noise_multiplier", "rate", "adjacency", "sample", "population"),
-    ),
-    "gaussian-without-replacement": (
-        _without_replacement,
-        ("noise_multiplier", "sample", "population"),
-    ),
-    "finite-distributions": (_finite, ("p", "q")),
-    "profile": (_profile, ("points",)),
-}
-"""Name -> how to build it, and its fields."""
-
-_OPTIONAL = {
-    "poisson-subsampled-gaussian": {"adjacency", "sample", "population"},
-}
-"""Fields that may be left out."""
 
 _GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
     "pure": lambda v: PureDP(checks.non_negative("pure", as_real("pure", v))),
     "zcdp": lambda v: ZCDP(checks.non_negative("zcdp", as_real("zcdp", v))),
     "gdp": lambda v: GDP(checks.non_negative("gdp", as_real("gdp", v))),
-    "approx": lambda v: ApproxDP(*_pair("approx", v)),
+    "approx": lambda v: ApproxDP(*pair("approx", v)),
     "rdp": lambda v: RDP.from_points(_orders(v)),
 }
 
@@ -109,27 +42,10 @@ GUARANTEE_NAMES = tuple(_GUARANTEES)
 """The bare guarantees, as fields of a release."""
 
 
-def field_names() -> set[str]:
-    """The fields of all named mechanisms."""
-    return {name for _, names in _MECHANISMS.values() for name in names}
-
-
-def mechanism_fields(name: str) -> tuple[str, ...]:
-    """The fields a named mechanism needs; optional ones are left out."""
-    if name not in _MECHANISMS:
-        raise unknown_name("mechanism", name, _MECHANISMS)
-    return tuple(f for f in _MECHANISMS[name][1] if f not in _OPTIONAL.get(name, ()))
-
-
-def mechanism_names() -> list[str]:
-    """The named mechanisms."""
-    return sorted(_MECHANISMS)
-
-
-def guarantee_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, str]:
+def guarantee_from(where: str, table: Table) -> tuple[Guarantee, str]:
     """What one release is worth, and its neighbouring relation ("" if it has none)."""
-    guarantee, _, relation = release_from(where, table)
-    return guarantee, relation
+    found = release_from(where, table)
+    return found.guarantee, found.relation.name
 
 
 def table_of(guarantee: Guarantee) -> dict[str, Any]:
@@ -155,7 +71,7 @@ def table_of(guarantee: Guarantee) -> dict[str, Any]:
     )
 
 
-def release_name(table: Mapping[str, Any]) -> str:
+def release_name(table: Table) -> str:
     """What to call a release without a name: its theorem, its mechanism, or its bare guarantee."""
     for kind in ("theorem", "mechanism"):
         if kind in table:
@@ -167,12 +83,17 @@ def release_name(table: Mapping[str, Any]) -> str:
     return kind if isinstance(value, Mapping) else f"{kind} {value}"
 
 
-def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, str]:
-    """A guarantee, how often it is used, and its neighbouring relation ("" if it has none).
+def release_from(where: str, table: Table, adjacency: str = "") -> Described:
+    """A guarantee, how often it is used, and its neighbouring relation.
 
     A table has exactly one of ``mechanism`` (with its fields), ``theorem`` (with ``parameters``),
     or a bare guarantee (``pure``, ``zcdp``, ``gdp``, ``approx = [ε, δ]``, ``rdp = {order = value}``),
-    and optionally ``count`` and ``name``.
+    and optionally ``count``, ``name`` and ``adjacency``.
+
+    Args:
+        where: what to call it in errors.
+        table: its fields.
+        adjacency: the relation that is said for all releases together, "" if none is.
     """
     kinds = [k for k in ("mechanism", "theorem", *_GUARANTEES) if k in table]
     if len(kinds) != 1:
@@ -182,55 +103,44 @@ def release_from(where: str, table: Mapping[str, Any]) -> tuple[Guarantee, int, 
     try:
         count = checks.count("count", as_real("count", table.get("count", 1)), minimum=0)
         if kind == "mechanism":
-            return *_mechanism(where, table), count, _relation(table)
+            return _mechanism(where, table, count, adjacency)
         if kind == "theorem":
-            return (*_theorem(where, table, count),)
-        fields(where, table, (kind, "count", "name"))
-        return _GUARANTEES[kind](table[kind]), count, ""
+            return _theorem(where, table, count, adjacency)
+        fields(where, table, (kind, "count", "name", "adjacency"))
+        relation = resolved(table.get("adjacency"), adjacency, (), default="", needed=False)
+        return Described(_GUARANTEES[kind](table[kind]), count, relation)
     except InvalidInput as error:
         text = str(error)
         raise InvalidInput(text if text.startswith(where) else f"{where}: {text}") from error
 
 
-def _mechanism(where: str, table: Mapping[str, Any]) -> tuple[Guarantee]:
-    name = str(table["mechanism"])
-    if name not in _MECHANISMS:
-        raise unknown_name("mechanism", name, _MECHANISMS)
-    build, known = _MECHANISMS[name]
-    fields(where, table, ("mechanism", "count", "name", *known))
-    return (build(table),)
+def _mechanism(where: str, table: Table, count: int, adjacency: str) -> Described:
+    known = mechanism(str(table["mechanism"]))
+    fields(where, table, ("mechanism", "count", "name", *known.fields))
+    relation = known.relation(table, adjacency)
+    return Described(known.build(table, relation.name), count, relation)
 
 
-def _relation(table: Mapping[str, Any]) -> str:
-    name = str(table["mechanism"])
-    if name == "poisson-subsampled-gaussian":
-        return str(table.get("adjacency", Adjacency.ADD_REMOVE.value))
-    return Adjacency.REPLACE_ONE.value if name == "gaussian-without-replacement" else ""
-
-
-def _theorem(where: str, table: Mapping[str, Any], count: int) -> tuple[Guarantee, int, str]:
+def _theorem(where: str, table: Table, count: int, adjacency: str) -> Described:
     from dpcalc.theorems.base import Scope
     from dpcalc.theorems.catalogue import privacy_result
+    from dpcalc.theorems.parameters import parameters
 
     fields(where, table, ("theorem", "parameters", "count", "name"))
     kind = privacy_result(table["theorem"])
-    theorem = kind.from_parameters(table.get("parameters", {}))
+    given = table.get("parameters", {})
+    own = parameters(kind).get("adjacency")
+    choices = () if own is None else own.choices
+    stated = given.get("adjacency") if isinstance(given, Mapping) else None
+    if stated is None and adjacency in choices:
+        given = {**given, "adjacency": adjacency}
+    theorem = kind.from_parameters(given)
     theorem.require(Scope.CERTIFIED)
-    relation = str(getattr(theorem, "adjacency", ""))
-    return theorem.certified().guarantee, count, relation
-
-
-def real(name: str, table: Mapping[str, Any]) -> float:
-    """A required number of a table."""
-    if name not in table:
-        raise InvalidInput(f"the field {name!r} is needed")
-    return as_real(name, table[name])
-
-
-def _pair(name: str, value: Any) -> tuple[float, float]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise InvalidInput(f"{name} needs [epsilon, delta]; got {value!r}")
-    return as_real("epsilon", value[0]), as_real("delta", value[1])
+    name = str(getattr(theorem, "adjacency", ""))
+    relation = resolved(
+        stated, adjacency, choices or ((name,) if name else ()), default=name, needed=bool(name)
+    )
+    return Described(theorem.certified().guarantee, count, relation)
 
 
 def _orders(value: Any) -> dict[float, float]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpcalc.claims.mechanisms import GUARANTEE_NAMES, field_names
+from dpcalc.claims.mechanisms import GUARANTEE_NAMES
+from dpcalc.claims.named import field_names
 from dpcalc.delimited import Row, rows
 from dpcalc.errors import InvalidInput, shortened
 

@@ -70,6 +70,15 @@ def delta_option(*, required: bool = False) -> Callable[[Any], Any]:
     )
 
 
+adjacency_option = click.option(
+    "--adjacency",
+    type=click.STRING,
+    metavar="add-remove|replace-one",
+    help="Whether neighbours differ by a record more or less, or by one exchanged for another; the "
+    "answer says which was taken.",
+)
+
+
 def unwrapped(text: str | None) -> str | None:
     r"""Help whose blocks marked ``\b`` keep their lines; raw docstrings hold it as two characters."""
     return text.replace("\\b\n", "\b\n") if text else text

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import NUMBER, StrictCommand, delta_option, json_option
+from dpcalc.cli._options import NUMBER, StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcalc.claims.calibration import Solution
 
 _FIELDS = (
-    ("noise_multiplier", "Noise standard deviation over sensitivity."),
-    ("scale_multiplier", "Noise scale over sensitivity."),
+    ("noise_multiplier", "Noise standard deviation over one record's largest norm."),
+    ("noise_over_sensitivity", "Instead: over the distance of two neighbours."),
+    ("scale_multiplier", "Noise scale over one record's largest norm."),
+    ("scale_over_sensitivity", "Instead: over the distance of two neighbours."),
     ("rate", "Probability with which a record is sampled."),
     ("sample", "Records sampled a round: the batch size."),
     ("population", "Records in all."),
@@ -33,7 +35,7 @@ _FIELDS = (
     help="How often the mechanism is used; once unless given, if another field is open.",
 )
 @click.option("--each", type=NUMBER, help="ε of one round of randomised response.")
-@click.option("--adjacency", help="add-remove or replace-one (Poisson sampling).")
+@adjacency_option
 @json_option
 def command(
     mechanism: str,
@@ -62,22 +64,26 @@ def command(
 
     \b
     Mechanisms and their fields:
-      gaussian                       noise-multiplier
-      laplace                        scale-multiplier
-      exponential-norm               scale-multiplier dimension
+      gaussian                       noise-multiplier | noise-over-sensitivity
+      laplace                        scale-multiplier | scale-over-sensitivity
+      exponential-norm               scale-multiplier | scale-over-sensitivity, dimension
       randomised-response            each
-      poisson-subsampled-gaussian    noise-multiplier, rate or sample and population, [adjacency]
+      poisson-subsampled-gaussian    noise-multiplier, rate | sample and population
       gaussian-without-replacement   noise-multiplier sample population
+
+    A multiplier is the noise over the largest norm of one record's contribution (the clipping norm),
+    as in DP-SGD. Adding or removing a record moves a sum by that norm, replacing one by twice as much.
+    Noise over sensitivity is relative to how far two neighbours are apart.
     """
     from dpcalc import checks
     from dpcalc.claims.calibration import solve
-    from dpcalc.claims.mechanisms import mechanism_fields
+    from dpcalc.claims.named import mechanism_fields
     from dpcalc.report.records import to_json
 
     table: dict[str, Any] = {"mechanism": mechanism}
     given = {**fields, "epsilon": each, "adjacency": adjacency}
     table |= {name: value for name, value in given.items() if value is not None}
-    if set(mechanism_fields(mechanism)) & {"p", "points"}:
+    if set(mechanism_fields(mechanism, table)) & {"p", "points"}:
         raise InvalidInput(f"{mechanism} has no field that can be solved for")
     count = None if rounds is None else checks.count("rounds", rounds)
     delta = 0.0 if delta is None else checks.delta(delta)
@@ -94,19 +100,38 @@ for _name, _help in _FIELDS:
 
 
 def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
+    from dpcalc.claims.named import UNITS, over_sensitivity
+
     bracket = getattr(found.guarantee, "bracket", None)
     record: dict[str, Any] = {
         "mechanism": dict(found.table),
         "rounds": found.rounds,
         "solved_for": found.field,
         "value": found.value,
+        **over_sensitivity(found.table, found.relation.name),
+        **found.relation.record(),
         "budget": {"epsilon": epsilon, "delta": delta},
         "epsilon": found.guarantee.epsilon(delta),
     }
+    if unit := UNITS.get(found.field):
+        record["unit"] = unit
     if bracket is not None and delta > 0:
         enclosure = bracket(delta)
         record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
     return record
+
+
+def _unit_line(record: dict[str, Any]) -> str:
+    """What the number is measured in, and the same noise over the sensitivity."""
+    from dpcalc.report.text import upper
+
+    kind, _, per = str(record["solved_for"]).partition("_")
+    symbol = "standard deviation" if kind == "noise" else "scale"
+    value = upper(record["value"], 8)
+    if per == "over_sensitivity":
+        return f"{symbol} = {value} times the sensitivity (the distance of two neighbours)"
+    ratio = upper(record[f"{kind}_over_sensitivity"], 8)
+    return f"{symbol} = {value} times one record's largest norm, {ratio} times the sensitivity"
 
 
 def _print(found: Solution, record: dict[str, Any]) -> None:
@@ -118,11 +143,14 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
     shown = f"{int(found.value):,}" if whole else (upper if smaller else lower)(found.value, 8)
     budget = record["budget"]
     out.print(f"[bold]{found.field.replace('_', ' ')} = {shown}[/]")
+    if "unit" in record:
+        out.print(_unit_line(record))
     out.print(
         f"the {'smallest' if smaller else 'largest'} that is certified to meet ε = "
         f"{budget['epsilon']:g} at δ = {budget['delta']:g} over {found.rounds:,} "
         f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(record['epsilon'], 8)}"
     )
+    out.print(found.relation.sentence())
     if "method" in record and math.isfinite(record["epsilon_lower"]):
         out.print(
             f"[dim]{escaped(record['method'])}; the exact value is at least "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import StrictCommand, delta_option, json_option
+from dpcalc.cli._options import StrictCommand, adjacency_option, delta_option, json_option
 
 if TYPE_CHECKING:
     from dpcalc.claims.composition import Plan
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @click.command("compose", cls=StrictCommand, short_help="One budget for a list of releases.")
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @delta_option()
+@adjacency_option
 @click.option(
     "--notes",
     metavar="COLUMN[,COLUMN...]",
@@ -27,13 +28,22 @@ if TYPE_CHECKING:
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw δ(ε) with its bracket."
 )
 @json_option
-def command(file: Path, delta: float | None, notes: str, plot: Path | None, as_json: bool) -> int:
+def command(
+    file: Path,
+    *,
+    delta: float | None,
+    adjacency: str | None,
+    notes: str,
+    plot: Path | None,
+    as_json: bool,
+) -> int:
     r"""The budget of any list of mechanisms, theorems and bare guarantees with counts.
 
     \b
     A composition file (TOML):
       delta = 1e-6
       epsilon = 8                        # optional budget: exit status 1 if exceeded
+      adjacency = "add-remove"           # or "replace-one"; optional, for all releases
       [[release]]
       mechanism = "poisson-subsampled-gaussian"
       noise_multiplier = 1
@@ -53,20 +63,25 @@ def command(file: Path, delta: float | None, notes: str, plot: Path | None, as_j
 
     \b
     Mechanisms and their fields:
-      gaussian                       noise_multiplier
-      laplace                        scale_multiplier
-      exponential-norm               scale_multiplier dimension
+      gaussian                       noise_multiplier | noise_over_sensitivity
+      laplace                        scale_multiplier | scale_over_sensitivity
+      exponential-norm               scale_multiplier | scale_over_sensitivity, dimension
       randomised-response            epsilon
-      poisson-subsampled-gaussian    noise_multiplier rate|sample,population [adjacency]
-      gaussian-without-replacement   noise_multiplier population [sample]
+      poisson-subsampled-gaussian    noise_multiplier, rate | sample and population
+      gaussian-without-replacement   noise_multiplier sample population
       finite-distributions           p q   (lists of probabilities of the same outcomes)
       profile                        points   (list of [ε, δ] pairs that hold)
+
+    A multiplier is the noise over the largest norm of one record's contribution (the clipping norm).
+    Adding or removing a record moves a sum by that norm, replacing one by twice as much. Noise over
+    sensitivity is relative to how far two neighbours are apart. Every release may say its adjacency;
+    all must agree.
     """
     from dpcalc import checks
     from dpcalc.claims.composition import read_plan
     from dpcalc.report.records import to_json
 
-    plan = read_plan(file, [note for note in notes.split(",") if note])
+    plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
     record = _record(plan, at)
     if plot is not None:
@@ -96,7 +111,7 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
         "attack_accuracy": attack_accuracy(total, record["epsilon"], delta),
         "notion": total.notion,
         **total.numbers(),
-        "adjacency": plan.adjacency or None,
+        **plan.relation.record(),
         "releases": sum(r.count for r in plan.releases),
     }
     if plan.epsilon is not None:
@@ -117,6 +132,7 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
     if len(plan.releases) > _MOST_ROWS:
         out.print(f"... and {len(plan.releases) - _MOST_ROWS} more")
     out.print(f"[bold]ε = {upper(record['epsilon'])}[/] at δ = {delta}, all together")
+    out.print(plan.relation.sentence())
     if record["epsilon"] == math.inf and record["delta"] == 0:
         out.print("These releases give nothing at δ = 0; try --delta 1e-6.")
     elif "method" in record:

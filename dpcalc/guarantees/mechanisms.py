@@ -22,6 +22,7 @@ from dpcalc.accounting.supplied import Density, supplied_pair
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
@@ -82,37 +83,74 @@ class Dominated(Guarantee):
         return max(renyi_divergence(losses, order) for losses in self.directions)
 
 
-def gaussian(noise_multiplier: float) -> Guarantee:
-    """Gaussian noise, ``noise_multiplier`` times the sensitivity."""
-    checks.positive("noise_multiplier", noise_multiplier)
-    return GDP(round_up(1 / mpf(noise_multiplier)))
+def gaussian(
+    noise_multiplier: float | None = None,
+    adjacency: Adjacency | str | None = None,
+    *,
+    noise_over_sensitivity: float | None = None,
+) -> Guarantee:
+    """Gaussian noise on a sum of records.
+
+    Args:
+        noise_multiplier: noise standard deviation over the largest norm of one record's
+            contribution, above 0; needs ``adjacency``.
+        adjacency: add-remove, or replace-one, which moves the sum twice as far.
+        noise_over_sensitivity: instead of both, the standard deviation over the largest distance
+            of two neighbours.
+    """
+    mu = sensitivity_over_noise("noise", noise_multiplier, adjacency, noise_over_sensitivity)
+    return GDP(round_up(mu))
 
 
-def laplace(scale_multiplier: float) -> Guarantee:
-    """Laplace noise with scale ``scale_multiplier`` times the sensitivity."""
-    checks.positive("scale_multiplier", scale_multiplier)
-    epsilon = round_up(1 / mpf(scale_multiplier))
+def laplace(
+    scale_multiplier: float | None = None,
+    adjacency: Adjacency | str | None = None,
+    *,
+    scale_over_sensitivity: float | None = None,
+) -> Guarantee:
+    """Laplace noise on a sum of records, norms being sums of absolute values.
+
+    Args:
+        scale_multiplier: scale b of the density e^{-|x|/b}/2b over the largest norm of one record's
+            contribution, above 0; needs ``adjacency``.
+        adjacency: add-remove, or replace-one, which moves the sum twice as far.
+        scale_over_sensitivity: instead of both, the scale over the largest distance of two
+            neighbours.
+    """
+    epsilon = round_up(
+        sensitivity_over_noise("scale", scale_multiplier, adjacency, scale_over_sensitivity)
+    )
     return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), f"Laplace, ε = {epsilon:g}", epsilon)
 
 
-def exponential_norm(scale_multiplier: float, dimension: int) -> Guarantee:
+def exponential_norm(
+    scale_multiplier: float | None = None,
+    dimension: int = 1,
+    adjacency: Adjacency | str | None = None,
+    *,
+    scale_over_sensitivity: float | None = None,
+) -> Guarantee:
     """Noise with density proportional to e^{-‖b‖/scale} on ``dimension`` coordinates.
 
     Args:
-        scale_multiplier: scale over sensitivity; the sensitivity bounds the Euclidean distance that
-            the output's centre moves.
-        dimension: 1 (Laplace noise) or above; the pure bound 1/scale_multiplier holds in all.
+        scale_multiplier: scale over the largest Euclidean norm of one record's contribution, above
+            0; needs ``adjacency``.
+        dimension: 1 (Laplace noise) or above; the pure bound 1/scale_over_sensitivity holds in all.
+        adjacency: add-remove, or replace-one, which moves the sum twice as far.
+        scale_over_sensitivity: instead of scale and adjacency, the scale over the largest distance
+            of two neighbours.
     """
-    checks.positive("scale_multiplier", scale_multiplier)
+    epsilon = round_up(
+        sensitivity_over_noise("scale", scale_multiplier, adjacency, scale_over_sensitivity)
+    )
     dimension = checks.count("dimension", dimension)
     if dimension == 1:
-        return laplace(scale_multiplier)
+        return laplace(scale_multiplier, adjacency, scale_over_sensitivity=scale_over_sensitivity)
     if dimension > LARGEST_DIMENSION:
         raise InvalidInput(
             f"dimension needs to be at most {LARGEST_DIMENSION:,}; got dimension={dimension}; "
-            "the pure bound PureDP(1/scale_multiplier) holds in every dimension"
+            "the pure bound PureDP(1/scale_over_sensitivity) holds in every dimension"
         )
-    epsilon = round_up(1 / mpf(scale_multiplier))
     pair = ExponentialNorm(epsilon, dimension)
     described = f"exponential-norm noise, ε = {epsilon:g}, d = {dimension}"
     return Dominated((((pair, 1),),), described, epsilon)
@@ -175,35 +213,53 @@ def from_densities(
 
 
 def poisson_subsampled_gaussian(
-    noise_multiplier: float, rate: float, adjacency: Adjacency = Adjacency.ADD_REMOVE
+    noise_multiplier: float, rate: float, adjacency: Adjacency | str | None = None
 ) -> Guarantee:
     """Gaussian noise on the sum over a Poisson sample.
 
     Args:
-        noise_multiplier: noise standard deviation over one record's largest norm.
+        noise_multiplier: noise standard deviation over the largest norm of one record's
+            contribution, above 0.
         rate: probability with which a record is sampled, in (0, 1].
-        adjacency: add-remove or replace-one.
+        adjacency: add-remove or replace-one; has to be said.
     """
     checks.positive("noise_multiplier", noise_multiplier)
     _rate(rate)
+    moved(adjacency)
+    if rate == 1:
+        return gaussian(noise_multiplier, adjacency)
     described = f"Poisson-subsampled Gaussian, q = {rate:g}, σ = {noise_multiplier:g}"
     if adjacency == Adjacency.ADD_REMOVE:
-        if rate == 1:
-            return gaussian(noise_multiplier)
         pairs = PoissonRemove(noise_multiplier, rate), PoissonAdd(noise_multiplier, rate)
         return Dominated(tuple(((pair, 1),) for pair in pairs), described)
-    if adjacency == Adjacency.REPLACE_ONE:
-        if rate == 1:
-            return GDP(round_up(2 / mpf(noise_multiplier)))
-        return Dominated((((PoissonReplace(noise_multiplier, rate), 1),),), described)
-    raise InvalidInput(f"adjacency add-remove or replace-one was needed; got {adjacency!r}")
+    return Dominated((((PoissonReplace(noise_multiplier, rate), 1),),), described)
+
+
+def gaussian_without_replacement(
+    noise_multiplier: float, sample: int, population: int
+) -> Guarantee:
+    """Gaussian noise on the sum over a random sample of fixed size; replace-one.
+
+    Args:
+        noise_multiplier: noise standard deviation over the largest norm of one record's
+            contribution, above 0.
+        sample: records in a sample, 1 or above.
+        population: records in all.
+    """
+    population = checks.count("population", population)
+    sample = checks.count("sample", sample)
+    if sample > population:
+        raise InvalidInput(f"sample needs to be at most population={population}; got {sample}")
+    mu = sensitivity_over_noise("noise", noise_multiplier, Adjacency.REPLACE_ONE, None)
+    return sampled_without_replacement(round_up(mu), min(1.0, round_up(mpf(sample) / population)))
 
 
 def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
     """A mechanism that is μ-GDP for replacing a sampled record, run on b of n records; replace-one.
 
     Args:
-        mu: GDP parameter of the unsampled replacement: twice the norm bound over σ for a sum.
+        mu: GDP parameter of the unsampled replacement: twice one record's largest norm over σ, for
+            a sum.
         rate: b/n, in (0, 1].
     """
     checks.positive("mu", mu)

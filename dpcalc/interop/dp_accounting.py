@@ -1,8 +1,8 @@
 """Google's dp-accounting event objects, read as guarantees and written from an accountant.
 
 An event says what was done; its neighbouring relation is said apart, as in dp-accounting itself.
-The noise multiplier of a sampled Gaussian is relative to one record's largest norm here, so replacing
-a record moves the sum by twice that, however it was sampled.
+A noise multiplier is the noise over one record's largest norm, so replacing a record moves the sum by
+twice that, sampled or not.
 Needs ``pip install 'dpcalc-privacy[dp-accounting]'``.
 """
 
@@ -32,7 +32,7 @@ def guarantee_of(event: DpEvent, adjacency: Adjacency = Adjacency.ADD_REMOVE) ->
 
     Args:
         event: a dp-accounting event, composed or not.
-        adjacency: the neighbouring relation that its sampling events are read under.
+        adjacency: the neighbouring relation that all its events are read under.
 
     Raises:
         InvalidInput: for events that have no certified guarantee here; the text names the event.
@@ -79,9 +79,9 @@ def _parts(event: Any, count: int, adjacency: Adjacency) -> list[tuple[Guarantee
 def _single(event: Any, e: Any, adjacency: Adjacency) -> Guarantee:
     match type(event):
         case e.GaussianDpEvent:
-            return named.gaussian(float(event.noise_multiplier))
+            return named.gaussian(float(event.noise_multiplier), adjacency)
         case e.LaplaceDpEvent:
-            return named.laplace(float(event.noise_multiplier))
+            return named.laplace(float(event.noise_multiplier), adjacency)
         case e.ZCDpEvent:
             return _zero_concentrated(event)
         case e.RandomizedResponseDpEvent:
@@ -127,9 +127,7 @@ def _without_replacement(event: Any, e: Any, adjacency: Adjacency) -> Guarantee:
     if not isinstance(event.event, e.GaussianDpEvent):
         raise InvalidInput(f"{_SAMPLED}; got {event!r}")
     size, total = int(event.sample_size), int(event.source_dataset_size)
-    # The multiplier is relative to a record's norm; replacing one moves the sum twice as far.
-    mu = round_up(2 / mpf(float(event.event.noise_multiplier)))
-    return named.sampled_without_replacement(mu, min(1.0, round_up(mpf(size) / total)))
+    return named.gaussian_without_replacement(float(event.event.noise_multiplier), size, total)
 
 
 def _event(table: dict[str, Any]) -> Any:

@@ -50,7 +50,7 @@ def peer_epsilon(peer: Any, rounds: list[tuple[float, float, int]], delta: float
 def ours(rounds: list[tuple[float, float, int]], delta: float, width: float) -> Any:
     """The worse of both directions, as the peer computes it; nothing is remembered between calls."""
     _cached_epsilon.cache_clear()
-    total = compose([(poisson_subsampled_gaussian(s, q), n) for s, q, n in rounds])
+    total = compose([(poisson_subsampled_gaussian(s, q, "add-remove"), n) for s, q, n in rounds])
     with aiming_at(width):
         return total.bracket(delta)
 
@@ -149,7 +149,7 @@ def test_cost_does_not_grow_with_equal_rounds_and_grows_linearly_with_different_
 
 
 def test_an_accountant_step_is_cheap_next_to_a_number() -> None:
-    step = poisson_subsampled_gaussian(1.0, 0.01)
+    step = poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
     number, _ = measured(lambda: step.composed(1000).epsilon(1e-5 * (1 + RNG.random() / 9)), 3)
     pair, _ = measured(lambda: [compose([(step, n), (GDP(0.1), 1)]) for n in range(1, 51)], 3)
     assert pair / 50 < number

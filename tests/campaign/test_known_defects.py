@@ -46,10 +46,10 @@ def test_randomised_response_counts_its_uses() -> None:
 def test_nonsense_noise_raises_and_is_never_worth_zero(bad: float) -> None:
     """Elsewhere σ = nan gives ε = 0, hangs, or gives a negative ε."""
     for make in (
-        lambda: gaussian(bad),
-        lambda: laplace(bad),
-        lambda: poisson_subsampled_gaussian(bad, 0.01),
-        lambda: poisson_subsampled_gaussian(1.0, -abs(bad) if bad == bad else bad),
+        lambda: gaussian(bad, "add-remove"),
+        lambda: laplace(bad, "add-remove"),
+        lambda: poisson_subsampled_gaussian(bad, 0.01, "add-remove"),
+        lambda: poisson_subsampled_gaussian(1.0, -abs(bad) if bad == bad else bad, "add-remove"),
     ):
         with pytest.raises(InvalidInput):
             make()
@@ -97,7 +97,7 @@ def test_few_rounds_are_not_underestimated_by_a_limit_theorem() -> None:
 
 
 def test_replacing_a_record_is_not_twice_or_half_of_adding_one() -> None:
-    adding = poisson_subsampled_gaussian(1.0, 0.01).composed(10_000)
+    adding = poisson_subsampled_gaussian(1.0, 0.01, "add-remove").composed(10_000)
     replacing = poisson_subsampled_gaussian(1.0, 0.01, Adjacency.REPLACE_ONE).composed(10_000)
     assert adding.epsilon(1e-5) == pytest.approx(6.187712389972, rel=1e-6)
     assert replacing.epsilon(1e-5) == pytest.approx(10.8807815336, rel=1e-6)

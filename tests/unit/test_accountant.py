@@ -50,8 +50,8 @@ RELEASES = st.one_of(
     st.floats(0, 3).map(ZCDP),
     st.tuples(st.floats(0, 2), st.floats(0, 1e-3)).map(lambda v: ApproxDP(*v)),
     st.floats(0.01, 2).map(lambda b: RDP.from_points({2.0: b, 9.5: 2 * b})),
-    st.floats(0.3, 9).map(lambda s: {"mechanism": "laplace", "scale_multiplier": s}),
-    st.just({"mechanism": "exponential-norm", "scale_multiplier": 3.3, "dimension": 4}),
+    st.floats(0.3, 9).map(lambda s: {"mechanism": "laplace", "scale_over_sensitivity": s}),
+    st.just({"mechanism": "exponential-norm", "scale_over_sensitivity": 3.3, "dimension": 4}),
     st.just({"mechanism": "profile", "points": [[1.0, 1e-7], [0.2, 0.01]]}),
     st.just({**STEP, "adjacency": "replace-one"}),
 )

@@ -232,7 +232,7 @@ def test_compose_answers_and_keeps_the_budget(
         (
             "delta = 1e-5\n[[release]]\nmechanism = 'poisson-subsampled-gaussian'\nnoise_multiplier = 1"
             "\nrate = 0.1\n[[release]]\nmechanism = 'gaussian-without-replacement'\n"
-            "noise_multiplier = 1\npopulation = 10",
+            "noise_multiplier = 1\nsample = 1\npopulation = 10",
             "one neighbouring relation",
         ),
     ],

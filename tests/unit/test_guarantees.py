@@ -37,7 +37,7 @@ ALL = [
     PrivacyProfile(lambda e: GDP(0.6).delta(e), "as a function"),
     GaussianMixture((0.5, 0.9), (0.5, 0.5)),
     PureDP(0.1).composed(20),
-    laplace(2.0),
+    laplace(2.0, "add-remove"),
     GDP(0.3).group(2),
     ApproxDP(0.3, 1e-6).group(2),
 ]
@@ -154,7 +154,7 @@ def test_renyi_parts_pull_the_others_to_renyi_and_failures_stay_apart() -> None:
 
 
 def test_two_directions_are_not_mixed() -> None:
-    once = poisson_subsampled_gaussian(1.0, 0.1)
+    once = poisson_subsampled_gaussian(1.0, 0.1, "add-remove")
     both = once.composed(100)
     single = [
         compose([(PrivacyProfile(lambda e: 0.0, "", (losses,)), 100)]).epsilon(1e-6)

@@ -32,7 +32,12 @@ def test_events_become_the_guarantees_they_describe(events) -> None:
     event = events.ComposedDpEvent(
         [events.SelfComposedDpEvent(sampled, 100), events.LaplaceDpEvent(2.0), events.NoOpDpEvent()]
     )
-    expected = compose([(poisson_subsampled_gaussian(1.0, 0.01), 100), (laplace(2.0), 1)])
+    expected = compose(
+        [
+            (poisson_subsampled_gaussian(1.0, 0.01, "add-remove"), 100),
+            (laplace(2.0, "add-remove"), 1),
+        ]
+    )
     assert guarantee_of(event).epsilon(1e-5) == expected.epsilon(1e-5)
     assert guarantee_of(events.GaussianDpEvent(2.0)) == GDP(0.5)
     assert guarantee_of(events.ZCDpEvent(0.3)) == ZCDP(0.3)

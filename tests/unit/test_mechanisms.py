@@ -73,10 +73,10 @@ def test_a_nearer_centre_is_never_worse_and_the_pure_bound_never_better(
 
 
 def test_one_dimension_is_laplace_and_many_rounds_gain_from_the_law() -> None:
-    assert exponential_norm(2.0, 1) == laplace(2.0)
-    law = exponential_norm(5.0, 10).composed(100)
+    assert exponential_norm(2.0, 1, "add-remove") == laplace(2.0, "add-remove")
+    law = exponential_norm(5.0, 10, "add-remove").composed(100)
     assert law.epsilon(1e-6) < 0.3 * PureDP(0.2).composed(100).epsilon(1e-6)
-    assert exponential_norm(5.0, 10).epsilon(0.0) == pytest.approx(0.2, rel=1e-15)
+    assert exponential_norm(5.0, 10, "add-remove").epsilon(0.0) == pytest.approx(0.2, rel=1e-15)
 
 
 def test_three_dimensions_in_closed_form() -> None:
@@ -187,9 +187,9 @@ def test_a_ratio_that_rises_and_falls_is_refused() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: exponential_norm(0.0, 2),
-        lambda: exponential_norm(1.0, 0),
-        lambda: exponential_norm(1.0, 10**7),
+        lambda: exponential_norm(0.0, 2, "add-remove"),
+        lambda: exponential_norm(1.0, 0, "add-remove"),
+        lambda: exponential_norm(1.0, 10**7, "add-remove"),
         lambda: finite_distributions([0.5, 0.4], [0.5, 0.5]),
         lambda: finite_distributions([], []),
         lambda: finite_distributions([1.0], [0.5, 0.5]),

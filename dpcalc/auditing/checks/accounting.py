@@ -62,7 +62,7 @@ def cost(access: Access, *, bent: bool = True) -> Guarantee:
         if access.sampling_rate >= 1:
             return GDP(mu)
         if access.adjacency == Adjacency.ADD_REMOVE:
-            return poisson_subsampled_gaussian(1 / mu, access.sampling_rate)
+            return poisson_subsampled_gaussian(1 / mu, access.sampling_rate, access.adjacency)
         return sampled_without_replacement(mu, access.sampling_rate)
     if hasattr(noise, "rate"):
         change = access.curvature_change if bent else 0.0

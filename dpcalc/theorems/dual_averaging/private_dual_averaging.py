@@ -201,7 +201,7 @@ class PrivateDualAveraging(Theorem):
         rate = round_up(mpf(1) / self.n_records)
         if self.adjacency == Adjacency.REPLACE_ONE:
             return sampled_without_replacement(round_up(self._mu(1)), rate)
-        return poisson_subsampled_gaussian(round_down(1 / self._mu(1)), rate)
+        return poisson_subsampled_gaussian(round_down(1 / self._mu(1)), rate, Adjacency.ADD_REMOVE)
 
     def _uses(self) -> tuple[int, int]:
         """Rounds that use a record for sure, and of how many records they take the mean."""
