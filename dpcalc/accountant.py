@@ -21,11 +21,13 @@ from typing import Any
 from dpcalc import checks
 from dpcalc.claims.calibration import MOST_ROUNDS, most_rounds
 from dpcalc.claims.mechanisms import guarantee_from, table_of
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
+from dpcalc.sealed import opened, sealed
 
 _FORMAT = "dpcalc accountant"
-_VERSION = 1
+_VERSION = 2
+"""1 had no checksum, and noise multipliers of another unit."""
 
 Description = Mapping[str, Any] | Guarantee
 """A release as a table, such as a composition file has, or as a guarantee."""
@@ -125,37 +127,29 @@ class Accountant:
             InvalidInput: if a release was given as a guarantee that has no table, such as a
                 function; give it as a table.
         """
-        record = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "epsilon": self.epsilon if self.epsilon < math.inf else None,
-            "delta": self.delta,
-            "releases": [{**json.loads(s.kind), "count": s.count} for s in self.releases],
-        }
-        return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+        return sealed(_FORMAT, _VERSION, _content(self))
 
     @classmethod
     def from_json(cls, text: str) -> Accountant:
-        """The accountant that `to_json` wrote.
+        """The accountant that `to_json` wrote, and nothing else.
 
         Raises:
-            InvalidInput: if the text is not one.
+            InvalidInput: if the text was cut, changed or damaged, or is of another version. A
+                budget of no limit is an ``epsilon`` of null, never a missing one.
         """
-        try:
-            record = json.loads(text)
-        except ValueError as error:
-            raise InvalidInput(f"a saved accountant was needed; not JSON: {error}") from None
-        if not isinstance(record, dict) or record.get("format") != _FORMAT:
-            raise InvalidInput(f'a saved accountant was needed, with "format": "{_FORMAT}"')
-        if record.get("version") != _VERSION:
-            raise InvalidInput(
-                f"an accountant of version {_VERSION} was needed; got {record.get('version')!r}"
-            )
-        budget = record.get("epsilon")
-        found = cls(math.inf if budget is None else float(budget), float(record.get("delta", 0.0)))
-        for table in record.get("releases", []):
-            kind = {k: v for k, v in table.items() if k != "count"}
-            found = found.spend(kind, table.get("count", 1))
+        content = opened(text, _FORMAT, _VERSION, ("epsilon", "delta", "releases"))
+        budget, delta, releases = content["epsilon"], content["delta"], content["releases"]
+        if not isinstance(releases, list) or not all(isinstance(r, dict) for r in releases):
+            raise InvalidInput(f"releases needs a list of tables; got {shortened(repr(releases))}")
+        found = cls(math.inf if budget is None else budget, delta)
+        for number, table in enumerate(releases, start=1):
+            kind = {name: value for name, value in table.items() if name != "count"}
+            count = table.get("count")
+            if type(count) is not int:
+                raise InvalidInput(f"release {number} needs a whole number as count; got {count!r}")
+            found = found.spend(kind, count)
+        if _content(found) != content:
+            raise InvalidInput("every release was needed once, as it is written; got it otherwise")
         return found
 
 
@@ -190,3 +184,12 @@ def _read(release: Description) -> tuple[str, Guarantee, str]:
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a release needs plain numbers, texts and lists: {error}") from None
     return kind, guarantee, relation
+
+
+def _content(accountant: Accountant) -> dict[str, Any]:
+    """What is saved of an accountant."""
+    return {
+        "epsilon": accountant.epsilon if accountant.epsilon < math.inf else None,
+        "delta": accountant.delta,
+        "releases": [{**json.loads(s.kind), "count": s.count} for s in accountant.releases],
+    }

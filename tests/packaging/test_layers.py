@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 ORDER = [
     {"errors", "vocabulary"},
-    {"checks", "delimited"},
+    {"checks", "delimited", "sealed"},
     {"numerics"},
     {"accounting"},
     {"transcript"},
