@@ -134,8 +134,11 @@ def instance(claimed: Any, claim: Claim) -> Setting | None:
     """The theorem's records, rounds and σ/L on a ring of three nodes; replace-one alone."""
     if claimed.adjacency != Adjacency.REPLACE_ONE:
         return None
-    sampling = {"full-batch": "full", "mini-batch": "cyclic"}.get(claimed.sampling, "one")
     sigma = claimed.sigma / claimed.lipschitz
+    if claimed.sampling == "random-batch":
+        drawn = many_sampled_rounds(claimed.n_records, claimed.rounds, sigma, claimed.size())
+        return Setting(target=drawn, claim=claim)
+    sampling = {"full-batch": "full", "mini-batch": "cyclic", "one": "one"}[claimed.sampling]
     if claimed.rounds > MOST_ROUNDS:
         if sampling == "cyclic":
             return None

@@ -138,16 +138,22 @@ def _copied(records: Records, times: int) -> Records:
     return records
 
 
-def many_sampled_rounds(records: int, rounds: int, sigma: float) -> Target:
-    """One of so many records sampled every round; released is the messages' likelihood ratio."""
-    laws = {world: Sampled(1 / records, SIGN[world], -1.0, sigma) for world in World}
+def many_sampled_rounds(records: int, rounds: int, sigma: float, batch: int = 1) -> Target:
+    """A batch of so many records drawn every round; released is the messages' likelihood ratio.
+
+    The mean over a batch with the differing record is (SIGN - (b - 1))/b, over any other -1.
+    """
+    chance, drawn_mean = batch / records, {w: (SIGN[w] + 1) / batch - 1 for w in World}
+    laws = {world: Sampled(chance, drawn_mean[world], -1.0, sigma) for world in World}
 
     def run(world: World, generator: np.random.Generator, runs: int) -> Array:
         ratio, step = np.zeros(runs), max(_AT_ONCE // runs, 1)
         for start in range(0, rounds, step):
             shape = (runs, min(step, rounds - start))
-            drawn = generator.random(shape) < 1 / records
-            seen = np.where(drawn, SIGN[world], -1.0) + sigma * generator.standard_normal(shape)
+            drawn = generator.random(shape) < chance
+            seen = np.where(drawn, drawn_mean[world], -1.0) + sigma * generator.standard_normal(
+                shape
+            )
             ratio += laws[World.IN].log_density(seen).sum(axis=1)
             ratio -= laws[World.OUT].log_density(seen).sum(axis=1)
         return ratio

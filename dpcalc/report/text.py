@@ -88,6 +88,8 @@ def verdict_text(what: str, record: Mapping[str, Any]) -> str:
     """The verdict on an instance and what it rests on, for the line below the title."""
     if record["verdict"] is None:
         return f"{what}: none here"
+    if math.isinf(record["claimed"].get("epsilon", record["claimed"].get("value"))):
+        return f"{what}: {record['reason']}"
     given = ", if its promises are kept" if record.get("provided") else ""
     return f"{what}: {status_text(record['verdict'])}{given}"
 

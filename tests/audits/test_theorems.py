@@ -67,6 +67,7 @@ SETTINGS: dict[str, Settings] = {
         (_DUAL | {"sampling": "full-batch", "sigma": 5, "rounds": 2000}, 1e-2, True),
         (_DUAL | {"sampling": "mini-batch", "batch_size": 2, "sigma": 1}, 1e-3, True),
         (_DUAL | {"sampling": "one", "sigma": 1}, 1e-2, False),
+        (_DUAL | {"sampling": "random-batch", "batch_size": 2, "sigma": 0.5}, 1e-2, False),
         (_DUAL | {"sampling": "one", "sigma": 1, "rounds": 2000}, 1e-2, False),
     ],
     "admm-iteration": [

@@ -186,7 +186,8 @@ def test_a_claim_that_the_truth_meets_exactly_is_not_refuted() -> None:
 
 
 def test_batches_in_turn_are_refused_for_a_record_more_or_less() -> None:
-    given = {"n_records": 4, "rounds": 6, "lipschitz": 1, "sigma": 1, "batch_size": 2}
+    given = {"n_records": 4, "rounds": 6, "lipschitz": 1, "sigma": 1}
+    given |= {"sampling": "mini-batch", "batch_size": 2}
     kind = privacy_result("private-dual-averaging")
     assert kind(**given).certified().numbers["mu"] == pytest.approx(math.sqrt(3))
     with pytest.raises(AssumptionViolated, match="replace-one"):
@@ -195,7 +196,7 @@ def test_batches_in_turn_are_refused_for_a_record_more_or_less() -> None:
 
 def test_batches_that_do_not_divide_the_records_are_used_more_often() -> None:
     theorem = privacy_result("private-dual-averaging")(
-        n_records=5, rounds=10, lipschitz=1, sigma=1, batch_size=3
+        n_records=5, rounds=10, lipschitz=1, sigma=1, sampling="mini-batch", batch_size=3
     )
     assert theorem.certified().numbers["mu"] >= 2.108  # one batch, the rest left out
 

@@ -9,8 +9,9 @@ Source
 Certified
     The released messages determine a(t)(ĝ + ν), ĝ the subgradient at one record drawn uniformly from
     q. Its sensitivity is 2L with probability 1/q, not 2L/q.
-    *Sample one, replace-one:* sampling 1 of q without replacement; add/remove (q the larger size):
-    Poisson rate 1/q with sensitivity 2L; T rounds composed numerically.
+    *b of q drawn at random in every round (b = 1 as printed), replace-one:* sampling without
+    replacement, γ = b/q, sensitivity 2L/b; add/remove (q the larger size): Poisson rate γ with
+    sensitivity 2L/b; T rounds composed numerically.
     *Full batch:* Gaussian, sensitivity 2L/q. *Mini-batch b, replace-one:* ⌊q/b⌋ batches fixed in
     advance are taken in turn: sensitivity 2L/b in the ⌈T/⌊q/b⌋⌉ rounds that use the record's batch.
 Rounding
@@ -46,8 +47,23 @@ LARGEST_CLAIMED_EPSILON = 1.0
 LARGEST_CLAIMED_DELTA = 1 / 3
 
 
+BATCHES = ("mini-batch", "random-batch")
+"""The samplings that need a batch size."""
+
+
 def _samples(theorem: PrivateDualAveraging) -> bool:
-    return theorem.sampling == "one" and theorem.n_records > 1
+    """Whether chance decides if a record is used."""
+    return theorem.sampling in ("one", "random-batch") and theorem.size() < theorem.n_records
+
+
+def _two_readings(sampling: str, size: int) -> str:
+    """Why a batch size next to a sampling without one is refused."""
+    return (
+        f"batch_size belongs to sampling mini-batch or random-batch; got sampling={sampling} and "
+        f"batch_size={size}, which can be read in two ways: sampling {sampling} (leave out "
+        f"--batch-size), or batches of {size}; try --sampling mini-batch for batches fixed in "
+        "advance and taken in turn, --sampling random-batch for batches drawn anew every round"
+    )
 
 
 def _batches(theorem: PrivateDualAveraging) -> bool:
@@ -79,7 +95,13 @@ class PrivateDualAveraging(Theorem):
             "subgradient at one sampled record, whose sensitivity is 2L with probability 1/q. The "
             "prescribed noise then hides little once T/q is not far below δ.",
             Bearing.PROOF_FAILS,
-            _samples,
+            lambda theorem: theorem.sampling == "one" and theorem.n_records > 1,
+        ),
+        Finding(
+            "The formula is proved for full batches; the mean of b records drawn at random has the "
+            "sensitivity 2L/b with probability b/q.",
+            Bearing.PROOF_FAILS,
+            lambda theorem: theorem.sampling == "random-batch" and _samples(theorem),
         ),
         Finding(
             "The formula is proved for full batches; a batch's mean has the sensitivity 2L/b in every "
@@ -135,11 +157,12 @@ class PrivateDualAveraging(Theorem):
     lipschitz: float = number("largest norm of a record's subgradient, L")
     sigma: float = number("standard deviation of the noise per coordinate, σ")
     sampling: str = choice(
-        "records a subgradient is computed from: one drawn at random, a batch in turn, or all",
-        ("one", "mini-batch", "full-batch"),
+        "records a subgradient is computed from: one drawn at random; a batch fixed in advance, in "
+        "turn; a batch drawn at random without replacement, anew every round; or all",
+        ("one", "mini-batch", "random-batch", "full-batch"),
         default="one",
     )
-    batch_size: int | None = count("records of a mini-batch fixed in advance, b", default=None)
+    batch_size: int | None = count("records of a mini-batch or random-batch, b", default=None)
     adjacency: str = choice(
         "neighbouring relation",
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
@@ -148,15 +171,26 @@ class PrivateDualAveraging(Theorem):
     attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
-        if self.batch_size is not None:
-            if self.batch_size > self.n_records:
-                raise InvalidInput(
-                    f"batch_size needs to be at most n_records={self.n_records}; "
-                    f"got batch_size={self.batch_size}"
-                )
-            object.__setattr__(self, "sampling", "mini-batch")
-        elif self.sampling == "mini-batch":
-            raise InvalidInput("sampling mini-batch needs the batch's size; try --batch-size 100")
+        if self.sampling not in BATCHES:
+            if self.batch_size is not None:
+                raise InvalidInput(_two_readings(self.sampling, self.batch_size))
+            return
+        if self.batch_size is None:
+            raise InvalidInput(
+                f"sampling {self.sampling} needs the batch's size; got none; try --batch-size 100"
+            )
+        random = self.sampling == "random-batch" and self.adjacency == Adjacency.ADD_REMOVE
+        largest = self.n_records - 1 if random else self.n_records
+        if self.batch_size > largest:
+            why = ", all that the neighbour without the record has" if random else ""
+            raise InvalidInput(
+                f"batch_size needs to be at most {largest} for n_records={self.n_records}{why}; "
+                f"got batch_size={self.batch_size}"
+            )
+
+    def size(self) -> int:
+        """b, the records that a subgradient is the mean of."""
+        return {"one": 1, "full-batch": self.n_records}.get(self.sampling, self.batch_size or 1)
 
     def claimed(self) -> Bound:
         """ε = √(12 T ln(1/δ))·L/(qσ), where that is at most 1 and δ at most 1/3."""
@@ -167,9 +201,9 @@ class PrivateDualAveraging(Theorem):
         """By what is sampled; see the module."""
         self.require(Scope.CERTIFIED)
         base = {"sigma": self.sigma}
-        if self.sampling != "one":
-            uses, batch = self._uses()
-            mu = round_up(context().sqrt(uses) * self._mu(batch))
+        if not _samples(self):
+            uses = self._uses()
+            mu = round_up(context().sqrt(uses) * self._mu())
             numbers = {**base, "mu": mu, "uses": uses}
             return Bound(GDP(mu), numbers, "exact Gaussian composition over the record's uses")
         return Bound(
@@ -178,15 +212,14 @@ class PrivateDualAveraging(Theorem):
 
     def attained(self) -> Bound | None:
         """What opposite, constant subgradients really leak."""
-        if self.sampling != "one" or self.n_records == 1:
-            uses, batch = self._uses()
-            mu = round_down(context().sqrt(uses) * self._mu(batch))
+        if not _samples(self):
+            mu = round_down(context().sqrt(self._uses()) * self._mu())
             return Bound(GDP(mu), {"mu": mu}, "opposite constant subgradients")
         # All other records point one way, the differing one points the other way or their way: an
         # instance of both neighbouring relations, since q - 1 records of one kind look like q.
         # More noise than there is only lowers what is attained, and is easier to account for.
-        ratio = max(round_up(mpf(self.sigma) / (2 * mpf(self.lipschitz))), 0.02)
-        rate = round_down(mpf(1) / self.n_records)
+        ratio = max(round_up(1 / self._mu()), 0.02)
+        rate = round_down(mpf(self.size()) / self.n_records)
         pairs = PoissonRemove(ratio, rate), PoissonAdd(ratio, rate)
         worst = Dominated(tuple(((pair, self.rounds),) for pair in pairs), "opposite subgradients")
         return Bound(worst, {"sigma": self.sigma}, "one record opposite to all others")
@@ -196,21 +229,19 @@ class PrivateDualAveraging(Theorem):
         return 1e-5 if _samples(self) else 0.0
 
     def _one_round(self) -> Guarantee:
-        if self.n_records == 1:
-            return GDP(round_up(self._mu(1)))
-        rate = round_up(mpf(1) / self.n_records)
+        """One round whose records are drawn at random."""
+        rate = round_up(mpf(self.size()) / self.n_records)
         if self.adjacency == Adjacency.REPLACE_ONE:
-            return sampled_without_replacement(round_up(self._mu(1)), rate)
-        return poisson_subsampled_gaussian(round_down(1 / self._mu(1)), rate, Adjacency.ADD_REMOVE)
+            return sampled_without_replacement(round_up(self._mu()), rate)
+        return poisson_subsampled_gaussian(round_down(1 / self._mu()), rate, Adjacency.ADD_REMOVE)
 
-    def _uses(self) -> tuple[int, int]:
-        """Rounds that use a record for sure, and of how many records they take the mean."""
-        size = {"one": 1, "full-batch": self.n_records}.get(self.sampling, self.batch_size or 1)
-        return -(-self.rounds // (self.n_records // size)), size
+    def _uses(self) -> int:
+        """Rounds that use a record for sure, where chance has no part in it."""
+        return -(-self.rounds // (self.n_records // self.size()))
 
-    def _mu(self, batch: int) -> Real:
+    def _mu(self) -> Real:
         """2L/(bσ)."""
-        return 2 * mpf(self.lipschitz) / (batch * mpf(self.sigma))
+        return 2 * mpf(self.lipschitz) / (self.size() * mpf(self.sigma))
 
     def _claimed_epsilon(self, delta: float) -> float:
         if delta > LARGEST_CLAIMED_DELTA:
