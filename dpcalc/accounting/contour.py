@@ -65,7 +65,8 @@ class SaddleTable:
         probe = np.array([1e-6])
         _, mean, variance = summed_cumulants(rounds, probe)[:, 0]
         # A nearly constant S has no spread to go by; a hundredth of its mean serves.
-        unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
+        with np.errstate(over="ignore"):
+            unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
         c = unit * np.geomspace(1e-3, 1e5, _ORDERS)
         self._infinite = infinite_mass(rounds)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -25,7 +25,8 @@ def epsilon_by_chernoff(parts: Sequence[tuple[Loss, int]], delta: float) -> Brac
     if spare <= 0:
         return Bracket(lower, math.inf, METHOD)
     orders, exponents = _exponents(parts)
-    best = float(np.min((exponents - math.log(spare)) / orders)) * (1 + 1e-9)
+    with np.errstate(over="ignore"):
+        best = float(np.min((exponents - math.log(spare)) / orders)) * (1 + 1e-9)
     return Bracket(lower, max(0.0, min(best, largest_loss(parts))), METHOD)
 
 

@@ -34,11 +34,14 @@ def renyi_while_finite(losses: Iterable[tuple[Loss, int]], order: float) -> floa
     """The divergence from Q of P given that the loss is finite.
 
     With f the probability that it is not, P's density is p/(1-f) there, hence
-    ``[ln E_P[e^{(α-1)L}; L < ∞] - α ln(1-f)]/(α-1)``.
+    ``[ln E_P[e^{(α-1)L}; L < ∞] - α ln(1-f)]/(α-1)``; infinite where no loss is finite.
     """
     total = 0.0
     for loss, count in losses:
-        held = math.log1p(-loss.infinite_mass) if isinstance(loss, LossLaw) else 0.0
+        infinite = loss.infinite_mass if isinstance(loss, LossLaw) else 0.0
+        if infinite >= 1:
+            return math.inf
+        held = math.log1p(-infinite)
         total += count * (log_moment(loss, order - 1) - order * held)
     return total / (order - 1) * (1 + 1e-14)
 

@@ -270,7 +270,9 @@ def _through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
         elif isinstance(part, FailingRDP):
             survived *= (1 - mpf(part.failure)) ** n
             regular.append((part.base, n))
-        elif (revealed := _failure(part)) > 0:
+        elif (revealed := _failure(part)) >= 1:
+            return GDP(math.inf)  # one release tells everything, and no other mends that
+        elif revealed > 0:
             survived *= (1 - mpf(revealed)) ** n
             regular.append((_WhileFinite(part), n))
         else:

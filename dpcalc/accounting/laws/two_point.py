@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcalc.accounting.laws.atoms import AtomicLaw
 from dpcalc.accounting.laws.base import (
@@ -23,6 +22,7 @@ from dpcalc.accounting.laws.base import (
 _TABLE = 1_000_000
 _MOST_OUTCOMES = 100_000
 _MOST_ATOMS = 1000
+_MOST_ROUNDS = 1000  # of one kind: from 1030 on binomial coefficients leave the doubles
 _UNDERFLOW = 1e-302  # more than all probabilities that round to zero, or lose digits, add up to
 
 
@@ -68,13 +68,13 @@ class TwoPointLaw(LossLaw):
     @property
     def top_mass(self) -> float:  # type: ignore[override] # a value like the others
         """Probability that every round has its larger loss."""
-        e, n = np.array(self.epsilons), np.array(self.counts)
+        e, n = np.array(self.epsilons), np.array(self.counts, dtype=np.float64)
         return float(np.exp(-(n @ np.log1p(np.exp(-e))) * (1 + 1e-12))) * (1 - 1e-12)
 
     def delta(self, epsilon: float) -> tuple[float, float] | None:
         """The sum over all outcomes, if they are few."""
         outcomes = math.prod(n + 1 for n in self.counts)
-        if outcomes > _MOST_OUTCOMES:
+        if outcomes > _MOST_OUTCOMES or max(self.counts) > _MOST_ROUNDS:
             return None
         losses, masses = _outcomes(self.epsilons, self.counts)
         value = float((masses * -np.expm1(np.minimum(epsilon - losses, 0.0))).sum())
@@ -100,7 +100,10 @@ class TwoPointLaw(LossLaw):
 
     def tilted(self, c: float) -> Tilted:
         """Two points with odds e^{(2c+1)ε}, in closed form."""
-        return _TiltedTwoPoint(np.array(self.epsilons), np.array(self.counts), c)
+        counts = np.array(
+            self.counts, dtype=np.float64
+        )  # they may be beyond the whole numbers of C
+        return _TiltedTwoPoint(np.array(self.epsilons), counts, c)
 
     def cumulants(self, orders: Reals) -> Reals:
         """Sums over the rounds."""
@@ -122,7 +125,7 @@ def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
 
 
 class _TiltedTwoPoint(Tilted):
-    def __init__(self, epsilons: Reals, counts: NDArray[np.int64], c: float) -> None:
+    def __init__(self, epsilons: Reals, counts: Reals, c: float) -> None:
         self._epsilons, self._counts, self.size = epsilons, counts, len(epsilons)
         self._bias = np.tanh(epsilons * (c + 0.5))
         self._rarity = 1 / np.cosh(np.minimum(epsilons * (c + 0.5), 300.0)) ** 2

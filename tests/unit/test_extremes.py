@@ -1,0 +1,35 @@
+"""Counts and noise at the ends of what a double holds get an answer, and a sound one."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpcalc.guarantees import GDP, RDP, ApproxDP, PureDP
+
+
+@pytest.mark.parametrize("count", [1029, 1030, 1100, 2000])
+@pytest.mark.parametrize("delta", [0.3, 1e-6, 1e-30])
+def test_approximate_rounds_that_never_fail_compose_like_pure_ones(
+    count: int, delta: float
+) -> None:
+    """Oracle: the binomial sum in exact arithmetic behind pure rounds; (1, 0)-DP is 1-DP."""
+    found = ApproxDP(1.0, 0.0).composed(count).bracket(delta)
+    exact = PureDP(1.0).composed(count).epsilon(delta)
+    assert found.lower <= exact * (1 + 1e-14)
+    assert exact <= found.upper <= exact * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("count", [10**18, 10**20, 10**30])
+def test_counts_beyond_the_whole_numbers_of_a_processor_are_composed(count: int) -> None:
+    together = PureDP(0.1).composed(count).then(GDP(0.1))
+    alone = PureDP(0.1).composed(count)
+    found = together.epsilon(1e-6)
+    assert alone.epsilon(1e-6) <= found < math.inf
+
+
+def test_a_release_without_noise_leaves_nothing_of_a_renyi_guarantee() -> None:
+    together = RDP.from_points({2.0: 0.1, 4.0: 0.3}).then(GDP(math.inf))
+    assert together.epsilon(1e-6) == math.inf
+    assert together.delta(100.0) == 1.0
