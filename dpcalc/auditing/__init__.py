@@ -18,9 +18,10 @@ from dpcalc.auditing.audit import audit, audit_all
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Access, Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress
-from dpcalc.auditing.observations import Counts, Observations, from_scores, read_scores
+from dpcalc.auditing.observations import Counts, Observations, from_scores
 from dpcalc.auditing.plan import METHODS, Plan
 from dpcalc.auditing.recorded import judge_canaries, judge_counts, judge_guesses, judge_scores
+from dpcalc.auditing.scores import read_labelled_scores, read_scores
 from dpcalc.auditing.search import Candidate, ranked
 from dpcalc.auditing.target import Noise, Shift, Target, Tilted, World, features, mechanism
 from dpcalc.auditing.verdict import Outcome, Verdict
@@ -57,5 +58,6 @@ __all__ = [
     "judge_scores",
     "mechanism",
     "ranked",
+    "read_labelled_scores",
     "read_scores",
 ]

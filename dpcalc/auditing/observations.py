@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -219,52 +217,3 @@ def from_scores(
     order = np.argsort(place, kind="stable")
     flags = np.concatenate([np.ones(len(first), bool), np.zeros(len(second), bool)])
     return Observations(is_in=flags[order], score=np.concatenate([first, second])[order])
-
-
-def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> Array:
-    """Numbers from a CSV file, one per run; a first line that is no number is a heading.
-
-    Args:
-        path: the file.
-        column: heading of the column, or its number from 1 in a file without headings; needed if
-            there are several.
-    """
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(
-            f"a readable CSV file was needed; got {str(path)!r} ({error})"
-        ) from error
-    heading = rows.pop(0) if rows and not _is_number(rows[0][0]) else None
-    if not rows:
-        raise InvalidInput(f"at least one score was needed; {str(path)!r} has none")
-    index = _chosen(column, heading or [str(n + 1) for n in range(len(rows[0]))], str(path))
-    try:
-        return np.array([float(row[index]) for row in rows])
-    except (ValueError, IndexError) as error:
-        raise InvalidInput(f"a number per line was needed in {str(path)!r} ({error})") from error
-
-
-def _chosen(column: str | None, names: list[str], path: str) -> int:
-    """Which column is meant."""
-    names = [name.strip() for name in names]
-    if column is None and len(names) == 1:
-        return 0
-    listed = ", ".join(names)
-    if column is None:
-        raise InvalidInput(
-            f"one column was needed; {path!r} has {len(names)}: {listed}; name one with column, "
-            f"--column {names[-1]} on the command line"
-        )
-    if column not in names:
-        raise InvalidInput(f"a column {column!r} was needed; {path!r} has {listed}")
-    return names.index(column)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import NUMBER, StrictCommand, json_option
+from dpcalc.cli._options import NUMBER, json_option
+from dpcalc.cli._recorded import RecordedCommand, recorded
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _RELEASES = ("every iterate", "every message", "last iterate")
 _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 
 
-@click.command("audit", cls=StrictCommand, short_help="Attack a mechanism or recorded scores.")
+@click.command("audit", cls=RecordedCommand, short_help="Attack a mechanism or recorded scores.")
 @click.argument("target", required=False)
 @click.option("--case", "names", multiple=True, help="A case of a built-in audit; repeatable.")
 @click.option("--bugs", is_flag=True, help="Planted bugs as well: every one must be caught.")
@@ -33,11 +34,14 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option(
     "--scores",
     nargs=2,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="IN.csv OUT.csv",
-    help="One score per run, recorded elsewhere, in the order of the runs.",
+    metavar="IN.csv OUT.csv | RUNS.csv",
+    help="One score per run, recorded elsewhere: of runs with and without the record, or one file "
+    "with a column that says which.",
 )
 @click.option("--column", help="Heading of their column, or its number where there is none.")
+@click.option(
+    "--member", help="Heading in RUNS.csv: 1 with the record, 0 without.  [default: member]"
+)
 @click.option(
     "--counts",
     nargs=4,
@@ -144,8 +148,8 @@ def _carried_out(
     target: str | None, given: dict[str, Any]
 ) -> tuple[str, list[Attacked], list[Table]]:
     if target is None:
-        return "Recorded runs", [_recorded(given)], []
-    if given["scores"] or given["counts"] or given["column"]:
+        return "Recorded runs", [recorded(given)], []
+    if given["scores"] or given["counts"] or given["column"] or given["member"]:
         raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
     from dpcalc.auditing.runner import new_seed
     from dpcalc.audits.engine.carry_out import carry_out, exhibited
@@ -221,34 +225,6 @@ def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
         adjacency=adjacency,
         release=release,
     )
-
-
-def _recorded(given: dict[str, Any]) -> Attacked:
-    """A verdict on scores or counts."""
-    from dpcalc.auditing import Counts, read_scores
-    from dpcalc.auditing.attacked import Attacked
-    from dpcalc.auditing.recorded import judge_counts, judge_scores
-    from dpcalc.cli._attacks import claim_of, parsed_claim
-
-    if not given["text"] or given["adjacency"] is None:
-        raise InvalidInput(
-            "--claim and --adjacency were needed with recorded runs; "
-            "try --claim eps=1,delta=1e-5 --adjacency add-remove"
-        )
-    if given["column"] is not None and not given["scores"]:
-        raise InvalidInput("--column goes with --scores")
-    claim = claim_of(
-        parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
-    )
-    terms = {"alpha": given["alpha"], "notice": given["notice"]}
-    if given["counts"]:
-        verdict = judge_counts(claim, Counts.of(*given["counts"]), **terms)
-        title = "counts of right and wrong answers"
-    else:
-        scores = [read_scores(path, column=given["column"]) for path in given["scores"]]
-        verdict = judge_scores(claim, *scores, **terms)
-        title = "scores of runs with and without the record"
-    return Attacked(key="recorded", title=title, role="own", verdict=verdict)
 
 
 def _ledger(target: str | None, given: dict[str, Any]) -> int:

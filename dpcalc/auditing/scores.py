@@ -1,0 +1,151 @@
+"""Scores of runs recorded elsewhere, read from delimited text: every value, or an error."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.delimited import Row, is_number, rows
+from dpcalc.errors import InvalidInput, shortened
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+Array = NDArray[np.float64]
+
+MEMBER = "member"
+"""Heading of the column that says whether a run had the record."""
+
+_WORDS = {
+    **dict.fromkeys(("1", "true", "yes", "in"), True),
+    **dict.fromkeys(("0", "false", "no", "out"), False),
+}
+
+_HEADING = re.compile(r"#?\s*[^\W\d_]{2}[\w ()/%-]*")
+"""Two letters first, and no point: a damaged number is hardly ever one."""
+
+
+def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> Array:
+    """One score per run.
+
+    The first line may have headings: words, all of them. A line that is neither headings nor
+    numbers, such as a damaged first score, is refused, and so is every other line that is not a
+    score in each of its places.
+
+    Args:
+        path: delimited text, see `dpcalc.delimited`.
+        column: heading of the column, or its number from 1 in a file without headings; needed if
+            there are several.
+
+    Returns:
+        Numbers, shape (runs,); infinite ones as ``inf`` or ``-inf``.
+
+    Raises:
+        InvalidInput: if the file cannot be read, with the line.
+    """
+    names, found = _table(path, column)
+    index = _chosen(column, names, str(path))
+    scores = [_score(row, index, str(path)) for row in found]
+    if not scores:
+        raise InvalidInput(f"at least one score was needed; {str(path)!r} has none")
+    return np.array(scores)
+
+
+def read_labelled_scores(
+    path: str | os.PathLike[str], *, column: str | None = None, member: str = MEMBER
+) -> tuple[Array, Array]:
+    """Scores of runs with the record, and of runs without it, from one file with headings.
+
+    Args:
+        path: delimited text, see `dpcalc.delimited`.
+        column: heading of the scores; needed if there are several besides ``member``.
+        member: heading of the column that says whether a run had the record: 1 or 0, true or false,
+            yes or no, in or out.
+
+    Raises:
+        InvalidInput: if the file cannot be read, with the line.
+    """
+    names, found = _table(path, column)
+    if member not in names:
+        raise InvalidInput(
+            f"two files of scores, or one with a column {member!r} (1 with the record, 0 without), "
+            f"were needed; {str(path)!r} has {', '.join(names)}"
+        )
+    of_member = names.index(member)
+    others = [name for name in names if name != member]
+    index = names.index(others[_chosen(column, others, str(path))])
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for row in found:
+        said = row.cells[of_member].lower()
+        if said not in _WORDS:
+            raise InvalidInput(
+                f"{_where(row, str(path))}: {member} needs 1 or 0; got {shortened(said)!r}"
+            )
+        scores[_WORDS[said]].append(_score(row, index, str(path)))
+    return np.array(scores[True]), np.array(scores[False])
+
+
+def _table(path: str | os.PathLike[str], column: str | None) -> tuple[list[str], Iterator[Row]]:
+    """The headings, or numbers in their place, and the rows below."""
+    found = rows(path, comments=False)
+    first = next(found, None)
+    if first is None:
+        raise InvalidInput(f"at least one score was needed; {str(path)!r} is empty")
+    names = [cell.removeprefix("#").strip() for cell in first.cells]
+    if all(is_number(cell) for cell in first.cells):
+        return [str(k) for k in range(1, len(names) + 1)], _with(first, found)
+    if not all(cell == column or _HEADING.fullmatch(cell) for cell in first.cells) or any(
+        is_number(name) for name in names
+    ):
+        raise InvalidInput(
+            f"numbers, or a heading for every column, were needed in {_where(first, str(path))}; got "
+            f"{shortened(', '.join(first.cells))!r}; a heading is a word of two letters or more"
+        )
+    if len({*names}) < len(names):
+        raise InvalidInput(f"every heading was needed once in {_where(first, str(path))}")
+    return names, found
+
+
+def _with(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
+    yield first
+    yield from rest
+
+
+def _where(row: Row, path: str) -> str:
+    return f"line {row.line} of {path!r}"
+
+
+def _score(row: Row, index: int, path: str) -> float:
+    cell = row.cells[index]
+    if not is_number(cell):
+        tip = "; write decimals with a point" if "," in cell else ""
+        raise InvalidInput(
+            f"a score was needed in {_where(row, path)}; got {shortened(cell)!r}{tip}"
+        )
+    value = float(cell)
+    if math.isnan(value):
+        raise InvalidInput(
+            f"a score was needed in {_where(row, path)}; got {cell!r}; dropping runs would bias the "
+            "bound, so give them a score of their own, such as -inf"
+        )
+    return value
+
+
+def _chosen(column: str | None, names: list[str], path: str) -> int:
+    """Which column is meant."""
+    if column is None and len(names) == 1:
+        return 0
+    listed = ", ".join(names)
+    if column is None:
+        raise InvalidInput(
+            f"one column was needed; {path!r} has {len(names)}: {listed}; name one with column, "
+            f"--column {names[-1]} on the command line; decimals have a point"
+        )
+    if column not in names:
+        raise InvalidInput(f"a column {column!r} was needed; {path!r} has {listed}")
+    return names.index(column)
