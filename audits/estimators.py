@@ -204,6 +204,7 @@ AUDIT = Audit(
     title="The scikit-learn estimators, black box",
     reference="membership inference by loss and by shadow models",
     theorem="dp-admm",
+    libraries=("sklearn", "networkx"),
     cases=(
         *(
             _case(

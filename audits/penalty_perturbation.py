@@ -43,6 +43,7 @@ AUDIT = Audit(
     title="Penalty perturbation for ADMM on a network",
     reference="zhang2018, algorithm 1, theorem 4.1, appendix E",
     theorem="penalty-perturbation",
+    libraries=("networkx",),
     cases=cases(METHOD),
     instance=partial(instance, METHOD),
     exhibits=(

@@ -225,6 +225,7 @@ AUDIT = Audit(
     title="Private dual averaging",
     reference="liu2022, algorithm 1 and theorem 1",
     theorem="private-dual-averaging",
+    libraries=("networkx",),
     instance=instance,
     cases=(
         case(

@@ -20,6 +20,7 @@ AUDIT = Audit(
     title="Private MR-ADMM on a network",
     reference="zhang2019, algorithm 3, theorem V.1",
     theorem="recycled-admm",
+    libraries=("networkx",),
     cases=cases(METHOD),
     instance=partial(instance, METHOD),
     exhibits=(

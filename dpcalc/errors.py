@@ -5,6 +5,7 @@
     ├── AssumptionViolated    the parameters contradict what a theorem needs
     ├── Unattested            a promise that only the caller can make has not been made
     ├── Infeasible            no noise meets the budget; says what to change
+    ├── MissingExtra          a library that the base installation leaves out is needed
     └── NumericalFailure      a computation could not be carried to a certified answer
 
 A message reads: what was needed; ``name=value`` that was given; what to try.
@@ -34,6 +35,10 @@ class Unattested(DpcalcError):
 
 class Infeasible(DpcalcError):
     """No amount of noise meets the budget under the other parameters."""
+
+
+class MissingExtra(DpcalcError, ImportError):
+    """A library that the base installation leaves out is needed; says how to install it."""
 
 
 class NumericalFailure(DpcalcError):

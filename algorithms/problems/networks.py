@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, NumericalFailure, unknown_name
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +82,7 @@ class Network:
     @property
     def bipartite(self) -> bool:
         """Whether the nodes fall into two groups without inner edges."""
-        import networkx as nx
+        nx = _networkx()
 
         return bool(nx.is_bipartite(self.graph()))
 
@@ -91,11 +92,18 @@ class Network:
 
     def graph(self) -> Any:
         """The same graph for networkx."""
-        import networkx as nx
+        nx = _networkx()
 
         graph = nx.empty_graph(self.nodes)
         graph.add_edges_from(self.edges)
         return graph
+
+
+def _networkx() -> Any:
+    need("networkx", purpose="a network of nodes")
+    import networkx as nx
+
+    return nx
 
 
 def apply_matrix(matrix: Any, values: Array) -> Array:
@@ -127,7 +135,7 @@ def from_edges(edges: Iterable[tuple[int, int]], nodes: int | None = None) -> Ne
 
 def ring(nodes: int) -> Network:
     """A cycle; two nodes are joined by one edge."""
-    import networkx as nx
+    nx = _networkx()
 
     checks.count("nodes", nodes, minimum=2)
     return from_graph(nx.cycle_graph(nodes))
@@ -135,14 +143,14 @@ def ring(nodes: int) -> Network:
 
 def complete(nodes: int) -> Network:
     """Every two nodes joined."""
-    import networkx as nx
+    nx = _networkx()
 
     return from_graph(nx.complete_graph(checks.count("nodes", nodes, minimum=2)))
 
 
 def star(nodes: int) -> Network:
     """Node 0 joined to all others."""
-    import networkx as nx
+    nx = _networkx()
 
     return from_graph(nx.star_graph(checks.count("nodes", nodes, minimum=2) - 1))
 
@@ -153,7 +161,7 @@ def erdos_renyi(nodes: int, probability: float, seed: int) -> Network:
     Raises:
         InvalidInput: if none of 1,000 graphs was connected; above ln(nodes)/nodes most are.
     """
-    import networkx as nx
+    nx = _networkx()
 
     checks.count("nodes", nodes, minimum=2)
     checks.probability("probability", probability)

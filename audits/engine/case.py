@@ -9,6 +9,7 @@ from typing import Any
 
 from dpcalc.auditing import Claim, Outcome, Target
 from dpcalc.errors import unknown_name
+from dpcalc.extras import need
 
 
 class Role(StrEnum):
@@ -123,6 +124,7 @@ class Audit:
         exhibits: further evidence.
         instance: (theorem, claim) -> the worst mechanism known with the theorem's parameters, held
             against the claim; None where it cannot be built. For claims files.
+        libraries: modules beyond the base installation without which no case can run.
     """
 
     key: str
@@ -133,6 +135,15 @@ class Audit:
     also: tuple[str, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
     instance: Callable[[Any, Claim], Setting | None] | None = None
+    libraries: tuple[str, ...] = ()
+
+    def need_libraries(self) -> None:
+        """Return if the libraries are installed.
+
+        Raises:
+            MissingExtra: with a command that installs what is missing.
+        """
+        need(*self.libraries, purpose=f"the audit {self.key}")
 
     def case(self, key: str) -> Case:
         """The case of that name.

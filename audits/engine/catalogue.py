@@ -11,6 +11,8 @@ from dpcalc.audits.engine.case import Audit, Setting
 from dpcalc.errors import unknown_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpcalc.auditing import Claim
 
 _FOLDER = Path(__file__).parents[1]
@@ -34,6 +36,18 @@ def audit_of(key: str) -> Audit:
     module = importlib.import_module(f"dpcalc.audits.{key.replace('-', '_')}")
     audit: Audit = module.AUDIT
     return audit
+
+
+def need_libraries(theorems: Iterable[str]) -> None:
+    """Return if the libraries are installed that attacks on these theorems' claims need.
+
+    Raises:
+        MissingExtra: with a command that installs what is missing.
+    """
+    wanted = set(theorems)
+    for audit in map(audit_of, keys()):
+        if audit.instance is not None and wanted & set(audit.theorems):
+            audit.need_libraries()
 
 
 def instance_of(theorem: Any, claim: Claim) -> Setting | None:

@@ -23,6 +23,8 @@ def entries(
     """
     found = []
     for key in names or keys():
+        audit_of(key).need_libraries()
+    for key in names or keys():
         audit = audit_of(key)
         results = []
         for case in audit.cases:

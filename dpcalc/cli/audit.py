@@ -11,6 +11,7 @@ import click
 from dpcalc.cli._options import NUMBER, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded
 from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from dpcalc.auditing.attacked import Attacked
@@ -190,6 +191,7 @@ def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[C
     from dpcalc.audits.engine.catalogue import audit_of
 
     found = audit_of(target)
+    found.need_libraries()
     if given["names"]:
         return found, [found.case(name) for name in given["names"]]
     if given["text"] or given["theorem"]:
@@ -258,6 +260,8 @@ def _check_report(path: Path) -> None:
         raise InvalidInput(f"--report needs a name ending in {', '.join(known)}; got {str(path)!r}")
     if not path.parent.is_dir():
         raise InvalidInput(f"--report needs an existing folder; got {str(path.parent)!r}")
+    if path.suffix == ".html":
+        need("matplotlib", purpose="a report in HTML")
 
 
 def _list(*, as_json: bool) -> None:

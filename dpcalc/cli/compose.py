@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._options import StrictCommand, adjacency_option, delta_option, json_option
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from dpcalc.claims.composition import Plan
@@ -81,6 +82,8 @@ def command(
     from dpcalc.claims.composition import read_plan
     from dpcalc.report.records import to_json
 
+    if plot is not None:
+        need("matplotlib", purpose="--plot")
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
     record = _record(plan, at)

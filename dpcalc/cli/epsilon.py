@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._options import TheoremVerb, checked_delta, delta_option, json_option, theorem_from
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from dpcalc.theorems.base import Theorem
@@ -24,6 +25,8 @@ def _run(
 ) -> None:
     from dpcalc.report.records import budget, to_json
 
+    if plot is not None:
+        need("matplotlib", purpose="--plot")
     instance = theorem_from(theorem, given, attest)
     record = budget(instance, checked_delta(delta))
     if plot is not None:

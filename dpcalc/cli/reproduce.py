@@ -10,6 +10,7 @@ import click
 
 from dpcalc.cli._options import StrictCommand
 from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
 
 
 @click.command(cls=StrictCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -78,6 +79,7 @@ def command(
         _list(as_json=as_json)
         return
     wanted = chosen(name)
+    need("networkx", "sklearn", "matplotlib", purpose="reproducing a figure")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

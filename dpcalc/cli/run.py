@@ -9,6 +9,7 @@ import click
 
 from dpcalc.cli._options import NUMBER, StrictCommand
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ def _run(kind: type[Method], **given: Any) -> None:
     from dpcalc.training.plan import plan
 
     common = {name: given.pop(name) for name in _COMMON}
+    if kind.distributed:
+        need("networkx", purpose=f"{kind.key} on a network")
     targets = [Path(path) for path in common["out"]]
     for target in targets:
         check_suffix(target)

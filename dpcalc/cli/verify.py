@@ -67,6 +67,10 @@ def command(
     from dpcalc.vocabulary import Verdict
 
     claims = read_claims(file if file is not None else default_file())
+    if audit:
+        from dpcalc.audits.engine.catalogue import need_libraries
+
+        need_libraries(claim.theorem.key for claim in claims)
     judgements = list(_judged(claims))
     attacks = _attacked(judgements, alpha=alpha, runs=runs, seed=seed) if audit else None
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]

@@ -12,8 +12,12 @@ same records unless every fit is paid for.
 
 from __future__ import annotations
 
-from dpcalc.estimators.averaging import AveragingClassifier
-from dpcalc.estimators.composite import ADMMClassifier, ADMMRegressor
-from dpcalc.estimators.network import NetworkClassifier
+from dpcalc.extras import need
+
+need("sklearn", "networkx", purpose="dpcalc.estimators")  # before the modules that import them
+
+from dpcalc.estimators.averaging import AveragingClassifier  # noqa: E402
+from dpcalc.estimators.composite import ADMMClassifier, ADMMRegressor  # noqa: E402
+from dpcalc.estimators.network import NetworkClassifier  # noqa: E402
 
 __all__ = ["ADMMClassifier", "ADMMRegressor", "AveragingClassifier", "NetworkClassifier"]

@@ -3,7 +3,7 @@
 An event says what was done; its neighbouring relation is said apart, as in dp-accounting itself.
 A noise multiplier is the noise over one record's largest norm, so replacing a record moves the sum by
 twice that, sampled or not.
-Needs ``pip install 'dpcalc-privacy[dp-accounting]'``.
+Needs the extra ``dp-accounting``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.accountant import Accountant
 from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
 from dpcalc.guarantees import ZCDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
 from dpcalc.numerics.precise import context, mpf, round_up
@@ -55,12 +56,9 @@ def event_of(accountant: Accountant) -> DpEvent:
 
 
 def _events() -> Any:
-    try:
-        from dp_accounting import dp_event
-    except ImportError:
-        raise InvalidInput(
-            "dp-accounting is needed; try pip install 'dpcalc-privacy[dp-accounting]'"
-        ) from None
+    need("dp_accounting", purpose="the exchange of events")
+    from dp_accounting import dp_event
+
     return dp_event
 
 

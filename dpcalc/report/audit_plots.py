@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpcalc.auditing import World
 from dpcalc.auditing.estimators import clopper_pearson, eprocess, hockey_stick, importance
 from dpcalc.auditing.wording import confidence
-from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from dpcalc.auditing.attacked import Attacked
@@ -266,13 +266,9 @@ def _cut(values: Array) -> Array:
 
 
 def _axes() -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InvalidInput(
-            "matplotlib is needed for a report; try pip install 'dpcalc-privacy[plots]', or write "
-            "one that ends in .md or .json"
-        ) from None
+    need("matplotlib", purpose="a report in HTML")
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=_SIZE, layout="constrained")
     axis = figure.add_subplot()
     axis.tick_params(labelsize=8)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpcalc.accounting.bracket import aiming_at
 from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from dpcalc.theorems.base import Bound, Theorem
@@ -33,12 +34,9 @@ def draw_claim(theorem: Theorem, path: Path, *, delta: float = 0.0) -> None:
         InvalidInput: if nothing finite can be drawn, the file cannot be written, or matplotlib is
             not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InvalidInput(
-            "matplotlib is needed for pictures; try pip install 'dpcalc-privacy[plots]'"
-        ) from None
+    need("matplotlib", purpose="a picture")
+    from matplotlib.figure import Figure
+
     curves = {
         "claimed": theorem.claimed,
         "certified": theorem.certified,

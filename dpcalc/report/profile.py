@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee
@@ -35,12 +36,9 @@ def draw_profile(
     Raises:
         InvalidInput: if the picture cannot be written, or matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InvalidInput(
-            "matplotlib is needed for pictures; try pip install 'dpcalc-privacy[plots]'"
-        ) from None
+    need("matplotlib", purpose="a picture")
+    from matplotlib.figure import Figure
+
     least = min(_SMALLEST, delta / 100) if delta > 0 else _SMALLEST
     far = guarantee.epsilon(least)
     if not math.isfinite(far):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcalc.extras import need
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -24,6 +26,7 @@ _MARKS = "osv^Dxp*"
 
 def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
     """Save the picture of an outcome to every path, in the format of its suffix."""
+    need("matplotlib", purpose="a picture")
     import matplotlib as mpl
 
     mpl.use("Agg")

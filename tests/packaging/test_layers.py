@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 ORDER = [
-    {"errors", "vocabulary"},
+    {"errors", "vocabulary", "extras"},
     {"checks", "delimited", "sealed"},
     {"numerics"},
     {"accounting"},
@@ -30,7 +30,15 @@ ORDER = [
     {"cli", "__main__"},
 ]
 LEVEL = {name: k for k, names in enumerate(ORDER) for name in names}
-ALGORITHMS_MAY = {"errors", "vocabulary", "checks", "delimited", "transcript", "algorithms"}
+ALGORITHMS_MAY = {
+    "errors",
+    "vocabulary",
+    "extras",
+    "checks",
+    "delimited",
+    "transcript",
+    "algorithms",
+}
 RUN_ALGORITHMS = {"training", "estimators", "reproduction"}
 """Where an algorithm meets the theorem that says what it spends; below them nothing runs."""
 HEAVY = {"sympy", "pandas", "matplotlib", "networkx", "sklearn", "rich"}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dpcalc.accountant import Accountant
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, MissingExtra
 from dpcalc.guarantees import GDP, ZCDP, PureDP, compose
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.interop.dp_accounting import event_of, guarantee_of
@@ -18,7 +18,7 @@ def test_without_the_library_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(InvalidInput, match="pip install"):
+    with pytest.raises(MissingExtra, match="pip install"):
         event_of(Accountant())
 
 

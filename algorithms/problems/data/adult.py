@@ -22,6 +22,7 @@ import numpy as np
 from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, lines
 from dpcalc.algorithms.problems.records import bounded_rows
 from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     import os
@@ -123,6 +124,7 @@ def fetch_adult(
         maxima: what to divide numeric columns by; `MAXIMA` if left out.
         cache: folder to keep it in; scikit-learn's own if left out.
     """
+    need("sklearn", purpose="fetching a data set")
     from sklearn.datasets import fetch_openml
 
     home = None if cache is None else str(cache)

@@ -9,6 +9,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, lines, two_classes
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.extras import need
 
 if TYPE_CHECKING:
     import os
@@ -89,6 +90,7 @@ def fetch_libsvm(name: str, *, cache: str | os.PathLike[str] | None = None) -> D
     """
     if name not in ON_OPENML:
         raise unknown_name("data set", name, ON_OPENML)
+    need("sklearn", purpose="fetching a data set")
     from sklearn.datasets import fetch_openml
 
     home = None if cache is None else str(cache)

@@ -20,6 +20,7 @@ from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.algorithms.problems.regularisers import lasso
 from dpcalc.calibration import calibrate
+from dpcalc.extras import need
 from dpcalc.reproduction.ground import ROW_BOUNDS, Ground, follow
 from dpcalc.theorems.gradient_admm.dp_admm import DPADMM
 from dpcalc.training.outcome import error
@@ -155,6 +156,7 @@ def lasso_on(ground: Ground, name: str) -> Lasso:
 
 def edges_between(features: Array) -> list[tuple[int, int]]:
     """Pairs of features whose partial correlation is above the threshold."""
+    need("sklearn", purpose="the graph of the features")
     from sklearn.covariance import LedoitWolf
 
     varying = np.flatnonzero(features[:_SAMPLE].std(axis=0) > 0)

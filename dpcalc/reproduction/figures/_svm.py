@@ -16,6 +16,7 @@ from dpcalc.algorithms.problems.networks import ring
 from dpcalc.algorithms.problems.records import split as deal
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.calibration import calibrate
+from dpcalc.extras import need
 from dpcalc.reproduction.ground import Ground, follow
 from dpcalc.theorems.dual_averaging.private_dual_averaging import PrivateDualAveraging
 from dpcalc.training.outcome import error
@@ -66,6 +67,7 @@ class SVM:
     @cached_property
     def least(self) -> float:
         """The minimum of F: of the dual quadratic programme, by scikit-learn's LinearSVC."""
+        need("sklearn", purpose="the exact minimum")
         from sklearn.svm import LinearSVC
 
         x, y = self.split.train
