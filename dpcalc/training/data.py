@@ -176,11 +176,13 @@ def _from_path(
     features: int | None,
 ) -> Dataset:
     from dpcalc.algorithms.problems.data import adult, libsvm, tables
+    from dpcalc.delimited import refuse_unless_text
 
     if path.is_dir() or path.name.startswith(adult.FILES):
         return adult.load_adult(path)
+    refuse_unless_text(path)
     if any(suffix in (".csv", ".tsv") for suffix in path.suffixes):
-        delimiter = "\t" if ".tsv" in path.suffixes else ","
+        delimiter = "\t" if ".tsv" in path.suffixes else None
         column = _last_column(path, delimiter) if label is None else label
         known = dict(_category_list(text) for text in categories)
         return tables.load_table(
@@ -200,26 +202,24 @@ def _category_list(text: str) -> tuple[str, tuple[str, ...]]:
     return column.strip(), values
 
 
-def _last_column(path: Path, delimiter: str) -> str:
+def _last_column(path: Path, delimiter: str | None) -> str:
     """Name of the last column.
 
     A first line that ends in a number is most likely a record, which would be lost without a word;
     it is refused unless its numbers count the columns, as pandas writes columns without names.
     """
-    import csv
+    from dpcalc.delimited import Row, is_number, rows
 
-    from dpcalc.algorithms.problems.data.dataset import lines
-    from dpcalc.algorithms.problems.data.tables import is_number
-
-    rows = csv.reader((line for _, line in lines(path)), delimiter=delimiter)
-    header = [name.strip() for name in next(rows, [])]
+    header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
     if not header:
         raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")
     counted = len(header) > 2 and all(
         name == str(k) for k, name in enumerate(header) if is_number(name)
     )
     if is_number(header[-1]) and not counted:
-        shown = delimiter.join(header if len(header) < 6 else [*header[:2], "...", *header[-2:]])
+        shown = (delimiter or ",").join(
+            header if len(header) < 6 else [*header[:2], "...", *header[-2:]]
+        )
         raise InvalidInput(
             f"a line of column names was needed first in {str(path)!r}; got {shown!r}, which looks "
             "like a record; put the names of the columns above it, or, if these are the names, say "

@@ -311,7 +311,14 @@ def test_csv_labels_by_name_and_as_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("a,b\n1,2\n1\n", "2 fields.*line 3"),
+        ("a,b\n1,2\n1\n", "line 3.*1 cell"),
+        ("a,b\n1,2,3\n", "line 2.*3 cells"),
+        ("a,b\n0,5,2\n", "line 2.*3 cells"),
+        ("a;b\n0,5;2\n", "line 2.*categories"),
+        ("b,b\n1,2\n", "more than once"),
+        ("a,b\n1,\0\n", "NUL"),
+        ('a,b\n"1,2\n3,4\n', "line 2"),
+        ("a,b\n" + "1" * 140_000 + ",2\n", "line 2"),
         ("a,b\nred,2\n", "line 2.*categories"),
         ("a,b\ninf,2\n", "finite"),
         ("a,c\n1,2\n", "column"),
@@ -324,6 +331,15 @@ def test_bad_csv_files_are_named(tmp_path, text, word):
     path.write_text(text)
     with pytest.raises(InvalidInput, match=word):
         load_table(path, "b")
+
+
+def test_a_byte_order_mark_and_semicolons_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("b;a\n1;0.5\n#2;0.7\n3;0.9\n", encoding="utf-8-sig")
+    with pytest.raises(InvalidInput, match="line 3"):
+        load_table(path, "a")
+    path.write_text("b;a\n1;0.5\n2;0.7\n3;0.9\n", encoding="utf-8-sig")
+    assert load_table(path, "b").features.ravel().tolist() == [0.5, 0.7, 0.9]
 
 
 def test_an_undeclared_category_is_refused(tmp_path):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc import delimited
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 Array = NDArray[np.float64]
 
@@ -41,20 +41,8 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     Raises:
         InvalidInput: if the file cannot be read.
     """
-    import gzip
-    import lzma
-
-    file = Path(path)
-    openers: dict[str, Callable[..., IO[str]]] = {".xz": lzma.open, ".gz": gzip.open}
-    opener = openers.get(file.suffix, open)
-    try:
-        with opener(file, "rt", encoding="utf-8") as text:
-            for number, line in enumerate(text, start=1):
-                yield number, line.strip()
-    except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError) as error:
-        raise InvalidInput(
-            f"a readable text file, plain, .xz or .gz, was needed; got path={str(file)!r} ({error})"
-        ) from error
+    for number, line in delimited.lines(path):
+        yield number, line.strip()
 
 
 def bad_row(path: object, number: int, needed: str, given: str, try_this: str = "") -> InvalidInput:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from shlex import quote
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, lines, two_classes
+from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, two_classes
+from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def load_table(
     categories: Mapping[str, Sequence[str]] | None = None,
     positive: str | None = None,
     missing: Sequence[str] = ("", "?", "NA"),
-    delimiter: str = ",",
+    delimiter: str | None = None,
 ) -> Dataset:
     """Read a CSV file with a header line, plain, .xz or .gz.
 
@@ -42,23 +42,20 @@ def load_table(
         positive: the label value that becomes +1, all others -1; without it the labels are numbers,
             and two distinct ones become -1 and +1.
         missing: entries that mean "no value"; rows with one are left out.
-        delimiter: between the fields.
+        delimiter: between the fields; the one that the first line has if left out.
 
     Raises:
-        InvalidInput: if a row has too few fields, an entry is neither number nor category, or all
-            labels are the same.
+        InvalidInput: if a row has another number of fields than the header, an entry is neither
+            number nor category, or all labels are the same.
     """
-    reader = csv.reader((line for _, line in lines(path)), delimiter=delimiter)
-    header = tuple(name.strip() for name in next(reader, []))
+    found = rows(path, delimiter=delimiter, comments=False)
+    header = next(found, Row(1, ())).cells
     columns = _Columns(path, header, label, positive, dict(categories or {}))
     features, labels, incomplete, said = [], [], 0, set()
-    for number, row in enumerate(reader, start=2):
-        fields = [field.strip() for field in row]
-        if fields and len(fields) != len(header):
-            raise bad_row(path, number, f"a row of {len(header)} fields", delimiter.join(row))
+    for number, fields in found:
         if any(field in missing for field in fields):
             incomplete += 1
-        elif fields:
+        else:
             said.add(columns.said_label(fields))
             labels.append(columns.label_of(number, fields))
             features.append(columns.entries(number, fields))
@@ -88,6 +85,11 @@ class _Columns:
         for name in (self.label, *self.categories):
             if name not in self.header:
                 raise unknown_name(f"column of {str(self.path)!r}", name, self.header)
+        for name in self.header:
+            if self.header.count(name) > 1:
+                raise InvalidInput(
+                    f"every column name was needed once; {str(self.path)!r} has {name!r} more than once"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,15 +155,6 @@ class _Columns:
 
 _SHOWN = 8
 """Labels that an error lists."""
-
-
-def is_number(text: str) -> bool:
-    """Whether a field of a table is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _number(path: object, row: int, field: str, needed: str, try_this: str) -> float:
