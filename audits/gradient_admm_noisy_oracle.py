@@ -51,7 +51,7 @@ def _mu_squared(iterations: int, noise_in: str) -> float:
     bound = amplification(iterations, noise_in)
     if noise_in == "gradient" or iterations < 2:
         return float(bound.certified().guarantee.numbers()["mu"]) ** 2
-    return float(bound.convex_block().mu_squared(bound.sigma, iterations))
+    return float(bound.kernels().mu_squared(bound.sigma, iterations))
 
 
 def algorithm(rounds: int) -> Any:

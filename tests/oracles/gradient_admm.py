@@ -110,3 +110,47 @@ def _between(rng: np.random.Generator, d: int, low: float, high: float) -> Matri
     if rng.random() < 0.5:
         values = rng.choice([low, high], d)
     return np.asarray((q * values) @ q.T)
+
+
+def scalar_mu_squared(
+    pull: Matrix,
+    moved: Matrix,
+    kept: Matrix,
+    *,
+    jump: float | Matrix,
+    noise: float | Matrix,
+    again: frozenset[int] = frozenset(),
+) -> Matrix:
+    """Exact μ² of many one-dimensional instances at once, in the coordinates (x, λ/(βA)).
+
+    With A, B, g = Gy²/2 and f_t = h_t x²/2 numbers, y solves a linear equation and one iteration is
+    ``λ ← r(λ - x)``, ``x ← ((1 - ηh_t)x + e(2r - 1)(λ_old - x))/(1 + e)``, e = ηβA², r = G/(G + βB²).
+
+    Args:
+        pull: e, shape (instances,).
+        moved: 1 - ηh_t, shape (instances, iterations); the first column is not used.
+        kept: r in (0, 1), shape (instances,).
+        jump: how far the user's own iteration moves x.
+        noise: standard deviation of the noise that reaches x.
+        again: later iterations, counted from 0, that move x as well.
+    """
+    count, iterations = moved.shape
+    mean = np.stack([jump * np.ones(count), np.zeros(count)], axis=-1)
+    covariance = np.zeros((count, 2, 2))
+    covariance[:, 0, 0] = np.broadcast_to(np.square(noise), count)
+    fresh = covariance.copy()
+    for t in range(1, iterations):
+        step = np.empty((count, 2, 2))
+        swing = pull * (2 * kept - 1)
+        step[:, 0, 0] = (moved[:, t] - swing) / (1 + pull)
+        step[:, 0, 1] = swing / (1 + pull)
+        step[:, 1, 0], step[:, 1, 1] = -kept, kept
+        mean = np.einsum("nij,nj->ni", step, mean)
+        covariance = step @ covariance @ step.swapaxes(1, 2) + fresh
+        if t in again:
+            mean[:, 0] += jump
+    if iterations == 1:
+        return np.asarray(mean[:, 0] ** 2 / covariance[:, 0, 0])
+    (a, b), (_, d) = covariance[:, 0].T, covariance[:, 1].T
+    x, y = mean.T
+    return np.asarray((d * x**2 - 2 * b * x * y + a * y**2) / (a * d - b**2))

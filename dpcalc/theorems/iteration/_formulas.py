@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcalc.numerics.precise import round_up
 from dpcalc.theorems.base import Formula
 
 if TYPE_CHECKING:
@@ -46,12 +47,6 @@ def _paper_unit(theorem: GradientADMM) -> tuple[sympy.Expr, sympy.Expr]:
     return constant, (s["eta"] * s["Delta"] / (s["sigma"] * scale)) ** 2
 
 
-def _eigenvalue(a: sympy.Expr, b: sympy.Expr, d: sympy.Expr) -> sympy.Expr:
-    import sympy
-
-    return (a + d + sympy.sqrt((a - d) ** 2 + 4 * b**2)) / 2
-
-
 def _printed_rho(theorem: GradientADMM) -> sympy.Expr:
     import sympy
 
@@ -60,34 +55,30 @@ def _printed_rho(theorem: GradientADMM) -> sympy.Expr:
     return sympy.Piecewise((constant / blocks * unit, blocks > 0), (unit / 2, True))
 
 
-def _certified_convex(theorem: GradientADMM) -> sympy.Expr:
-    """Min of the local μ and that of ⌊k/2⌋ blocks."""
+def _certified_convex(theorem: FirstUser) -> Formula:
+    """Min of the local μ and that of k - 1 kernels; their worth W is a sum over the chosen shares."""
     import sympy
 
     s = _symbols()
-    root = sympy.sqrt
-    e = s["eta"] * s["beta"] * s["sigma_min"] ** 2
-    one = sympy.Integer(1)
-    damp = 1 + e if theorem.square else one
+    damp = 1 + s["eta"] * s["beta"] * s["sigma_min"] ** 2 if theorem.square else sympy.Integer(1)
     if theorem.noise_in == "gradient":
-        top = s["eta"] * s["beta"] * s["norm_A"] ** 2
-        cost = sympy.Max(*(_eigenvalue(one, 1 / root(x), ((1 + x) ** 2 + 1) / x) for x in (e, top)))
         start, local = s["Delta"] ** 2 / damp, s["Delta"] / s["sigma"]
     else:
-        s2 = 1 / damp**2
-        cost = _eigenvalue(s2, s2 / root(e), (1 + s2) / e)
         start = (s["eta"] * s["Delta"]) ** 2 / damp
         local = s["eta"] * s["Delta"] / (s["sigma"] * damp)
-    blocks = sympy.floor(s["k"] / 2)
-    amplified = root(cost * start / blocks) / s["sigma"]
-    return sympy.Piecewise((sympy.Min(amplified, local), blocks > 0), (local, True))
+    if theorem.iterations < 2:
+        return Formula("certified.mu", local, _values(theorem))
+    weight = sympy.Symbol("W", positive=True)
+    values = {**_values(theorem), "W": round_up(theorem.kernels().weight(theorem.iterations))}
+    amplified = sympy.sqrt(start / weight) / s["sigma"]
+    return Formula("certified.mu", sympy.Min(amplified, local), values)
 
 
-def block_formulas(theorem: FirstUser) -> tuple[Formula, ...]:
+def convex_formulas(theorem: FirstUser) -> tuple[Formula, ...]:
     """ρ as printed and μ as certified, convex users."""
     values = {**_values(theorem), "k": float(theorem.iterations)}
     once = theorem.passes == 1
-    found = [Formula("certified.mu", _certified_convex(theorem), values)] if once else []
+    found = [_certified_convex(theorem)] if once else []
     if not theorem.violations_of_claim():
         found.insert(0, Formula("claimed.rho", _printed_rho(theorem), values))
     return tuple(found)

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import (
-    Block,
-    convex_block,
-    gradient_noise_block,
+    Kernels,
+    convex_kernels,
+    gradient_noise_kernels,
     local_mu,
 )
 from dpcalc.errors import InvalidInput
@@ -139,10 +139,10 @@ class GradientADMM(Theorem):
             return mpf(self.sensitivity) / mpf(self.sigma)
         return local_mu(self.step_size, self.sensitivity, self.sigma, self.damping())
 
-    def convex_block(self) -> Block:
-        """The amplifying block for convex functions and where the noise goes."""
+    def kernels(self) -> Kernels:
+        """The amplifying iterations for convex functions and where the noise goes."""
         if self.noise_in == "gradient":
-            return gradient_noise_block(
+            return gradient_noise_kernels(
                 step_size=self.step_size,
                 penalty=self.penalty,
                 sensitivity=self.sensitivity,
@@ -150,7 +150,7 @@ class GradientADMM(Theorem):
                 operator_norm=self.operator_norm,
                 square=self.square,
             )
-        return convex_block(
+        return convex_kernels(
             step_size=self.step_size,
             penalty=self.penalty,
             sensitivity=self.sensitivity,
@@ -162,10 +162,10 @@ class GradientADMM(Theorem):
         """The smallest certified μ of a user with this many iterations, their own included."""
         if iterations < 2:
             return self.mu_local()
-        amplified = context().sqrt(self.convex_block().mu_squared(self.sigma, iterations))
+        amplified = context().sqrt(self.kernels().mu_squared(self.sigma, iterations))
         return min(amplified, self.mu_local())
 
-    def mu_repeated(self, block: Block, *, passes: int, gap: int, tail: int) -> Real:
+    def mu_repeated(self, kernels: Kernels, *, passes: int, gap: int, tail: int) -> Real:
         """The smallest certified μ of a user who takes part several times.
 
         The least of: all passes amplified; all but the last, which is paid locally; composition.
@@ -173,12 +173,10 @@ class GradientADMM(Theorem):
         local = self.mu_local() ** 2
         found = [passes * local]
         if gap >= 2:
-            earlier = block.repeated_mu_squared(self.sigma, passes=passes - 1, gap=gap, tail=gap)
+            earlier = kernels.repeated_mu_squared(self.sigma, passes=passes - 1, gap=gap, tail=gap)
             found.append(earlier + local)
-            if tail >= 2:
-                found.append(
-                    block.repeated_mu_squared(self.sigma, passes=passes, gap=gap, tail=tail)
-                )
+        if tail >= 2:
+            found.append(kernels.repeated_mu_squared(self.sigma, passes=passes, gap=gap, tail=tail))
         return context().sqrt(min(found))
 
     def mu_attained(self, iterations: int) -> Real:
@@ -225,17 +223,17 @@ class FirstUser(GradientADMM):
         return self.paper_rho(self.iterations)
 
     def _mu(self) -> Real:
-        return self.mu_with(self.convex_block())
+        return self.mu_with(self.kernels())
 
-    def mu_with(self, block: Block) -> Real:
-        """The smallest certified μ by one kind of block, over all passes."""
+    def mu_with(self, kernels: Kernels) -> Real:
+        """The smallest certified μ by one kind of kernels, over all passes."""
         if self.passes == 1 or self.pass_length is None:
             if self.iterations < 2:
                 return self.mu_local()
-            amplified = context().sqrt(block.mu_squared(self.sigma, self.iterations))
+            amplified = context().sqrt(kernels.mu_squared(self.sigma, self.iterations))
             return min(amplified, self.mu_local())
         return self.mu_repeated(
-            block, passes=self.passes, gap=self.pass_length, tail=self.iterations
+            kernels, passes=self.passes, gap=self.pass_length, tail=self.iterations
         )
 
     def claimed(self) -> Bound:

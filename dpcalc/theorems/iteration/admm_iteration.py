@@ -9,9 +9,9 @@ Statement
 Source
     Chan, Xie and Zhao 2023, lemmas 3.2, 6.5 and 6.10, theorem 6.1, corollaries 6.2 and 9.4.
 Certified
-    μ-GDP with ``μ² = λ_max·start/(σ²T)``, T = ⌊k/2⌋: blocks begin with the noise, so the user's own
-    counts; the start needs no factor 1 + ηβ‖A‖²; any A of full row rank is covered; trade-off
-    functions compose where zCDP was used. Never above the local bound.
+    μ-GDP with ``μ² = start/(σ² Σ_{t<k} 1/λ_t)``: every noise is divided between the iteration before it
+    and the one after it, the user's own included; the start needs no factor 1 + ηβ‖A‖²; any A of full
+    row rank is covered; trade-off functions compose where zCDP was used. Never above the local bound.
 Rounding
     Sixty digits, then up.
 """
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcalc.theorems.base import Assumption, Finding, Formula
-from dpcalc.theorems.iteration._formulas import block_formulas
+from dpcalc.theorems.iteration._formulas import convex_formulas
 from dpcalc.theorems.iteration._gradient_admm import (
     CONVEX,
     FULL_ROW_RANK,
@@ -58,8 +58,8 @@ class ADMMIteration(FirstUser):
             Bearing.LOOSE,
         ),
         Finding(
-            "The user's own noise is left out; with blocks that begin with it, k iterations make "
-            "⌊k/2⌋ blocks instead of ⌊(k-1)/2⌋.",
+            "The user's own noise is left out, and every noise masks one part of the state; divided "
+            "between both, k iterations make k - 1 kernels instead of ⌊(k-1)/2⌋ pairs.",
             Bearing.LOOSE,
         ),
         Finding(
@@ -103,4 +103,4 @@ class ADMMIteration(FirstUser):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """ρ as printed and μ as certified."""
-        return block_formulas(self)
+        return convex_formulas(self)

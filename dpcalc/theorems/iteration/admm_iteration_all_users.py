@@ -145,8 +145,7 @@ class ADMMIterationAllUsers(GradientADMM):
         """μ of a user with this many iterations left in the last pass, their own included."""
         if self.passes == 1:
             return self.mu_after(iterations)
-        block = self.convex_block()
-        return self.mu_repeated(block, passes=self.passes, gap=self.users, tail=iterations)
+        return self.mu_repeated(self.kernels(), passes=self.passes, gap=self.users, tail=iterations)
 
     def paper_order_constant(self) -> Real:
         """C of the assumption αC/t."""

@@ -10,9 +10,8 @@ Statement
 Source
     Chan, Xie and Zhao 2023, lemmas 7.6 and 7.7, theorem 7.2, corollary 7.3.
 Certified
-    The same chain in f-DP in the contracting norm, with its own start and block cost:
-    ``μ² = λ_max·start/(σ² Σ_{j<T} L^(-2j))``, times L once more if k is odd; never above the convex
-    or the local bound.
+    The same chain in f-DP in the contracting norm, with its own start and kernels that share their
+    noises: ``μ² = start/(σ² Σ_{t<k} L^(1-t)/λ_t)``; never above the convex or the local bound.
 Rounding
     Sixty digits, then up.
 """
@@ -24,9 +23,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcalc.accounting.iteration import (
-    Block,
+    Kernels,
     StronglyConvexNorm,
-    strongly_convex_block,
+    strongly_convex_kernels,
     strongly_convex_norm,
 )
 from dpcalc.errors import InvalidInput
@@ -91,7 +90,8 @@ class ADMMIterationStronglyConvex(FirstUser):
     status: ClassVar[Status] = Status.LOOSE
     findings: ClassVar[tuple[Finding, ...]] = (
         Finding(
-            "L^(T-1)/T bounds 1/Σ_{j<T} L^(-2j) from above, by a factor that grows like L^(1-T).",
+            "L^(T-1)/T bounds 1/Σ_{j<T} L^(-2j) from above, by a factor that grows like L^(1-T), and "
+            "every noise masks one part of the state where half of it would do.",
             Bearing.LOOSE,
         ),
         Finding(
@@ -170,9 +170,9 @@ class ADMMIterationStronglyConvex(FirstUser):
             min_singular_value=self.min_singular_value,
         )
 
-    def block(self) -> Block:
-        """The amplifying block in the contracting norm."""
-        return strongly_convex_block(
+    def contracting(self) -> Kernels:
+        """The amplifying iterations in the contracting norm."""
+        return strongly_convex_kernels(
             self.norm(),
             step_size=self.step_size,
             penalty=self.penalty,
@@ -188,7 +188,7 @@ class ADMMIterationStronglyConvex(FirstUser):
         return rho * self.norm().contraction ** (blocks - 1) if blocks else rho
 
     def _mu(self) -> Real:
-        return min(self.mu_with(self.convex_block()), self.mu_with(self.block()))
+        return min(self.mu_with(self.kernels()), self.mu_with(self.contracting()))
 
     def attained(self) -> Bound | None:
         """What the user's own iteration reveals if it is the last; nothing is known for more."""
