@@ -13,7 +13,7 @@ from dpcalc.algorithms.problems.constraints import copies
 from dpcalc.algorithms.problems.losses import Linear
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
-from dpcalc.auditing import Claim
+from dpcalc.auditing import Claim, Target
 from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.audits.engine.case import Setting
 from dpcalc.audits.engine.iterations import last_target
@@ -46,15 +46,21 @@ def theorem(
 
 
 def algorithm(
-    kind: Any = DPADMM, *, rounds: int, sigma: Any, row_bound: float = 1.0, **settings: Any
+    kind: Any = DPADMM,
+    *,
+    rounds: int,
+    sigma: Any,
+    row_bound: float = 1.0,
+    curvature: float = 0.5,
+    **settings: Any,
 ) -> Any:
-    """The algorithm on ten records whose gradients are constant."""
+    """The algorithm on ten records whose gradients are constant, g a ridge."""
     rows = np.zeros((RECORDS, 2))
     rows[0, 0] = row_bound
     problem = CompositeProblem(
         records=split(rows, np.ones(RECORDS), row_bound=row_bound),
         loss=Linear(),
-        regulariser=ridge(0.5),
+        regulariser=ridge(curvature),
         constraint=copies(2),
     )
     given = {"penalty": 1.0, "step_size": 0.01, "dual_start": "zero"} | settings
@@ -99,21 +105,25 @@ def last_iterate_setting(kind: Any, start: str, rounds: int) -> Setting:
     sigma = theorem(rounds, 1.0).sigma
     attacked = algorithm(kind, rounds=rounds, sigma=sigma, dual_start=start)
     other = neighbour(attacked, ADD)
-    laws = last_laws(attacked, other)
-    mu = separation(*laws)[0]
-    target = last_target(
-        attacked,
-        other,
-        *([law] for law in laws),
-        adjacency=ADD,
-        read=lambda released: np.concatenate([released["x"], released["y"]], axis=1),
-    )
+    mu = separation(*last_laws(attacked, other))[0]
+    target = end_of(attacked, other, ADD)
     exact = GDP(mu).epsilon(DELTA) if mu < np.inf else np.inf
     return Setting(
         target=target,
         claim=claim_of(ApproxDP(1.0, DELTA), ADD, Release.LAST_ITERATE),
         certified=exact,
         note=f"{rounds} rounds; exact mu of the last iterate {mu:.6g}, epsilon {exact:.6g}",
+    )
+
+
+def end_of(attacked: Any, other: Records, adjacency: Adjacency) -> Target:
+    """(x_T, y_T) alone, attacked by its exact law."""
+    return last_target(
+        attacked,
+        other,
+        *([law] for law in last_laws(attacked, other)),
+        adjacency=adjacency,
+        read=lambda released: np.concatenate([released["x"], released["y"]], axis=1),
     )
 
 
@@ -145,18 +155,32 @@ MOST_ROUNDS = 500
 
 def instance(claimed: THEOREM, claim: Claim) -> Setting | None:
     """Ten records with the theorem's Δ/σ, rounds and start: the law depends on nothing else."""
-    if claimed.rounds > MOST_ROUNDS:
+    last = claimed.release == Release.LAST_ITERATE
+    if claimed.rounds > MOST_ROUNDS or (last and claimed.regularizer != "any"):
         return None
     sigma = claimed.sigma * claimed.n_records / RECORDS / claimed.gradient_bound
     start = {"data": "printed"}.get(claimed.dual_start, claimed.dual_start)
-    attacked = algorithm(rounds=claimed.rounds, sigma=sigma, dual_start=start)
+    worst_end = _worst_end(start, claimed.rounds) if last else {}
+    attacked = algorithm(rounds=claimed.rounds, sigma=sigma, dual_start=start, **worst_end)
     adjacency = Adjacency(claimed.adjacency)
     other = neighbour(attacked, adjacency)
+    target = (
+        end_of(attacked, other, adjacency)
+        if last
+        else algorithm_target(attacked, other, adjacency=adjacency)
+    )
     return Setting(
-        target=algorithm_target(attacked, other, adjacency=adjacency),
+        target=target,
         claim=claim,
         note=f"{RECORDS} records with the same noise multiplier",
     )
+
+
+def _worst_end(start: str, rounds: int) -> dict[str, float]:
+    """A ridge and a step size for which (x_T, y_T) shows much: the printed dual, or the noisy sum."""
+    if start == "printed":
+        return {"curvature": float(rounds), "step_size": 1e-4}
+    return {"curvature": 1e-6}
 
 
 def claim_of(guarantee: Guarantee, adjacency: Adjacency, release: Release) -> Claim:

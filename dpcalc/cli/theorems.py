@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -43,7 +43,7 @@ def _print_ledger() -> None:
     privacy = [r for r in results() if issubclass(r, Theorem)]
     others = [r for r in results() if not issubclass(r, Theorem)]
     rows = [
-        (f"[bold]{r.key}[/]", r.reference, r.release.value, status_text(r.status.value))
+        (f"[bold]{r.key}[/]", r.reference, _releases(r.releases), status_text(r.status.value))
         for r in privacy
     ]
     out.print("Privacy results")
@@ -67,7 +67,7 @@ def _print_one(record: Mapping[str, Any]) -> None:
     out.print(f"[bold]{record['key']}[/]  {escaped(record['title'])}")
     out.print(escaped(record["reference"]))
     if "status" in record:
-        out.print(f"as printed: {status_text(record['status'])}    release: {record['release']}")
+        out.print(f"as printed: {status_text(record['status'])}    release: {_releases(record['releases'])}")
     out.print("\n[bold]Statement[/]")
     out.print(hanging("  ", escaped(record["statement"])))
     out.print("\n[bold]Findings[/]")
@@ -99,6 +99,10 @@ def _print_one(record: Mapping[str, Any]) -> None:
     out.print(
         f"[bold]Example[/]\n  dpcalc {verb} {record['key']} {escaped(example)}", soft_wrap=True
     )
+
+
+def _releases(found: Iterable[str]) -> str:
+    return " or ".join(str(release) for release in found)
 
 
 def _marks(assumption: Mapping[str, Any]) -> str:

@@ -178,7 +178,8 @@ def description(result: type[Result]) -> dict[str, Any]:
         ],
     }
     if issubclass(result, Theorem):
-        record |= {"release": result.release.value, "status": result.status.value}
+        releases = [release.value for release in result.releases]
+        record |= {"releases": releases, "status": result.status.value}
     return record
 
 

@@ -248,7 +248,7 @@ class Theorem(Result):
     """A published privacy result.
 
     Class attributes beside those of `Result`:
-        release: what the adversary is assumed to see.
+        releases: what the adversary may be assumed to see; the first unless an instance says other.
         status: what became of the printed statement in general.
         noise: name of the parameter that says how much noise is added.
         less_is_private: whether a smaller value of that parameter is more private, as for the rate
@@ -257,10 +257,15 @@ class Theorem(Result):
 
     __slots__ = ()
 
-    release: ClassVar[Release]
+    releases: ClassVar[tuple[Release, ...]]
     status: ClassVar[Status]
     noise: ClassVar[str]
     less_is_private: ClassVar[bool] = False
+
+    @property
+    def release(self) -> Release:
+        """What the adversary sees of this instance."""
+        return self.releases[0]
 
     @abstractmethod
     def claimed(self) -> Bound:

@@ -14,6 +14,7 @@ from typing import Any
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.theorems.schedule import Schedule
+from dpcalc.vocabulary import Release
 
 _KEY = "dpcalc.parameter"
 
@@ -69,6 +70,19 @@ def choice(help_: str, choices: tuple[str, ...], *, default: Any = dataclasses.M
         return str(value)
 
     return _field(Parameter("choice", help_, convert, choices), default)
+
+
+def release(help_: str, releases: tuple[Release, ...]) -> Any:
+    """What the adversary sees: one of a theorem's releases, the first unless said."""
+    choices = tuple(str(one).replace(" ", "-") for one in releases)
+
+    def convert(name: str, value: Any) -> Release:
+        word = str(value).replace(" ", "-")
+        if word not in choices:
+            raise unknown_name(name, str(value), choices)
+        return releases[choices.index(word)]
+
+    return _field(Parameter("choice", help_, convert, choices), releases[0])
 
 
 def flag(help_: str) -> Any:

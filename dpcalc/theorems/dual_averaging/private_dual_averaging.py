@@ -86,7 +86,7 @@ class PrivateDualAveraging(Theorem):
     statement: ClassVar[str] = (
         "(ε, δ)-DP after T rounds if σ² >= 12L²T ln(1/δ)/(q²ε²), 0 < ε <= 1, 0 < δ <= 1/3"
     )
-    release: ClassVar[Release] = Release.EVERY_MESSAGE
+    releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_MESSAGE,)
     status: ClassVar[Status] = Status.FALSE_SOMEWHERE
     noise: ClassVar[str] = "sigma"
     findings: ClassVar[tuple[Finding, ...]] = (

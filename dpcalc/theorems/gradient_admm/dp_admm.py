@@ -12,6 +12,15 @@ Certified
     mechanisms, exactly μ_G-GDP with ``μ_G = √T·Δ/σ``; Δ = c/n for add/remove with n fixed, 2c/n for
     replace-one. The initial dual as printed is a noiseless function of the data, and the first
     y-update shows it: no finite ε. From a noised gradient it costs one more release.
+    The last iterate (x_T, y_T), all that the paper's algorithms put out, is a function of the
+    transcript: what is certified for the transcript holds for it.
+Attained
+    Linear losses. *Transcript:* equality. *Last iterate, dual from zero:* for g = 0 x_T is
+    ``x₀ - (η/γ)Σ(∇f + P_t)``, again equality; from a noised gradient x_T shows the T noisy gradients.
+    *Last iterate, dual from the data:* for ``g = (k/2)|y|²``, A = I, B = -I, x₀ = 0 and a step size
+    η → 0, x_T → 0 and y_T → ``(ρ/(k + ρ))(k/(k + ρ))^{T-1}u₀``, all noise being of order η: no finite
+    ε holds for all step sizes. For g = λ|y|₁ and T = 1, y_1 shows u₀; for T > 1 and λ → 0, x_T is as
+    for g = 0, and whether u₀ can show more is not known.
 Rounding
     Sixty digits, then up.
 """
@@ -29,11 +38,14 @@ from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ClaimedCurve
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
-from dpcalc.theorems.parameters import choice, count, number
+from dpcalc.theorems.parameters import choice, count, number, release
 from dpcalc.vocabulary import Adjacency, Bearing, Release, Status
 
 if TYPE_CHECKING:
     from dpcalc.numerics.precise import Real
+
+
+RELEASES = (Release.EVERY_ITERATE, Release.LAST_ITERATE)
 
 
 def _open_unit(name: str, value: float) -> float:
@@ -46,13 +58,22 @@ def _from_data(theorem: DPADMM) -> bool:
     return theorem.dual_start == "data"
 
 
+def _whole(theorem: DPADMM) -> bool:
+    return theorem.release == Release.EVERY_ITERATE
+
+
+def _hidden(theorem: DPADMM) -> bool:
+    """Whether nobody knows what the release shows of an initial dual computed from the data."""
+    return not _whole(theorem) and theorem.regularizer == "l1" and theorem.rounds > 1
+
+
 def _replaced(theorem: DPADMM) -> bool:
     return theorem.adjacency == Adjacency.REPLACE_ONE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DPADMM(Theorem):
-    """Gaussian noise on the full gradient; all of x, y and the dual are released."""
+    """Gaussian noise on the full gradient; all of x, y and the dual are released, or the end."""
 
     key: ClassVar[str] = "dp-admm"
     title: ClassVar[str] = "Gradient-perturbed ADMM (DP-ADMM, DP-AccADMM)"
@@ -60,7 +81,7 @@ class DPADMM(Theorem):
     statement: ClassVar[str] = (
         "(ε, δ)-DP after T iterations if σ² = c²αT/(2n²εμ), α = ln(1/δ)/((1-μ)ε) + 1, 0 < μ < 1"
     )
-    release: ClassVar[Release] = Release.EVERY_ITERATE
+    releases: ClassVar[tuple[Release, ...]] = RELEASES
     status: ClassVar[Status] = Status.FALSE_SOMEWHERE
     noise: ClassVar[str] = "sigma"
     findings: ClassVar[tuple[Finding, ...]] = (
@@ -69,13 +90,28 @@ class DPADMM(Theorem):
             "the first y-update: releasing it, or any transcript that contains it, has no finite ε. "
             "The proof charges only the noisy gradients.",
             Bearing.PROOF_FAILS,
-            _from_data,
+            lambda theorem: _from_data(theorem) and _whole(theorem),
+        ),
+        Finding(
+            "The initial dual is computed from the data without noise, and y_T depends on it; the "
+            "proof charges only the noisy gradients. For quadratic g and small step sizes what y_T "
+            "shows of it stays while the noise of (x_T, y_T) vanishes: no finite ε holds for all "
+            "step sizes.",
+            Bearing.PROOF_FAILS,
+            lambda theorem: _from_data(theorem) and not _whole(theorem) and not _hidden(theorem),
         ),
         Finding(
             "Definition 2 lets neighbours differ in one entry. Replacing a record moves the gradient "
             "by up to 2c/n, the proof uses c/n.",
             Bearing.PROOF_FAILS,
             _replaced,
+        ),
+        Finding(
+            "The initial dual is computed from the data without noise, and the proof does not charge "
+            "it. For g = λ|y|₁ the dual is clipped to λ/ρ in every round; what (x_T, y_T) still shows "
+            "of its start has no known bound.",
+            Bearing.PROOF_FAILS,
+            lambda theorem: _from_data(theorem) and _hidden(theorem),
         ),
         Finding(
             "The transcript is a Gaussian mechanism, whose exact law is known; the Rényi conversion "
@@ -130,6 +166,16 @@ class DPADMM(Theorem):
         ("data", "zero", "noised"),
         default="data",
     )
+    release: Release = release(
+        "what the adversary sees: every iterate (the transcript) or the last one, (x_T, y_T), alone",
+        RELEASES,
+    )
+    regularizer: str = choice(
+        "the g that the claim is made for: any convex function, as the theorem says, or λ|y|₁, as in "
+        "the paper's experiments",
+        ("any", "l1"),
+        default="any",
+    )
     attest: Iterable[str] = dataclasses.field(default=())
 
     def claimed(self) -> Bound:
@@ -145,17 +191,20 @@ class DPADMM(Theorem):
             return Bound(
                 GDP(math.inf),
                 {"mu": math.inf, "sigma": self.sigma},
-                "the initial dual is released without noise",
+                "the initial dual is computed from the data without noise",
             )
-        mu = round_up(self._mu())
+        mu = round_up(self._mu(self._noisy_gradients()))
         numbers = {"mu": mu, "sensitivity": round_up(self._sensitivity()), "sigma": self.sigma}
         return Bound(GDP(mu), numbers, "exact Gaussian composition")
 
     def attained(self) -> Bound:
-        """Linear losses with opposite gradients make every bound here an equality."""
+        """What linear losses leak, for the worst g and step size; see the module."""
         self.require(Scope.CERTIFIED)
-        mu = math.inf if _from_data(self) else round_down(self._mu())
-        return Bound(GDP(mu), {"mu": mu}, "linear losses, transcript of all iterates")
+        if _from_data(self) and not _hidden(self):
+            return Bound(GDP(math.inf), {"mu": math.inf}, "linear losses, small step size")
+        seen = self._noisy_gradients() if _whole(self) else self.rounds
+        mu = round_down(self._mu(seen))
+        return Bound(GDP(mu), {"mu": mu}, f"linear losses, {self.release}")
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ by the printed formula."""
@@ -189,9 +238,13 @@ class DPADMM(Theorem):
     def _sensitivity(self) -> Real:
         return mpf(self.gradient_bound) * (2 if _replaced(self) else 1) / self.n_records
 
-    def _mu(self) -> Real:
-        releases = self.rounds + (1 if self.dual_start == "noised" else 0)
-        return context().sqrt(releases) * self._sensitivity() / mpf(self.sigma)
+    def _noisy_gradients(self) -> int:
+        """Those that the transcript shows."""
+        return self.rounds + (1 if self.dual_start == "noised" else 0)
+
+    def _mu(self, shown: int) -> Real:
+        """μ of so many noisy gradients."""
+        return context().sqrt(shown) * self._sensitivity() / mpf(self.sigma)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The prescribed variance and μ of the transcript."""
@@ -208,8 +261,8 @@ class DPADMM(Theorem):
         }
         prescribed = sympy.sqrt(c**2 * order * t / (2 * n**2 * eps * mu))
         factor = 2 if _replaced(self) else 1
-        releases = t + 1 if self.dual_start == "noised" else t
-        certified = sympy.oo if _from_data(self) else sympy.sqrt(releases) * factor * c / (n * s)
+        shown = t + 1 if self.dual_start == "noised" else t
+        certified = sympy.oo if _from_data(self) else sympy.sqrt(shown) * factor * c / (n * s)
         return (
             Formula("prescribed.sigma", prescribed, values),
             Formula("certified.mu", certified, values),

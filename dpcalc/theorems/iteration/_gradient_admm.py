@@ -86,7 +86,7 @@ REDUCED = Assumption(
 class GradientADMM(Theorem):
     """Noisy gradient ADMM of which only the last (x, λ) is released."""
 
-    release: ClassVar[Release] = Release.LAST_ITERATE
+    releases: ClassVar[tuple[Release, ...]] = (Release.LAST_ITERATE,)
     adjacency: ClassVar[Adjacency] = Adjacency.NEIGHBOURING_FUNCTIONS
     noise: ClassVar[str] = "sigma"
 

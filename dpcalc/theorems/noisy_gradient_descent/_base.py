@@ -63,7 +63,7 @@ NO_EXPANSION = Assumption(
 class NoisyDescent(Theorem):
     """Noisy gradient descent of which only the last iterate is released."""
 
-    release: ClassVar[Release] = Release.LAST_ITERATE
+    releases: ClassVar[tuple[Release, ...]] = (Release.LAST_ITERATE,)
     adjacency: ClassVar[Adjacency] = Adjacency.REPLACE_ONE
     noise: ClassVar[str] = "sigma"
 

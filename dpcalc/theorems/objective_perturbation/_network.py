@@ -85,7 +85,7 @@ INCREASING = Assumption(
 class NetworkTheorem(Theorem):
     """Nodes that release every noisy primal update; the record may sit at any of them."""
 
-    release: ClassVar[Release] = Release.EVERY_ITERATE
+    releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_ITERATE,)
     adjacency: ClassVar[Adjacency] = Adjacency.REPLACE_ONE
     noise: ClassVar[str] = "noise_rate"
     less_is_private: ClassVar[bool] = True
