@@ -67,7 +67,9 @@ def _print_one(record: Mapping[str, Any]) -> None:
     out.print(f"[bold]{record['key']}[/]  {escaped(record['title'])}")
     out.print(escaped(record["reference"]))
     if "status" in record:
-        out.print(f"as printed: {status_text(record['status'])}    release: {_releases(record['releases'])}")
+        out.print(
+            f"as printed: {status_text(record['status'])}    release: {_releases(record['releases'])}"
+        )
     out.print("\n[bold]Statement[/]")
     out.print(hanging("  ", escaped(record["statement"])))
     out.print("\n[bold]Findings[/]")
