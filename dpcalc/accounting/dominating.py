@@ -65,17 +65,26 @@ def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> AtomicLaw:
         p: probabilities, 0 or above, normalised if they do not sum to 1 exactly.
         q: probabilities in the same order.
     """
+    ctx = context()
+    held = [(a, b) for a, b in zip(*probabilities(p, q), strict=True) if a > 0]
+    certain = math.fsum(float(a) for a, b in held if b == 0)
+    shared = [(float(ctx.log(a / b)), float(a)) for a, b in held if b > 0]
+    losses, masses = np.array(shared).reshape(-1, 2).T.copy()
+    return AtomicLaw(losses, masses, infinite_mass=min(1.0, certain * (1 + 1e-15)))
+
+
+def probabilities(p: Sequence[float], q: Sequence[float]) -> tuple[list[Real], list[Real]]:
+    """Two distributions on the same finite set, normalised.
+
+    Raises:
+        InvalidInput: for numbers that are no probabilities, sums off 1, or different lengths.
+    """
     total_p, total_q = _total("p", p), _total("q", q)
     if len(p) != len(q):
         raise InvalidInput(
             f"p and q need the same outcomes; got {len(p)} and {len(q)} probabilities"
         )
-    ctx = context()
-    held = [(mpf(a) / total_p, mpf(b) / total_q) for a, b in zip(p, q, strict=True) if a > 0]
-    certain = math.fsum(float(a) for a, b in held if b == 0)
-    shared = [(float(ctx.log(a / b)), float(a)) for a, b in held if b > 0]
-    losses, masses = np.array(shared).reshape(-1, 2).T.copy()
-    return AtomicLaw(losses, masses, infinite_mass=min(1.0, certain * (1 + 1e-15)))
+    return [mpf(a) / total_p for a in p], [mpf(b) / total_q for b in q]
 
 
 def _total(name: str, probabilities: Sequence[float]) -> Real:

@@ -111,8 +111,7 @@ def _without_replacement(given: Table, adjacency: str) -> Guarantee:
 
 
 def _finite(given: Table, adjacency: str) -> Guarantee:
-    del adjacency
-    return named.finite_distributions(_reals("p", given), _reals("q", given))
+    return named.finite_distributions(_reals("p", given), _reals("q", given), adjacency)
 
 
 def _profile(given: Table, adjacency: str) -> Guarantee:
@@ -157,7 +156,9 @@ _MECHANISMS: dict[str, Mechanism] = {
         allowed=(Adjacency.REPLACE_ONE.value,),
         relative=True,
     ),
-    "finite-distributions": Mechanism(_finite, ("p", "q")),
+    "finite-distributions": Mechanism(
+        _finite, ("p", "q"), allowed=tuple(map(str, Adjacency)), relative=True, default=""
+    ),
     "profile": Mechanism(_profile, ("points",)),
 }
 """The named mechanisms."""

@@ -70,7 +70,8 @@ def command(
       randomised-response            epsilon
       poisson-subsampled-gaussian    noise_multiplier, rate | sample and population
       gaussian-without-replacement   noise_multiplier sample population
-      finite-distributions           p q   (lists of probabilities of the same outcomes)
+      finite-distributions           p q adjacency   (probabilities of the same outcomes;
+                                     add-remove: p with the record; else in either order)
       profile                        points   (list of [ε, δ] pairs that hold)
 
     A multiplier is the noise over the largest norm of one record's contribution (the clipping norm).

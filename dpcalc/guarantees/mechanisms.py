@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Sequence
 
 from dpcalc import checks
 from dpcalc.accounting.dominating import law_from_distributions, law_from_points
+from dpcalc.accounting.either_order import density_law_in_either_order, law_in_either_order
 from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
-from dpcalc.accounting.laws import LaplaceLaw
-from dpcalc.accounting.renyi import renyi_divergence
+from dpcalc.accounting.laws import AtomicLaw, LaplaceLaw
 from dpcalc.accounting.subsampling import (
     PoissonAdd,
     PoissonRemove,
@@ -21,66 +19,11 @@ from dpcalc.accounting.subsampling import (
 from dpcalc.accounting.supplied import Density, supplied_pair
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
-
-if TYPE_CHECKING:
-    from dpcalc.accounting.bracket import Bracket
-    from dpcalc.guarantees.base import Directions
-
-
-@dataclass(frozen=True, slots=True)
-class Dominated(Guarantee):
-    """A release that is dominated by known pairs, one for each direction.
-
-    Args:
-        directions: losses with their numbers of rounds; one direction if it is symmetric.
-        described: what it is, for reports.
-        largest: ε at δ = 0; infinite where the loss is unbounded, or not known to be bounded.
-    """
-
-    notion: ClassVar[str] = "privacy loss"
-    directions: Directions
-    described: str
-    largest: float = math.inf
-
-    def epsilon(self, delta: float) -> float:
-        """The upper end of `bracket`."""
-        return self.bracket(delta).upper
-
-    def bracket(self, delta: float) -> Bracket:
-        """An enclosure of ε(δ) of the dominating pair."""
-        from dpcalc.accounting.bracket import Bracket
-        from dpcalc.guarantees.composition import Composition
-
-        if checks.delta(delta) == 0:
-            return Bracket(0.0, self.largest, "largest loss")
-        return Composition(((self, 1),)).bracket(delta)
-
-    def delta(self, epsilon: float) -> float:
-        """The upper end of `delta_bracket`."""
-        return self.delta_bracket(epsilon).upper
-
-    def delta_bracket(self, epsilon: float) -> Bracket:
-        """An enclosure of δ(ε) of the dominating pair."""
-        from dpcalc.guarantees.composition import Composition
-
-        return Composition(((self, 1),)).delta_bracket(epsilon)
-
-    def numbers(self) -> Mapping[str, float]:
-        """None: the pair is a pair of functions."""
-        return {}
-
-    def losses(self) -> Directions:
-        """The pairs."""
-        return self.directions
-
-    def renyi(self, order: float) -> float:
-        """The larger divergence of the two directions; infinite if an infinite loss is possible."""
-        checks.above_one("order", order)
-        return max(renyi_divergence(losses, order) for losses in self.directions)
 
 
 def gaussian(
@@ -156,20 +99,46 @@ def exponential_norm(
     return Dominated((((pair, 1),),), described, epsilon)
 
 
-def finite_distributions(p: Sequence[float], q: Sequence[float]) -> Guarantee:
-    """A mechanism whose output has one of two finite distributions, in either order.
+def finite_distributions(
+    p: Sequence[float], q: Sequence[float], adjacency: Adjacency | str
+) -> Guarantee:
+    """A mechanism whose output has one of two finite distributions.
 
     Args:
-        p: probabilities of the outcomes on one data set.
-        q: probabilities of the same outcomes on its neighbour.
+        p: probabilities of the outcomes on one data set; under add-remove on the one with the
+            record, in every mechanism that is composed with this one.
+        q: probabilities of the same outcomes on its neighbour; under add-remove on the one without
+            the record.
+        adjacency: add-remove keeps the order, the same in all rounds; under any other relation each
+            round may meet the two in either order, as when a record is exchanged for another.
     """
-    laws = law_from_distributions(p, q), law_from_distributions(q, p)
-    largest = max(math.inf if law.infinite_mass > 0 else law.supremum for law in laws)
-    return Dominated(
-        tuple(((law, 1),) for law in laws),
-        f"two distributions of {len(p)} outcomes",
-        math.nextafter(largest, math.inf),
-    )
+    described = f"two distributions of {len(p)} outcomes"
+    if _keeps_order(adjacency):
+        laws = [law_from_distributions(p, q), law_from_distributions(q, p)]
+        largest = math.nextafter(max(map(_largest, laws)), math.inf)
+    else:
+        laws = [law_in_either_order(p, q)]
+        largest = _largest(laws[0])
+    return Dominated(tuple(((law, 1),) for law in laws), described, largest)
+
+
+def _largest(law: AtomicLaw) -> float:
+    return math.inf if law.infinite_mass > 0 else law.supremum
+
+
+def _keeps_order(adjacency: Adjacency | str | None) -> bool:
+    """Whether a relation tells which of two neighbours is which.
+
+    Raises:
+        InvalidInput: for none, with both readings, and for an unknown one.
+    """
+    if adjacency is None or adjacency not in tuple(Adjacency):
+        raise InvalidInput(
+            "adjacency is needed for two distributions: under add-remove p belongs to the data set "
+            "with the record in every round, under replace-one each round may meet p and q in "
+            f"either order, which reveals more; got {adjacency!r}; try adjacency='replace-one'"
+        )
+    return adjacency == Adjacency.ADD_REMOVE
 
 
 def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
@@ -179,8 +148,7 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
         points: pairs (ε, δ); more of them make a tighter bound.
     """
     law = law_from_points(points)
-    largest = math.inf if law.infinite_mass > 0 else law.supremum
-    return Dominated((((law, 1),),), f"profile, {len(law.losses)} corners", largest)
+    return Dominated((((law, 1),),), f"profile, {len(law.losses)} corners", _largest(law))
 
 
 def from_densities(
@@ -191,6 +159,7 @@ def from_densities(
     scale: float,
     outside: float = 0.0,
     symmetric: bool = False,
+    adjacency: Adjacency | str | None = None,
 ) -> Guarantee:
     """A mechanism whose worst case is a pair of densities on the line, given by their logarithms.
 
@@ -199,16 +168,22 @@ def from_densities(
     of the scale are checked.
 
     Args:
-        log_p: array of points -> ln p.
+        log_p: array of points -> ln p; under add-remove on the data set with the record.
         log_q: array of points -> ln q.
         support: a finite interval that holds all the mass but ``outside``.
         scale: length over which the densities change; the standard deviation for a normal one.
         outside: bound on the mass of p and of q on either side of the interval.
         symmetric: q against p has the same law, as for shifted symmetric noise.
+        adjacency: needed unless ``symmetric``: add-remove keeps the order of the two in all rounds,
+            under any other relation each round may meet them in either order.
     """
     pairs = [supplied_pair(log_p, log_q, support, scale, outside)]
     if not symmetric:
+        keeps_order = _keeps_order(adjacency)
         pairs.append(supplied_pair(log_q, log_p, support, scale, outside))
+        if not keeps_order:
+            law = density_law_in_either_order(*pairs)
+            return Dominated((((law, 1),),), "supplied densities in either order", _largest(law))
     return Dominated(tuple(((pair, 1),) for pair in pairs), "supplied densities")
 
 

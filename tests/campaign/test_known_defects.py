@@ -38,7 +38,9 @@ def test_randomised_response_counts_its_uses() -> None:
     for uses, truth in ((10, 0.99937090572), (100, 4.77456758811)):
         assert PureDP(0.1).composed(uses).epsilon(1e-6) == pytest.approx(truth, rel=1e-10)
     e = math.exp(0.1)
-    table = finite_distributions([e / (1 + e), 1 / (1 + e)], [1 / (1 + e), e / (1 + e)])
+    table = finite_distributions(
+        [e / (1 + e), 1 / (1 + e)], [1 / (1 + e), e / (1 + e)], "replace-one"
+    )
     assert table.composed(100).epsilon(1e-6) == pytest.approx(4.77456758811, rel=2e-6)
 
 

@@ -100,7 +100,7 @@ def test_three_dimensions_in_closed_form() -> None:
 def test_randomised_response_as_a_table() -> None:
     e = math.exp(0.1)
     p = [e / (1 + e), 1 / (1 + e)]
-    found = finite_distributions(p, p[::-1]).composed(100)
+    found = finite_distributions(p, p[::-1], "replace-one").composed(100)
     assert found.epsilon(1e-6) == pytest.approx(PureDP(0.1).composed(100).epsilon(1e-6), rel=2e-6)
 
 
@@ -119,7 +119,7 @@ def test_tables_compose_as_all_outcomes_say(
     truth = max(
         exact.finite_delta(p, q, rounds, epsilon), exact.finite_delta(q, p, rounds, epsilon)
     )
-    found = finite_distributions(p, q).composed(rounds).delta(epsilon)
+    found = finite_distributions(p, q, "add-remove").composed(rounds).delta(epsilon)
     assert mpf(found) >= truth * (1 - mpf("1e-14"))
     assert found <= float(truth) * (1 + 1e-4) + 1e-9
 
@@ -155,11 +155,18 @@ def test_a_profile_that_a_careless_caller_made_increasing_is_still_a_bound() -> 
 
 def test_supplied_gaussians_are_gaussian() -> None:
     found = from_densities(
-        normal(1), normal(0), support=(-36, 37), scale=0.25, outside=1e-270
+        normal(1),
+        normal(0),
+        support=(-36, 37),
+        scale=0.25,
+        outside=1e-270,
+        adjacency="add-remove",
     ).bracket(1e-6)
     assert found.lower <= GDP(1.0).epsilon(1e-6) <= found.upper
     assert found.relative_width < 1e-9
-    backwards = from_densities(normal(0), normal(1), support=(-11, 12), scale=1, outside=1e-27)
+    backwards = from_densities(
+        normal(0), normal(1), support=(-11, 12), scale=1, outside=1e-27, symmetric=True
+    )
     rounds = backwards.composed(10)
     assert rounds.epsilon(1e-6) == pytest.approx(GDP(math.sqrt(10)).epsilon(1e-6), rel=2e-6)
     assert rounds.epsilon(1e-6) >= GDP(math.sqrt(10)).epsilon(1e-6)
@@ -175,13 +182,15 @@ def test_supplied_gaussians_are_gaussian() -> None:
 )
 def test_bad_densities_are_refused(arguments: dict, text: str) -> None:
     with pytest.raises((InvalidInput, AssumptionViolated), match=text):
-        from_densities(normal(1), normal(0), **arguments)
+        from_densities(normal(1), normal(0), symmetric=True, **arguments)
 
 
 def test_a_ratio_that_rises_and_falls_is_refused() -> None:
     wide = lambda x: -(x**2) / 8 - math.log(2) - 0.5 * math.log(2 * math.pi)  # noqa: E731
     with pytest.raises(AssumptionViolated, match="monotone"):
-        from_densities(normal(0), wide, support=(-20, 20), scale=1.0, outside=1e-20)
+        from_densities(
+            normal(0), wide, support=(-20, 20), scale=1.0, outside=1e-20, adjacency="add-remove"
+        )
 
 
 @pytest.mark.parametrize(
@@ -190,10 +199,10 @@ def test_a_ratio_that_rises_and_falls_is_refused() -> None:
         lambda: exponential_norm(0.0, 2, "add-remove"),
         lambda: exponential_norm(1.0, 0, "add-remove"),
         lambda: exponential_norm(1.0, 10**7, "add-remove"),
-        lambda: finite_distributions([0.5, 0.4], [0.5, 0.5]),
-        lambda: finite_distributions([], []),
-        lambda: finite_distributions([1.0], [0.5, 0.5]),
-        lambda: finite_distributions([math.nan, 1.0], [0.5, 0.5]),
+        lambda: finite_distributions([0.5, 0.4], [0.5, 0.5], "add-remove"),
+        lambda: finite_distributions([], [], "replace-one"),
+        lambda: finite_distributions([1.0], [0.5, 0.5], "replace-one"),
+        lambda: finite_distributions([math.nan, 1.0], [0.5, 0.5], "add-remove"),
         lambda: from_profile([]),
         lambda: from_profile([(-1.0, 0.1)]),
         lambda: from_profile([(1.0, 1.5)]),

@@ -123,7 +123,7 @@ def test_compose_says_how_every_total_was_found(run, tmp_path, releases, words):
 def test_mixed_neighbours_are_named(run, tmp_path):
     named = f'name = "second"\n{POISSON}adjacency = "replace-one"'
     _, _, err = run("compose", _plan(tmp_path, POISSON, "pure = 0.1", named), "--delta", "1e-5")
-    assert "add-remove (release 1, poisson-subsampled-gaussian)" in err
+    assert "add-remove (release 1, poisson-subsampled-gaussian, by default)" in err
     assert "replace-one (release 3 (second))" in err
 
 

@@ -30,8 +30,8 @@ from dpcalc import checks
 from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, ClaimedCurve, Guarantee
+from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.mechanisms import (
-    Dominated,
     poisson_subsampled_gaussian,
     sampled_without_replacement,
 )

@@ -1,0 +1,68 @@
+"""A release whose worst cases are known as pairs of distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc import checks
+from dpcalc.accounting.renyi import renyi_divergence
+from dpcalc.guarantees.base import Guarantee
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.bracket import Bracket
+    from dpcalc.guarantees.base import Directions
+
+
+@dataclass(frozen=True, slots=True)
+class Dominated(Guarantee):
+    """A release that is dominated by known pairs, one for each direction.
+
+    Args:
+        directions: losses with their numbers of rounds; one direction if it is symmetric.
+        described: what it is, for reports.
+        largest: ε at δ = 0; infinite where the loss is unbounded, or not known to be bounded.
+    """
+
+    notion: ClassVar[str] = "privacy loss"
+    directions: Directions
+    described: str
+    largest: float = math.inf
+
+    def epsilon(self, delta: float) -> float:
+        """The upper end of `bracket`."""
+        return self.bracket(delta).upper
+
+    def bracket(self, delta: float) -> Bracket:
+        """An enclosure of ε(δ) of the dominating pair."""
+        from dpcalc.accounting.bracket import Bracket
+        from dpcalc.guarantees.composition import Composition
+
+        if checks.delta(delta) == 0:
+            return Bracket(0.0, self.largest, "largest loss")
+        return Composition(((self, 1),)).bracket(delta)
+
+    def delta(self, epsilon: float) -> float:
+        """The upper end of `delta_bracket`."""
+        return self.delta_bracket(epsilon).upper
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        """An enclosure of δ(ε) of the dominating pair."""
+        from dpcalc.guarantees.composition import Composition
+
+        return Composition(((self, 1),)).delta_bracket(epsilon)
+
+    def numbers(self) -> Mapping[str, float]:
+        """None: the pair is a pair of functions."""
+        return {}
+
+    def losses(self) -> Directions:
+        """The pairs."""
+        return self.directions
+
+    def renyi(self, order: float) -> float:
+        """The larger divergence of the two directions; infinite if an infinite loss is possible."""
+        checks.above_one("order", order)
+        return max(renyi_divergence(losses, order) for losses in self.directions)
