@@ -10,7 +10,8 @@ import pytest
 from mpmath import mpf
 
 from dpcalc.accounting.composition import direct, lattice
-from dpcalc.accounting.composition.direct import Sums, direct_delta
+from dpcalc.accounting.composition.direct import direct_delta
+from dpcalc.accounting.composition.sums import Sums
 from dpcalc.accounting.dominating import law_from_distributions
 from dpcalc.accounting.laws import modulus
 from dpcalc.accounting.laws.modulus import ModulusBounds
@@ -49,21 +50,21 @@ def test_a_lower_end_that_forgets_what_splitting_adds(monkeypatch: pytest.Monkey
 
 
 def test_masses_that_are_rounded_to_the_lower_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lattice._placed
+    whole = lattice.placed
 
-    def lowered(law, zero, step, bottom, top):
-        moved = type(law)(np.floor(law.losses / step) * step, law.masses)
-        return whole(moved, zero, step, bottom, top)
+    def lowered(law, zero, frame, bottom, weights=1.0):
+        moved = type(law)(np.floor(law.losses / frame.step) * frame.step, law.masses)
+        return whole(moved, zero, frame, bottom, weights)
 
-    monkeypatch.setattr(lattice, "_placed", lowered)
+    monkeypatch.setattr(direct, "placed", lowered)
     assert total_missed() > 0
 
 
 def test_sums_above_the_lattice_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lattice._sum
 
-    def forgetful(a, b, step, top):
-        found = whole(a, b, step, top)
+    def forgetful(a, b, frame):
+        found = whole(a, b, frame)
         return lattice.Masses(found.first, found.values, (0.0, 0.0))
 
     monkeypatch.setattr(lattice, "_sum", forgetful)
@@ -77,14 +78,17 @@ def test_outcomes_below_the_lattice_that_count_for_the_lower_end(
     parts = [(PoissonRemove(0.6, 0.4), 2), (PoissonAdd(0.25, 0.32), 2)]
     honest = direct_delta(parts, 0.4, 0.1, 1e-3)
     assert honest is not None
-    place = lattice.place
+    on_lattice, place = direct._on_lattice, lattice.placed
 
-    def everything(law, fewer, step, bottom, top):
-        del fewer
-        shifted = place(law, law, step, max(bottom, -2), top)[0]
-        return shifted, shifted
+    def everything(loss, step, bottom, top):
+        law = on_lattice(loss, step, bottom, top)[0]
+        return law, law
 
-    monkeypatch.setattr(direct, "place", everything)
+    def shifted(law, zero, frame, bottom, weights=1.0):
+        return place(law, zero, frame, max(bottom, -2), weights)
+
+    monkeypatch.setattr(direct, "_on_lattice", everything)
+    monkeypatch.setattr(direct, "placed", shifted)
     planted = direct._convolved(parts, 0.4, 0.1, 4096)
     assert planted.lower(0.4) > honest.upper
 

@@ -8,27 +8,36 @@ cancel nothing.
 and Q-mass are kept, as in `dpcalc.accounting.cells`. Sums beyond the lattice's top are kept as
 their P- and Q-mass, which is exact as long as what is yet to come cannot bring them below ε.
 
-*Lower end.* Given the outcomes, the sum moves by D, a sum of n independent terms, each in an
-interval of length h that contains 0, with E e^{-D} = 1. With τ = √n·h/2 Hoeffding's lemma gives
-``0 <= E D <= τ²/2`` and ``E e^{λD} <= e^{(λ+λ²)τ²/2}``; the same holds for -D under e^{-D}P. At
-distance u = S - ε the split adds to δ at most E(D - |u|)₊ or, for u > 0, as much for -D under e^{-D}P.
-As ``x₊ <= e^{λx-1}/λ``, that is at most ``B e^{-b|u|/τ}``, ``B = τ/(eb)·e^{b²/2+bτ/2}`` for every
-b > 0, and because ``E e^{-b|u+D|/τ} >= e^{-b|u|/τ - bE|D|/τ}`` and ``E|D| <= τ√(1+τ²/4)`` the mean
-over the true sum is at most that over the split one with B·e^{b√(1+τ²/4)} for B.
+*Lower end.* Given the outcomes, the sum moves by D, a sum of independent terms, each in an interval
+of length h that contains 0, with E e^{-D} = 1. How much that can add to δ is bounded in
+`dpcalc.accounting.composition.splitting`.
+
+*Many rounds.* Partial sums below a floor are moved up to it for the upper end and left out of the
+lower one. What then may fall below ε after having been above the top is bounded by Chernoff's
+inequality for the rounds' negative losses.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpcalc.accounting.bracket import Bracket, crossing
 from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, law_above, plan_cells
-from dpcalc.accounting.composition.lattice import NOTHING, SNAP, Masses, place, summed
+from dpcalc.accounting.composition.lattice import (
+    SNAP,
+    Frame,
+    Masses,
+    at_zero,
+    placed,
+    summed,
+)
 from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
+from dpcalc.accounting.composition.splitting import Splitting, fall
+from dpcalc.accounting.composition.sums import WIDEST, Sums
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, GaussianLaw, Reals, TwoPointLaw
 from dpcalc.accounting.subsampling import PoissonRemove
 from dpcalc.errors import NumericalFailure
@@ -40,13 +49,11 @@ _WORK = 2.5e9
 """Products in all convolutions of one pass."""
 
 _PASSES = 6
-_NARROW = 0.8  # b, near the least of B·e^{b}/b
 _RARE = 1e-7
 """A probability of losses so low that it is not worth a coarser lattice to have them on it."""
 
 _CELLS = 500
 _FAINTEST, _SHARPEST = 1e-6, 40.0
-_WIDEST = 600.0
 
 
 def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Bracket | None:
@@ -125,110 +132,88 @@ def _most_points(parts: Parts) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """The summed loss on a lattice.
+class _Plan:
+    """Where the lattice lies.
 
     Attributes:
-        step: h.
-        reach: the largest ε that sums above the lattice surely exceed.
-        kept: its masses, losses below the bottom moved up to it.
-        surely: the same, losses below the bottom left out.
-        rounds: n.
-        mass_error: bound on the masses' relative error.
-        slip: bound on the error of a sum of losses.
-        lost: bound on the P-mass that the windows left out, counted with what stands for it.
+        frame: its points.
+        reach: the largest ε it serves.
+        depths: how many points below zero a single round of each part may have.
+        down: how many all rounds together could have.
     """
 
-    step: float
+    frame: Frame
     reach: float
-    kept: Masses
-    surely: Masses
-    rounds: int
-    mass_error: float
-    slip: float
-    lost: float
+    depths: list[int]
+    down: int
 
-    def upper(self, epsilon: float) -> float:
-        """At least δ(ε)."""
-        epsilon = min(epsilon - self.slip, self.reach)
-        value, size = self._split(self.kept, epsilon)
-        left_out = 4 * self.rounds * NOTHING * len(self.kept.values)
-        return value + self.mass_error * size + left_out
-
-    def lower(self, epsilon: float) -> float:
-        """At most δ(ε)."""
-        value, size = self._split(self.surely, epsilon + self.slip)
-        added = self._added(self.surely, epsilon + self.slip) * (1 + self.mass_error)
-        return max(0.0, value - self.mass_error * size - added - self.lost)
-
-    def unit(self, epsilon: float) -> float:
-        """About |dε/d ln δ|."""
-        held = max(math.floor(epsilon / self.step) - self.kept.first, 0)
-        losses = self._losses(self.kept)[held:]
-        slope = float(self.kept.values[held:] @ np.exp(np.minimum(epsilon - losses, 0.0)))
-        slope += math.exp(epsilon) * self.kept.above[1]
-        return self._split(self.kept, epsilon)[0] / max(slope, 1e-300)
-
-    def _split(self, masses: Masses, epsilon: float) -> tuple[float, float]:
-        """δ(ε) of the split losses, and the sum of the moduli of what it was computed from."""
-        held = max(math.floor(epsilon / self.step) - masses.first, 0)
-        losses = self._losses(masses)[held:]
-        gains = -np.expm1(np.minimum(epsilon - losses, 0.0))
-        inside = float(masses.values[held:] @ gains)
-        above, less = masses.above[0], math.exp(min(epsilon, _WIDEST)) * masses.above[1]
-        return inside + max(above - less, 0.0), inside + above + less
-
-    def _added(self, masses: Masses, epsilon: float) -> float:
-        """What splitting adds to δ(ε), at most."""
-        tau, b = math.sqrt(self.rounds) * self.step / 2 * (1 + 4 * SNAP), _NARROW
-        height = tau / (math.e * b) * math.exp(b * b / 2 + b * tau / 2 + b * math.hypot(1, tau / 2))
-        losses = self._losses(masses)
-        decay = np.exp(-b * np.abs(losses - epsilon) / tau)
-        beyond = math.exp(-b * max(self.reach - epsilon, 0.0) / tau)
-        return height * (float(masses.values @ decay) + masses.above[0] * beyond)
-
-    def _losses(self, masses: Masses) -> Reals:
-        return self.step * (masses.first + np.arange(len(masses.values), dtype=np.float64))
+    @property
+    def cut(self) -> bool:
+        """Whether sums can fall below the floor."""
+        return self.frame.floor < self.down
 
 
-def _convolved(parts: Parts, epsilon: float, unit: float, points: int) -> Sums:
-    """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below."""
+def _planned(parts: Parts, epsilon: float, unit: float, points: int) -> _Plan:
     rounds = sum(n for _, n in parts)
     reach = epsilon + max(0.2 * epsilon, unit)
     most_down = 3 * reach * math.sqrt(points / _FEWEST)  # the finer, the farther down
-    rough = [(_atoms(loss), n) for loss, n in parts]
-    depth = [_depth(law, 0.0) for law, _ in rough]
+    rough = [_atoms(loss) for loss, _ in parts]
+    depth = [_depth(law, 0.0) for law in rough]
     if _total(depth, parts) > most_down:
-        depth = [_depth(law, _RARE / rounds) for law, _ in rough]
+        depth = [_depth(law, _RARE / rounds) for law in rough]
     room = _total(depth, parts)
     share = min(1.0, most_down / room) if room > 0 else 1.0
     step = (reach + 2 * share * room) / points
     depths = [math.ceil(share * d / step) for d in depth]
-    # Above the top a sum stays above ε, whatever the remaining rounds take away.
-    down = _total(depths, parts)
-    top = math.ceil(reach / step) + math.ceil(down)
-    if down > 2 * points:
-        raise NumericalFailure(
-            "rounds so few that each may have lattice points below zero were needed"
-        )
-    if step * (top + down) > _WIDEST:  # masses times e^loss must be doubles
-        raise NumericalFailure(f"losses that add up to at most {_WIDEST:g} were needed")
-    both = [_on_lattice(loss, step, -d, top) for (loss, _), d in zip(parts, depths, strict=True)]
-    laws = [(law, n) for (law, _), (_, n) in zip(both, parts, strict=True)]
-    counts = [n for _, n in parts]
-    placed = [place(*pair, step, -d, top) for pair, d in zip(both, depths, strict=True)]
-    kept = summed([(all_, n) for (all_, _), n in zip(placed, counts, strict=True)], step, top)
-    surely = kept
-    if any(fewer is not all_ for all_, fewer in placed):
-        surely = summed(
-            [(fewer, n) for (_, fewer), n in zip(placed, counts, strict=True)], step, top
-        )
-    longest = math.ceil(top + down)
-    error = sum(n * (law.mass_error + 4 * UNIT_ROUNDOFF * longest) for law, n in laws)
-    largest = max(float(np.abs(law.losses).max()) for law, _ in laws)
-    slip = rounds * (2 * SNAP * step + 8 * UNIT_ROUNDOFF * largest)
-    lost = sum(4 * n * law.infinite_mass for law, n in laws if law.missing < 0)
-    return Sums(step, reach, kept, surely, rounds, 2 * error + 1e-13, slip, lost)
+    floor = down = sum(n * d for d, (_, n) in zip(depths, parts, strict=True))
+    if down > points:
+        floor = max(math.ceil(max(share * room, reach) / step), *depths)
+    # Above the top a sum stays above ε, unless the remaining rounds take it below the floor.
+    top = math.ceil(reach / step) + floor
+    if step * (top + floor) > WIDEST:  # masses times e^loss must be doubles
+        raise NumericalFailure(f"losses that add up to at most {WIDEST:g} were needed")
+    return _Plan(Frame(step, top, floor), reach, depths, down)
+
+
+def _convolved(parts: Parts, epsilon: float, unit: float, points: int) -> Sums:
+    """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below."""
+    plan = _planned(parts, epsilon, unit, points)
+    frame, counts, rounds = plan.frame, [n for _, n in parts], sum(n for _, n in parts)
+    bottoms = [-d for d in plan.depths]
+    both = [
+        _on_lattice(loss, frame.step, bottom, frame.top)
+        for (loss, _), bottom in zip(parts, bottoms, strict=True)
+    ]
+    laws, fewer = [law for law, _ in both], [law for _, law in both]
+    zeros = [at_zero(law) for law in laws]
+    splitting = Splitting.of(list(zip(fewer, counts, strict=True)), frame.step)
+
+    def each(chosen: list[AtomicLaw], *, weighted: bool) -> list[tuple[Masses, int]]:
+        return [
+            (placed(law, zero, frame, bottom, splitting.weights(law) if weighted else 1.0), count)
+            for law, zero, bottom, count in zip(chosen, zeros, bottoms, counts, strict=True)
+        ]
+
+    kept = summed(each(laws, weighted=False), frame)
+    same = not plan.cut and all(a.masses.size == b.masses.size for a, b in both)
+    strict = replace(frame, lifted=False)
+    longest = frame.top + min(plan.down, frame.floor)
+    weighted_laws = list(zip(laws, counts, strict=True))
+    error = sum(n * (law.mass_error + 4 * UNIT_ROUNDOFF * longest) for law, n in weighted_laws)
+    largest = max(float(np.abs(law.losses).max()) for law in laws)
+    return Sums(
+        frame=frame,
+        reach=plan.reach,
+        kept=kept,
+        surely=kept if same else summed(each(fewer, weighted=False), strict),
+        moved=summed(each(fewer, weighted=True), frame),
+        splitting=splitting,
+        falling=fall(each(laws, weighted=True), frame) if plan.cut else 0.0,
+        rounds=rounds,
+        mass_error=2 * error + 1e-13,
+        slip=rounds * (2 * SNAP * frame.step + 8 * UNIT_ROUNDOFF * largest),
+        lost=sum(4 * n * law.infinite_mass for law, n in weighted_laws if law.missing < 0),
+    )
 
 
 def _total(each: Sequence[float], parts: Parts) -> float:

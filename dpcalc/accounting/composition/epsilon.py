@@ -28,6 +28,9 @@ from dpcalc.accounting.outcomes import outcomes
 
 _PILOT_NODES = 1024
 
+_FAR = 100.0
+"""A preview above this is checked against Chernoff's bound before a lattice is made for it."""
+
 
 class EpsilonQuestion(Question):
     """The smallest ε at δ = ``at``."""
@@ -80,7 +83,9 @@ class EpsilonQuestion(Question):
 
     def _by_convolution(self) -> Bracket | None:
         refuse_extremes(self.parts)
-        guess = self.preview if self.preview < math.inf else self._weaker().upper
+        guess = self.preview
+        if guess > _FAR:
+            guess = min(guess, self._weaker().upper)
         if not 0 < guess < math.inf:
             return None
         return direct_epsilon(self.parts, self.at, guess, self.relative_width)

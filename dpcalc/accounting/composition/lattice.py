@@ -33,28 +33,43 @@ class Masses:
     above: tuple[float, float]
 
 
-def place(
-    law: AtomicLaw, fewer: AtomicLaw, step: float, bottom: int, top: int
-) -> tuple[Masses, Masses]:
-    """One round on the lattice: losses below the bottom moved up to it, and left out.
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Which lattice points sums are kept on.
+
+    Attributes:
+        step: h, the distance of two points.
+        top: number of the highest point.
+        floor: minus the number of the lowest.
+        lifted: whether sums below the floor are moved up to it, or else left out.
+    """
+
+    step: float
+    top: int
+    floor: int
+    lifted: bool = True
+
+
+def at_zero(law: AtomicLaw) -> float:
+    """The mass of a law that is not listed, at loss zero."""
+    rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
+    return max(rest, 0.0)
+
+
+def placed(
+    law: AtomicLaw, zero: float, frame: Frame, bottom: int, weights: Reals | float = 1.0
+) -> Masses:
+    """One round on the lattice; losses below the bottom are moved up to it.
 
     Args:
-        law: all outcomes.
-        fewer: what stems from outcomes with losses at the bottom or above.
-        step: of the lattice.
-        bottom: number of its lowest point.
-        top: number of its highest point.
+        law: the round's losses.
+        zero: what sits at zero besides.
+        frame: the lattice.
+        bottom: number of the lowest point that a single round may have.
+        weights: a factor of at least 1 for every loss of ``law``.
     """
-    rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
-    zero = max(rest, 0.0)
-    kept = _placed(law, zero, step, bottom, top)
-    if fewer.masses.size == law.masses.size:
-        return kept, kept
-    return kept, _placed(fewer, zero, step, bottom, top)
-
-
-def _placed(law: AtomicLaw, zero: float, step: float, bottom: int, top: int) -> Masses:
-    losses, masses = np.append(law.losses, 0.0), np.append(law.masses, zero)
+    step, top = frame.step, frame.top
+    losses, masses = np.append(law.losses, 0.0), np.append(law.masses * weights, zero)
     position = np.clip(losses / step, bottom - 2, top + 2)
     nearest = np.rint(position)
     position = np.where(np.abs(position - nearest) < SNAP, nearest, position)
@@ -72,29 +87,29 @@ def _placed(law: AtomicLaw, zero: float, step: float, bottom: int, top: int) -> 
     return Masses(bottom, values, above)
 
 
-def summed(laws: Sequence[tuple[Masses, int]], step: float, top: int) -> Masses:
-    """All rounds together, on the lattice up to ``top``."""
-    powers = [_power(masses, count, step, top) for masses, count in laws]
-    return reduce(lambda a, b: _sum(a, b, step, top), powers)
+def summed(laws: Sequence[tuple[Masses, int]], frame: Frame) -> Masses:
+    """All rounds together, on the lattice."""
+    powers = [_power(masses, count, frame) for masses, count in laws]
+    return reduce(lambda a, b: _sum(a, b, frame), powers)
 
 
-def _power(masses: Masses, count: int, step: float, top: int) -> Masses:
+def _power(masses: Masses, count: int, frame: Frame) -> Masses:
     result: Masses | None = None
     while True:
         if count & 1:
-            result = masses if result is None else _sum(result, masses, step, top)
+            result = masses if result is None else _sum(result, masses, frame)
         count >>= 1
         if not count:
             break
-        masses = _sum(masses, masses, step, top)
+        masses = _sum(masses, masses, frame)
     assert result is not None  # noqa: S101 # counts are positive
     return result
 
 
-def _sum(a: Masses, b: Masses, step: float, top: int) -> Masses:
-    first = a.first + b.first
+def _sum(a: Masses, b: Masses, frame: Frame) -> Masses:
+    step, first = frame.step, a.first + b.first
     values = np.convolve(a.values, b.values)
-    size = top - first + 1
+    size = frame.top - first + 1
     over = values[size:]
     q = [float(m.values @ np.exp(-step * (m.first + np.arange(len(m.values))))) for m in (a, b)]
     p = [float(m.values.sum()) for m in (a, b)]
@@ -102,5 +117,10 @@ def _sum(a: Masses, b: Masses, step: float, top: int) -> Masses:
     above_q = float(over @ np.exp(-step * (first + size + np.arange(len(over)))))
     above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
     values = values[:size]
+    below = max(-frame.floor - first, 0)
+    if below:
+        low = float(values[:below].sum())
+        first, values = first + below, values[below:]
+        values[0] += low if frame.lifted else 0.0
     values[values < NOTHING] = 0.0
     return Masses(first, values, (above_p, above_q))
