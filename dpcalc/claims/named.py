@@ -86,10 +86,15 @@ def _exponential_norm(given: Table, adjacency: str) -> Guarantee:
 
 
 def _subsampled(given: Table, adjacency: str) -> Guarantee:
+    multiplier = real("noise_multiplier", given)
+    return named.poisson_subsampled_gaussian(multiplier, rate_of(given), adjacency)
+
+
+def rate_of(given: Table) -> float:
+    """The sampling probability: the field ``rate``, or sample over population, rounded up."""
     if ("rate" in given) == ("sample" in given or "population" in given):
         raise InvalidInput("either rate, or sample and population, is needed")
-    rate = real("rate", given) if "rate" in given else _share(given)
-    return named.poisson_subsampled_gaussian(real("noise_multiplier", given), rate, adjacency)
+    return real("rate", given) if "rate" in given else _share(given)
 
 
 def _share(given: Table) -> float:

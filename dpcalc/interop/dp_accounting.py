@@ -12,12 +12,16 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from dpcalc import checks
 from dpcalc.accountant import Accountant
-from dpcalc.errors import InvalidInput
+from dpcalc.claims.named import rate_of, real
+from dpcalc.claims.tables import as_real
+from dpcalc.errors import InvalidInput, shortened
 from dpcalc.extras import need
 from dpcalc.guarantees import ZCDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
-from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.guarantees.units import moved
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
@@ -28,28 +32,50 @@ _SAMPLED = (
 )
 
 
-def guarantee_of(event: DpEvent, adjacency: Adjacency = Adjacency.ADD_REMOVE) -> Guarantee:
+def guarantee_of(event: DpEvent, adjacency: Adjacency | str) -> Guarantee:
     """A certified guarantee of what an event describes.
 
     Args:
-        event: a dp-accounting event, composed or not.
-        adjacency: the neighbouring relation that all its events are read under.
+        event: a dp-accounting event, composed or not. Counts and sizes are whole numbers (7032.0 is
+            one, 7031.25, "3" and True are none).
+        adjacency: the neighbouring relation that all its events are read under, add-remove or
+            replace-one.
 
     Raises:
-        InvalidInput: for events that have no certified guarantee here; the text names the event.
+        InvalidInput: for events that have no certified guarantee here, and for fields of a wrong
+            type or range; the text names the event.
     """
-    return compose(_parts(event, 1, Adjacency(adjacency)))
+    moved(adjacency)
+    try:
+        return compose(_parts(event, 1, Adjacency(adjacency)))
+    except RecursionError:
+        raise InvalidInput("an event of fewer nested compositions was needed") from None
 
 
-def event_of(accountant: Accountant) -> DpEvent:
+def event_of(accountant: Accountant, adjacency: Adjacency | str | None = None) -> DpEvent:
     """The dp-accounting event of everything an accountant has counted.
 
+    `guarantee_of` reads it back under the same relation to the same guarantees, but for rounding:
+    never to smaller ones.
+
+    Args:
+        accountant: what was spent.
+        adjacency: the relation under which the event is going to be read; the accountant's own if
+            its releases name one.
+
     Raises:
-        InvalidInput: for releases that dp-accounting has no event for.
+        InvalidInput: for releases that dp-accounting has no event for, and without a relation.
     """
     events = _events()
+    relation = str(adjacency or accountant.adjacency)
+    if accountant.releases:
+        moved(relation)
+    if accountant.adjacency not in ("", relation):
+        raise InvalidInput(
+            f"the adjacency of the accountant, {accountant.adjacency}, was needed; got {relation}"
+        )
     composed = [
-        events.SelfComposedDpEvent(_event(json.loads(spent.kind)), spent.count)
+        events.SelfComposedDpEvent(_event(json.loads(spent.kind), relation), spent.count)
         for spent in accountant.releases
     ]
     return events.ComposedDpEvent(composed)
@@ -68,81 +94,116 @@ def _parts(event: Any, count: int, adjacency: Adjacency) -> list[tuple[Guarantee
     if isinstance(event, e.NoOpDpEvent):
         return []
     if isinstance(event, e.ComposedDpEvent):
+        if not isinstance(event.events, list | tuple):
+            raise InvalidInput(f"a list of events was needed; got {_shown(event)}")
         return [part for inner in event.events for part in _parts(inner, count, adjacency)]
-    if isinstance(event, e.SelfComposedDpEvent):
-        return _parts(event.event, count * int(event.count), adjacency)
-    return [(_single(event, e, adjacency), count)]
+    try:
+        if isinstance(event, e.SelfComposedDpEvent):
+            times = checks.count("count", event.count, minimum=0)
+            return _parts(event.event, count * times, adjacency)
+        return [(_single(event, e, adjacency), count)]
+    except InvalidInput as error:
+        text = str(error)
+        raise InvalidInput(
+            text if " DpEvent" in text else f"{text} (in the DpEvent {_shown(event)})"
+        ) from error
+
+
+def _shown(event: object) -> str:
+    return shortened(repr(event))
 
 
 def _single(event: Any, e: Any, adjacency: Adjacency) -> Guarantee:
     match type(event):
         case e.GaussianDpEvent:
-            return named.gaussian(float(event.noise_multiplier), adjacency)
+            return named.gaussian(_noise(event), adjacency)
         case e.LaplaceDpEvent:
-            return named.laplace(float(event.noise_multiplier), adjacency)
+            return named.laplace(_noise(event), adjacency)
         case e.ZCDpEvent:
             return _zero_concentrated(event)
         case e.RandomizedResponseDpEvent:
-            return _randomised_response(event)
+            return _randomised_response(event, adjacency)
         case e.PoissonSampledDpEvent:
-            sampled, rate = event.event, float(event.sampling_probability)
-            if not isinstance(sampled, e.GaussianDpEvent):
-                raise InvalidInput(f"{_SAMPLED}; got {event!r}")
-            return named.poisson_subsampled_gaussian(
-                float(sampled.noise_multiplier), rate, adjacency
-            )
+            rate = float(checks.probability("sampling_probability", event.sampling_probability))
+            return named.poisson_subsampled_gaussian(_sampled(event, e), rate, adjacency)
         case e.SampledWithoutReplacementDpEvent:
             return _without_replacement(event, e, adjacency)
     raise InvalidInput(
-        f"an event with a certified guarantee was needed; got {event!r}; known: Gaussian, Laplace, "
-        "zCDP, randomised response, Gaussian sampled by Poisson or without replacement, compositions"
+        f"an event with a certified guarantee was needed; got {_shown(event)}; known: Gaussian, "
+        "Laplace, zCDP, randomised response, Gaussian sampled by Poisson or without replacement, "
+        "compositions"
     )
 
 
-def _randomised_response(event: Any) -> Guarantee:
+def _noise(event: Any) -> float:
+    return float(checks.positive("noise_multiplier", event.noise_multiplier))
+
+
+def _sampled(event: Any, e: Any) -> float:
+    """The noise multiplier of the Gaussian event that is sampled."""
+    if not isinstance(event.event, e.GaussianDpEvent):
+        raise InvalidInput(f"{_SAMPLED}; got {_shown(event)}")
+    return _noise(event.event)
+
+
+def _randomised_response(event: Any, adjacency: Adjacency) -> Guarantee:
     """The answer is drawn anew, evenly from k buckets, with probability p: ln(1 + k(1-p)/p)."""
-    chance, buckets = mpf(float(event.noise_parameter)), int(event.num_buckets)
+    _only_replacing(adjacency, "randomised response")
+    chance = mpf(float(checks.probability("noise_parameter", event.noise_parameter)))
+    buckets = checks.count("num_buckets", event.num_buckets)
     if buckets == 1 or chance == 1:
         return PureDP(0.0)
-    if chance <= 0:
+    if chance == 0:
         return PureDP(math.inf)
     return PureDP(round_up(context().log1p(buckets * (1 - chance) / chance)))
 
 
 def _zero_concentrated(event: Any) -> Guarantee:
-    xi = float(getattr(event, "xi", 0.0))
-    if xi != 0:
-        raise InvalidInput(f"zCDP with xi = 0 was needed; got {event!r}")
-    return ZCDP(float(event.rho))
+    if checks.non_negative("xi", event.xi) != 0:
+        raise InvalidInput(f"zCDP with xi = 0 was needed; got {_shown(event)}")
+    return ZCDP(float(checks.non_negative_or_infinite("rho", event.rho)))
 
 
 def _without_replacement(event: Any, e: Any, adjacency: Adjacency) -> Guarantee:
+    _only_replacing(adjacency, "sampling without replacement")
+    size = checks.count("sample_size", event.sample_size)
+    total = checks.count("source_dataset_size", event.source_dataset_size)
+    return named.gaussian_without_replacement(_sampled(event, e), size, total)
+
+
+def _only_replacing(adjacency: Adjacency, what: str) -> None:
     if adjacency != Adjacency.REPLACE_ONE:
-        raise InvalidInput(
-            "sampling without replacement needs adjacency replace-one; got "
-            f"adjacency={adjacency.value!r}"
-        )
-    if not isinstance(event.event, e.GaussianDpEvent):
-        raise InvalidInput(f"{_SAMPLED}; got {event!r}")
-    size, total = int(event.sample_size), int(event.source_dataset_size)
-    return named.gaussian_without_replacement(float(event.event.noise_multiplier), size, total)
+        raise InvalidInput(f"{what} needs adjacency replace-one; got adjacency={adjacency.value!r}")
 
 
-def _event(table: dict[str, Any]) -> Any:
+def _event(table: dict[str, Any], adjacency: str) -> Any:
+    """The event of one release; its noise is over one record's norm, as dp-accounting has it."""
     e = _events()
     match table:
-        case {"mechanism": "gaussian", "noise_multiplier": sigma}:
-            return e.GaussianDpEvent(sigma)
-        case {"mechanism": "laplace", "scale_multiplier": scale}:
-            return e.LaplaceDpEvent(scale)
-        case {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": sigma, "rate": rate}:
-            return e.PoissonSampledDpEvent(rate, e.GaussianDpEvent(sigma))
-        case {"mechanism": "gaussian-without-replacement", "noise_multiplier": sigma}:
+        case {"mechanism": "gaussian"}:
+            return e.GaussianDpEvent(_multiplier("noise", table, adjacency))
+        case {"mechanism": "laplace"}:
+            return e.LaplaceDpEvent(_multiplier("scale", table, adjacency))
+        case {"mechanism": "poisson-subsampled-gaussian"}:
+            gaussian = e.GaussianDpEvent(_multiplier("noise", table, adjacency))
+            return e.PoissonSampledDpEvent(rate_of(table), gaussian)
+        case {"mechanism": "gaussian-without-replacement"}:
             return e.SampledWithoutReplacementDpEvent(
-                int(table["population"]), int(table.get("sample", 1)), e.GaussianDpEvent(sigma)
+                checks.count("population", real("population", table)),
+                checks.count("sample", real("sample", table)),
+                e.GaussianDpEvent(_multiplier("noise", table, adjacency)),
             )
+        case {"gdp": 0.0} | {"pure": 0.0}:
+            return e.NoOpDpEvent()
         case {"gdp": mu}:
-            return e.GaussianDpEvent(1 / mu)
+            return e.GaussianDpEvent(round_down(moved(adjacency) / mpf(as_real("gdp", mu))))
         case {"zcdp": rho}:
-            return e.ZCDpEvent(rho)
+            return e.ZCDpEvent(as_real("zcdp", rho))
     raise InvalidInput(f"dp-accounting has no event for this release: {table!r}")
+
+
+def _multiplier(kind: str, table: dict[str, Any], adjacency: str) -> float:
+    """The noise over one record's norm, from either way to state it; never more than was stated."""
+    if f"{kind}_multiplier" in table:
+        return real(f"{kind}_multiplier", table)
+    return round_down(moved(adjacency) * mpf(real(f"{kind}_over_sensitivity", table)))
