@@ -15,8 +15,9 @@ from dpcalc.auditing.estimators import (
     likelihood_ratio,
     renyi,
 )
+from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.evidence import Evidence
-from dpcalc.auditing.experiment import Experiment
+from dpcalc.auditing.experiment import Experiment, answering, middle_threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,12 @@ class Question:
     @property
     def middle_threshold(self) -> float:
         """The threshold for the balanced game: zero if it is known, else from the pilot."""
-        e = self.experiment
-        return 0.0 if e.seen.exact else float(accuracy.choose_threshold(e.trial))
+        return middle_threshold(self.experiment.trial)
+
+    @property
+    def rule(self) -> Rule:
+        """The rule for right and wrong answers."""
+        return answering(self.experiment.trial, self.claim, self.alpha)
 
 
 def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evidence]:
@@ -81,7 +86,7 @@ def _clopper_pearson(q: Question) -> list[Evidence]:
 
 def _accuracy(q: Question) -> list[Evidence]:
     seen, curve = q.experiment.seen, q.claim.is_curve
-    return [accuracy.evidence(seen, q.middle_threshold, q.claim, alpha=q.alpha, curve=curve)]
+    return [accuracy.evidence(seen, q.rule, q.claim, alpha=q.alpha, curve=curve)]
 
 
 def _e_process(q: Question) -> list[Evidence]:

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.estimators import accuracy
-from dpcalc.auditing.estimators.eprocess import RunningTest
+from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
+from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.observations import Observations
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.runner import Stage, batches, generator, pilot
+from dpcalc.auditing.running import RunningTest
 from dpcalc.auditing.target import Noise, Outputs, Target, Tilted, World
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def carry_out(
     score, trial = pilot(target, seed=seed, runs=plan.pilot)
     running = None
     if "e-process" in plan.methods:
-        running = RunningTest(claim, rule_threshold(target, trial), plan.share)
+        running = RunningTest(claim, running_rule(trial, claim, plan.share), plan.share)
     noise: dict[World, Noise] = {}
     seen, stopped = _counted_runs(target, plan, score, running, noise, seed, watch)
     tilt, spread = 0.0, 0.0
@@ -174,11 +175,24 @@ def _counted_runs(
     return _joined(parts), False
 
 
-def rule_threshold(target: Target, trial: Observations) -> float:
-    """The rule for the balanced game: zero for exact log-likelihood ratios, else from the pilot."""
-    if target.log_ratio is not None:
-        return 0.0
-    return float(accuracy.choose_threshold(trial))
+def running_rule(trial: Observations, claim: Claim, alpha: float) -> Rule:
+    """The rule of the e-process; for a curve one that answers every run."""
+    return Rule.at(middle_threshold(trial)) if claim.is_curve else answering(trial, claim, alpha)
+
+
+def answering(trial: Observations, claim: Claim, alpha: float) -> Rule:
+    """The rule for right and wrong answers under fair coins, from the pilot.
+
+    On a Gaussian curve the best is known where the log-likelihood ratio is.
+    """
+    if claim.is_curve and trial.exact:
+        return Rule.at(0.0)
+    return abstention.choose_rule(trial, delta=claim.delta, alpha=alpha, curve=claim.is_curve)
+
+
+def middle_threshold(trial: Observations) -> float:
+    """The threshold for the balanced game: zero if it is known, else from the pilot."""
+    return 0.0 if trial.exact else float(accuracy.choose_threshold(trial))
 
 
 def _tilted_runs(

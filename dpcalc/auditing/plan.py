@@ -15,7 +15,7 @@ from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
 
 METHODS = {
     "clopper-pearson": "error rates of a rule chosen on pilot runs",
-    "accuracy": "right answers under fair coins",
+    "accuracy": "right answers under fair coins, where a rule answers at all",
     "hockey-stick": "exact log-likelihood ratios, samples of one world",
     "importance-sampling": "exact log-likelihood ratios, tilted samples",
     "likelihood-ratio": "log-likelihood ratios as scores, samples of both worlds",
@@ -87,7 +87,7 @@ class Plan:
         return cls(
             methods=chosen,
             runs=runs,
-            pilot=_pilot(target, chosen, runs) if pilot is None else pilot,
+            pilot=_pilot(target, claim, chosen, runs) if pilot is None else pilot,
             tilted=tilted if "importance-sampling" in chosen else 0,
             alpha=alpha,
             early_stop=early_stop,
@@ -125,13 +125,9 @@ def default_methods(target: Target, claim: Claim) -> tuple[str, ...]:
         density = ("importance-sampling",)
     elif target.noise is not None and exact:
         density = ("hockey-stick",)
-    if claim.is_curve:
-        return ("accuracy", *density)
     if claim.is_renyi:
-        return (*density, "renyi-density") if density else ("renyi", "clopper-pearson")
-    if claim.delta == 0:
-        return ("accuracy", *density)
-    return ("clopper-pearson", *density) if density else ("accuracy", "clopper-pearson")
+        return (*density, "renyi-density") if density else ("renyi", "accuracy")
+    return ("accuracy", *density)
 
 
 def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
@@ -156,8 +152,10 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
             )
 
 
-def _pilot(target: Target, chosen: Sequence[str], runs: int) -> int:
-    """Half of the counted runs where a threshold must be found, few where it is known to be zero."""
-    knows = target.log_ratio is not None
-    needs = {"clopper-pearson", "renyi"} & set(chosen) or not knows
-    return max(runs // 2, 40) if needs else 40
+def _pilot(target: Target, claim: Claim, chosen: Sequence[str], runs: int) -> int:
+    """Half of the counted runs where a rule must be found, few where it is known."""
+    known = target.log_ratio is not None and claim.is_curve
+    needs = {"clopper-pearson", "renyi"} & set(chosen) or (
+        {"accuracy", "e-process"} & set(chosen) and not known
+    )
+    return max(runs // 2, 40) if needs or target.log_ratio is None else 40

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.audit import versions
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.coin_game import FEWEST, coin_game
 from dpcalc.auditing.estimators import (
+    accuracy,
     bayesian,
     clopper_pearson,
     one_run,
@@ -18,9 +20,11 @@ from dpcalc.auditing.estimators import (
 )
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.observations import Counts, from_scores
+from dpcalc.auditing.observations import Counts, Observations, from_scores
 from dpcalc.auditing.plan import check_terms
+from dpcalc.auditing.runner import new_seed
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
+from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
@@ -54,34 +58,61 @@ def judge_scores(
     out_scores: Sequence[float] | Array,
     *,
     alpha: float = 0.05,
-    pilot_share: float = 0.5,
+    pilot_share: float = 0.2,
+    fair_coins: bool = False,
     notice: float = ENOUGH,
+    seed: int | None = None,
     name: str = "recorded scores",
 ) -> Verdict:
     """The verdict from one score per run, of runs with and without the record.
 
-    Some runs of each kind choose the threshold, the rest are counted. Which ones is settled by a fixed
-    shuffle, whatever order the scores come in.
+    Some runs of each kind choose the rule and the direction, so that losses do as well as confidences;
+    the rest are counted. Which ones is settled by a shuffle, whatever order the scores come in.
+    Unless one kind is more than twice as frequent as the other, or the claim is one of ρ, right
+    answers are counted: see `coin_game`. Otherwise both error rates are.
 
     Args:
         claim: what is tested.
         in_scores: independent runs with the record.
         out_scores: runs without it.
         alpha: probability of refuting a true claim.
-        pilot_share: share of the runs that choose the threshold.
+        pilot_share: share of the runs that choose the rule.
+        fair_coins: whether every run's world was drawn by its own independent fair coin, so that all
+            runs count. Exactly half of the runs in each world are not such coins.
         notice: see `Verdict`.
+        seed: of the shuffle and the coins; one is made and reported if left out.
         name: for the report.
     """
     check_terms(alpha, notice)
+    seed = new_seed() if seed is None else seed
     seen = from_scores(in_scores, out_scores)
+    if not 0 < pilot_share < 1:
+        raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
+    if fair_coins:
+        one_run.require_coins(int(seen.is_in.sum()), seen.runs, fair_coins)
+    first, second = seen.scores_of(True), seen.scores_of(False)
+    rarer, other = sorted((len(first), len(second)))
+    if claim.is_renyi or rarer < FEWEST or other > 2 * rarer:
+        return _by_error_rates(claim, seen, alpha, pilot_share, notice, name)
+    game = coin_game(first, second, pilot_share=pilot_share, fair_coins=fair_coins, seed=seed)
+    game, rule = game.oriented(delta=claim.delta, alpha=alpha, curve=claim.is_curve)
+    answers = game.answers(rule)
+    found = [accuracy.from_answers(answers, rule, claim, alpha=alpha, curve=claim.is_curve)]
+    left = f"{rule.describe()}, chosen on {game.pilot.runs} runs that are not counted"
+    note = Finding(check="split", severity=Severity.HOLDS, text=left, numbers=rule.record())
+    return _verdict(name, claim, found, alpha, seen.runs, notice, (note,), seed=seed)
+
+
+def _by_error_rates(
+    claim: Claim, seen: Observations, alpha: float, pilot_share: float, notice: float, name: str
+) -> Verdict:
+    """Both error rates of a rule and a direction that were chosen on held-out runs."""
+    pilot = round(seen.runs * pilot_share)
+    curve = claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
+    seen = clopper_pearson.oriented(seen, pilot, delta=claim.delta, alpha=alpha, curve=curve)
     counts, threshold = clopper_pearson.held_out(
-        seen,
-        delta=claim.delta,
-        alpha=alpha,
-        pilot_share=pilot_share,
-        curve=claim.quantity is not Quantity.EPSILON,  # ρ is seen best where μ is
+        seen, delta=claim.delta, alpha=alpha, pilot_share=pilot_share, curve=curve
     )
-    found = _from_counts(claim, counts, alpha)
     note = Finding(
         check="split",
         severity=Severity.HOLDS,
@@ -89,6 +120,7 @@ def judge_scores(
         "are not counted",
         numbers={"threshold": float(threshold)},
     )
+    found = _from_counts(claim, counts, alpha)
     return _verdict(name, claim, found, alpha, seen.runs, notice, (note,))
 
 
@@ -151,6 +183,7 @@ def _verdict(
     runs: int,
     notice: float,
     findings: tuple[Finding, ...] = (),
+    seed: int | None = None,
 ) -> Verdict:
     outcome, reason = decide(claim, evidence, findings, notice=notice)
     return Verdict(
@@ -162,6 +195,7 @@ def _verdict(
         findings=findings,
         alpha=alpha,
         runs=runs,
+        seed=seed,
         notice=notice,
         versions=versions(),
     )

@@ -155,7 +155,8 @@ def pilot(target: Target, *, seed: int, runs: int) -> tuple[Score, Observations]
     checks.count("pilot runs", runs, minimum=20)
     known = target.log_ratio or target.score
     if known is not None:
-        made = observe(target, known, seed=seed, stage=Stage.PILOT, runs=runs)
+        exact = target.log_ratio is not None
+        made = observe(target, known, seed=seed, stage=Stage.PILOT, runs=runs, exact=exact)
         return known, made
     half = runs // 2
     seen: dict[World, Array] = {}

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing import World
-from dpcalc.auditing.estimators import clopper_pearson, eprocess, hockey_stick, importance
+from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, importance
+from dpcalc.auditing.experiment import running_rule
 from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
 
@@ -116,13 +117,20 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     """Wealth of the bets on right answers, run by run."""
     claim, seen = result.verdict.claim, experiment.seen
     running = experiment.running
-    threshold = 0.0 if seen.exact else float(np.median(experiment.trial.score))
-    if running is not None:
-        threshold = running.threshold
-    right = (seen.score > threshold) == seen.is_in
+    rule = running_rule(experiment.trial, claim, experiment.plan.share)
+    rule = rule if running is None else running.rule
     places = np.unique(np.linspace(1, seen.runs, min(400, seen.runs)).astype(int))
-    allowed = eprocess.allowed_accuracy(claim)
-    wealth = eprocess.log_wealth(np.cumsum(right)[places - 1], places, min(allowed, 1 - 1e-12))
+    says_in, says_out = seen.score > rule.upper, seen.score <= rule.lower
+    right = np.cumsum((says_in & seen.is_in) | (says_out & ~seen.is_in))[places - 1]
+    wrong = np.cumsum((says_in & ~seen.is_in) | (says_out & seen.is_in))[places - 1]
+    if rule.abstains:
+        epsilon = min(claim.epsilon, 700.0)
+        wealth = eprocess.answers_log_wealth(
+            right, wrong, places, epsilon=epsilon, delta=claim.delta
+        )
+    else:
+        allowed = min(eprocess.allowed_accuracy(claim), 1 - 1e-12)
+        wealth = eprocess.log_wealth(right, places, allowed)
     share = experiment.plan.share
     figure, axis = _axes()
     axis.plot(places, wealth / math.log(10), color=_OBSERVED, lw=1.4, label="e-process")
@@ -215,10 +223,10 @@ def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Ar
     seen, running = experiment.seen, experiment.running
     found: dict[str, Array] = {}
     if experiment.stopped and running is not None:  # nothing else holds of runs that ended so
-        values = [eprocess.epsilon_from_accuracy(running.accuracy, float(d)) for d in deltas]
+        values = [running.epsilon_lower(float(d)) for d in deltas]
         found["e-process"] = np.array(values)
     else:
-        found["error rates"] = _from_error_rates(experiment, deltas, share)
+        found["right answers"] = _from_answers(experiment, deltas, share)
     if experiment.tilted:
         found["importance sampling"] = _from_tilted_runs(experiment, deltas, share)
     elif seen.exact and experiment.noise and not experiment.stopped:
@@ -229,14 +237,15 @@ def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Ar
     return found
 
 
-def _from_error_rates(experiment: Experiment, deltas: Array, share: float) -> Array:
-    seen, values = experiment.seen, []
+def _from_answers(experiment: Experiment, deltas: Array, share: float) -> Array:
+    values = []
     for d in deltas:
-        threshold = clopper_pearson.choose_threshold(
-            experiment.trial, delta=d, alpha=share, counted=seen.runs
+        rule = abstention.choose_rule(experiment.trial, delta=float(d), alpha=share)
+        found = rule.answers(experiment.seen)
+        bound = abstention.epsilon_lower(
+            found.right, found.wrong, found.runs, delta=float(d), alpha=share
         )
-        counts = seen.counts(float(threshold))
-        values.append(float(clopper_pearson.epsilon_lower(counts, delta=d, alpha=share)))
+        values.append(float(bound))
     return np.array(values)
 
 

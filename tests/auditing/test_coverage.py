@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from dpcalc.auditing import gaussian_pair
+from dpcalc.auditing.coin_game import coin_game
 from dpcalc.auditing.estimators import (
+    abstention,
     accuracy,
     clopper_pearson,
     eprocess,
@@ -28,7 +30,8 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.estimators.rules import Rule
+from dpcalc.auditing.observations import Counts, Observations
 from dpcalc.auditing.target import Tilted
 
 ALPHA, S = 0.05, 2000
@@ -79,6 +82,17 @@ def _norm5(rng, is_in, shape):
     return np.linalg.norm(b, axis=-1) - np.linalg.norm(far, axis=-1)
 
 
+def _atoms(rng, is_in, shape):
+    """Randomised response in three runs of ten, nothing in the others."""
+    return np.where(rng.random(shape) < 0.3, _response(rng, is_in, shape), 0.0)
+
+
+def _mixed(rng, is_in, shape):
+    """Half of the runs are randomised response, half the Laplace mechanism; which is told."""
+    half = rng.random(shape) < 0.5
+    return np.where(half, _response(rng, is_in, shape), _laplace(rng, is_in, shape))
+
+
 RATE, SHIFT = 0.2, 2.0
 
 
@@ -127,6 +141,8 @@ CASES = [
         _subsampled_epsilon(1e-3, True),
         _subsampled_epsilon(1e-3, False),
     ),
+    Known("atoms", _atoms, 0.0, 1.0, 1.0),
+    Known("mixed", _mixed, 0.0, 1.0, 1.0),
     Known("nothing", _nothing, 0.0, 0.0, 0.0, 0.0),
     Known("nothing 1e-5", _nothing, 1e-5, 0.0, 0.0, 0.0),
 ]
@@ -160,6 +176,80 @@ def test_accuracy(known):
     assert alarms(found, known.epsilon) <= MOST
     if known.mu is not None:
         assert alarms(accuracy.mu_lower(counts.correct, 500, alpha=ALPHA), known.mu) <= MOST
+
+
+@BY_NAME
+def test_answers_of_a_rule_that_may_pass_runs_over(known):
+    """The rule from 200 runs, the bound from 400 others."""
+    seen = observed(known, 600, 14)
+    trial, rest = seen.between(0, 200), seen.between(200, 600)
+    rule = abstention.choose_rule(trial, delta=known.delta, alpha=ALPHA)
+    given = rule.answers(rest)
+    terms = {"delta": known.delta, "alpha": ALPHA}
+    found = abstention.epsilon_lower(given.right, given.wrong, given.runs, **terms)
+    assert alarms(found, known.epsilon) <= MOST
+    epsilon, mu = abstention.joint_lower(given.right, given.wrong, given.runs, **terms)
+    assert alarms(epsilon, known.epsilon) <= MOST
+    if known.mu is not None:
+        assert alarms(mu, known.mu) <= MOST
+
+
+@pytest.mark.parametrize("tail", [0.0, 1.0, 2.0])
+def test_answers_at_a_fixed_margin_and_a_delta_that_matters(tail):
+    """δ = .05 of the Gaussian mechanism at δ(ε) exactly: some right answers are owed to δ."""
+    delta, runs = 0.05, 400
+    truth = float(gaussian_pair.epsilon_of(1.0, delta))
+    known = Known("gaussian .05", _gauss, delta, truth, truth, 1.0)
+    seen = observed(known, runs, 15)
+    rule = Rule(np.full(S, -tail), np.full(S, tail))
+    given = rule.answers(seen)
+    found = abstention.epsilon_lower(given.right, given.wrong, runs, delta=delta, alpha=ALPHA)
+    assert alarms(found, truth) <= MOST
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.01, 0.2])
+def test_right_answers_that_delta_accounts_for_refute_nothing(delta):
+    """A record released with probability δ, nothing otherwise: (0, δ)-DP, and no alarm above α."""
+    rng = np.random.default_rng(16)
+    runs = 500
+    right = rng.binomial(runs, delta, size=S)
+    found = abstention.epsilon_lower(right, np.zeros(S), runs, delta=delta, alpha=ALPHA)
+    assert alarms(found, 0.0) <= MOST
+
+
+@pytest.mark.parametrize("name", ["response", "atoms", "mixed", "laplace", "gaussian 0.1"])
+def test_recorded_scores_as_a_game_with_coins(name):
+    """Fixed numbers of runs of each kind; 1,000 games of 150 against 200 scores."""
+    known = next(case for case in CASES if case.name == name)
+    rng = np.random.default_rng(17)
+    repeated = 1000
+    first, second = known.draw(rng, True, (repeated, 150)), known.draw(rng, False, (repeated, 200))
+    found = []
+    for seed, (one, other) in enumerate(zip(first, second, strict=True)):
+        game = coin_game(one, other, pilot_share=0.2, fair_coins=False, seed=seed)
+        game, rule = game.oriented(delta=known.delta, alpha=ALPHA, curve=False)
+        given = game.answers(rule)
+        terms = {"delta": known.delta, "alpha": ALPHA}
+        if rule.abstains:
+            bound = abstention.epsilon_lower(given.right, given.wrong, given.runs, **terms)
+        else:
+            bound = accuracy.epsilon_lower(given.right, given.runs, **terms)
+        found.append(float(bound))
+    assert alarms(found, known.epsilon) <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / repeated)
+
+
+def test_the_rectangle_of_a_rule_that_is_turned_round():
+    """Randomised response told the wrong way: both rectangles together stay within α."""
+    rng = np.random.default_rng(18)
+    for epsilon in (0.0, 1.0):
+        truth = 1 / (1 + np.exp(epsilon))
+        tp, fp = rng.binomial(300, truth, S), rng.binomial(300, 1 - truth, S)
+        counts = Counts(
+            true_positives=tp, false_negatives=300 - tp, false_positives=fp, true_negatives=300 - fp
+        )
+        found = clopper_pearson.epsilon_lower(counts, delta=0.0, alpha=ALPHA)
+        assert alarms(found, epsilon) <= MOST
+        assert alarms(clopper_pearson.mu_lower(counts, alpha=ALPHA), -2 * ndtri(truth)) <= MOST
 
 
 def test_accuracy_spends_all_of_its_alpha_where_it_is_tight():
@@ -229,6 +319,11 @@ def test_e_process_at_any_of_many_looks(known):
     seen = observed(known, 800, 8)
     right = np.cumsum((seen.score > 0) == seen.is_in, axis=1)
     looks = np.unique(np.geomspace(5, 800, 50).astype(int))
+    clear = np.abs(seen.score) > 0.5  # a rule that passes runs over
+    some = np.cumsum(clear & ((seen.score > 0) == seen.is_in), axis=1)[:, looks - 1]
+    bad = np.cumsum(clear, axis=1)[:, looks - 1] - some
+    wealth = eprocess.answers_log_wealth(some, bad, looks, epsilon=known.epsilon, delta=known.delta)
+    assert ((wealth >= np.log(1 / ALPHA)).any(axis=1)).mean() <= ALPHA
     grown = np.exp(known.epsilon)
     allowed = [(grown + known.delta) / (1 + grown)]
     if known.mu is not None:

@@ -52,7 +52,7 @@ def test_only_what_holds_is_drawn(stopped: Attacked, monkeypatch: pytest.MonkeyP
         (stopped, {"e-process", "importance sampling"}),
         (
             attacked("dp-admm", "zero-start", early_stop=False),
-            {"error rates", "importance sampling"},
+            {"right answers", "importance sampling"},
         ),
     ):
         assert result.experiment is not None

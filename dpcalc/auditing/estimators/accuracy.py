@@ -10,7 +10,9 @@ Source
     count where the rectangle of false positives and negatives spends it on two.
 Assumes
     Every run's world drawn by its own fair coin; a rule fixed before. The best rule for the balanced
-    game is "log-likelihood ratio above zero", known without looking at data.
+    game is "log-likelihood ratio above zero", known without looking at data. No rule for all runs
+    shows a catastrophe of probability below tanh(ε/2); one that passes over runs which say nothing
+    does, see `abstention`.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpcalc import checks
 from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators import abstention
 from dpcalc.auditing.estimators.binomial import chance_for_power, critical_count, lower_limit
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
+from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
 from dpcalc.auditing.evidence import Access, Evidence
 from dpcalc.auditing.observations import Observations
 from dpcalc.errors import AssumptionViolated
@@ -49,21 +53,16 @@ def epsilon_lower(correct: ArrayLike, runs: ArrayLike, *, delta: float, alpha: f
 
 
 def choose_threshold(pilot: Observations) -> Array:
-    """The threshold with the most right answers in runs that will not be counted."""
-    order = np.argsort(pilot.score, axis=-1)
-    score = np.take_along_axis(pilot.score, order, axis=-1)
-    is_in = np.take_along_axis(pilot.is_in, order, axis=-1)
-    # right(k): the k lowest scores answered OUT, the rest IN
-    gained = np.cumsum(np.where(is_in, -1, 1), axis=-1)
-    right = np.concatenate([np.zeros((*gained.shape[:-1], 1)), gained], axis=-1)
-    k = _middle_of_best(right)
-    last = pilot.runs - 1
-    left = np.take_along_axis(score, np.clip(k - 1, 0, last)[..., None], axis=-1)[..., 0]
-    upper = np.take_along_axis(score, np.clip(k, 0, last)[..., None], axis=-1)[..., 0]
-    with np.errstate(invalid="ignore"):
-        middle = left + (upper - left) / 2
-    inner = np.where(np.isfinite(middle), middle, left)
-    return np.asarray(np.where(k == 0, -np.inf, np.where(k > last, np.inf, inner)))
+    """The threshold with the most right answers in runs that will not be counted.
+
+    It lies between two different scores: a block of equal scores gets one answer anyway.
+    """
+    found = cuts(pilot)
+    right = found.place - 2 * found.below_in
+    best = (right == right.max(axis=-1, keepdims=True)) & _first_of_equal(found.place)
+    rank = np.cumsum(best, axis=-1)
+    chosen = (best & (rank == (rank[..., -1:] + 1) // 2)).argmax(axis=-1)  # the middle one
+    return np.asarray(np.take_along_axis(found.threshold, chosen[..., None], axis=-1)[..., 0])
 
 
 def detectable(*, runs: int, claim: Claim, alpha: float, quantity: Quantity) -> float:
@@ -92,13 +91,13 @@ def value_at(accuracy: float, delta: float, quantity: Quantity) -> float:
 
 
 def evidence(
-    observations: Observations, threshold: float, claim: Claim, *, alpha: float, curve: bool
+    observations: Observations, rule: Rule | float, claim: Claim, *, alpha: float, curve: bool
 ) -> Evidence:
     """The bound on μ if ``curve``, else on ε at the claim's δ.
 
     Args:
         observations: runs whose worlds were drawn by fair coins.
-        threshold: known before these runs.
+        rule: known before these runs; a number is the threshold of one that answers every run.
         claim: what is tested.
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
@@ -112,32 +111,60 @@ def evidence(
             "worlds drawn by independent fair coins were needed for the accuracy bound; got runs "
             "assigned in another way; use clopper-pearson"
         )
+    rule = rule if isinstance(rule, Rule) else Rule.at(rule)
+    return from_answers(rule.answers(observations), rule, claim, alpha=alpha, curve=curve)
+
+
+def from_answers(
+    answers: Answers, rule: Rule, claim: Claim, *, alpha: float, curve: bool
+) -> Evidence:
+    """The bound of `evidence` from counted answers of a rule fixed before."""
     if curve:
         require_curve(claim)
-    counts = observations.counts(threshold)
     quantity = Quantity.MU if curve else Quantity.EPSILON
-    correct, runs = int(counts.correct), int(counts.runs)
-    epsilon = float(epsilon_lower(correct, runs, delta=claim.delta, alpha=alpha))
-    lower = float(mu_lower(correct, runs, alpha=alpha)) if curve else epsilon
+    epsilon, lower = _bounds(rule, answers, claim.delta, alpha, curve)
     return Evidence(
         method="accuracy",
         quantity=quantity,
         lower=lower,
-        epsilon=epsilon,  # from the same limit of the accuracy
+        epsilon=epsilon,
         alpha=alpha,
         delta=claim.delta,
         access=Access.RUNS,
-        runs=runs,
-        detectable=detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity),
-        reference=gaussian_pair.reference(0.0 if claim.delta == 0 else claim.delta),
-        counted=counts.record() | {"threshold": float(threshold)},
+        runs=answers.runs,
+        detectable=_noticed(answers.runs, claim, alpha, quantity),
+        reference=gaussian_pair.reference(claim.delta),
+        counted=answers.record() | rule.record(),
         assumes=("fair coins", "the decision rule was fixed before these runs"),
     )
 
 
-def _middle_of_best(right: Array) -> NDArray[np.int64]:
-    """The middle one of the best positions."""
-    best = right == right.max(axis=-1, keepdims=True)
-    rank = np.cumsum(best, axis=-1)
-    half = (rank[..., -1:] + 1) // 2
-    return np.asarray((best & (rank == half)).argmax(axis=-1))
+def _bounds(
+    rule: Rule, answers: Answers, delta: float, alpha: float, curve: bool
+) -> tuple[float, float]:
+    """ε at δ, and the number that is bounded; on a curve both from one event of probability α."""
+    right, wrong, runs = answers.right, answers.wrong, answers.runs
+    if rule.abstains and curve:
+        epsilon, mu = abstention.joint_lower(right, wrong, runs, delta=delta, alpha=alpha)
+        return float(epsilon), float(mu)
+    if rule.abstains:
+        epsilon = abstention.epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha)
+        return float(epsilon), float(epsilon)
+    epsilon = epsilon_lower(right, runs, delta=delta, alpha=alpha)
+    return float(epsilon), float(mu_lower(right, runs, alpha=alpha) if curve else epsilon)
+
+
+def _noticed(runs: int, claim: Claim, alpha: float, quantity: Quantity) -> float:
+    """`detectable`; at δ > 0 runs that say little are passed over, which shows more."""
+    if quantity is Quantity.EPSILON and claim.delta > 0:
+        return abstention.detectable(
+            runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
+        )
+    return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity)
+
+
+def _first_of_equal(place: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Marks each cut once."""
+    return np.concatenate(
+        [np.ones((*place.shape[:-1], 1), bool), place[..., 1:] > place[..., :-1]], axis=-1
+    )

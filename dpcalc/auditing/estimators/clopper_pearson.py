@@ -5,6 +5,9 @@ Statement
     positives) and b (false negatives) at α/2 each. (ε, δ)-DP needs 1 - FNR <= e^ε·FPR + δ and
     1 - FPR <= e^ε·FNR + δ, so ``ε >= max(0, ln((1-b-δ)/a), ln((1-a-δ)/b))``: both directions from
     one rectangle. In the same way μ-GDP needs ``μ >= Φ⁻¹(1-a) - Φ⁻¹(b)``.
+    A rule that is wrong more often than chance says as much once its answers are exchanged. The two
+    worlds' runs are independent, so the rectangle fails with probability at most
+    1 - (1-α/2)² = α - α²/4; the α²/4 that is left pays for the rectangle of the exchanged answers.
 Source
     Jagielski, Ullman and Oprea 2020; Nasr et al. 2021 and, for μ, 2023.
 Assumes
@@ -26,6 +29,7 @@ from dpcalc import checks
 from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
+from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.evidence import Access, Evidence
 from dpcalc.auditing.observations import Counts, Observations
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -38,8 +42,7 @@ _CANDIDATES = 97  # thresholds among which the pilot chooses
 def epsilon_lower(counts: Counts, *, delta: float, alpha: float) -> Array:
     """The lower bound of ε at δ; shape of the counts."""
     checks.delta(delta)
-    a, b = _rectangle(counts, alpha)
-    return _epsilon(a, b, delta)
+    return np.maximum(*(_epsilon(a, b, delta) for a, b in _rectangles(counts, alpha)))
 
 
 def mu_lower(counts: Counts, *, alpha: float) -> Array:
@@ -48,7 +51,7 @@ def mu_lower(counts: Counts, *, alpha: float) -> Array:
     It turns into ε only if the claim itself is a Gaussian curve: for randomised response with
     ε = 1 the translated bound is wrong with certainty.
     """
-    return _mu(*_rectangle(counts, alpha))
+    return np.maximum(*(_mu(a, b) for a, b in _rectangles(counts, alpha)))
 
 
 def choose_threshold(
@@ -56,7 +59,8 @@ def choose_threshold(
 ) -> Array:
     """A good threshold for ``counted`` later runs, chosen on runs that will not be counted.
 
-    Both tails are tried. Any choice is valid; the search only affects strength.
+    Both tails are tried, between different scores only. Any choice is valid; the search only
+    affects strength.
 
     Args:
         pilot: the runs to choose on.
@@ -68,26 +72,43 @@ def choose_threshold(
     Returns:
         One threshold per repetition of the pilot.
     """
-    ranks = _ranks(pilot.runs)
-    order = np.argsort(pilot.score, axis=-1)
-    score = np.take_along_axis(pilot.score, order, axis=-1)
-    is_in = np.take_along_axis(pilot.is_in, order, axis=-1)
-    below_in = np.cumsum(is_in, axis=-1)[..., ranks - 1]
-    below = np.broadcast_to(ranks, below_in.shape)
-    n_in = is_in.sum(axis=-1)[..., None]
+    checks.count("pilot runs", pilot.runs, minimum=4)
+    found = cuts(pilot, tail_ranks(pilot.runs, _CANDIDATES)[1:-1])
+    n_in, below = found.n_in, found.place
     scale = counted / pilot.runs
-    fn, n1 = below_in * scale, n_in * scale
-    fp, n0 = (pilot.runs - n_in - (below - below_in)) * scale, (pilot.runs - n_in) * scale
+    fn, n1 = found.below_in * scale, n_in * scale
+    fp, n0 = (pilot.runs - n_in - (below - found.below_in)) * scale, (pilot.runs - n_in) * scale
     # A rate seen in a small pilot as zero is not zero: half an event is added on both sides.
     a = upper_limit(fp + 0.5 * scale, np.maximum(n0, 1) + scale, alpha / 2)
     b = upper_limit(fn + 0.5 * scale, np.maximum(n1, 1) + scale, alpha / 2)
     best = (_mu(a, b) if curve else _epsilon(a, b, delta)).argmax(axis=-1)
-    chosen = ranks[best]
-    left = np.take_along_axis(score, (chosen - 1)[..., None], axis=-1)[..., 0]
-    right = np.take_along_axis(score, chosen[..., None], axis=-1)[..., 0]
-    with np.errstate(invalid="ignore", over="ignore"):
-        middle = left + (right - left) / 2
-    return np.asarray(np.where(np.isfinite(middle), middle, left))
+    return np.asarray(np.take_along_axis(found.threshold, best[..., None], axis=-1)[..., 0])
+
+
+def oriented(
+    observations: Observations, pilot: int, *, delta: float, alpha: float, curve: bool
+) -> Observations:
+    """These runs, or with small scores for large ones if the first few promise more in that way."""
+    turned = Observations(
+        is_in=observations.is_in,
+        score=-observations.score,
+        fair_coins=observations.fair_coins,
+    )
+    promised = []
+    for seen in (observations, turned):
+        trial = seen.between(0, pilot)
+        threshold = choose_threshold(
+            trial, delta=delta, alpha=alpha, counted=seen.runs - pilot, curve=curve
+        )
+        counts = trial.counts(threshold)
+        promised.append(
+            float(
+                mu_lower(counts, alpha=alpha)
+                if curve
+                else epsilon_lower(counts, delta=delta, alpha=alpha)
+            )
+        )
+    return turned if promised[1] > promised[0] else observations
 
 
 def held_out(
@@ -206,10 +227,19 @@ def _usual_rectangle(
     return upper_limit(fp, n_out, alpha / 2), upper_limit(fn, n_in, alpha / 2)
 
 
-def _rectangle(counts: Counts, alpha: float) -> tuple[Array, Array]:
-    a = upper_limit(counts.false_positives, counts.n_out, alpha / 2)
-    b = upper_limit(counts.false_negatives, counts.n_in, alpha / 2)
-    return a, b
+def _rectangles(counts: Counts, alpha: float) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Limits of both error rates, of the rule and of the rule with exchanged answers."""
+    n_in, n_out, second = counts.n_in, counts.n_out, alpha**2 / 4
+    return (
+        (
+            upper_limit(counts.false_positives, n_out, alpha / 2),
+            upper_limit(counts.false_negatives, n_in, alpha / 2),
+        ),
+        (
+            upper_limit(counts.true_negatives, n_out, second / 2),
+            upper_limit(counts.true_positives, n_in, second / 2),
+        ),
+    )
 
 
 def _epsilon(a: Array, b: Array, delta: float) -> Array:
@@ -225,10 +255,3 @@ def _mu(a: Array, b: Array) -> Array:
     hopeless = (a >= 1) | (b >= 1)
     mu = -ndtri(np.where(hopeless, 0.5, a)) - ndtri(np.where(hopeless, 0.5, b))
     return np.asarray(np.where(hopeless, 0.0, np.maximum(mu, 0.0)))
-
-
-def _ranks(runs: int) -> NDArray[np.int64]:
-    """How many runs lie below a candidate threshold: dense in both tails."""
-    checks.count("pilot runs", runs, minimum=4)
-    tail = np.unique(np.geomspace(1, runs / 2, _CANDIDATES // 2).round().astype(np.int64))
-    return np.unique(np.concatenate([tail, runs - tail]))

@@ -2,39 +2,39 @@
 
 Statement
     An e-process has expectation at most 1 under the hypothesis at every stopping time, so it ever
-    reaches 1/α with probability at most α (Ville). Two of them, each a mixture over stakes
+    reaches 1/α with probability at most α (Ville). Three of them, each a mixture over stakes
     c in (0, 1) fixed in advance:
     accuracy   Π(1 + (c/a)(1{right} - a)), a the best accuracy that the hypothesis allows; it
                decreases in a, so it inverts into a lower bound at any time
+    answers    Π(1 + (c/(e^ε+δ))(1{right} - e^ε·1{wrong} - δ)), for a rule that need not answer (see
+               `abstention`); for one that always does it is the bet on its accuracy
     paired     Π(1 + (c/(e^ε+δ))(1{x in A} - e^ε·1{y in A} - δ)), x from P and y from Q
     E-values of independent experiments multiply.
 Source
     Waudby-Smith and Ramdas 2024 for betting; the two bets are derived here.
 Assumes
-    accuracy: fair coins. Both: a rule that is fixed before. Nothing about the mechanism.
+    accuracy, answers: fair coins. All: a rule that is fixed before. Nothing about the mechanism.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators import accuracy
+from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.binomial import chance_for_power
-from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Observations
-from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
 STAKES = np.geomspace(0.004, 0.9, 16)
 """The mixture's stakes: small ones find small violations late, large ones large violations soon."""
+
+_GRID = np.geomspace(1e-3, 20.0, 1000)  # ε at which answers are tested, one per cent apart
 
 
 def log_wealth(correct: ArrayLike, runs: ArrayLike, allowed: ArrayLike) -> Array:
@@ -63,6 +63,42 @@ def accuracy_lower(correct: ArrayLike, runs: ArrayLike, *, alpha: float) -> Arra
         rejected = log_wealth(k, n, middle) >= -math.log(alpha)
         low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
     return np.asarray(np.where(low > 1e-9, low, 0.0))
+
+
+def answers_log_wealth(
+    right: ArrayLike, wrong: ArrayLike, runs: ArrayLike, *, epsilon: ArrayLike, delta: float
+) -> Array:
+    """Log of the e-process of answers after ``runs`` runs, some of them without an answer.
+
+    Args:
+        right: right answers.
+        wrong: wrong answers.
+        runs: all runs.
+        epsilon: of the hypothesis; broadcasts with the three counts.
+        delta: of the hypothesis.
+    """
+    r, v, n, e = (
+        a[..., None]
+        for a in np.broadcast_arrays(*(np.asarray(x, float) for x in (right, wrong, runs, epsilon)))
+    )
+    bet = STAKES / (np.exp(e) + checks.delta(delta))
+    gain = r * np.log1p(bet * (1 - delta)) + v * np.log1p(-STAKES)
+    wealth = gain + (n - r - v) * np.log1p(-bet * delta)
+    return np.asarray(np.logaddexp.reduce(wealth, axis=-1) - math.log(len(STAKES)))
+
+
+def answers_epsilon_lower(
+    right: int, wrong: int, runs: int, *, delta: float, alpha: float
+) -> float:
+    """ε up to which all of a fixed grid is rejected; 0 if its first point is not.
+
+    (ε, δ)-DP implies every claim of a larger ε, so the report exceeds the truth only if the first
+    grid point above the truth is rejected, although it holds.
+    """
+    wealth = answers_log_wealth(right, wrong, runs, epsilon=_GRID, delta=delta)
+    kept = np.flatnonzero(wealth < -math.log(alpha))
+    last = int(kept[0]) - 1 if kept.size else len(_GRID) - 1
+    return float(_GRID[last]) if last >= 0 else 0.0
 
 
 def paired_log_wealth(x_in: ArrayLike, y_in: ArrayLike, *, epsilon: float, delta: float) -> Array:
@@ -112,89 +148,6 @@ def paired_epsilon_lower(
     return best
 
 
-@dataclass(slots=True)
-class RunningTest:
-    """The accuracy e-process of one claim, fed batch by batch.
-
-    Attributes:
-        claim: what is tested.
-        threshold: of the rule "IN if the score is above", fixed before the first batch.
-        alpha: error probability over all moments together.
-        correct: right answers so far.
-        runs: answers so far.
-        largest: largest log-wealth so far.
-        accuracy: largest lower bound of the accuracy so far.
-    """
-
-    claim: Claim
-    threshold: float
-    alpha: float
-    correct: int = 0
-    runs: int = 0
-    largest: float = 0.0
-    accuracy: float = 0.0
-
-    @property
-    def allowed(self) -> float:
-        """The best accuracy under the claim."""
-        return allowed_accuracy(self.claim)
-
-    def update(self, batch: Observations) -> None:
-        """Look once more."""
-        if not batch.fair_coins:
-            raise AssumptionViolated("worlds drawn by fair coins were needed for the e-process")
-        counts = batch.counts(self.threshold)
-        self.correct += int(counts.correct)
-        self.runs += int(counts.runs)
-        wealth = float(log_wealth(self.correct, self.runs, self.allowed))
-        self.largest = max(self.largest, wealth)
-        bound = float(accuracy_lower(self.correct, self.runs, alpha=self.alpha))
-        self.accuracy = max(self.accuracy, bound)
-
-    @property
-    def value(self) -> float:
-        """The largest e-value so far."""
-        return math.exp(min(self.largest, 700.0))
-
-    @property
-    def rejects(self) -> bool:
-        """Whether the claim is refuted at α."""
-        return self.largest >= -math.log(self.alpha)
-
-    @property
-    def lower(self) -> float:
-        """The anytime-valid lower bound of μ for a curve claim, else of ε at the claim's δ."""
-        return float(lower_from_accuracy(self.accuracy, self.claim))
-
-    def evidence(self, planned: int | None = None) -> Evidence:
-        """The bound at this moment.
-
-        Args:
-            planned: runs of the whole design, for its power; those made so far if left out.
-        """
-        quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
-        return Evidence(
-            method="e-process",
-            quantity=quantity,
-            lower=self.lower,
-            epsilon=epsilon_from_accuracy(self.accuracy, self.claim.delta),
-            alpha=self.alpha,
-            delta=self.claim.delta,
-            access=Access.RUNS,
-            runs=self.runs,
-            detectable=detectable(runs=planned or self.runs, claim=self.claim, alpha=self.alpha),
-            reference=gaussian_pair.reference(self.claim.delta),
-            counted={
-                "correct": self.correct,
-                "runs": self.runs,
-                "log_wealth": self.largest,
-                "threshold": self.threshold,
-            },
-            assumes=("fair coins", "the decision rule was fixed before these runs"),
-            anytime=True,
-        )
-
-
 def allowed_accuracy(claim: Claim) -> float:
     """The best accuracy under the claim: of the curve, or of (ε, δ) alone."""
     if claim.is_curve:
@@ -222,6 +175,16 @@ def epsilon_from_accuracy(bound: float, delta: float) -> float:
 
 def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5."""
+    if not claim.is_curve and claim.delta > 0:
+        return abstention.smallest_epsilon(
+            lambda right, wrong: (
+                answers_log_wealth(right, wrong, runs, epsilon=claim.epsilon, delta=claim.delta)
+                >= -math.log(alpha)
+            ),
+            runs=runs,
+            claimed=claim.epsilon,
+            delta=claim.delta,
+        )
     allowed = allowed_accuracy(claim)
     low, high = 0, runs + 1
     while high - low > 1:

@@ -98,7 +98,7 @@ def guess(
         raise InvalidInput(
             f"between 1 and {m} guesses were needed; got guess_in={guess_in}, guess_out={guess_out}"
         )
-    _require_coins(int(flags.sum()), m, fair_coins)
+    require_coins(int(flags.sum()), m, fair_coins)
     order = np.argsort(values, kind="stable")
     right = int((~flags[order[:guess_out]]).sum()) + int(flags[order[m - guess_in :]].sum())
     return Guesses(canaries=m, guessed=guess_in + guess_out, correct=right)
@@ -186,7 +186,8 @@ def _counted(guesses: Guesses) -> dict[str, int]:
     }
 
 
-def _require_coins(included: int, canaries: int, fair_coins: bool) -> None:
+def require_coins(included: int, canaries: int, fair_coins: bool) -> None:
+    """Refuse canaries without the word that coins drew them, or with an incredible number."""
     if not fair_coins:
         raise AssumptionViolated(
             "an independent fair coin per canary was needed; got no word for it; including exactly "

@@ -1,0 +1,124 @@
+"""Recorded scores of two kinds of runs as a game with fair coins.
+
+Statement
+    The scores of each kind are independent and of one law. Toss a fair coin for each of m places and
+    let the kind it names hand over its next score, unused so far: places, coins and scores are then
+    distributed as if every place had been run in the world of its coin. A place whose kind has run
+    out counts as a wrong answer, which only lowers the bound. Neither the coins nor which scores are
+    left over depend on any score; those left over help to choose the rule. The coins are tossed
+    anew for every verdict: for a sequence fixed once and for all, with more heads than tails, say,
+    false alarms would be more frequent than α whenever it is used.
+Source
+    Derived here.
+Assumes
+    Independent runs of one mechanism on one pair of inputs; nothing about how their worlds were
+    assigned. Where these were drawn by fair coins, all runs are places.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing.estimators.abstention import chosen_rule
+from dpcalc.auditing.estimators.rules import Answers, Rule
+from dpcalc.auditing.observations import Observations
+
+Array = NDArray[np.float64]
+
+FEWEST = 20  # runs of the rarer kind
+_RESERVE = 1.5  # per √places: three standard deviations of the number of heads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CoinGame:
+    """Runs on which a rule is chosen, and places that count.
+
+    Attributes:
+        pilot: scores that are not counted.
+        places: scores whose worlds were drawn by fair coins.
+        missing: places without a score.
+    """
+
+    pilot: Observations
+    places: Observations
+    missing: int
+
+    def reversed(self) -> CoinGame:
+        """The same with small scores for large ones."""
+        pilot, places = (
+            Observations(is_in=o.is_in, score=-o.score, fair_coins=o.fair_coins)
+            for o in (self.pilot, self.places)
+        )
+        return CoinGame(pilot=pilot, places=places, missing=self.missing)
+
+    def oriented(self, *, delta: float, alpha: float, curve: bool) -> tuple[CoinGame, Rule]:
+        """The game in the direction in which the pilot promises more, and the rule for it."""
+        found = []
+        for game in (self, self.reversed()):
+            rule, promise = chosen_rule(game.pilot, delta=delta, alpha=alpha, curve=curve)
+            found.append((float(promise), game, rule))
+        _, game, rule = max(found, key=lambda entry: entry[0])  # the first where both are equal
+        return game, rule
+
+    def answers(self, rule: Rule) -> Answers:
+        """Right and wrong answers of a rule chosen on the pilot."""
+        seen = rule.answers(self.places)
+        return Answers(
+            right=seen.right, wrong=seen.wrong + self.missing, runs=seen.runs + self.missing
+        )
+
+
+def coin_game(
+    first: Array, second: Array, *, pilot_share: float, fair_coins: bool, seed: int
+) -> CoinGame:
+    """Scores of runs with and without the record as a game.
+
+    Args:
+        first: of runs with the record, at least `FEWEST`.
+        second: of runs without it, at least `FEWEST`.
+        pilot_share: share of the runs on which the rule is chosen, in (0, 1).
+        fair_coins: whether every run's world was drawn by its own fair coin.
+        seed: of shuffles and coins.
+    """
+    draw = np.random.default_rng(seed)
+    if fair_coins:
+        flags = np.concatenate([np.ones(len(first), bool), np.zeros(len(second), bool)])
+        order = draw.permutation(len(flags))
+        whole = Observations(
+            is_in=flags[order], score=np.concatenate([first, second])[order], fair_coins=True
+        )
+        cut = round(pilot_share * whole.runs)
+        return CoinGame(
+            pilot=whole.between(0, cut), places=whole.between(cut, whole.runs), missing=0
+        )
+    first, second = draw.permutation(first), draw.permutation(second)
+    kept = max(round(pilot_share * min(len(first), len(second))), 2)
+    rest = (first[kept:], second[kept:])
+    coins = draw.random(_places(min(len(scores) for scores in rest))) < 0.5
+    is_in, score, left = [], [], [first[:kept], second[:kept]]
+    missing = 0
+    for world, (scores, wanted) in enumerate(zip(rest, (coins.sum(), (~coins).sum()), strict=True)):
+        used = min(int(wanted), len(scores))
+        missing += int(wanted) - used
+        is_in.append(np.full(used, world == 0))
+        score.append(scores[:used])
+        left[world] = np.concatenate([left[world], scores[used:]])
+    return CoinGame(
+        pilot=Observations(
+            is_in=np.repeat([True, False], [len(scores) for scores in left]),
+            score=np.concatenate(left),
+        ),
+        places=Observations(
+            is_in=np.concatenate(is_in), score=np.concatenate(score), fair_coins=True
+        ),
+        missing=missing,
+    )
+
+
+def _places(each: int) -> int:
+    """The most places m with m/2 + 3·√m/2 scores of a kind, hardly ever exceeded."""
+    return max(int((math.sqrt(_RESERVE**2 + 2 * each) - _RESERVE) ** 2), 1)
