@@ -24,6 +24,7 @@ def carry_out(
     seed: int,
     claim: Claim | None = None,
     runs: int | None = None,
+    methods: Sequence[str] | None = None,
     seconds: float | None = None,
     early_stop: bool = False,
     notice: float = ENOUGH,
@@ -40,6 +41,7 @@ def carry_out(
         seed: every case draws from its own stream of it.
         claim: put to the test instead of the cases' own claims.
         runs: counted runs instead of the cases' own number.
+        methods: lower bounds that may refute instead of the cases' own.
         seconds: for all cases together, shared evenly.
         early_stop: stop a case when its e-process refutes the claim.
         notice: there is enough power if this many times the claimed value would be noticed.
@@ -59,7 +61,7 @@ def carry_out(
             tested,
             runs=case.runs if runs is None else runs,
             alpha=min(alpha / len(cases), case.alpha),
-            methods=case.methods if claim is None else None,
+            methods=methods or (case.methods if claim is None else None),
             tilted=case.tilted,
             early_stop=early_stop,
             batch=case.batch,

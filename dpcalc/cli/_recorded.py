@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from dpcalc.cli._options import StrictCommand
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import click
-
+    from dpcalc.auditing import Claim, Verdict
     from dpcalc.auditing.attacked import Attacked
 
 
@@ -22,6 +24,60 @@ class RecordedCommand(StrictCommand):
             if args[second - 1 : second] and (args[second : second + 1] or ["--"])[0][:2] == "--":
                 args = [*args[:second], "", *args[second:]]
         return super().parse_args(ctx, args)
+
+
+def recorded_options(command: Callable[..., int]) -> Callable[..., int]:
+    """The options about what was recorded elsewhere."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--scores",
+        nargs=2,
+        metavar="IN.csv OUT.csv | RUNS.csv",
+        help="One score per run, recorded elsewhere: of runs with and without the record, or one "
+        "file with a column that says which.",
+    ),
+    click.option("--column", help="Heading of their column, or its number where there is none."),
+    click.option(
+        "--member", help="Heading in RUNS.csv: 1 with the record, 0 without.  [default: member]"
+    ),
+    click.option(
+        "--fair-coins",
+        is_flag=True,
+        help="Every run of --scores (or canary) had its own independent fair coin: stronger bounds.",
+    ),
+    click.option(
+        "--one-run",
+        nargs=2,
+        type=click.IntRange(min=0),
+        metavar="K_IN K_OUT",
+        help="--scores are those of the canaries of one run: guess IN for the K_IN highest and OUT "
+        "for the K_OUT lowest, numbers fixed before.",
+    ),
+    click.option(
+        "--counts",
+        nargs=4,
+        type=click.IntRange(min=0),
+        metavar="TP FN FP TN",
+        help="Answers of a rule that was fixed before the runs.",
+    ),
+)
+_GO_WITH_SCORES = {
+    "column": "--column",
+    "member": "--member",
+    "fair_coins": "--fair-coins",
+    "one_run": "--one-run",
+}
+
+
+def refuse_recorded(target: str, given: dict[str, Any]) -> None:
+    """Raise `InvalidInput` for options about recorded runs beside a target."""
+    if any(given[name] for name in ("scores", "counts", *_GO_WITH_SCORES)):
+        raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
 
 
 def recorded(given: dict[str, Any]) -> Attacked:
@@ -40,22 +96,54 @@ def recorded(given: dict[str, Any]) -> Attacked:
             "--claim and --adjacency were needed with recorded runs; "
             "try --claim eps=1,delta=1e-5 --adjacency add-remove"
         )
-    for option in ("column", "member"):
-        if given[option] is not None and not given["scores"]:
-            raise InvalidInput(f"--{option} goes with --scores")
+    for name, option in _GO_WITH_SCORES.items():
+        if given[name] and not given["scores"]:
+            raise InvalidInput(f"{option} goes with --scores")
+    if given["methods"] is not None:
+        raise InvalidInput("--methods goes with a TARGET; recorded runs settle their own method")
     claim = claim_of(
         parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
     )
-    terms = {"alpha": given["alpha"], "notice": given["notice"]}
+    terms: dict[str, Any] = {"alpha": given["alpha"], "notice": given["notice"]}
     if given["counts"] and given["scores"]:
         raise InvalidInput("--scores or --counts was needed; got both")
     if given["counts"]:
         verdict = judge_counts(claim, Counts.of(*given["counts"]), **terms)
         title = "counts of right and wrong answers"
+    elif given["one_run"]:
+        verdict = _canaries(claim, given, terms)
+        title = "scores of the canaries of one run"
     else:
-        verdict = judge_scores(claim, *_scores(given), **terms)
+        first, second = _scores(given)
+        coins = given["fair_coins"]
+        verdict = judge_scores(claim, first, second, fair_coins=coins, seed=given["seed"], **terms)
         title = "scores of runs with and without the record"
     return Attacked(key="recorded", title=title, role="own", verdict=verdict)
+
+
+def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Verdict:
+    """The verdict on one run; canaries with equal scores stand in random order."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from dpcalc.auditing.recorded import judge_canaries
+    from dpcalc.auditing.runner import new_seed
+
+    seed = new_seed() if given["seed"] is None else given["seed"]
+    included, excluded = _scores(given)
+    flags = np.repeat([True, False], [len(included), len(excluded)])
+    order = np.random.default_rng(seed).permutation(len(flags))
+    verdict = judge_canaries(
+        claim,
+        flags[order],
+        np.concatenate([included, excluded])[order],
+        guess_in=given["one_run"][0],
+        guess_out=given["one_run"][1],
+        fair_coins=given["fair_coins"],
+        **terms,
+    )
+    return replace(verdict, seed=seed)
 
 
 def _scores(given: dict[str, Any]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._options import NUMBER, json_option
-from dpcalc.cli._recorded import RecordedCommand, recorded
+from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -32,25 +32,14 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option("--delta", type=NUMBER, default=1e-5, show_default=True, help="δ of --theorem.")
 @click.option("--adjacency", type=click.Choice(_ADJACENCIES), help="Of --claim; the target's.")
 @click.option("--release", type=click.Choice(_RELEASES), help="Of --claim; the target's.")
-@click.option(
-    "--scores",
-    nargs=2,
-    metavar="IN.csv OUT.csv | RUNS.csv",
-    help="One score per run, recorded elsewhere: of runs with and without the record, or one file "
-    "with a column that says which.",
-)
-@click.option("--column", help="Heading of their column, or its number where there is none.")
-@click.option(
-    "--member", help="Heading in RUNS.csv: 1 with the record, 0 without.  [default: member]"
-)
-@click.option(
-    "--counts",
-    nargs=4,
-    type=click.IntRange(min=0),
-    metavar="TP FN FP TN",
-    help="Answers of a rule that was fixed before the runs.",
-)
+@recorded_options
 @click.option("--runs", type=click.IntRange(min=10), help="Counted runs per case.")
+@click.option(
+    "--methods",
+    metavar="NAME,...",
+    help="Lower bounds that may refute, such as accuracy,clopper-pearson; by default the strongest "
+    "for what is claimed and known.",
+)
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -150,8 +139,7 @@ def _carried_out(
 ) -> tuple[str, list[Attacked], list[Table]]:
     if target is None:
         return "Recorded runs", [recorded(given)], []
-    if given["scores"] or given["counts"] or given["column"] or given["member"]:
-        raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
+    refuse_recorded(target, given)
     from dpcalc.auditing.runner import new_seed
     from dpcalc.audits.engine.carry_out import carry_out, exhibited
     from dpcalc.cli._attacks import kept_seed, live_progress, saying_where
@@ -168,6 +156,7 @@ def _carried_out(
             seed=seed,
             claim=claim,
             runs=given["runs"],
+            methods=None if given["methods"] is None else given["methods"].split(","),
             seconds=given["seconds"],
             early_stop=given["early_stop"],
             notice=given["notice"],

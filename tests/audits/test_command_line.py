@@ -281,3 +281,40 @@ def test_verify_with_evidence(here: Path, capsys: pytest.CaptureFixture[str]) ->
     suite = ET.parse(here / "out.xml").getroot()[0]  # noqa: S314 - written by this test
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [case.find("failure") is not None for case in suite] == [False, True]
+
+
+def test_recorded_scores_with_coins_and_canaries(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    for name, middle in (("in", 2.0), ("out", 0.0)):
+        np.savetxt(here / f"{name}.csv", rng.normal(middle, 1, 800))
+    words = ["audit", "--scores", "in.csv", "out.csv", "--adjacency", "add-remove"]
+    words += ["--claim", "eps=1"]
+    found = []
+    for more in ([], [], ["--fair-coins"], ["--fair-coins", "--one-run", "60", "60"]):
+        run(*words, "--seed", "3", "--json", *more)
+        found.append(json.loads(capsys.readouterr().out)["results"][0]["verdict"]["evidence"][0])
+    plain, again, coins, one = found
+    assert plain == again
+    assert plain["counted"]["runs"] < coins["counted"]["runs"] == 1280
+    assert one["method"] == "one-run"
+    for wrong, said in (
+        (["--one-run", "60", "60"], "fair coin"),
+        (["--methods", "accuracy"], "goes with a TARGET"),
+    ):
+        assert run(*words, *wrong) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_methods_are_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert here.is_dir()
+    words = ["audit", "my_mechanism:claimed", "--json", "--no-early-stop", *QUICK]
+    run(*words, "--methods", "clopper-pearson,accuracy")
+    evidence = json.loads(capsys.readouterr().out)["results"][0]["verdict"]["evidence"]
+    assert {e["method"]: e["alpha"] for e in evidence if e["gates"]} == {
+        "clopper-pearson": 0.025,
+        "accuracy": 0.025,
+    }
+    assert run(*words, "--methods", "accurracy") == 2
+    assert "accuracy" in capsys.readouterr().err

@@ -191,7 +191,8 @@ def require_coins(included: int, canaries: int, fair_coins: bool) -> None:
     if not fair_coins:
         raise AssumptionViolated(
             "an independent fair coin per canary was needed; got no word for it; including exactly "
-            "half of the canaries is not the same; pass fair_coins=True if every one had its own"
+            "half of the canaries is not the same; pass fair_coins=True, --fair-coins on the command "
+            "line, if every one had its own"
         )
     tail = 2 * min(
         float(at_least(included, canaries, 0.5)),
