@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcalc.numerics.precise import mpf, normal_quantile, round_down, round_up
-from dpcalc.numerics.rounding import Extended, deflate, inflate, sum_up
+from dpcalc.numerics.rounding import Extended, deflate, extended, inflate, sum_up
 from dpcalc.numerics.search import (
     largest_integer_where,
     largest_where,
@@ -47,6 +47,38 @@ def test_inflate_and_deflate_enclose() -> None:
     assert Fraction(inflate(value, 3)) > Fraction(1, 3) > Fraction(deflate(value, 3))
     assert inflate(Extended(0), 5) == 0
     assert inflate(np.longdouble("1e300"), 10**6) >= 1e300
+
+
+def near(double: float, units: float) -> np.longdouble:
+    """A double times 1 + units·eps, eps that of the extended type."""
+    return Extended(double) * (Extended(1) + Extended(units) * np.finfo(Extended).eps)
+
+
+@pytest.mark.parametrize("double", [1.0, 1e-280, 7.25e11])
+@pytest.mark.parametrize("operations", [1, 6, 40])
+def test_the_allowance_is_two_units_an_operation_and_no_more(
+    double: float, operations: int
+) -> None:
+    """Just within the allowance of a double the next one is returned, just outside the double."""
+    up, down = math.nextafter(double, math.inf), math.nextafter(double, -math.inf)
+    inside, outside = 2 * operations - 1.5, 2 * operations + 2.5
+    if Extended(up) < near(double, 8 * operations + 8):
+        pytest.skip("the extended type has no digits to spare here")
+    assert inflate(near(double, -inside), operations) == up
+    assert inflate(near(double, -outside), operations) == double
+    assert deflate(near(double, inside), operations) == down
+    assert deflate(near(double, outside), operations) == double
+
+
+def test_what_is_not_a_double_is_rounded_to_the_safe_neighbour_only() -> None:
+    up = math.nextafter(1.0, 2.0)
+    middle = (Extended(1) + Extended(up)) / 2
+    if float(middle) == middle:
+        pytest.skip("the extended type has no digits to spare here")
+    assert inflate(middle, 1) == up
+    assert deflate(middle, 1) == 1.0
+    assert deflate(Extended(0), 3) == 0.0
+    assert extended([0.1]).dtype == np.dtype(Extended)
 
 
 @pytest.mark.parametrize("p", [1e-300, 1e-16, 0.01, 0.4999, 0.5, 0.9, 1 - 1e-12])
