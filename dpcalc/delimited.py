@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from dpcalc.errors import InvalidInput, shortened
+from dpcalc.files import refuse_pipe
 
 if TYPE_CHECKING:
     import os
@@ -128,6 +129,7 @@ def _opened(file: Path) -> IO[bytes]:
     import gzip
     import lzma
 
+    refuse_pipe(file)
     match file.suffix:
         case ".xz":
             return lzma.open(file, "rb")

@@ -6,6 +6,7 @@
     ├── Unattested            a promise that only the caller can make has not been made
     ├── Infeasible            no noise meets the budget; says what to change
     ├── MissingExtra          a library that the base installation leaves out is needed
+    ├── OutputFailed          a result could not be written to its file
     └── NumericalFailure      a computation could not be carried to a certified answer
 
 A message reads: what was needed; ``name=value`` that was given; what to try.
@@ -14,11 +15,17 @@ A message reads: what was needed; ``name=value`` that was given; what to try.
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from collections.abc import Iterable
 
 
 class DpcalcError(Exception):
-    """Base of all errors raised on purpose; its text is meant for the user."""
+    """Base of all errors raised on purpose; its text is meant for the user, and never drowns."""
+
+    def __str__(self) -> str:
+        """The message, with what was given cut where it is long."""
+        return readable(super().__str__())
 
 
 class InvalidInput(DpcalcError, ValueError):
@@ -41,13 +48,33 @@ class MissingExtra(DpcalcError, ImportError):
     """A library that the base installation leaves out is needed; says how to install it."""
 
 
+class OutputFailed(DpcalcError, OSError):
+    """A file could not be written; what was computed for it is not lost by that."""
+
+
 class NumericalFailure(DpcalcError):
     """A computation ended without a certified answer; no number is returned."""
 
 
-def shortened(text: str) -> str:
+_LONGEST_WORD = 240
+_LONGEST_MESSAGE = 3000
+
+
+def shortened(given: str | os.PathLike[str], most: int = 60) -> str:
     """What was given, cut where an error message would drown in it."""
-    return text if len(text) <= 60 else f"{text[:40]}... ({len(text)} characters)"
+    text = os.fspath(given)
+    return text if len(text) <= most else f"{text[: most - 20]}... ({len(text)} characters)"
+
+
+def readable(message: str) -> str:
+    """A message whose longest words are cut, and whose middle is if it is long all the same."""
+    message = re.sub(
+        rf"\S{{{_LONGEST_WORD + 1},}}", lambda word: shortened(word[0], _LONGEST_WORD), message
+    )
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    head, tail = message[: _LONGEST_MESSAGE - 600], message[-500:]
+    return f"{head}... ({len(message)} characters) ...{tail}"
 
 
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> InvalidInput:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.errors import InvalidInput, shortened, unknown_name
+from dpcalc.files import read_text
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -17,7 +18,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         InvalidInput: if it cannot be read, with the reason.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(read_text(path))
+    except InvalidInput:
+        raise
     except FileNotFoundError:
         raise InvalidInput(f"a readable TOML file was needed; there is no {str(path)!r}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -15,8 +15,8 @@ import click
 import dpcalc
 from dpcalc.cli._errors import asks_for_help, one_line
 from dpcalc.cli._options import unwrapped
-from dpcalc.errors import DpcalcError
-from dpcalc.report.streams import make_safe, visible
+from dpcalc.errors import DpcalcError, OutputFailed, readable
+from dpcalc.report.streams import Closed, make_safe, visible
 
 _FOLDER = Path(__file__).parent
 _NOT_VERBS = {"main"}
@@ -40,7 +40,7 @@ def _telling_output_apart() -> Iterator[None]:
     except BrokenPipeError:
         raise _ReaderLeft from None
     except OSError as error:
-        if error.filename is not None:
+        if error.filename is not None or isinstance(error, DpcalcError):
             raise
         raise _OutputFailed(f"the output could not be written: {error.strerror}") from error
 
@@ -102,11 +102,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error.
 
     Exit status: 0 fine, 1 a claim is refuted or a budget exceeded, 2 bad use, 70 a defect of dpcalc,
-    74 the output could not be written, 130 interrupted, 141 the reader closed the pipe.
+    74 the output or a file could not be written, 130 interrupted, 141 the reader closed the pipe.
     """
     # Read when numpy is first imported: threads cost more than they bring for products this small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:
+        sys.stdout = Closed()
     for stream in (sys.stdout, sys.stderr):
         make_safe(stream)
     sys.exit(_status(arguments))
@@ -120,6 +122,8 @@ def _status(arguments: list[str]) -> int:
             click.echo(error.format_message())
             return 0
         return _failed(one_line(error), 2)
+    except OutputFailed as error:
+        return _failed(str(error), 74)
     except DpcalcError as error:
         return _failed(str(error), 2)
     except click.exceptions.Abort:
@@ -143,7 +147,7 @@ def _status(arguments: list[str]) -> int:
 
 def _failed(message: str, status: int) -> int:
     with contextlib.suppress(OSError):
-        click.echo("dpcalc: " + visible(" ".join(message.split())), err=True)
+        click.echo("dpcalc: " + visible(readable(" ".join(message.split()))), err=True)
     return status
 
 

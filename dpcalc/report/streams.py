@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import errno
+import io
 import unicodedata
 from typing import Any
 
@@ -35,6 +37,18 @@ def written(text: str, encoding: str) -> str:
 def visible(text: str) -> str:
     """The text without control characters, which could steer a terminal; newlines and tabs stay."""
     return "".join(c if c in "\n\t" or unicodedata.category(c) != "Cc" else "�" for c in text)
+
+
+class Closed(io.TextIOBase):
+    """Stands for a standard output that was closed before the start: nothing can be written."""
+
+    def writable(self) -> bool:
+        """As any output."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Fails, so that no answer is lost without a word."""
+        raise OSError(errno.EBADF, "standard output is closed")
 
 
 def make_safe(stream: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.errors import InvalidInput
+from dpcalc.files import read_text
 
 _MOST_ROUNDS = 2_000_000
 
@@ -190,8 +192,8 @@ def _number(name: str, value: Any) -> float:
 
 def _read(name: str, path: Path) -> list[list[str]]:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [[x.strip() for x in row if x.strip()] for row in csv.reader(file)]
+        table = csv.reader(io.StringIO(read_text(path), newline=""))
+        rows = [[x.strip() for x in row if x.strip()] for row in table]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(
             f"{name} needs a readable table; cannot read {str(path)!r} ({error}); "

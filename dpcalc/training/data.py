@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.files import is_there, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +80,7 @@ def load(
     if name in BUILT_IN:
         return _built_in(name)
     path = Path(name)
-    if path.exists():
+    if is_there(path):
         return _from_path(path, label, positive, categories, features)
     if name == "adult":
         return _fetched(adult.fetch_adult, name)
@@ -248,7 +249,7 @@ def _fetched(fetch: object, name: str) -> Dataset:
 def _edges(path: Path) -> list[tuple[int, int]]:
     found = []
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
             f"a readable list of edges was needed; got {str(path)!r} "

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 ORDER = [
     {"errors", "vocabulary", "extras"},
-    {"checks", "delimited", "sealed"},
+    {"checks", "files"},
+    {"delimited", "sealed"},
     {"numerics"},
     {"accounting"},
     {"transcript"},
@@ -35,6 +36,7 @@ ALGORITHMS_MAY = {
     "vocabulary",
     "extras",
     "checks",
+    "files",
     "delimited",
     "transcript",
     "algorithms",

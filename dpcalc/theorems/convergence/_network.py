@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.files import read_text
 from dpcalc.theorems.convergence._definite import (
     UNIT,
     Array,
@@ -187,8 +188,8 @@ def _read_edges(name: str, tail: str) -> list[tuple[int, int]]:
     """Edges from a file with two node names a line; nodes are numbered in their sorted order."""
     hint = "try one edge a line, such as 1,2"
     try:
-        with Path(tail.removeprefix("@")).open(newline="", encoding="utf-8-sig") as file:
-            rows = [[x.strip() for x in row if x.strip()] for row in csv.reader(file)]
+        table = csv.reader(io.StringIO(read_text(tail.removeprefix("@")), newline=""))
+        rows = [[x.strip() for x in row if x.strip()] for row in table]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(
             f"{name} needs a readable edge list; cannot read {tail!r} ({error}); {hint}"
