@@ -143,5 +143,5 @@ def infinite_mass(rounds: Rounds) -> float:
     """P(S = ∞) = 1 - Π(1 - p)^n, rounded up."""
     if any(law.infinite_mass >= 1 for law, _ in rounds):
         return 1.0
-    exponent = sum(count * math.log1p(-law.infinite_mass) for law, count in rounds)
-    return min(1.0, -math.expm1(exponent) * (1 + 1e-15))
+    exponent = math.fsum(count * math.log1p(-law.infinite_mass) for law, count in rounds)
+    return min(1.0, -math.expm1(exponent) * (1 + 1e-14))

@@ -53,7 +53,7 @@ def epsilon_from_largest_loss(parts: Sequence[tuple[Loss, int]], delta: float) -
         return 0.0
     laws = [(loss, count) for loss, count in parts if isinstance(loss, LossLaw)]
     top = math.prod(law.top_mass**count for law, count in laws)
-    largest = sum(count * law.supremum for law, count in laws) * (1 - 1e-14)
+    largest = math.fsum(count * law.supremum for law, count in laws) * (1 - 1e-14)
     return max(0.0, largest + math.log1p(-delta / top)) if top > delta else 0.0
 
 

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.contour import Contour, Rounds, infinite_mass, summed_cumulants
-from dpcalc.accounting.laws import UNIT_ROUNDOFF, Complexes, Reals, Tilted
+from dpcalc.accounting.laws import ELEMENTARY_ERROR, UNIT_ROUNDOFF, Complexes, Reals, Tilted
 
 LARGEST_SMOOTHING = 0.3
 """The lower bound's chord inequality is proved up to this s."""
@@ -201,7 +201,7 @@ class _Nodes:
 
     def __init__(self, tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float):
         self._tilted, self._c, self._step, self.gain = tilted, c, step, gain
-        self._base = sum(n * law.rounding for law, n in tilted) + 16 * UNIT_ROUNDOFF
+        self._base = sum(n * law.rounding for law, n in tilted) + 4 * ELEMENTARY_ERROR
         self._blocks: list[Complexes] = []
         self.count, self.rounding = 0, 0.0
 
@@ -231,13 +231,15 @@ class _Nodes:
     def _evaluate(self, start: int, stop: int) -> Complexes:
         y, c = self._step * np.arange(start, stop), self._c
         z = c + 1j * y
-        exponent = self.gain * (1j * (2 * c + 1) * y - y * y)
-        exponent -= np.log(z / c) + np.log((z + 1) / (c + 1))
-        amplified = np.full(len(y), self._base)
+        smoothing = self.gain * (1j * (2 * c + 1) * y - y * y)
+        poles = np.log(z / c) + np.log((z + 1) / (c + 1))
+        exponent = smoothing - poles
+        amplified = self._base + ELEMENTARY_ERROR * (np.abs(smoothing) + np.abs(poles))
+        unit = UNIT_ROUNDOFF * (4 + len(self._tilted))
         for law, count in self._tilted:
             log_ratio, relative = law.log_ratio(self._step, start, stop)
             exponent += count * log_ratio
-            amplified += count * (np.log1p(relative) + 4 * UNIT_ROUNDOFF * np.abs(log_ratio))
+            amplified += count * (np.log1p(relative) + unit * np.abs(log_ratio))
         block = np.exp(exponent)
         # |φ^n(1+r)^n - φ^n| <= |φ|^n((1+|r|)^n - 1), in logarithms: r may be huge where φ vanishes.
         self.rounding += float(

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.laws import AtomicLaw, GaussianLaw, LaplaceLaw
-from dpcalc.accounting.laws.base import log1p
+from dpcalc.accounting.laws.base import ELEMENTARY_ERROR, LOG1P_ERROR, UNIT_ROUNDOFF, log1p
 from dpcalc.accounting.subsampling import (
     PoissonAdd,
     PoissonRemove,
@@ -133,17 +133,40 @@ def test_nonsense_is_refused(bad: float) -> None:
 
 
 @given(st.floats(-20, 0), st.floats(-20, 0), st.booleans(), st.booleans())
+@example(0.0, -6.0, True, False)
+@example(-0.01, -0.9, True, True)
 def test_logarithms_near_one_keep_their_relative_accuracy(
     a: float, b: float, left: bool, below: bool
 ) -> None:
-    """What is off by a unit roundoff here is off by 1e-7 after a billion rounds."""
+    """What is off by a unit roundoff here is off by 1e-7 after a billion rounds.
+
+    The real part is half the logarithm of 1 + s, s = x(2 + x) + y²: s is off by u(3|x|(2 + x) + 2y²),
+    the logarithm by four units in the last place; the angle by those and the rounding of 1 + x.
+    """
     z = complex(0.4 * 10**a * (-1 if left else 1), 0.4 * 10**b * (-1 if below else 1))
+    assume(abs(z.real) + abs(z.imag) < 0.5)
+    found = complex(log1p(np.array([z]))[0])
+    with mp.workdps(60):
+        x, y = abs(mp.mpf(z.real)), mp.mpf(z.imag)
+        truth = mp.log1p(mp.mpc(z))
+        square = (3 * x * (2 + mp.mpf(z.real)) + 2 * y**2) / (2 * abs(1 + mp.mpc(z)) ** 2)
+        allowed = mp.mpf(UNIT_ROUNDOFF) * square + ELEMENTARY_ERROR * abs(truth.real)
+        assert abs(mp.mpf(found.real) - truth.real) <= allowed * (1 + mp.mpf(2) ** -40)
+        allowed = (ELEMENTARY_ERROR + UNIT_ROUNDOFF) * abs(truth.imag)
+        assert abs(mp.mpf(found.imag) - truth.imag) <= allowed * (1 + mp.mpf(2) ** -40)
+
+
+@given(st.floats(-3, 2), st.floats(-3, 3), st.floats(-9, 0))
+def test_logarithms_are_as_accurate_as_every_law_takes_them_to_be(
+    x: float, y: float, size: float
+) -> None:
+    z = complex(x, y) * 10**size
+    assume(abs(z) > 1e-12 and abs(1 + z) > 1e-3)
     found = complex(log1p(np.array([z]))[0])
     with mp.workdps(60):
         truth = mp.log1p(mp.mpc(z))
-        allowed = 4e-16 * (abs(mp.mpf(z.real)) + mp.mpf(z.imag) ** 2)
-        assert abs(mp.mpf(found.real) - truth.real) <= allowed
-        assert abs(mp.mpf(found.imag) - truth.imag) <= 4e-16 * abs(truth.imag)
+        allowed = LOG1P_ERROR * abs(truth) * max(1, abs(1 + mp.mpc(z)))
+        assert abs(mp.mpc(found) - truth) <= allowed
 
 
 def test_half_a_billion_rounds_of_tiny_losses_keep_the_bracket_in_order() -> None:

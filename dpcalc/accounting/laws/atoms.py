@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from dpcalc.accounting.laws.base import (
+    ELEMENTARY_ERROR,
+    LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
     LossLaw,
@@ -102,8 +104,8 @@ class TiltedAtoms(Tilted):
         tilt = np.maximum(growth + 1, 1.0) * (law.masses * np.abs(law.losses) + law.blur)
         self._exposure = 1.25 * float(tilt.sum()) / total
         self._mass_error = law.mass_error
-        self.rounding = c * self._exposure * (law.mass_error + 40 * UNIT_ROUNDOFF)
-        self.rounding += 4 * UNIT_ROUNDOFF * min(1.0, abs(excess))
+        self.rounding = c * self._exposure * (law.mass_error + (64 + self.size) * UNIT_ROUNDOFF)
+        self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess))
         self._powers: tuple[tuple[float, int], Complexes] | None = None
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
@@ -117,10 +119,12 @@ class TiltedAtoms(Tilted):
             error = np.zeros(len(values))
         y = step * np.arange(start, stop)
         block = _block(stop)
-        relative = self._mass_error + UNIT_ROUNDOFF * (48 + 8 * (block + (stop - start) // block))
+        blocks = (stop - start) // block
+        relative = self._mass_error + UNIT_ROUNDOFF * (64 + self.size + 8 * (block + blocks))
         error += y * (self._exposure * relative)
         result = log1p(np.where(values == -1, 1e-300 - 1, values))
-        return result, error / np.maximum(np.abs(1 + values), 1e-300)
+        error /= np.maximum(np.abs(1 + values), 1e-300)
+        return result, error + LOG1P_ERROR * np.abs(result)
 
     def _change_by_products(self, step: float, start: int, stop: int) -> Complexes:
         """As a matrix product: n = first + b, ``first`` a multiple of a block length.

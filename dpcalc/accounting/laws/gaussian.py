@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.laws.base import (
+    LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
     LossLaw,
@@ -107,7 +108,8 @@ class _TiltedMixture(Tilted):
         self.variance = centred + at_zero * self.mean**2
         self.spread = float(np.sqrt(self.variance)) * (1 + 1e-6)
         self._exposure = float(self._weights @ (square * (c + 1)))
-        self.rounding = 32 * UNIT_ROUNDOFF * (c * self._exposure + min(1.0, excess))
+        self._unit = UNIT_ROUNDOFF * (32 + self.size)
+        self.rounding = self._unit * (c * self._exposure + min(1.0, excess))
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
         y = step * np.arange(start, stop)
@@ -117,12 +119,13 @@ class _TiltedMixture(Tilted):
             part = y[k : k + rows, None]
             exponent = self._square * (1j * (self._c + 0.5) * part - part**2 / 2)
             change[k : k + rows] = np.expm1(exponent) @ self._weights
-        error = np.minimum(32 * UNIT_ROUNDOFF * (y + y * y) * self._exposure, 2.0)
+        error = np.minimum(self._unit * (y + y * y) * self._exposure, 2.0)
         # Far apart components can leave exactly nothing, of which there is no logarithm.
         gone = change == -1
         ratio = log1p(np.where(gone, 0, change))
         ratio[gone] = np.log(_LEAST)
-        return ratio, error / np.maximum(np.abs(1 + change), _LEAST) + gone
+        error = error / np.maximum(np.abs(1 + change), _LEAST) + gone
+        return ratio, error + LOG1P_ERROR * np.abs(ratio)
 
     def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.laws.base import (
+    LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
     LossLaw,
@@ -78,4 +79,6 @@ class _TiltedLaplace(Tilted):
         values = self._log(z) - self.log_moment
         # |M(z)| >= e^{Re value} M(c) >= e^{Re value}, which the logarithm divides by.
         scale = (np.abs(z) + 1) * self._epsilon + (0.0 if self._small else 1.0)
-        return values, 128 * UNIT_ROUNDOFF * scale * np.exp(-np.maximum(values.real, -40.0))
+        error = 128 * UNIT_ROUNDOFF * scale * np.exp(-np.maximum(values.real, -40.0))
+        # The logarithm's argument is at most 1 in modulus, and itself at most this large.
+        return values, error + 2 * LOG1P_ERROR * (np.abs(values) + 2 * np.abs(z) * self._epsilon)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcalc.accounting.laws.atoms import AtomicLaw
 from dpcalc.accounting.laws.base import (
+    LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
     LossLaw,
@@ -135,7 +136,7 @@ class _TiltedTwoPoint(Tilted):
         self.variance = float(counts @ (epsilons**2 * self._rarity))
         self.spread = math.sqrt(self.variance) * (1 + 1e-9)
         size = np.minimum(1.0, c * epsilons) * (1 + epsilons)
-        self.rounding = 32 * UNIT_ROUNDOFF * float(counts @ (size + np.abs(moments)))
+        self.rounding = (64 + self.size) * UNIT_ROUNDOFF * float(counts @ (size + np.abs(moments)))
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
         """Σ n ln(cos(yε) + i t sin(yε)), t the tilted bias; the error is that of yε near a zero."""
@@ -148,9 +149,11 @@ class _TiltedTwoPoint(Tilted):
             angle = np.multiply.outer(self._epsilons[part], y)
             sine, half = np.sin(angle), np.sin(angle / 2)
             change = -2 * half * half + 1j * self._bias[part, None] * sine
-            total += self._counts[part] @ log1p(change)
+            logarithm = log1p(change)
+            total += self._counts[part] @ logarithm
             modulus = np.abs(1 + change)
-            error = 16 * UNIT_ROUNDOFF * angle / np.maximum(modulus, 1e-300)
+            error = 32 * UNIT_ROUNDOFF * angle / np.maximum(modulus, 1e-300)
+            error += (LOG1P_ERROR + UNIT_ROUNDOFF * self.size) * np.abs(logarithm)
             relative += self._counts[part] @ np.log1p(error)
         return total, np.expm1(np.minimum(relative, 700.0))
 
