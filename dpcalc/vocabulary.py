@@ -15,6 +15,20 @@ class Adjacency(StrEnum):
     NEIGHBOURING_FUNCTIONS = "neighbouring-functions"
     """Two users' functions whose gradients differ by at most the sensitivity everywhere."""
 
+    @property
+    def difference(self) -> str:
+        """What two neighbours differ in, in words."""
+        return {
+            Adjacency.ADD_REMOVE: "one record more or less",
+            Adjacency.REPLACE_ONE: "one record exchanged for another",
+            Adjacency.NEIGHBOURING_FUNCTIONS: "one user's function exchanged for a neighbouring one",
+        }[self]
+
+    @property
+    def unit(self) -> str:
+        """What is protected: a record, or a user's whole function."""
+        return "user" if self is Adjacency.NEIGHBOURING_FUNCTIONS else "record"
+
 
 class Release(StrEnum):
     """What the adversary sees. A bound for one release says nothing about a larger one."""

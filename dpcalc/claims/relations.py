@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.vocabulary import Adjacency
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Theorem
 
 DEFAULT = Adjacency.ADD_REMOVE.value
 """What a mechanism is read under where nobody says; every answer names it."""
@@ -48,15 +52,38 @@ class Relation:
             Basis.ONLY: " (the only one here)",
             Basis.NONE: "",
         }[self.basis]
-        named = self.name or "whichever the given numbers are about; none was said"
-        return f"neighbouring relation: {named}{tail}"
+        if not self.name:
+            return "neighbouring relation: that of the numbers given; none was said"
+        return f"neighbouring relation: {self.name}, {Adjacency(self.name).difference}{tail}"
 
     def record(self) -> dict[str, str | None]:
-        """For JSON: the relation and whether it was said."""
-        return {"adjacency": self.name or None, "adjacency_basis": self.basis.value}
+        """For JSON: the relation, who said it, and what is protected."""
+        unit = Adjacency(self.name).unit if self.name else None
+        return {
+            "adjacency": self.name or None,
+            "adjacency_basis": self.basis.value,
+            "unit": unit,
+        }
 
 
 NO_RELATION = Relation("", Basis.NONE)
+
+
+def relation_of(theorem: Theorem, *, stated: bool) -> Relation:
+    """The relation of an instance of a theorem.
+
+    Args:
+        theorem: the instance.
+        stated: whether the caller said it, where the theorem leaves a choice.
+    """
+    from dpcalc.theorems.parameters import parameters
+
+    name = str(getattr(theorem, "adjacency", ""))
+    if not name:
+        return NO_RELATION
+    if "adjacency" not in parameters(type(theorem)):
+        return Relation(name, Basis.ONLY)
+    return Relation(name, Basis.STATED if stated else Basis.DEFAULT)
 
 
 def checked(given: object) -> str:

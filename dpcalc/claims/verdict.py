@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.claims.rule import Standing, standing
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee
@@ -28,12 +29,20 @@ class Claim:
         theorem: the algorithm with its parameters.
         epsilon: the claimed ε, or None for the paper's own formula.
         delta: in [0, 1).
+        states_adjacency: whether the claim says its neighbouring relation, where the theorem leaves
+            a choice.
     """
 
     name: str
     theorem: Theorem
     epsilon: float | None
     delta: float
+    states_adjacency: bool = True
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation, and who says so."""
+        return relation_of(self.theorem, stated=self.states_adjacency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,8 @@ class Judgement:
         return {
             "name": self.claim.name,
             "theorem": self.claim.theorem.key,
+            "release": self.claim.theorem.release.value,
+            **self.claim.relation.record(),
             "inputs": self.claim.theorem.inputs(),
             "claimed": {"epsilon": self.claimed, "delta": delta},
             "certified": {"epsilon": self.certified, "delta": delta},
@@ -164,10 +175,10 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
         epsilon = table.get("epsilon")
         if epsilon is not None:
             epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
-        theorem = _instance(
-            kind, table.get("parameters", {}), table.get("attest", []), epsilon, delta
-        )
-        return Claim(str(table.get("name", where)), theorem, epsilon, delta)
+        given = parameter_table(table.get("parameters", {}))
+        theorem = _instance(kind, given, table.get("attest", []), epsilon, delta)
+        name = str(table.get("name", where))
+        return Claim(name, theorem, epsilon, delta, states_adjacency="adjacency" in given)
     except (InvalidInput, AssumptionViolated) as error:
         raise InvalidInput(f"{where}: {error}") from error
 
@@ -183,9 +194,8 @@ def parameter_table(value: Any) -> dict[str, Any]:
 
 
 def _instance(
-    kind: type[Theorem], given: Any, attest: Any, epsilon: float | None, delta: float
+    kind: type[Theorem], given: dict[str, Any], attest: Any, epsilon: float | None, delta: float
 ) -> Theorem:
-    given = parameter_table(given)
     prescribe = not {kind.noise, kind.noise.replace("_", "-")} & set(given)
     if not prescribe:
         return kind.from_parameters(given, attest)

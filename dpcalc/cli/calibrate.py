@@ -114,7 +114,7 @@ def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
         "epsilon": found.guarantee.epsilon(delta),
     }
     if unit := UNITS.get(found.field):
-        record["unit"] = unit
+        record["value_unit"] = unit
     if bracket is not None and delta > 0:
         enclosure = bracket(delta)
         record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
@@ -143,7 +143,7 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
     shown = f"{int(found.value):,}" if whole else (upper if smaller else lower)(found.value, 8)
     budget = record["budget"]
     out.print(f"[bold]{found.field.replace('_', ' ')} = {shown}[/]")
-    if "unit" in record:
+    if "value_unit" in record:
         out.print(_unit_line(record))
     out.print(
         f"the {'smallest' if smaller else 'largest'} that is certified to meet ε = "

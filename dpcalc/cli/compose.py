@@ -124,7 +124,8 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
 
 
 def _print(plan: Plan, record: dict[str, Any]) -> None:
-    from dpcalc.report.text import console, escaped, lower, plain_table, risk_line, upper
+    from dpcalc.report.setting import risk_line
+    from dpcalc.report.text import console, escaped, lower, plain_table, upper
 
     out = console()
     rows = [
@@ -145,7 +146,7 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
             "" if least is None else f"the exact value of the worst case is at least {lower(least)}"
         )
         out.print(f"[dim]{'; '.join(filter(None, (escaped(record['method']), known)))}[/]")
-    if risk := risk_line(record["attack_accuracy"]):
+    if risk := risk_line(record["attack_accuracy"], plan.relation.name):
         out.print(risk)
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"

@@ -46,18 +46,21 @@ def command(target: str, as_json: bool, **given: Any) -> None:
     if target not in TARGETS:
         raise unknown_name("target notion", target, TARGETS)
     _refuse_unused(target, given)
-    record = _converted(_source(given), target, given)
+    record = {**_converted(_source(given), target, given), "adjacency": None}
     if as_json:
         click.echo(to_json(record))
         return
     out = console()
     for name, value in record.items():
+        if value is None:
+            continue
         label = name.replace("_", " ")
         if isinstance(value, str):
             out.print(f"{label}: {value}")
         else:
             shown = lower(value, 10) if name in _LOWER_BOUNDS else upper(value, 10)
             out.print(f"{label} = {shown}")
+    out.print("[dim]neighbouring relation: that of the guarantee given[/]")
 
 
 def _refuse_unused(target: str, given: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from dpcalc.cli._options import TheoremVerb, checked_delta, delta_option, json_o
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
+    from dpcalc.claims.relations import Relation
     from dpcalc.theorems.base import Theorem
 
 
@@ -23,12 +24,14 @@ def _run(
     attest: tuple[str, ...],
     **given: Any,
 ) -> None:
+    from dpcalc.claims.relations import relation_of
     from dpcalc.report.records import budget, to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
     instance = theorem_from(theorem, given, attest)
-    record = budget(instance, checked_delta(delta))
+    relation = relation_of(instance, stated=given.get("adjacency") is not None)
+    record = budget(instance, checked_delta(delta), relation)
     if plot is not None:
         from dpcalc.report.claims import draw_claim
 
@@ -37,10 +40,11 @@ def _run(
     if as_json:
         click.echo(to_json(record))
     else:
-        _print(instance, record)
+        _print(instance, record, relation)
 
 
-def _print(theorem: Theorem, record: dict[str, Any]) -> None:
+def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:
+    from dpcalc.report.setting import risk_line, setting_lines
     from dpcalc.report.text import (
         claimed_and_certified,
         console,
@@ -48,21 +52,22 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
         print_assumptions,
         print_findings,
         ratio_line,
-        risk_line,
         upper,
         verdict_text,
     )
 
     out = console()
     out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
+    for line in setting_lines(record, relation):
+        out.print(escaped(line))
     where = f"claim at δ = {upper(record['claimed']['delta'])}"
-    out.print(f"release: {record['release']}    {verdict_text(where, record)}")
+    out.print(verdict_text(where, record))
     out.print(claimed_and_certified(record))
     out.print(ratio_line(record))
     if record["verdict"] == "UNSUPPORTED":
         out.print(f"{escaped(record['reason'][0].upper())}{escaped(record['reason'][1:])}.")
     certified = record["certified"]
-    if risk := risk_line(certified["attack_accuracy"]):
+    if risk := risk_line(certified["attack_accuracy"], relation.name):
         out.print(risk)
     out.print(f"[dim]certified by: {escaped(certified['method'])}[/]")
     if certified["epsilon"] == float("inf") and certified["delta"] == 0:

@@ -17,6 +17,7 @@ from dpcalc.cli._options import (
 from dpcalc.errors import DpcalcError, InvalidInput
 
 if TYPE_CHECKING:
+    from dpcalc.claims.relations import Relation
     from dpcalc.theorems.base import Theorem
 
 
@@ -31,7 +32,9 @@ def _run(
 ) -> None:
     from dpcalc import checks
     from dpcalc.calibration import calibrate
+    from dpcalc.claims.relations import relation_of
     from dpcalc.report.records import assumptions, bound, findings, to_json
+    from dpcalc.report.setting import setting
     from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
@@ -43,10 +46,12 @@ def _run(
     if level is None:
         given[theorem.noise] = 1.0
     start = theorem_from(theorem, given, attest)
+    relation = relation_of(start, stated=given.get("adjacency") is not None)
     certified = calibrate(start, epsilon, delta)
     record: dict[str, Any] = {
         "theorem": theorem.key,
         "inputs": {k: v for k, v in start.inputs().items() if k != theorem.noise},
+        **setting(start, relation),
         "budget": {"epsilon": epsilon, "delta": delta},
         "claimed": _prescribed(start, epsilon, delta),
         "certified": {
@@ -59,7 +64,7 @@ def _run(
     if as_json:
         click.echo(to_json(record))
     else:
-        _print(start, record)
+        _print(start, record, relation)
 
 
 def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any]:
@@ -80,7 +85,8 @@ def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any
     }
 
 
-def _print(theorem: Theorem, record: dict[str, Any]) -> None:
+def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:
+    from dpcalc.report.setting import setting_lines
     from dpcalc.report.text import (
         alike,
         console,
@@ -99,6 +105,8 @@ def _print(theorem: Theorem, record: dict[str, Any]) -> None:
     varies = isinstance(shape, Schedule) and not shape.constant
     safe = lower if theorem.less_is_private else upper  # towards more noise
     out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
+    for line in setting_lines(record, relation):
+        out.print(escaped(line))
     out.print(f"budget: ε = {upper(budget['epsilon'])}, δ = {upper(budget['delta'])}")
     rows = [
         (

@@ -13,6 +13,7 @@ from dpcalc.report.layout import print_table
 from dpcalc.report.text import attack_text, bound_text, console, escaped, plain_table, upper
 
 if TYPE_CHECKING:
+    from dpcalc.auditing.claim import Claim
     from dpcalc.auditing.verdict import Verdict
 
 _STYLES = {
@@ -39,6 +40,7 @@ def show(
     print_table(out, columns, rows, unknown=("attack on",))
     for result in results:
         out.print(f"{_STYLES[result.verdict.outcome]} [bold]{escaped(result.key)}[/]")
+        out.print(Padding(f"[dim]{_about(result.verdict.claim)}[/]", (0, 0, 0, 4)))
         for line in _reasons(result):
             out.print(Padding(escaped(line), (0, 0, 0, 4)))
     for table in tables:
@@ -70,6 +72,11 @@ def _row(result: Attacked, results: Sequence[Attacked]) -> tuple[str, ...]:
         bound_text(result.certified),
         _STYLES[result.verdict.outcome],
     )
+
+
+def _about(claim: Claim) -> str:
+    """What a claim is about."""
+    return f"about {claim.adjacency} and {claim.release}, at δ = {upper(claim.delta, 3)}"
 
 
 def _reasons(result: Attacked) -> list[str]:

@@ -7,15 +7,23 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.errors import AssumptionViolated
+from dpcalc.report.setting import setting
 from dpcalc.theorems.base import Assumption, Bound, Result, Scope, Theorem
 
 if TYPE_CHECKING:
     from dpcalc.guarantees.base import Guarantee
 
 
-def budget(theorem: Theorem, delta: float) -> dict[str, Any]:
-    """Claimed next to certified at δ, with the verdict, findings and assumptions."""
+def budget(theorem: Theorem, delta: float, relation: Relation | None = None) -> dict[str, Any]:
+    """Claimed next to certified at δ, with the verdict, findings and assumptions.
+
+    Args:
+        theorem: an instance.
+        delta: in [0, 1).
+        relation: its neighbouring relation with its basis; None if the caller has stated it.
+    """
     found = theorem.certified()
     certified = bound(found, delta)
     claimed = _claimed(theorem, delta)
@@ -28,7 +36,7 @@ def budget(theorem: Theorem, delta: float) -> dict[str, Any]:
         "claimed": claimed,
         "certified": certified,
         **instance_verdict(theorem, claimed["epsilon"], float(certified["epsilon"]), delta),
-        "release": theorem.release.value,
+        **setting(theorem, relation or relation_of(theorem, stated=True)),
         "findings": findings(theorem),
         "assumptions": assumptions(theorem),
     }

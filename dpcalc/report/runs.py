@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcalc.claims.relations import Basis, Relation
+from dpcalc.report.setting import risk_line
 from dpcalc.report.text import (
     assumption_lines,
     claimed_and_certified,
     console,
     escaped,
     plain_table,
-    risk_line,
     upper,
 )
 
@@ -89,7 +90,8 @@ def _show_budget(out: Any, found: Mapping[str, Any]) -> None:
         f"[dim]{name.replace('_', ' ')} = {level:.6g}, calibrated by {found['theorem']}; "
         f"released: {found['release']}[/]"
     )
-    if risk := risk_line(certified["attack_accuracy"]):
+    out.print(Relation(found["adjacency"] or "", Basis(found["adjacency_basis"])).sentence())
+    if risk := risk_line(certified["attack_accuracy"], found["adjacency"]):
         out.print(risk)
     if "epsilon_of_all_runs" in certified and math.isfinite(certified["epsilon_of_all_runs"]):
         total = upper(certified["epsilon_of_all_runs"])

@@ -181,21 +181,6 @@ def alike(one: float, other: float) -> bool:
     return abs(one / other - 1) < 0.005
 
 
-def risk_line(accuracy: float) -> str:
-    """The best accuracy of an attack in a sentence; nothing if it is no limit.
-
-    Args:
-        accuracy: as `dpcalc.report.records.attack_accuracy` found it.
-    """
-    if accuracy >= 0.99995:
-        return ""
-    share = upper(100 * accuracy, 4)
-    return (
-        "No attack that starts from even odds (50:50) tells a record's presence right more than "
-        f"{share} % of the time."
-    )
-
-
 def print_findings(out: Console, findings: Sequence[Mapping[str, str]]) -> None:
     """Findings under their heading, if there are any, each with what it bears on."""
     if findings:

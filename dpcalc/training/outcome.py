@@ -51,7 +51,7 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
     if plan.theorem is None or plan.budget is None:
         return found | {"budget": None, "claimed": None, "certified": {"epsilon": float("inf")}}
     delta = plan.budget.delta
-    spent = budget_record(plan.theorem, delta)
+    spent = budget_record(plan.theorem, delta, plan.relation)
     found["budget"] = {"epsilon": plan.budget.epsilon, "delta": delta}
     found |= {k: v for k, v in spent.items() if k != "inputs"}
     found["noise"] = {plan.theorem.noise: plan.theorem.noise_level()}

@@ -7,15 +7,16 @@ certified ε at δ is at most the budget's.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.calibration import calibrate
+from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
-from dpcalc.theorems.parameters import parameters
+from dpcalc.theorems.parameters import default_of, parameters
 from dpcalc.training.method import Budget
 from dpcalc.vocabulary import Release
 
@@ -47,6 +48,16 @@ class Plan:
     algorithm: Algorithm
     theorem: Theorem | None
     budget: Budget | None
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation of the budget; where the method has a choice, its default."""
+        if self.theorem is None:
+            return NO_RELATION
+        if "adjacency" not in parameters(type(self.method)):
+            return replace(relation_of(self.theorem, stated=True), basis=Basis.ONLY)
+        usual = default_of(type(self.method), "adjacency")
+        return relation_of(self.theorem, stated=self.method.inputs()["adjacency"] != usual)
 
     @property
     def certified(self) -> float:

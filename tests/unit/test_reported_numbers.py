@@ -43,7 +43,7 @@ def test_the_risk_sentence_is_what_convert_says(run, delta):
     risk = json.loads(run("convert", "--gdp", certified["mu"], "--to", "risk", "--json")[1])
     assert certified["attack_accuracy"] == risk["attack_accuracy"]
     assert 0 <= _share(out) - 100 * risk["attack_accuracy"] < 0.01
-    assert "even odds" in out
+    assert "From even odds" in out
 
 
 def test_compose_uses_the_whole_curve(run, tmp_path):

@@ -120,7 +120,7 @@ def test_the_command_line_prints_unit_and_relation(run: Any) -> None:
     _, out, _ = run("calibrate gaussian --epsilon 1 --delta 1e-5")
     words = " ".join(out.split())
     assert "3.7306317 times one record's largest norm, 3.7306317 times the sensitivity" in words
-    assert "add-remove (the default; --adjacency replace-one for the other)" in words
+    assert "one record more or less (the default; --adjacency replace-one for the other)" in words
     _, out, _ = run("calibrate gaussian --epsilon 1 --delta 1e-5 --adjacency replace-one")
     words = " ".join(out.split())
     assert "7.4612633 times one record's largest norm, 3.7306317 times the sensitivity" in words
@@ -132,7 +132,7 @@ def test_the_command_line_prints_unit_and_relation(run: Any) -> None:
     assert answer["value"] == pytest.approx(7.46126326, rel=1e-8)
     assert answer["noise_over_sensitivity"] == answer["value"] / 2
     assert (answer["adjacency"], answer["adjacency_basis"]) == ("replace-one", "only")
-    assert "one record's largest norm" in answer["unit"]
+    assert "one record's largest norm" in answer["value_unit"]
 
 
 MIXED = """

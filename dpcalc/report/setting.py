@@ -1,0 +1,46 @@
+"""What an answer is about: release, neighbouring relation, unit; the same in all verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.claims.relations import Relation
+from dpcalc.report.text import upper
+from dpcalc.vocabulary import Adjacency
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Theorem
+
+_GUESSES = {
+    Adjacency.ADD_REMOVE: "whether a given record was used",
+    Adjacency.REPLACE_ONE: "which of two given records was used",
+    Adjacency.NEIGHBOURING_FUNCTIONS: "which of two neighbouring functions a user has",
+}
+"""What an attacker wants to know."""
+
+
+def setting(theorem: Theorem, relation: Relation) -> dict[str, Any]:
+    """For JSON: what is released, under which relation, and what neighbours differ in."""
+    return {"release": theorem.release.value, **relation.record()}
+
+
+def setting_lines(record: Mapping[str, Any], relation: Relation) -> list[str]:
+    """For people: release and relation of a record with `setting`."""
+    return [f"release: {record['release']}", relation.sentence()]
+
+
+def risk_line(accuracy: float, adjacency: str | None) -> str:
+    """The best accuracy of an attack in a sentence; nothing if it is no limit.
+
+    Args:
+        accuracy: as `dpcalc.report.records.attack_accuracy` found it.
+        adjacency: the neighbouring relation; None or "" if none was said.
+    """
+    if accuracy >= 0.99995:
+        return ""
+    guess = _GUESSES[Adjacency(adjacency)] if adjacency else "which of two neighbours was used"
+    return (
+        f"From even odds, an attacker who guesses {guess} is right at most "
+        f"{upper(100 * accuracy, 4)} % of the time."
+    )
