@@ -46,6 +46,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         intercept_: a number, or shape (1,).
         budget_: {"epsilon", "delta"} that was asked for.
         certified_: ε at that δ that the fit spent, certified; at most the budget's.
+        adjacency_: the neighbouring relation that these numbers are about.
+        release_: what is released and covered by them.
         claimed_: ε that the paper would claim for the same noise; None where it claims nothing.
         promises_: what the bound rests on that only the caller can vouch for.
         plan_: the calibrated theorem and the algorithm's settings.
@@ -116,6 +118,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         self.plan_ = ready.theorem
         self.budget_ = {"epsilon": self.epsilon, "delta": self.delta}
         self.certified_ = ready.certified
+        self.adjacency_, self.release_ = ready.relation.name, theorem.release.value
         self.claimed_ = ready.claimed
         self.promises_ = [a.text for a in theorem.unattested(Scope.CERTIFIED)]
         self.n_iter_ = ready.algorithm.rounds

@@ -50,6 +50,8 @@ def test_a_classifier_learns_for_its_budget(model):
     assert model.budget_ == {"epsilon": 4.0, "delta": 1e-5}
     assert 0.99 * 4 < model.certified_ <= 4
     assert model.claimed_ is None or model.claimed_ > 0
+    assert model.adjacency_ == str(model.plan_.adjacency) != ""
+    assert model.release_ == model.plan_.release.value
     assert set(model.predict(records.features)) == {"no", "yes"}
     score = model.score(records.features, np.where(records.labels > 0, "yes", "no"))
     assert score > 0.72  # the noiseless optimum has about 0.80

@@ -31,7 +31,7 @@ def _options(key):
 
 
 def _share(out):
-    return float(re.search(r"more than ([\d.]+) % of the time", " ".join(out.split())).group(1))
+    return float(re.search(r"at most ([\d.]+) % of the time", " ".join(out.split())).group(1))
 
 
 @pytest.mark.parametrize("delta", [(), ("--delta", "1e-5")])
