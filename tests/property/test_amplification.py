@@ -7,6 +7,9 @@ import os
 import numpy as np
 import pytest
 
+from dpcalc.accounting.iteration.scalar import ScalarADMM
+from dpcalc.claims.verdict import Claim, Verdict, judge
+from dpcalc.theorems.base import Scope
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import admissible_steps
 from tests.oracles.gradient_admm import Problem, random_problem, scalar_mu_squared
@@ -250,10 +253,66 @@ def test_the_attained_instance_is_reached_by_the_exact_law() -> None:
                         "noise_in": "gradient" if on_gradient else "state",
                     }
                 )
-                attained = theorem.attained()
-                assert attained is not None
+                walk = float(theorem.mu_attained(iterations)) ** 2
                 exact = problem.mu_squared(np.ones(1), 1.0, on_gradient=on_gradient)
-                assert exact == pytest.approx(float(attained.numbers["mu"]) ** 2, rel=1e-3)
+                assert exact == pytest.approx(walk, rel=1e-3)
+                assert theorem.attained().numbers["mu"] ** 2 >= walk * (1 - 1e-12)
+
+
+def test_scalar_instances_have_the_law_of_the_update_equations() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(60):
+        passes, gap, tail = (int(rng.integers(1, 5)) for _ in range(3))
+        switch = int(rng.integers(0, min(gap, tail)))
+        e, kept, early, late = 10 ** rng.uniform(-1, 1), rng.uniform(0.01, 0.99), *rng.random(2)
+        found = ScalarADMM(e, kept, 0.3, 0.7).run(
+            early, late, switch=switch, passes=passes, gap=gap, tail=tail
+        )
+        one = [early] * (1 + switch) + [late] * (gap - 1 - switch)
+        last = [early] * (1 + switch) + [late] * (tail - 1 - switch)
+        moved = np.array([one * (passes - 1) + last])
+        # A = 2, B = 3, β = e/(4η), η = 1/2; G from r.
+        g = kept / (1 - kept) * 9 * e / 2
+        hessians = [np.array([[(1 - m) / 0.5]]) for m in moved[0]]
+        problem = Problem(2 * np.eye(1), 3 * np.eye(1), g * np.eye(1), hessians, 0.5, e / 2)
+        again = frozenset(gap * j for j in range(1, passes))
+        if moved.shape[1] > 1:
+            change = np.array([0.3 * (1 + e) / 0.5])
+            exact = problem.mu_squared(change, 0.7, on_gradient=False, again=again)
+            assert found.mu_squared() == pytest.approx(exact, rel=1e-6)
+            columns = scalar_mu_squared(
+                np.array([e]), moved, np.array([kept]), jump=0.3, noise=0.7, again=again
+            )
+            assert found.mu_squared() == pytest.approx(float(columns[0]), rel=1e-9)
+
+
+@pytest.mark.parametrize("key", ["admm-iteration", "admm-iteration-strongly-convex"])
+def test_instances_attain_the_bound_at_two_iterations_and_never_exceed_it(key: str) -> None:
+    kind = privacy_result(key)
+    rng = np.random.default_rng(5)
+    two = kind.from_parameters({**kind.example, "iterations": 2})
+    assert two.attained().numbers["mu"] >= two.certified().numbers["mu"] * (1 - 1e-9)
+    for _ in range(400 if LONG else 12):
+        passes = int(rng.integers(1, 4))
+        given = {
+            **kind.example,
+            "iterations": int(rng.integers(1, 9)),
+            "penalty": kind.example["penalty"] * float(rng.uniform(0.7, 1.4)),
+            "sigma": 10 ** rng.uniform(-1, 1),
+            "square": bool(rng.integers(2)),
+            **({"passes": passes, "pass_length": int(rng.integers(1, 7))} if passes > 1 else {}),
+        }
+        theorem = kind.from_parameters(given)
+        if not theorem.violations(Scope.CERTIFIED):
+            assert theorem.attained().numbers["mu"] <= theorem.certified().numbers["mu"]
+
+
+def test_a_claim_below_what_a_strongly_convex_instance_leaks_is_refuted() -> None:
+    kind = privacy_result("admm-iteration-strongly-convex")
+    theorem = kind.from_parameters({**kind.example, "iterations": 2}, "all")
+    certified = theorem.certified().guarantee.epsilon(1e-5)
+    for factor, verdict in ((0.999, Verdict.REFUTED), (1.0, Verdict.HOLDS)):
+        assert judge(Claim("claim", theorem, factor * certified, 1e-5)).verdict is verdict
 
 
 def test_charging_state_noise_for_gradient_noise_would_be_caught() -> None:

@@ -25,6 +25,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ZCDP, Guarantee
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Scope, Theorem
+from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
 from dpcalc.theorems.parameters import choice, count, flag, number
 from dpcalc.vocabulary import Adjacency, Release
 
@@ -250,12 +251,17 @@ class FirstUser(GradientADMM):
         numbers = {"mu": mu, "rho": round_up(mpf(mu) ** 2 / 2), **self.own_numbers()}
         return Bound(guarantee, numbers, "shifted interpolation in f-DP")
 
-    def attained(self) -> Bound | None:
-        """A random walk in the direction of the user's difference; for one pass."""
-        if self.passes > 1:
-            return None
-        mu = round_down(self.mu_attained(self.iterations))
-        return Bound(GDP(mu), {"mu": mu}, "f = 0, B = I, g → 0")
+    def attained(self) -> Bound:
+        """The exact law of the worst one-dimensional quadratic instance found."""
+        mu = round_down(context().sqrt(self._worst_mu_squared()))
+        return Bound(GDP(mu), {"mu": mu}, "quadratics in one dimension, an exact Gaussian law")
+
+    def _worst_mu_squared(self) -> Real:
+        uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)
+        if self.passes == 1 and self.iterations == 1:
+            return self.mu_local() ** 2
+        found = worst_mu_squared(self, uses)
+        return max(found, self.mu_attained(self.iterations) ** 2) if self.passes == 1 else found
 
     def noise_tolerance(self) -> float:
         """The last double: the bound is a closed form."""

@@ -30,7 +30,7 @@ from dpcalc.accounting.iteration import (
 )
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import Real, context, mpf, round_up
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.iteration._formulas import contraction_formulas
 from dpcalc.theorems.iteration._gradient_admm import (
     CONVEX,
@@ -41,6 +41,7 @@ from dpcalc.theorems.iteration._gradient_admm import (
     REDUCED,
     FirstUser,
 )
+from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
 from dpcalc.theorems.parameters import number
 from dpcalc.vocabulary import Bearing, Status
 
@@ -190,9 +191,17 @@ class ADMMIterationStronglyConvex(FirstUser):
     def _mu(self) -> Real:
         return min(self.mu_with(self.kernels()), self.mu_with(self.contracting()))
 
-    def attained(self) -> Bound | None:
-        """What the user's own iteration reveals if it is the last; nothing is known for more."""
-        return FirstUser.attained(self) if self.iterations == 1 else None
+    def _worst_mu_squared(self) -> Real:
+        if self.passes == 1 and self.iterations == 1:
+            return self.mu_local() ** 2
+        curved, penalty = mpf(self.regularizer_strong_convexity), mpf(self.penalty)
+
+        def least(value: float) -> Real:
+            """The r of the least curved g, with B as large as its coupling allows."""
+            return curved / (curved + penalty * (mpf(self.coupling_norm) / mpf(value)) ** 2)
+
+        uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)
+        return worst_mu_squared(self, uses, curvature=self.strong_convexity, coupling=least)
 
     def own_numbers(self) -> dict[str, float]:
         """L."""
