@@ -36,6 +36,8 @@ class Release(StrEnum):
     EVERY_ITERATE = "every iterate"
     EVERY_MESSAGE = "every message"
     LAST_ITERATE = "last iterate"
+    AVERAGE = "average of iterates"
+    """The mean of all iterates: more than the last one shows, up to what all of them show."""
     NOTHING = "nothing"
     """Not a privacy result."""
 

@@ -75,3 +75,21 @@ class Interval:
         fine = np.linspace(-1, 1, 20001)
         inside = np.maximum(np.polynomial.legendre.legval(fine, series), 0.0)
         return float(ends + np.trapezoid(inside, fine) * self.width / 2)
+
+
+def mean_mu_squared(factors: Reals, jumps: Reals, omega: float) -> float:
+    """μ² of the mean of all x_t, x_t = a_t x_{t-1} + s_t + ωZ_t in one dimension, by brute force.
+
+    Args:
+        factors: a_t; the first does not matter.
+        jumps: s_t.
+        omega: ω.
+    """
+    steps = len(factors)
+    carried = np.zeros((steps, steps))
+    for j in range(steps):
+        carried[j, j] = 1.0
+        for t in range(j + 1, steps):
+            carried[t, j] = factors[t] * carried[t - 1, j]
+    share = carried.sum(axis=0)
+    return float((share @ jumps) ** 2 / (omega**2 * (share @ share)))

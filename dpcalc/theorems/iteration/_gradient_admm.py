@@ -9,10 +9,9 @@ Neighbouring users have gradients that differ by at most Δ everywhere.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import (
@@ -21,73 +20,22 @@ from dpcalc.accounting.iteration import (
     gradient_noise_kernels,
     local_mu,
 )
+from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ZCDP, Guarantee
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
-from dpcalc.theorems.base import Assumption, Bound, Scope, Theorem
+from dpcalc.theorems.averages import COMPOSED, RELEASES, averaged
+from dpcalc.theorems.base import Bound, Scope, Theorem
 from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
-from dpcalc.theorems.parameters import choice, count, flag, number
+from dpcalc.theorems.parameters import choice, count, flag, number, release
 from dpcalc.vocabulary import Adjacency, Release
-
-
-def _expands(theorem: GradientADMM) -> str | None:
-    limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
-    if theorem.step_size > limit:
-        return (
-            f"a gradient step does not expand only for step_size <= 2/smoothness = {limit:g}; "
-            f"got step_size={theorem.step_size:g}"
-        )
-    return None
-
-
-def _too_long(theorem: GradientADMM) -> str | None:
-    limit = 1 / theorem.smoothness if theorem.smoothness > 0 else math.inf
-    if theorem.step_size > limit * (1 + 1e-12):
-        return (
-            f"the paper takes step_size = 1/smoothness = {limit:g}; "
-            f"got step_size={theorem.step_size:g}"
-        )
-    return None
-
-
-def _not_reduced(theorem: GradientADMM) -> str | None:
-    if theorem.min_singular_value < 1:
-        return (
-            "the paper's constant is for A = [I D], whose singular values are at least 1; "
-            f"got min_singular_value={theorem.min_singular_value:g}; try Gaussian elimination first"
-        )
-    return None
-
-
-NEIGHBOURS = Assumption(
-    "gradient-difference",
-    "Neighbouring users' gradients differ by at most sensitivity at every point "
-    "(two quadratics do not, without clipping or a bounded domain).",
-)
-HONEST_USERS = Assumption(
-    "honest-users",
-    "Later users draw their noise honestly and do not collude with the adversary.",
-)
-CONVEX = Assumption("convex", "Every user's function is convex and smoothness-smooth; g is convex.")
-FULL_ROW_RANK = Assumption(
-    "full-row-rank", "A has full row rank; its singular values are as given."
-)
-NO_EXPANSION = Assumption(
-    "step-size", "The step size is at most 2/smoothness.", Scope.CERTIFIED, _expands
-)
-PAPER_STEP = Assumption(
-    "paper-step-size", "The step size is at most 1/smoothness.", Scope.CLAIMED, _too_long
-)
-REDUCED = Assumption(
-    "reduced-constraints", "A = [I D], so σ_min(A) >= 1.", Scope.CLAIMED, _not_reduced
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradientADMM(Theorem):
     """Noisy gradient ADMM of which only the last (x, λ) is released."""
 
-    releases: ClassVar[tuple[Release, ...]] = (Release.LAST_ITERATE,)
+    releases: ClassVar[tuple[Release, ...]] = RELEASES
     adjacency: ClassVar[Adjacency] = Adjacency.NEIGHBOURING_FUNCTIONS
     noise: ClassVar[str] = "sigma"
 
@@ -103,6 +51,9 @@ class GradientADMM(Theorem):
         "where noise is added: to the state x, or to the gradient",
         ("state", "gradient"),
         default="state",
+    )
+    release: Release = release(
+        "what is seen: the last iterate, or the mean of all iterates", RELEASES
     )
     attest: Iterable[str] = dataclasses.field(default=())
 
@@ -180,6 +131,11 @@ class GradientADMM(Theorem):
             found.append(kernels.repeated_mu_squared(self.sigma, passes=passes, gap=gap, tail=tail))
         return context().sqrt(min(found))
 
+    def composed_uses(self, uses: int) -> Bound:
+        """What holds for every function of all iterates, averages among them."""
+        mu = round_up(self.mu_local() * context().sqrt(uses))
+        return Bound(GDP(mu), {"mu": mu, "uses": float(uses)}, COMPOSED)
+
     def mu_attained(self, iterations: int) -> Real:
         """μ that a concrete instance reaches: f = 0, B = I, g → 0.
 
@@ -191,15 +147,6 @@ class GradientADMM(Theorem):
             return walk
         damped = mpf(self.step_size) * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
         return max(walk / (1 + damped), self.mu_local() / context().sqrt(iterations))
-
-
-def _several(theorem: Any) -> str | None:
-    if theorem.passes > 1:
-        return f"the paper lets every user take part once; got passes={theorem.passes}"
-    return None
-
-
-ONE_PASS = Assumption("one-pass", "Every user takes part once.", Scope.CLAIMED, _several)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -246,15 +193,32 @@ class FirstUser(GradientADMM):
     def certified(self) -> Bound:
         """μ-GDP by shifted interpolation, never worse than the local bound."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses(self.passes)
         mu = round_up(self._mu())
         guarantee: Guarantee = GDP(mu)
         numbers = {"mu": mu, "rho": round_up(mpf(mu) ** 2 / 2), **self.own_numbers()}
         return Bound(guarantee, numbers, "shifted interpolation in f-DP")
 
-    def attained(self) -> Bound:
+    def attained(self) -> Bound | None:
         """The exact law of the worst one-dimensional quadratic instance found."""
+        if averaged(self):
+            return self.averaged_instance()
         mu = round_down(context().sqrt(self._worst_mu_squared()))
         return Bound(GDP(mu), {"mu": mu}, "quadratics in one dimension, an exact Gaussian law")
+
+    def averaged_instance(self) -> Bound | None:
+        """What the mean of x alone leaks where λ stays near zero: g → 0, f quadratic or 0."""
+        eta = mpf(self.step_size)
+        e = eta * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
+        scale = eta / (1 + e) if self.noise_in == "gradient" else mpf(1)
+        noise, jump = mpf(self.sigma) * scale, eta * mpf(self.sensitivity) / (1 + e)
+        least = (1 - eta * mpf(self.smoothness) + e) / (1 + e)
+        gap = self.pass_length or self.iterations
+        law = Averaged(jump, noise, least, mpf(1))
+        found = law.mu_squared(passes=self.passes, gap=gap, tail=self.iterations)
+        mu = round_down(context().sqrt(found))
+        return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, g → 0")
 
     def _worst_mu_squared(self) -> Real:
         uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)

@@ -22,9 +22,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Finding, Formula
-from dpcalc.theorems.iteration._formulas import convex_formulas
-from dpcalc.theorems.iteration._gradient_admm import (
+from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
     FULL_ROW_RANK,
     HONEST_USERS,
@@ -33,8 +33,9 @@ from dpcalc.theorems.iteration._gradient_admm import (
     ONE_PASS,
     PAPER_STEP,
     REDUCED,
-    FirstUser,
 )
+from dpcalc.theorems.iteration._formulas import convex_formulas
+from dpcalc.theorems.iteration._gradient_admm import FirstUser
 from dpcalc.vocabulary import Bearing, Status
 
 
@@ -88,6 +89,7 @@ class ADMMIteration(FirstUser):
         PAPER_STEP,
         REDUCED,
         ONE_PASS,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,
@@ -103,4 +105,6 @@ class ADMMIteration(FirstUser):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """ρ as printed and μ as certified."""
+        if averaged(self):
+            return ()
         return convex_formulas(self)

@@ -30,9 +30,9 @@ from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
-from dpcalc.theorems.iteration._formulas import all_users_formulas
-from dpcalc.theorems.iteration._gradient_admm import (
+from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
     FULL_ROW_RANK,
     HONEST_USERS,
@@ -41,8 +41,9 @@ from dpcalc.theorems.iteration._gradient_admm import (
     ONE_PASS,
     PAPER_STEP,
     REDUCED,
-    GradientADMM,
 )
+from dpcalc.theorems.iteration._formulas import all_users_formulas
+from dpcalc.theorems.iteration._gradient_admm import GradientADMM
 from dpcalc.theorems.parameters import choice, count
 from dpcalc.vocabulary import Bearing, Status
 
@@ -89,6 +90,7 @@ class ADMMIterationAllUsers(GradientADMM):
         PAPER_STEP,
         REDUCED,
         ONE_PASS,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,
@@ -173,6 +175,8 @@ class ADMMIterationAllUsers(GradientADMM):
     def certified(self) -> Bound:
         """The mixture of Gaussian profiles over the worst user's positions."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses(self.passes)
         positions = self.positions()
         mus, shares = mixed_positions(self.mu_with_left, positions)
         numbers = {
@@ -202,4 +206,6 @@ class ADMMIterationAllUsers(GradientADMM):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed divergence per order."""
+        if averaged(self):
+            return ()
         return all_users_formulas(self)

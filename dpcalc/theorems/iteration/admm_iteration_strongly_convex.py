@@ -30,17 +30,18 @@ from dpcalc.accounting.iteration import (
 )
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import Real, context, mpf, round_up
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.iteration._formulas import contraction_formulas
-from dpcalc.theorems.iteration._gradient_admm import (
+from dpcalc.theorems.averages import LAST_ONLY, averaged
+from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
     FULL_ROW_RANK,
     HONEST_USERS,
     NEIGHBOURS,
     ONE_PASS,
     REDUCED,
-    FirstUser,
 )
+from dpcalc.theorems.iteration._formulas import contraction_formulas
+from dpcalc.theorems.iteration._gradient_admm import FirstUser
 from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
 from dpcalc.theorems.parameters import number
 from dpcalc.vocabulary import Bearing, Status
@@ -123,6 +124,7 @@ class ADMMIterationStronglyConvex(FirstUser):
         Assumption("state-noise", "Noise is added to the state.", Scope.BOTH, _state_noise),
         REDUCED,
         ONE_PASS,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,
@@ -191,6 +193,10 @@ class ADMMIterationStronglyConvex(FirstUser):
     def _mu(self) -> Real:
         return min(self.mu_with(self.kernels()), self.mu_with(self.contracting()))
 
+    def averaged_instance(self) -> Bound | None:
+        """None: a curved g moves λ, and nothing is known of the mean then."""
+        return None
+
     def _worst_mu_squared(self) -> Real:
         if self.passes == 1 and self.iterations == 1:
             return self.mu_local() ** 2
@@ -209,4 +215,6 @@ class ADMMIterationStronglyConvex(FirstUser):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """L, ρ as printed and μ as certified in the contracting norm."""
+        if averaged(self):
+            return ()
         return contraction_formulas(self)

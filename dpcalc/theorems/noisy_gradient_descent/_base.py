@@ -15,10 +15,13 @@ from typing import ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import contraction_factor
+from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
-from dpcalc.numerics.precise import Real, context, mpf, round_up
-from dpcalc.theorems.base import Assumption, Scope, Theorem
-from dpcalc.theorems.parameters import number
+from dpcalc.guarantees import GDP
+from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.theorems.averages import COMPOSED, RELEASES
+from dpcalc.theorems.base import Assumption, Bound, Scope, Theorem
+from dpcalc.theorems.parameters import number, release
 from dpcalc.vocabulary import Adjacency, Release
 
 
@@ -52,7 +55,7 @@ PUBLIC = Assumption(
     "The starting point, the domain, the step size and the order of use do not depend on the data.",
 )
 HIDDEN = Assumption(
-    "hidden-iterates", "Nothing but the last iterate is seen, and every step draws fresh noise."
+    "hidden-iterates", "Nothing but the release is seen, and every step draws fresh noise."
 )
 NO_EXPANSION = Assumption(
     "step-size", "The step size is at most 2/smoothness.", Scope.BOTH, _expands
@@ -61,15 +64,18 @@ NO_EXPANSION = Assumption(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoisyDescent(Theorem):
-    """Noisy gradient descent of which only the last iterate is released."""
+    """Noisy gradient descent of which the last iterate, or the mean of all, is released."""
 
-    releases: ClassVar[tuple[Release, ...]] = (Release.LAST_ITERATE,)
+    releases: ClassVar[tuple[Release, ...]] = RELEASES
     adjacency: ClassVar[Adjacency] = Adjacency.REPLACE_ONE
     noise: ClassVar[str] = "sigma"
 
     step_size: float = number("step size, η")
     smoothness: float = number("smoothness of every record's loss", check=checks.non_negative)
     sigma: float = number("standard deviation of the noise on the gradient per coordinate, σ")
+    release: Release = release(
+        "what is seen: the last iterate, or the mean of all iterates", RELEASES
+    )
     attest: Iterable[str] = dataclasses.field(default=())
 
     def curvature(self) -> float:
@@ -79,6 +85,37 @@ class NoisyDescent(Theorem):
     def contraction(self) -> Real:
         """What a gradient step multiplies distances by, at most."""
         return contraction_factor(self.step_size, self.smoothness, self.curvature())
+
+    def own_uses(self) -> tuple[Real, int]:
+        """The μ of one use of the record, its iterate released, and how many there are."""
+        raise NotImplementedError
+
+    def composed_uses(self) -> Bound:
+        """What holds for every function of all iterates, averages among them."""
+        unit, uses = self.own_uses()
+        mu = round_up(unit * context().sqrt(uses))
+        return Bound(GDP(mu), {"mu": mu, "uses": float(uses)}, COMPOSED)
+
+    def averaged_instance(
+        self, *, passes: int, gap: int, tail: int, lead: int = 0, linear: bool = False
+    ) -> Bound:
+        """What the mean of all iterates leaks for quadratics and linear changes, exactly.
+
+        Args:
+            passes: uses of the record.
+            gap: steps from one use to the next.
+            tail: steps from the last use to the end, both included.
+            lead: steps before the first use.
+            linear: whether only linear losses are within the assumptions.
+        """
+        eta = mpf(self.step_size)
+        noise = eta * mpf(self.sigma)
+        most = mpf(1) if linear else 1 - eta * mpf(self.curvature())
+        least = mpf(1) if linear else 1 - eta * mpf(self.smoothness)
+        law = Averaged(self.own_uses()[0] * noise, noise, least, most)
+        found = law.mu_squared(passes=passes, gap=gap, tail=tail, lead=lead)
+        mu = round_down(context().sqrt(found))
+        return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, no projection")
 
     def noise_tolerance(self) -> float:
         """The last double: the bounds are closed forms."""

@@ -50,6 +50,10 @@ class CyclicDescent(NoisyDescent):
         """L/(bσ): μ of one step."""
         return mpf(self.sensitivity) / (self.batch_size * mpf(self.sigma))
 
+    def own_uses(self) -> tuple[Real, int]:
+        """One step a pass."""
+        return self.unit(), self.passes
+
     def descent(self) -> Descent:
         """The record's batch moves an iterate by ηL/b against noise ησ."""
         eta = mpf(self.step_size)

@@ -18,6 +18,7 @@ from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, mpf, round_up
+from dpcalc.theorems.averages import COMPOSED, averaged
 from dpcalc.theorems.base import Assumption, Bound, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent
 from dpcalc.theorems.parameters import count, number
@@ -150,6 +151,8 @@ class SampledDescent(NoisyDescent):
     def proved(self, *others: Split) -> Bound:
         """The best of a good split, of composing all steps, and of further splits."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         if self.full():
             return self._full_batch()
         run = self.run()
@@ -164,6 +167,17 @@ class SampledDescent(NoisyDescent):
         bounds = [found, *(self.composed(split, self.shift_mu(split))[0] for split in others)]
         best = BestOf(tuple(bounds)) if others else found
         return Bound(best, numbers, "Gaussian shift, sampled steps composed numerically")
+
+    def own_uses(self) -> tuple[Real, int]:
+        """Every step, if every batch holds the record."""
+        return 2 * mpf(self.lipschitz) / (self.batch_size * mpf(self.sigma)), self.steps
+
+    def composed_uses(self) -> Bound:
+        """All sampled steps composed, which bounds every function of all iterates."""
+        if self.full():
+            return NoisyDescent.composed_uses(self)
+        found, numbers = self.composed(self.run().composed(), mpf(0))
+        return Bound(found, numbers, COMPOSED)
 
     def _full_batch(self) -> Bound:
         found, visits = self.descent(), Visits(self.steps)

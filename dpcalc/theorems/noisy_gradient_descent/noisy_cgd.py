@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
@@ -82,6 +83,7 @@ class NoisyCGD(CyclicDescent):
         PUBLIC,
         HIDDEN,
         NO_EXPANSION,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "sensitivity": 1,
@@ -116,6 +118,8 @@ class NoisyCGD(CyclicDescent):
     def certified(self) -> Bound:
         """The cheapest shifts for the record's position, or averaged over random positions."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         guarantee, numbers = self.guaranteed()
         method = "shifted interpolation in f-DP, cheapest shifts"
         if self.order != "fixed":
@@ -124,8 +128,14 @@ class NoisyCGD(CyclicDescent):
 
     def attained(self) -> Bound | None:
         """Quadratics of curvature m with linear changes: an exact Gaussian law."""
+        if averaged(self) and self.order == "fixed":
+            tail = self.visits().tail
+            lead = self.n_batches - tail
+            return self.averaged_instance(
+                passes=self.passes, gap=self.n_batches, tail=tail, lead=lead
+            )
         factor = 1 - mpf(self.step_size) * mpf(self.curvature())
-        if self.order != "fixed" or factor < 0:
+        if self.order != "fixed" or factor < 0 or averaged(self):
             return None
         steps, tail = self.n_batches * self.passes, self.visits().tail
         if factor == 1:
@@ -144,6 +154,8 @@ class NoisyCGD(CyclicDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """μ as printed and, for a fixed order, as certified."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, b, eta = sympy.symbols("L sigma b eta", positive=True)

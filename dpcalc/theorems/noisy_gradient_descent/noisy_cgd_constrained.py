@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
@@ -83,6 +84,7 @@ class NoisyCGDConstrained(CyclicDescent):
         HIDDEN,
         Assumption("bounded-domain", "Every step projects on a convex set of that diameter."),
         NO_EXPANSION,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "diameter": 1,
@@ -134,6 +136,8 @@ class NoisyCGDConstrained(CyclicDescent):
     def certified(self) -> Bound:
         """The cheapest shifts over the best number of last uses."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         guarantee, numbers = self.guaranteed()
         method = "shifted interpolation in f-DP, best number of uses"
         if self.order == "fixed":
@@ -149,6 +153,8 @@ class NoisyCGDConstrained(CyclicDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """μ as printed and as certified, with the number of uses that the numbers choose."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, b, eta, diam, e, batches = sympy.symbols("L sigma b eta D E l", positive=True)

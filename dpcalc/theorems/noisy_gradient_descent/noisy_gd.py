@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Self
 from dpcalc.accounting.iteration import Descent, Visits
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
@@ -89,6 +90,7 @@ class NoisyGD(NoisyDescent):
         PUBLIC,
         HIDDEN,
         NO_EXPANSION,
+        LAST_ONLY,
         Assumption("contracts", "A step strictly contracts.", Scope.CLAIMED, _stalls),
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -105,6 +107,10 @@ class NoisyGD(NoisyDescent):
     n_records: int = count("records, all used in every step, n")
     steps: int = count("steps, t")
     strong_convexity: float = number("strong convexity of every record's loss, m")
+
+    def own_uses(self) -> tuple[Real, int]:
+        """Every step."""
+        return mpf(self.sensitivity) / (self.n_records * mpf(self.sigma)), self.steps
 
     def descent(self) -> Descent:
         """Every step moves by ηL/n against noise ησ."""
@@ -126,12 +132,16 @@ class NoisyGD(NoisyDescent):
     def certified(self) -> Bound:
         """μ-GDP by shifted interpolation with the best shifts."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         mu = round_up(self.descent().mu(Visits(self.steps)))
         numbers = {"mu": mu, "contraction": round_up(self.contraction())}
         return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound:
         """Quadratics of one curvature, m or M, and linear changes: an exact Gaussian law."""
+        if averaged(self):
+            return self.averaged_instance(passes=self.steps, gap=1, tail=1)
         factors = [
             1 - mpf(self.step_size) * mpf(x) for x in (self.strong_convexity, self.smoothness)
         ]
@@ -146,6 +156,8 @@ class NoisyGD(NoisyDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """μ as printed, which is also the certified one."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, n, t = sympy.symbols("L sigma n t", positive=True)

@@ -28,6 +28,7 @@ from dpcalc.accounting.iteration import Visits
 from dpcalc.accounting.iteration.sampled import Split
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import mpf, round_down
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
@@ -114,6 +115,7 @@ class NoisySGD(SplitDescent):
         HIDDEN,
         SAMPLED,
         NO_EXPANSION,
+        LAST_ONLY,
         Assumption("contracts", "A step strictly contracts.", Scope.CLAIMED, _stalls),
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -135,12 +137,16 @@ class NoisySGD(SplitDescent):
         """For the full batch, quadratics of one curvature and linear changes: a Gaussian law."""
         if not self.full():
             return None
+        if averaged(self):
+            return self.averaged_instance(passes=self.steps, gap=1, tail=1)
         factors = [1 - mpf(self.step_size) * mpf(x) for x in (self.curvature(), self.smoothness)]
         mu = round_down(max(exact_mu(self.descent(), factor, self.steps) for factor in factors))
         return Bound(GDP(mu), {"mu": mu}, "quadratics of one curvature, no projection")
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The parts of both compositions, with the steps and shares that the numbers choose."""
+        if averaged(self):
+            return ()
         import sympy
 
         c, values = contraction_of(self)

@@ -31,6 +31,7 @@ from dpcalc import checks
 from dpcalc.errors import Infeasible
 from dpcalc.guarantees import RDP
 from dpcalc.numerics.precise import Real, mpf, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
@@ -94,6 +95,7 @@ class NoisySGDConstrained(SampledDescent):
         BOUNDED,
         SAMPLED,
         NO_EXPANSION,
+        LAST_ONLY,
         Assumption(
             "paper-regime",
             "batch_size <= n_records/5 and sigma > 8√2·lipschitz/batch_size, or a full batch.",
@@ -199,6 +201,8 @@ class NoisySGDConstrained(SampledDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The reconstructed divergence per order."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, n, t, diam, eta = sympy.symbols("L sigma n T D eta", positive=True)

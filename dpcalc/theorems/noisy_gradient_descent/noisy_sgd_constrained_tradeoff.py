@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 
 from dpcalc.accounting.iteration.sampled import Split
 from dpcalc.numerics.precise import Real, mpf
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Finding, Formula
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
@@ -86,6 +87,7 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         BOUNDED,
         SAMPLED,
         NO_EXPANSION,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "diameter": 1,
@@ -114,6 +116,8 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The parts of both compositions, with the steps and shares that the numbers choose."""
+        if averaged(self):
+            return ()
         import sympy
 
         one, (c, _) = sympy.Integer(1), contraction_of(self)

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Self
 from dpcalc import checks
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.iteration._gradient_admm import rho_for
 from dpcalc.theorems.noisy_gradient_descent._base import (
@@ -65,6 +66,7 @@ class PNSGD(NoisyDescent):
         PUBLIC,
         HIDDEN,
         NO_EXPANSION,
+        LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
         "lipschitz": 1,
@@ -95,6 +97,10 @@ class PNSGD(NoisyDescent):
     def _mu(self) -> Real:
         return 2 * mpf(self.lipschitz) / (mpf(self.sigma) * context().sqrt(self.steps_left()))
 
+    def own_uses(self) -> tuple[Real, int]:
+        """One step."""
+        return 2 * mpf(self.lipschitz) / mpf(self.sigma), 1
+
     def claimed(self) -> Bound:
         """The printed Rényi bound, linear in the order."""
         self.require(Scope.CLAIMED)
@@ -104,12 +110,19 @@ class PNSGD(NoisyDescent):
     def certified(self) -> Bound:
         """μ-GDP by shifted interpolation."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         mu = round_up(self._mu())
         numbers = {"mu": mu, "rho": round_up(mpf(mu) ** 2 / 2)}
         return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound:
         """Linear losses: a random walk of n steps, of which the record's points either way."""
+        if averaged(self):
+            left = self.steps_left()
+            return self.averaged_instance(
+                passes=1, gap=left, tail=left, lead=self.n_records - left, linear=True
+            )
         noise = mpf(self.sigma) * context().sqrt(self.n_records)
         mu = round_down(2 * mpf(self.lipschitz) / noise)
         return Bound(GDP(mu), {"mu": mu}, "linear losses, no projection")
@@ -124,6 +137,8 @@ class PNSGD(NoisyDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """ρ as printed and μ as certified."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, k = sympy.symbols("L sigma k", positive=True)

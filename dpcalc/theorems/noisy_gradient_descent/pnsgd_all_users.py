@@ -29,6 +29,7 @@ from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     CONVEX,
@@ -91,6 +92,7 @@ class PNSGDAllUsers(NoisyDescent):
             "The permutation or the stopping time is drawn uniformly and independently of the data.",
         ),
         NO_EXPANSION,
+        LAST_ONLY,
         Assumption(
             "paper-stopping", "The stopping time is uniform from 1 on.", Scope.CLAIMED, _late
         ),
@@ -138,6 +140,10 @@ class PNSGDAllUsers(NoisyDescent):
         ratio = mpf(self.sigma) / mpf(self.lipschitz)
         return float((1 + context().sqrt(1 + 2 * ratio**2)) / 2)
 
+    def own_uses(self) -> tuple[Real, int]:
+        """One step."""
+        return 2 * mpf(self.lipschitz) / mpf(self.sigma), 1
+
     def claimed(self) -> Bound:
         """4αL²H_n/(nσ²) at the orders that the noise admits, nothing beyond."""
         self.require(Scope.CLAIMED)
@@ -155,6 +161,8 @@ class PNSGDAllUsers(NoisyDescent):
     def certified(self) -> Bound:
         """The mixture of Gaussian profiles over the worst record's positions."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         positions = self.n_records - self.first_stop() + 1
         mus, shares = mixed_positions(self._mu_after, positions)
         numbers = {
@@ -191,6 +199,8 @@ class PNSGDAllUsers(NoisyDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed divergence per order."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, n = sympy.symbols("L sigma n", positive=True)

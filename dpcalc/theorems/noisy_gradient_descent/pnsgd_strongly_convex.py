@@ -26,6 +26,7 @@ from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.iteration._gradient_admm import rho_for
 from dpcalc.theorems.noisy_gradient_descent._base import (
@@ -98,6 +99,7 @@ class PNSGDStronglyConvex(NoisyDescent):
         PUBLIC,
         HIDDEN,
         NO_EXPANSION,
+        LAST_ONLY,
         Assumption(
             "paper-step-size",
             "The step size is at most 2/(smoothness + strong_convexity).",
@@ -145,6 +147,10 @@ class PNSGDStronglyConvex(NoisyDescent):
         jump, noise = 2 * eta * mpf(self.lipschitz), eta * mpf(self.sigma)
         return Descent(self.contraction(), jump, noise)
 
+    def own_uses(self) -> tuple[Real, int]:
+        """One step."""
+        return 2 * mpf(self.lipschitz) / mpf(self.sigma), 1
+
     def claimed(self) -> Bound:
         """The printed Rényi bound, linear in the order."""
         self.require(Scope.CLAIMED)
@@ -154,6 +160,8 @@ class PNSGDStronglyConvex(NoisyDescent):
     def certified(self) -> Bound:
         """μ-GDP by shifted interpolation with the best shifts."""
         self.require(Scope.CERTIFIED)
+        if averaged(self):
+            return self.composed_uses()
         mu = round_up(self.descent().mu(Visits(1, tail=self.steps_left())))
         numbers = {
             "mu": mu,
@@ -172,6 +180,8 @@ class PNSGDStronglyConvex(NoisyDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """ρ as printed and μ as certified."""
+        if averaged(self):
+            return ()
         import sympy
 
         lip, s, eta, low, high = sympy.symbols("L sigma eta m M", positive=True)

@@ -1,0 +1,40 @@
+"""The mean of all iterates as a release of its own, for results about the last iterate.
+
+A bound on the last iterate says nothing about a mean: for strongly convex losses the mean may reveal
+as much as all iterates together. What holds for every function of all iterates is the composition of
+the record's own uses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpcalc.theorems.base import Assumption, Scope
+from dpcalc.vocabulary import Release
+
+RELEASES = (Release.LAST_ITERATE, Release.AVERAGE)
+
+COMPOSED = "all own uses composed, which bounds every function of all iterates"
+
+
+def averaged(theorem: Any) -> bool:
+    """Whether the mean of all iterates is released, not the last one."""
+    return bool(theorem.release == Release.AVERAGE)
+
+
+def _another_release(theorem: Any) -> str | None:
+    if averaged(theorem):
+        return (
+            "the paper bounds the last iterate, and an average of iterates may reveal as much as all "
+            f"of them; got release={theorem.release}; try --release last-iterate, or read the "
+            "certified bound, which composes all own uses"
+        )
+    return None
+
+
+LAST_ONLY = Assumption(
+    "last-iterate",
+    "The last iterate is released, not an average of iterates.",
+    Scope.CLAIMED,
+    _another_release,
+)

@@ -1,0 +1,70 @@
+"""What the results on gradient ADMM assume."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dpcalc.theorems.base import Assumption, Scope
+
+
+def _expands(theorem: Any) -> str | None:
+    limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
+    if theorem.step_size > limit:
+        return (
+            f"a gradient step does not expand only for step_size <= 2/smoothness = {limit:g}; "
+            f"got step_size={theorem.step_size:g}"
+        )
+    return None
+
+
+def _too_long(theorem: Any) -> str | None:
+    limit = 1 / theorem.smoothness if theorem.smoothness > 0 else math.inf
+    if theorem.step_size > limit * (1 + 1e-12):
+        return (
+            f"the paper takes step_size = 1/smoothness = {limit:g}; "
+            f"got step_size={theorem.step_size:g}"
+        )
+    return None
+
+
+def _not_reduced(theorem: Any) -> str | None:
+    if theorem.min_singular_value < 1:
+        return (
+            "the paper's constant is for A = [I D], whose singular values are at least 1; "
+            f"got min_singular_value={theorem.min_singular_value:g}; try Gaussian elimination first"
+        )
+    return None
+
+
+NEIGHBOURS = Assumption(
+    "gradient-difference",
+    "Neighbouring users' gradients differ by at most sensitivity at every point "
+    "(two quadratics do not, without clipping or a bounded domain).",
+)
+HONEST_USERS = Assumption(
+    "honest-users",
+    "Later users draw their noise honestly and do not collude with the adversary.",
+)
+CONVEX = Assumption("convex", "Every user's function is convex and smoothness-smooth; g is convex.")
+FULL_ROW_RANK = Assumption(
+    "full-row-rank", "A has full row rank; its singular values are as given."
+)
+NO_EXPANSION = Assumption(
+    "step-size", "The step size is at most 2/smoothness.", Scope.CERTIFIED, _expands
+)
+PAPER_STEP = Assumption(
+    "paper-step-size", "The step size is at most 1/smoothness.", Scope.CLAIMED, _too_long
+)
+REDUCED = Assumption(
+    "reduced-constraints", "A = [I D], so σ_min(A) >= 1.", Scope.CLAIMED, _not_reduced
+)
+
+
+def _several(theorem: Any) -> str | None:
+    if theorem.passes > 1:
+        return f"the paper lets every user take part once; got passes={theorem.passes}"
+    return None
+
+
+ONE_PASS = Assumption("one-pass", "Every user takes part once.", Scope.CLAIMED, _several)
