@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dpcalc.errors import InvalidInput, shortened
+from dpcalc.numerals import ratio
 
 
 def positive(name: str, value: float, *, hint: str = "") -> float:
@@ -55,10 +56,15 @@ def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
     """``value`` as an int if it is a whole number, ``minimum`` or above."""
     if type(value) is int and minimum <= value < 2**53:  # by far the most frequent
         return value
-    if not (_is_number(value) and math.isfinite(value) and value == int(value) >= minimum):
-        hint = hint or f"try {max(minimum, 10)}"
-        raise _wrong(name, value, f"a whole number, {minimum} or above", hint)
-    return int(value)
+    if _is_number(value) and math.isfinite(value):
+        top, bottom = ratio(value)
+        if top % bottom == 0 and top // bottom >= minimum:
+            return top // bottom
+        if top // bottom >= minimum:
+            hint = hint or f"try {top // bottom} or {top // bottom + 1}"
+    raise _wrong(
+        name, value, f"a whole number, {minimum} or above", hint or f"try {max(minimum, 10)}"
+    )
 
 
 def above_one(name: str, value: float, *, hint: str = "") -> float:

@@ -12,6 +12,7 @@ from dpcalc.claims.relations import Relation, resolved
 from dpcalc.claims.tables import as_real, fields
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpcalc.numerals import at_least, at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class Described:
 
 _GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
     "pure": lambda v: PureDP(checks.non_negative("pure", as_real("pure", v))),
-    "zcdp": lambda v: ZCDP(checks.non_negative("zcdp", as_real("zcdp", v))),
-    "gdp": lambda v: GDP(checks.non_negative("gdp", as_real("gdp", v))),
+    "zcdp": lambda v: ZCDP(at_least(checks.non_negative("zcdp", as_real("zcdp", v)))),
+    "gdp": lambda v: GDP(at_least(checks.non_negative("gdp", as_real("gdp", v)))),
     "approx": lambda v: ApproxDP(*pair("approx", v)),
     "rdp": lambda v: RDP.from_points(_orders(v)),
 }
@@ -146,7 +147,10 @@ def _theorem(where: str, table: Table, count: int, adjacency: str) -> Described:
 def _orders(value: Any) -> dict[float, float]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"rdp needs a table of order = divergence; got {value!r}")
-    orders = {as_real("order", str(k)): as_real("divergence", v) for k, v in value.items()}
+    orders = {
+        at_most(as_real("order", str(k))): at_least(as_real("divergence", v))
+        for k, v in value.items()
+    }
     if len(orders) < len(value):
         raise InvalidInput(f"rdp needs every order once; got {', '.join(map(str, value))}")
     return orders

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.files import read_text
+from dpcalc.numerals import Written, number
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         InvalidInput: if it cannot be read, with the reason.
     """
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(read_text(path), parse_float=number)
     except InvalidInput:
         raise
     except FileNotFoundError:
@@ -64,13 +65,11 @@ def tables(where: str, value: object) -> list[Any]:
 
 def as_real(name: str, value: Any) -> float:
     """A number, also one written as text such as "1/3"."""
-    from dpcalc.theorems.schedule import parse_number
-
     try:
         if isinstance(value, str):
-            return parse_number(value)
+            return number(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
+            return value if isinstance(value, Written) else float(value)
     except (ValueError, ZeroDivisionError, OverflowError):
         pass
     raise InvalidInput(

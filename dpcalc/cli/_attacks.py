@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def parsed_claim(text: str) -> dict[str, float]:
     """``eps=1,delta=1e-5`` or ``mu=0.5,delta=1e-5`` as numbers."""
-    from dpcalc.theorems.schedule import parse_number
+    from dpcalc.numerals import number
 
     known = {"eps": "epsilon", "epsilon": "epsilon", "delta": "delta", "mu": "mu", "rho": "rho"}
     found: dict[str, float] = {}
@@ -31,7 +31,7 @@ def parsed_claim(text: str) -> dict[str, float]:
         if key not in known:
             raise unknown_name("part of --claim", key, known)
         try:
-            found[known[key]] = parse_number(value.strip())
+            found[known[key]] = number(value.strip())
         except (ValueError, ZeroDivisionError, OverflowError):
             raise InvalidInput(f"--claim {key} needs a number; got {value!r}") from None
     if len({"epsilon", "mu", "rho"} & set(found)) != 1:
@@ -94,15 +94,15 @@ def theorem_claim(
 
 def _value(text: str) -> Any:
     """A number or a flag where it reads as one; else text, such as a choice or a schedule."""
-    from dpcalc.theorems.schedule import parse_number
+    from dpcalc.numerals import number
 
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
-        number = parse_number(text)
+        value = number(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         return text
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
 
 
 def loaded(path: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,12 @@ class Number(_FloatType):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """The number; an unreadable one fails with the option's name."""
-        from dpcalc.theorems.schedule import parse_number
+        from dpcalc.numerals import number
 
         if isinstance(value, float | int):
             return float(value)
         try:
-            return parse_number(value)
+            return number(value)
         except (ValueError, ZeroDivisionError, OverflowError):
             label = param.opts[0] if param else "value"
             raise InvalidInput(
@@ -44,14 +45,16 @@ class Number(_FloatType):
 
 def _reason(text: str) -> str:
     """Why a text that looks like a number is none."""
-    from dpcalc.theorems.schedule import parse_number
+    from dpcalc.numerals import number
 
     try:
-        parse_number(text)
+        number(text)
     except (ZeroDivisionError, OverflowError):
         return ", a division by 0"
     except ValueError as error:
-        return ", which is closer to 0 than can be told from it" if "closer" in str(error) else ""
+        for reason in ("closer to 0 than can be told from it", "beyond the largest double"):
+            if reason[:6] in str(error):
+                return f", which is {reason}"
     return ""
 
 
@@ -213,12 +216,11 @@ class _Count(Number):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
+        from dpcalc.numerals import ratio
+
         number = super().convert(value, param, ctx)
-        return (
-            int(number)
-            if number == number and abs(number) < 1e18 and number == int(number)
-            else number
-        )
+        top, bottom = ratio(number) if math.isfinite(number) else (1, 2)
+        return number if top % bottom else top // bottom
 
 
 _TYPES: Mapping[str, _FloatType] = {"number": NUMBER, "count": _Count()}

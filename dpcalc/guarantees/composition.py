@@ -33,6 +33,7 @@ from dpcalc.guarantees.profile import ClaimedCurve
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
 from dpcalc.guarantees.worst import WorstOf
+from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import mpf, round_up
 
 if TYPE_CHECKING:
@@ -107,14 +108,15 @@ class Composition(Guarantee):
         """An enclosure of the smallest ε that holds for the worst case of the parts."""
         checks.delta(delta)
         pure = self._pure()
-        if pure is not None:
+        if pure is not None and delta > 0:
             return pure_epsilon(pure, delta)
         if delta == 0:
             total = mpf(0)
             for part, n in self.parts:
                 each = part.epsilon(0.0)
                 total += mpf(each) * n if math.isfinite(each) else mpf("inf")
-            return Bracket(0.0, round_up(total), "plain sum")
+            upper = round_up(total)
+            return Bracket(0.0 if pure is None else upper, upper, "plain sum")
         found = _cached_epsilon(self, delta, relative_width())
         simple = self._plain_sum()
         if simple is not None and delta >= simple.failure and simple.bound < found.upper:
@@ -165,7 +167,8 @@ class Composition(Guarantee):
         for part, n in self.parts:
             if not isinstance(part, PureDP):
                 return None
-            rounds[part.bound] = rounds.get(part.bound, 0) + n
+            bound = at_least(part.bound)
+            rounds[bound] = rounds.get(bound, 0) + n
         return rounds
 
 

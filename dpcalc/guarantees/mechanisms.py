@@ -22,6 +22,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.units import moved, sensitivity_over_noise
+from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
@@ -204,10 +205,11 @@ def poisson_subsampled_gaussian(
     if rate == 1:
         return gaussian(noise_multiplier, adjacency)
     described = f"Poisson-subsampled Gaussian, q = {rate:g}, σ = {noise_multiplier:g}"
+    noise, share = at_most(noise_multiplier), min(1.0, at_least(rate))
     if adjacency == Adjacency.ADD_REMOVE:
-        pairs = PoissonRemove(noise_multiplier, rate), PoissonAdd(noise_multiplier, rate)
+        pairs = PoissonRemove(noise, share), PoissonAdd(noise, share)
         return Dominated(tuple(((pair, 1),) for pair in pairs), described)
-    return Dominated((((PoissonReplace(noise_multiplier, rate), 1),),), described)
+    return Dominated((((PoissonReplace(noise, share), 1),),), described)
 
 
 def gaussian_without_replacement(

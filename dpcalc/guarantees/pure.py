@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class ApproxDP(Guarantee):
             return (((certain_loss(), 1),),)
         parts: list[tuple[Loss, int]] = []
         if self.bound > 0:
-            parts.append((TwoPointLaw.of({self.bound: 1}), 1))
+            parts.append((TwoPointLaw.of({at_least(self.bound): 1}), 1))
         if self.failure > 0:
             parts.append((revealing(self.failure), 1))
         return (tuple(parts),)

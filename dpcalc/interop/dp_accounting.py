@@ -21,6 +21,7 @@ from dpcalc.extras import need
 from dpcalc.guarantees import ZCDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
 from dpcalc.guarantees.units import moved
+from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.vocabulary import Adjacency
 
@@ -186,7 +187,7 @@ def _event(table: dict[str, Any], adjacency: str) -> Any:
             return e.LaplaceDpEvent(_multiplier("scale", table, adjacency))
         case {"mechanism": "poisson-subsampled-gaussian"}:
             gaussian = e.GaussianDpEvent(_multiplier("noise", table, adjacency))
-            return e.PoissonSampledDpEvent(rate_of(table), gaussian)
+            return e.PoissonSampledDpEvent(min(1.0, at_least(rate_of(table))), gaussian)
         case {"mechanism": "gaussian-without-replacement"}:
             return e.SampledWithoutReplacementDpEvent(
                 checks.count("population", real("population", table)),
@@ -198,12 +199,12 @@ def _event(table: dict[str, Any], adjacency: str) -> Any:
         case {"gdp": mu}:
             return e.GaussianDpEvent(round_down(moved(adjacency) / mpf(as_real("gdp", mu))))
         case {"zcdp": rho}:
-            return e.ZCDpEvent(as_real("zcdp", rho))
+            return e.ZCDpEvent(at_least(as_real("zcdp", rho)))
     raise InvalidInput(f"dp-accounting has no event for this release: {table!r}")
 
 
 def _multiplier(kind: str, table: dict[str, Any], adjacency: str) -> float:
     """The noise over one record's norm, from either way to state it; never more than was stated."""
     if f"{kind}_multiplier" in table:
-        return real(f"{kind}_multiplier", table)
+        return at_most(real(f"{kind}_multiplier", table))
     return round_down(moved(adjacency) * mpf(real(f"{kind}_over_sensitivity", table)))

@@ -13,6 +13,8 @@ import math
 from functools import cache
 from typing import Any
 
+from dpcalc.numerals import Written
+
 DIGITS = 60
 """Decimal digits carried by `context`."""
 
@@ -34,7 +36,12 @@ def context() -> Any:
 
 
 def mpf(value: float | str) -> Real:
-    """A double (or an exact decimal string) as a sixty-digit number, unchanged."""
+    """A double (or an exact decimal string) as a sixty-digit number, unchanged.
+
+    A `numerals.Written` number gives what was written, not the double next to it.
+    """
+    if isinstance(value, Written):
+        return context().mpf(value.numerator) / value.denominator
     return context().mpf(value)
 
 

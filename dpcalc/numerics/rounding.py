@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dpcalc.numerals import remainder
 
 Extended = np.longdouble
 """The widest hardware float: 64 significant bits on x86, 53 or 113 elsewhere."""
@@ -47,5 +50,16 @@ def deflate(value: np.floating, operations: int) -> float:
 
 
 def extended(values: object) -> NDArray[np.longdouble]:
-    """``values`` as an array of the widest hardware float."""
-    return np.asarray(values, dtype=Extended)
+    """``values`` as an array of the widest hardware float.
+
+    `numerals.Written` numbers are taken as written, with a relative error of at most one unit
+    roundoff each: count one operation for each of them in `inflate`.
+    """
+    return np.asarray(values, dtype=Extended) + np.asarray(_remainders(values), dtype=Extended)
+
+
+def _remainders(values: object) -> Any:
+    """What the doubles of ``values`` lack of the numbers that were written; the same shape, or 0."""
+    if isinstance(values, list | tuple):
+        return [_remainders(value) for value in values]
+    return remainder(values) if isinstance(values, float) else 0.0

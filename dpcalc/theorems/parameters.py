@@ -13,6 +13,7 @@ from typing import Any
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.numerals import Written
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Release
 
@@ -45,7 +46,10 @@ def number(
     """A real number; ``check`` states its range."""
 
     def convert(name: str, value: Any) -> float | None:
-        return None if value is None and default is None else float(check(name, value))
+        if value is None and default is None:
+            return None
+        checked = check(name, value)
+        return checked if isinstance(checked, Written) else float(checked)
 
     return _field(Parameter("number", help_, convert), default)
 

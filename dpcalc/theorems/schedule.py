@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcalc.errors import InvalidInput
-from dpcalc.files import read_text
+from dpcalc.delimited import rows
+from dpcalc.errors import InvalidInput, shortened
+from dpcalc.numerals import Written, nearest, number, ratio
 
 _MOST_ROUNDS = 2_000_000
 
@@ -122,7 +121,7 @@ class Schedule:
                 f"{name}={self} leaves the range of numbers before round {rounds}; "
                 "try a factor nearer to 1"
             )
-        return [((self.start * self.factor**t,) * nodes, 1) for t in range(rounds)]
+        return [((value,) * nodes, 1) for value in _powers(self.start, self.factor, rounds)]
 
     def _tabulated(self, name: str, rounds: int, nodes: int) -> list[tuple[tuple[float, ...], int]]:
         height, width = len(self.table), len(self.table[0])
@@ -162,50 +161,48 @@ class Schedule:
         )
 
 
+def _powers(start: float, factor: float, count: int) -> Iterator[float]:
+    """start·factor^t for t = 0, 1, ..., of the numbers as written, to seventy digits."""
+    (top, bottom), (up, down) = ratio(start), ratio(factor)
+    for _ in range(count):
+        yield nearest(top, bottom)
+        top, bottom = top * up, bottom * down
+        surplus = max(0, min(top.bit_length(), bottom.bit_length()) - 256)
+        top, bottom = top >> surplus, bottom >> surplus
+
+
 def _one_or(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"1 or {number} {what}s"
-
-
-def parse_number(text: str) -> float:
-    """A number as people write it: 1e-5, 1/3, inf.
-
-    Raises:
-        ValueError: if it is none.
-    """
-    top, slash, bottom = text.strip().partition("/")
-    value = float(top) / float(bottom) if slash else float(top)
-    if value == 0 and any(c in "123456789" for c in top.lower().partition("e")[0]):
-        raise ValueError(f"{text} is closer to 0 than any number that can be told from it")
-    return value + 0.0  # never -0.0
 
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool):
         raise InvalidInput(f"{name} needs a number; got {value!r}")
     try:
-        return parse_number(value) if isinstance(value, str) else float(value)
+        if isinstance(value, str):
+            return number(value)
+        return value if isinstance(value, Written) else float(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise InvalidInput(
-            f"{name} needs a number such as 0.5, 1e-5 or 1/3, START:FACTOR, or @file; got {value!r}"
+            f"{name} needs a number such as 0.5, 1e-5 or 1/3, START:FACTOR, or @file; got "
+            f"{shortened(repr(value))}"
         ) from error
 
 
-def _read(name: str, path: Path) -> list[list[str]]:
+def _read(name: str, path: Path) -> list[list[float]]:
     try:
-        table = csv.reader(io.StringIO(read_text(path), newline=""))
-        rows = [[x.strip() for x in row if x.strip()] for row in table]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(
-            f"{name} needs a readable table; cannot read {str(path)!r} ({error}); "
-            "try a text file with one value a line, or one comma-separated column per node"
-        ) from error
-    for number, row in enumerate(rows, start=1):
-        for text in row if row and not row[0].startswith("#") else ():
+        table = list(rows(path))
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error}; one value a line, or one column per node") from error
+    found = []
+    for row in table:
+        for text in row.cells:
             try:
-                parse_number(text)
-            except (ValueError, ZeroDivisionError, OverflowError):
+                number(text)
+            except (ValueError, ZeroDivisionError):
                 raise InvalidInput(
-                    f"{name} needs a number in every cell of {str(path)!r}; got {text!r} in line "
-                    f"{number}; a line that begins with # is left out"
+                    f"{name} needs a number in every cell of {str(path)!r}; got {shortened(text)!r} "
+                    f"in line {row.line}; a line that begins with # and a blank is left out"
                 ) from None
-    return [row for row in rows if row and not row[0].startswith("#")]
+        found.append([number(text) for text in row.cells])
+    return found

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 ORDER = [
     {"errors", "vocabulary", "extras"},
-    {"checks", "files"},
+    {"checks", "files", "numerals"},
     {"delimited", "sealed"},
     {"numerics"},
     {"accounting"},

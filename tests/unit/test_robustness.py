@@ -241,7 +241,7 @@ BAD = [
     (["epsilon", *changed(DP, split=1)], "got 1"),
     (["epsilon", *changed(DP, delta="1e-400")], "'1e-400'"),
     (["epsilon", *changed(DP, sigma="1/0")], "division by 0"),
-    (["epsilon", *changed(DP, n_records="9" * 401)], "n_records"),
+    (["epsilon", *changed(DP, n_records="9" * 401)], "beyond the largest double"),
     (["epsilon", *changed(DP, n_records=None)], "also needs --n-records"),
     (["epsilon", *DP.split(), "--sigma", "3"], "--sigma is needed once; got 2"),
     (["epsilon", *DP.split(), "--sigma=3"], "--sigma is needed once; got 2"),

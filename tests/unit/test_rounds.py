@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpcalc.claims.composition import read_plan
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpcalc.numerals import number
 
 
 def plan(path: Path, text: str, **settings: Any) -> list[tuple[Guarantee, int]]:
@@ -56,8 +57,8 @@ def test_what_can_be_misread_is_refused(tmp_path: Path, text: str, words: str) -
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("pure\n0.1\n", [(PureDP(0.1), 1)]),
-        ("epsilon;delta;count\n0.1;1e-7;10\n", [(ApproxDP(0.1, 1e-7), 10)]),
+        ("pure\n0.1\n", [(PureDP(number("0.1")), 1)]),
+        ("epsilon;delta;count\n0.1;1e-7;10\n", [(ApproxDP(number("0.1"), number("1e-7")), 10)]),
         ("zcdp\tcount\n0.1\t3\n", [(ZCDP(0.1), 3)]),
         ("gdp|count\n0.5|2\n", [(GDP(0.5), 2)]),
         (
@@ -66,9 +67,12 @@ def test_what_can_be_misread_is_refused(tmp_path: Path, text: str, words: str) -
         ),
         (
             "mechanism,noise_multiplier,pure,count\n# so far\ngaussian,2,,5\n,,0.1,7\n",
-            [(GDP(0.5), 5), (PureDP(0.1), 7)],
+            [(GDP(0.5), 5), (PureDP(number("0.1")), 7)],
         ),
-        ("note,pure,note: who\n1,0.1,me\n2,0.2,you\n", [(PureDP(0.1), 1), (PureDP(0.2), 1)]),
+        (
+            "note,pure,note: who\n1,0.1,me\n2,0.2,you\n",
+            [(PureDP(number("0.1")), 1), (PureDP(number("0.2")), 1)],
+        ),
     ],
 )
 def test_rows_are_releases(
@@ -92,7 +96,7 @@ def test_renyi_rounds_are_read_from_their_cells(tmp_path: Path) -> None:
 def test_columns_are_declared_as_notes(tmp_path: Path) -> None:
     path = tmp_path / "rounds.csv"
     text = "round,pure,who\n1,0.1,me\n"
-    assert plan(path, text, notes=("round", "who")) == [(PureDP(0.1), 1)]
+    assert plan(path, text, notes=("round", "who")) == [(PureDP(number("0.1")), 1)]
     with pytest.raises(InvalidInput, match="unknown column 'who'"):
         plan(path, text, notes=("round",))
     with pytest.raises(InvalidInput, match="has none"):
@@ -101,7 +105,7 @@ def test_columns_are_declared_as_notes(tmp_path: Path) -> None:
         plan(path, text, notes=("round", "who", "pure"))
     toml = tmp_path / "plan.toml"
     toml.write_text('rounds = "rounds.csv"\nnotes = ["round", "who"]\n')
-    assert read_plan(toml).releases[0].guarantee == PureDP(0.1)
+    assert read_plan(toml).releases[0].guarantee == PureDP(number("0.1"))
 
 
 ROWS = st.lists(

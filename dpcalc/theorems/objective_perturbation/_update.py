@@ -29,25 +29,25 @@ from dpcalc.numerics.rounding import Extended, extended
 Values = NDArray[np.longdouble]
 
 OPERATIONS = 64
-"""More extended-precision operations than any cost needs."""
+"""More extended-precision operations than any cost needs, the reading of its inputs included."""
 
 
 def gradient_cost(rate: Values, loss_weight: float, n_records: Values) -> Values:
     """a: the effective noise rate times C/B."""
-    return rate * Extended(loss_weight) / n_records
+    return rate * extended(loss_weight) / n_records
 
 
 def curvature_share(
     loss_weight: float, n_records: Values, regularization: float, n_nodes: int, pull: Values
 ) -> Values:
     """κ = C/(B(ρ/N + 2ηV)); ``pull`` is ηV."""
-    stiffness = Extended(regularization) / n_nodes + 2 * pull
-    return Extended(loss_weight) / (n_records * stiffness)
+    stiffness = extended(regularization) / n_nodes + 2 * pull
+    return extended(loss_weight) / (n_records * stiffness)
 
 
 def cost_of_any_loss(a: Values, kappa: Values, curvature: float) -> Values:
     """2a + ln(1 + κc₁)."""
-    return np.asarray(2 * a + np.log1p(kappa * Extended(curvature)))
+    return np.asarray(2 * a + np.log1p(kappa * extended(curvature)))
 
 
 def cost_of_logistic_loss(a: Values, kappa: Values) -> Values:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcalc.numerics.rounding import Extended
+from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
@@ -126,8 +126,8 @@ class PenaltyPerturbation(NetworkTheorem):
     def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         # Noise of rate α on the dual variable is penalty noise of rate αηV.
         rate = noise_rate * pull if self.noise_on == "dual" else noise_rate
-        curvature = Extended(7) / 5 * Extended(self.largest_curvature)
-        return Extended(self.loss_weight) * (curvature + rate) / (pull * n_records)
+        curvature = Extended(7) / 5 * extended(self.largest_curvature)
+        return extended(self.loss_weight) * (curvature + rate) / (pull * n_records)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed sum and the certified sum, for the first round of the first node."""

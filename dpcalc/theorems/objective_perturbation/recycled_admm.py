@@ -23,7 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcalc.numerics.rounding import Extended
+import numpy as np
+
+from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
@@ -103,9 +105,9 @@ class RecycledADMM(NetworkTheorem):
         return noise_rate
 
     def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
-        stiffness = Extended(self.regularization) / self.n_nodes + 2 * pull
-        curvature = Extended(7) / 5 * Extended(self.largest_curvature) / stiffness
-        return 2 * Extended(self.loss_weight) / n_records * (curvature + noise_rate)
+        stiffness = extended(self.regularization) / self.n_nodes + 2 * pull
+        curvature = Extended(7) / 5 * extended(self.largest_curvature) / stiffness
+        return np.asarray(2 * extended(self.loss_weight) / n_records * (curvature + noise_rate))
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed sum and the certified sum, for the first round of the first node."""

@@ -1,0 +1,163 @@
+"""The one grammar of numbers, for every option, file and text.
+
+Grammar
+    ``0.5``, ``1e-5``, ``.5``, ``10_000``, ``1/3``, ``1.5e3/7``, ``inf``; a sign in front. A whole
+    number may be written in any of these ways: ``1e4`` is 10000.
+Statement
+    A number that is typed as a decimal is meant as that decimal. `number` gives the nearest double,
+    and where that is another number, a `Written` one, which carries the decimal along:
+    ``numerics.precise.mpf`` and ``numerics.rounding.extended`` read that one, so that closed forms
+    are evaluated at what was typed. Where a formula works with doubles alone, `at_most` and
+    `at_least` give the neighbouring double on the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Self
+
+from dpcalc.errors import InvalidInput, shortened
+
+_DECIMAL = re.compile(
+    r"([+-]?)(\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e([+-]?\d{1,6}))?", re.ASCII
+)
+_INFINITE = {"inf": math.inf, "infinity": math.inf}
+_LONGEST = 1000
+_LARGEST_EXPONENT = 2000
+
+
+class Written(float):
+    """The double nearest to a ratio of whole numbers, next to that ratio.
+
+    Attributes:
+        numerator, denominator: the number that was written; ``denominator`` is above 0.
+    """
+
+    __slots__ = ("denominator", "numerator")
+    numerator: int
+    denominator: int
+
+    def __new__(cls, numerator: int, denominator: int) -> Self:
+        """The double nearest to numerator/denominator."""
+        made = super().__new__(cls, numerator / denominator)
+        made.numerator, made.denominator = numerator, denominator
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same number was written; a mere double is another number."""
+        if isinstance(other, Written):
+            return self.numerator * other.denominator == other.numerator * self.denominator
+        return False if isinstance(other, int | float) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self) -> int:
+        return float.__hash__(self)
+
+    def __reduce__(self) -> tuple[type[Written], tuple[int, int]]:
+        return Written, (self.numerator, self.denominator)
+
+
+def nearest(numerator: int, denominator: int) -> float:
+    """The nearest double to a ratio, as `Written` unless it is the ratio itself."""
+    made = Written(numerator, denominator)
+    return made if remainder(made) else float(made)
+
+
+def ratio(value: float) -> tuple[int, int]:
+    """A number as it was written, as numerator and denominator."""
+    if isinstance(value, Written):
+        return value.numerator, value.denominator
+    if hasattr(value, "__index__"):
+        return int(value), 1
+    return float(value).as_integer_ratio()
+
+
+def remainder(value: float) -> float:
+    """What a double lacks of the number that was written, to sixteen digits; 0 for a mere double."""
+    if not isinstance(value, Written):
+        return 0.0
+    top, bottom = float(value).as_integer_ratio()
+    lacks = value.numerator * bottom - top * value.denominator
+    return lacks / (value.denominator * bottom)
+
+
+def at_most(value: float) -> float:
+    """The largest double that is not above a number as it was written."""
+    if remainder(value) < 0:
+        return math.nextafter(float(value), -math.inf)
+    return float(value)
+
+
+def at_least(value: float) -> float:
+    """The smallest double that is not below a number as it was written."""
+    if remainder(value) > 0:
+        return math.nextafter(float(value), math.inf)
+    return float(value)
+
+
+def number(text: str) -> float:
+    """A number as people write it.
+
+    Returns:
+        The nearest double; `Written` if that is not the number itself.
+
+    Raises:
+        ValueError: if it is none, is too close to 0 to be told from it, or beyond the doubles.
+        ZeroDivisionError: for a denominator of 0.
+    """
+    top, slash, bottom = text.strip().lower().partition("/")
+    if not slash and top.lstrip("+-") in _INFINITE and len(top.lstrip("+-")) >= len(top) - 1:
+        return -math.inf if top.startswith("-") else math.inf
+    exact = _decimal(top) / _decimal(bottom) if slash else _decimal(top)
+    try:
+        value = nearest(exact.numerator, exact.denominator)
+    except OverflowError:
+        raise ValueError(f"{shortened(text)} is beyond the largest double") from None
+    if value == 0 and exact != 0:
+        raise ValueError(
+            f"{shortened(text)} is closer to 0 than any number that can be told from it"
+        )
+    return value
+
+
+def _decimal(text: str) -> Fraction:
+    found = _DECIMAL.fullmatch(text.strip())
+    if found is None or len(text) > _LONGEST:
+        raise ValueError(f"{shortened(text)!r} is no number")
+    sign, digits, exponent = found.groups()
+    power = int(exponent or 0)
+    if abs(power) > _LARGEST_EXPONENT:
+        raise ValueError(f"{shortened(text)} has an exponent beyond the doubles")
+    return Fraction(f"{sign}{digits.replace('_', '').rstrip('.')}") * Fraction(10) ** power
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number in any spelling of a number: 10000, 10_000, 1e4.
+
+    Raises:
+        InvalidInput: for any other number, with its neighbours.
+    """
+    try:
+        top, slash, bottom = text.strip().lower().partition("/")
+        exact = _decimal(top) / _decimal(bottom) if slash else _decimal(top)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(
+            f"{name} needs a whole number such as 10000 or 1e4; got {shortened(text)!r}"
+        ) from None
+    if exact.denominator != 1:
+        below = math.floor(exact)
+        raise InvalidInput(
+            f"{name} needs a whole number; got {shortened(text)}; try {below} or {below + 1}"
+        )
+    return int(exact)
+
+
+def spelt(value: float, digits: int = 6) -> str:
+    """A number as people write it: 1e-5, not 1e-05; to so many significant digits."""
+    mantissa, e, exponent = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa

@@ -1,0 +1,166 @@
+"""Numbers are read in one grammar, and decimals are meant as decimals."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from dpcalc.claims.composition import read_plan
+from dpcalc.errors import InvalidInput
+from dpcalc.numerals import Written, at_least, at_most, number, ratio, spelt, whole
+from dpcalc.numerics.precise import mpf as precise
+from dpcalc.numerics.rounding import extended
+from dpcalc.theorems.catalogue import privacy_result
+from dpcalc.theorems.schedule import Schedule
+
+DIGITS = st.integers(-(10**25), 10**25)
+
+
+@given(DIGITS, st.integers(-60, 40))
+def test_a_decimal_is_meant_as_that_decimal(digits: int, power: int) -> None:
+    exact = digits * Fraction(10) ** power
+    found = number(f"{digits}e{power}")
+    assert float(found) == float(exact)
+    assert Fraction(*ratio(found)) == exact
+    assert Fraction(at_most(found)) <= exact <= Fraction(at_least(found))
+    assert at_least(found) in (at_most(found), math.nextafter(at_most(found), math.inf))
+    again = pickle.loads(pickle.dumps(found))  # noqa: S301  # our own
+    assert (again, copy.deepcopy(found)) == (found, found)
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        ("10_000", Fraction(10_000)),
+        (" 1e4 ", Fraction(10_000)),
+        ("1/3", Fraction(1, 3)),
+        ("-1.5e3/7", Fraction(-1500, 7)),
+        (".5", Fraction(1, 2)),
+        ("5.", Fraction(5)),
+        ("0.1/0.3", Fraction(1, 3)),
+        ("+1E-5", Fraction(1, 10**5)),
+    ],
+)
+def test_numbers_as_people_write_them(text: str, exact: Fraction) -> None:
+    assert Fraction(*ratio(number(text))) == exact
+
+
+def test_infinities_are_numbers() -> None:
+    assert number("inf") == math.inf
+    assert number("-Infinity") == -math.inf
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "one", "1,5", "1__0", "_1", "1_", "0x10", "1e", "1e5.5", "1e400", "1e-400", "1e9999999",
+     "nan", "1/inf", "1//2", "1/2/3", "--1", "٣", "1 0", "1" * 2000, "1e5000/1e5000"],
+)  # fmt: skip
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"[a-z]"):
+        number(text)
+
+
+@pytest.mark.parametrize("text", ["10000", "1e4", "10_000", "1.0e4", "20000/2"])
+def test_whole_numbers_in_any_spelling(text: str) -> None:
+    assert whole("runs", text) == 10_000
+    assert whole("seed", f"{2**100}") == 2**100
+
+
+def test_other_numbers_are_refused_with_their_neighbours() -> None:
+    with pytest.raises(InvalidInput, match="try 7031 or 7032"):
+        whole("rounds", "1800000/256")
+    for text in ("x", "", "1/0", "inf"):
+        with pytest.raises(InvalidInput, match="whole number such as"):
+            whole("rounds", text)
+
+
+def test_one_spelling() -> None:
+    assert [spelt(x) for x in (1e-5, 1e20, 0.5, 3.0, 0.0)] == ["1e-5", "1e20", "0.5", "3", "0"]
+
+
+def test_a_written_number_is_not_the_double_next_to_it() -> None:
+    typed = number("0.7")
+    assert isinstance(typed, Written)
+    assert typed != 0.7
+    assert float(typed) == 0.7
+    assert number("0.70") == typed
+    assert repr(typed) == "0.7"
+    assert not isinstance(number("0.5"), Written)
+    assert precise(typed) * 10 == 7
+    assert float(extended((typed,))[0] * 10 - 7) == pytest.approx(0, abs=1e-18)
+
+
+# ------------------------------------------------------- answers at what was typed
+
+
+def test_a_schedule_has_the_powers_of_its_decimals() -> None:
+    rows = Schedule.of("rate", "0.7:1.02").rounds("rate", 80, 1)
+    assert len(rows) == 80
+    for t, ((value,), _) in enumerate(rows):
+        exact = Fraction(7, 10) * Fraction(51, 50) ** t
+        assert float(value) == float(exact)
+        assert abs(Fraction(*ratio(value)) / exact - 1) < Fraction(1, 10**60)
+
+
+def logistic_cost(rate: Any, penalty: Any) -> Any:
+    """The largest over s in [0, 1] of a(1 + s) + ln(1 + κs(1-s)), by search in fifty digits."""
+    given = privacy_result("penalty-perturbation").example
+    records, weight = mpf(given["n_records"]), mpf(given["loss_weight"])
+    pull = penalty * given["degree"]
+    a = rate / (2 * pull) * weight / records
+    kappa = weight / (records * (mpf(given["regularization"]) / given["n_nodes"] + 2 * pull))
+    low, high = mpf(0), mpf(1)
+    for _ in range(400):  # the cost is concave in s
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        costs = [a * (1 + s) + mp.log(1 + kappa * s * (1 - s)) for s in (left, right)]
+        low, high = (left, high) if costs[0] < costs[1] else (low, right)
+    return max(a * (1 + s) + mp.log(1 + kappa * s * (1 - s)) for s in (low, high, mpf(1)))
+
+
+@pytest.mark.parametrize("rate", [("0.7", "1.02"), ("0.1", "1.003"), ("3.3", "0.99")])
+def test_the_bound_of_a_schedule_is_not_below_that_of_its_decimals(rate: tuple[str, str]) -> None:
+    kind = privacy_result("penalty-perturbation")
+    parameters = {**kind.example, "noise_rate": ":".join(rate), "penalty": "1.1", "rounds": 80}
+    found = kind.from_parameters(parameters).certified().guarantee.epsilon(0.0)
+    with mp.workdps(50):
+        start, factor = mpf(rate[0]), mpf(rate[1])
+        exact = mp.fsum(logistic_cost(start * factor**t, mpf("1.1")) for t in range(80))
+        assert found >= exact
+        assert found <= exact * (1 + mpf("1e-15"))
+
+
+FILES = [
+    ("a.toml", "[[release]]\npure = 0.7\ncount = 80\n"),
+    ("b.toml", '[[release]]\npure = "7/10"\ncount = 80\n'),
+    ("c.csv", "pure,count\n0.7,80\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), FILES)
+def test_sums_of_decimals_are_exact(tmp_path: Path, name: str, text: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert read_plan(path).total().epsilon(0.0) == 56.0
+
+
+@pytest.mark.parametrize("multiplier", ["0.7", "1.1", "2.3", "10/3"])
+def test_noise_is_what_was_typed(tmp_path: Path, multiplier: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        '[[release]]\nmechanism = "gaussian"\nadjacency = "add-remove"\n'
+        f'noise_multiplier = "{multiplier}"\n[[release]]\nmechanism = "laplace"\n'
+        f'adjacency = "add-remove"\nscale_multiplier = "{multiplier}"\n'
+    )
+    gaussian, laplace = read_plan(path).releases
+    exact = 1 / Fraction(multiplier)
+    for found in (gaussian.guarantee.numbers()["mu"], laplace.guarantee.epsilon(0.0)):
+        assert Fraction(found) >= exact > Fraction(math.nextafter(found, 0))
