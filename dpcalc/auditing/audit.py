@@ -143,10 +143,14 @@ def _concluded(
 
 
 def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
-    """The bounds that an experiment gives, and what its noise looked like."""
+    """The bounds that an experiment gives, what its noise looked like and what was learnt."""
     finding = noise_check.check(experiment.noise)
     trusted = finding is not None and finding.severity is Severity.HOLDS
-    return bounds(experiment, claim, trusted=trusted), [finding] if finding is not None else []
+    findings = [finding] if finding is not None else []
+    if experiment.learnt:
+        text = f"the score looks at {experiment.learnt}"
+        findings.append(Finding(check="score", severity=Severity.HOLDS, text=text))
+    return bounds(experiment, claim, trusted=trusted), findings
 
 
 def audit_all(

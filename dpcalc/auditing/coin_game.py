@@ -49,10 +49,7 @@ class CoinGame:
 
     def reversed(self) -> CoinGame:
         """The same with small scores for large ones."""
-        pilot, places = (
-            Observations(is_in=o.is_in, score=-o.score, fair_coins=o.fair_coins)
-            for o in (self.pilot, self.places)
-        )
+        pilot, places = (o.with_score(-o.score) for o in (self.pilot, self.places))
         return CoinGame(pilot=pilot, places=places, missing=self.missing)
 
     def oriented(self, *, delta: float, alpha: float, curve: bool) -> tuple[CoinGame, Rule]:

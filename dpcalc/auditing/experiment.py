@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
@@ -53,6 +53,7 @@ class Experiment:
         seed: from which everything was drawn.
         trial: pilot runs; never counted.
         seen: counted runs.
+        learnt: what a learnt score looks at; empty for the target's own.
         tilted: runs for importance sampling, P being the named world: of P, and of P_a.
         tilt: by how much they were tilted.
         spread: V = Σ‖d_t‖²/σ_t² on pilot runs, which sets the tilt and the scale of the bets.
@@ -66,6 +67,7 @@ class Experiment:
     seed: int
     trial: Observations
     seen: Observations
+    learnt: str = ""
     tilted: Mapping[World, tuple[Tilted, Tilted]] = field(default_factory=dict)
     tilt: float = 0.0
     spread: float = 0.0
@@ -110,12 +112,15 @@ def carry_out(
         watch: what happens beside the runs.
     """
     watch = watch or Watch()
-    score, trial = pilot(target, seed=seed, runs=plan.pilot)
+    tried = pilot(
+        target, seed=seed, runs=plan.pilot, promise=lambda seen: promised(seen, claim, plan.share)
+    )
+    trial = tried.trial
     running = None
     if "e-process" in plan.methods:
         running = RunningTest(claim, running_rule(trial, claim, plan.share), plan.share)
     noise: dict[World, Noise] = {}
-    seen, stopped = _counted_runs(target, plan, score, running, noise, seed, watch)
+    seen, stopped = _counted_runs(target, plan, tried.score, running, noise, seed, watch)
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
     if plan.tilted:  # their number is fixed, whatever ended the counted runs
@@ -126,6 +131,7 @@ def carry_out(
         plan=plan,
         seed=seed,
         trial=trial,
+        learnt=tried.learnt,
         seen=seen,
         tilted=tilted,
         tilt=tilt,
@@ -188,6 +194,12 @@ def answering(trial: Observations, claim: Claim, alpha: float) -> Rule:
     if claim.is_curve and trial.exact:
         return Rule.at(0.0)
     return abstention.choose_rule(trial, delta=claim.delta, alpha=alpha, curve=claim.is_curve)
+
+
+def promised(trial: Observations, claim: Claim, alpha: float) -> float:
+    """How large a bound of right answers a score promises on runs that are not counted."""
+    curve = claim.quantity is not Quantity.EPSILON
+    return float(abstention.chosen_rule(trial, delta=claim.delta, alpha=alpha, curve=curve)[1])
 
 
 def middle_threshold(trial: Observations) -> float:

@@ -144,6 +144,10 @@ class Observations:
             exact=self.exact,
         )
 
+    def with_score(self, score: Array) -> Self:
+        """The same runs under another score, which is no exact log-likelihood ratio."""
+        return type(self)(is_in=self.is_in, score=score, fair_coins=self.fair_coins)
+
     def swapped(self) -> Self:
         """The same runs with the worlds' names exchanged: the other direction."""
         return type(self)(

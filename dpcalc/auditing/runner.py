@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.observations import Observations
 from dpcalc.auditing.target import Outputs, Target, World, features
 from dpcalc.errors import InvalidInput
@@ -146,55 +147,86 @@ def batches(
         yield made
 
 
-def pilot(target: Target, *, seed: int, runs: int) -> tuple[Score, Observations]:
-    """A score and runs to choose thresholds on; none of them is counted later.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pilot:
+    """A score, and runs on which rules are chosen; none of them is counted.
 
-    Without a score of the target's own, one is learnt on the first half of the pilot and tried on
-    the second.
+    Attributes:
+        score: released -> one number per run, the larger the more it looks like IN.
+        trial: runs that taught the score nothing, except which of several is best.
+        learnt: what a learnt score looks at, and on how many runs; empty for the target's own.
+    """
+
+    score: Score
+    trial: Observations
+    learnt: str = ""
+
+
+def pilot(
+    target: Target, *, seed: int, runs: int, promise: Callable[[Observations], float]
+) -> Pilot:
+    """The target's own score, in the direction that promises more, or the best that is learnt.
+
+    Learnt scores come from the first half of the pilot and are compared on the second.
+
+    Args:
+        target: what is attacked.
+        seed: of the experiment.
+        runs: pilot runs.
+        promise: observations -> how large a bound from such scores would be.
     """
     checks.count("pilot runs", runs, minimum=20)
-    known = target.log_ratio or target.score
-    if known is not None:
-        exact = target.log_ratio is not None
-        made = observe(target, known, seed=seed, stage=Stage.PILOT, runs=runs, exact=exact)
-        return known, made
+    if target.log_ratio is not None:
+        trial = observe(
+            target, target.log_ratio, seed=seed, stage=Stage.PILOT, runs=runs, exact=True
+        )
+        return Pilot(score=target.log_ratio, trial=trial)
+    if target.score is not None:
+        own = target.score
+        trial = observe(target, own, seed=seed, stage=Stage.PILOT, runs=runs)
+        turned = trial.with_score(-trial.score)
+        if promise(turned) > promise(trial):
+            return Pilot(score=lambda outputs: -np.asarray(own(outputs), float), trial=turned)
+        return Pilot(score=own, trial=trial)
     half = runs // 2
-    seen: dict[World, Array] = {}
+    scores = candidates(*_released(target, seed, 0, half))
+    flags, released = _labelled(target, seed, 1, runs - half)
+
+    def promised(values: Array) -> float:
+        return promise(Observations(is_in=flags, score=values, fair_coins=True))
+
+    name, score = best(scores, released, promised)
+    return Pilot(
+        score=lambda outputs: score(features(outputs)),
+        trial=Observations(is_in=flags, score=score(released), fair_coins=True),
+        learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
+    )
+
+
+def _released(target: Target, seed: int, batch: int, runs: int) -> tuple[Array, Array]:
+    """What pilot runs released in the worlds IN and OUT."""
+    flags, released = _labelled(target, seed, batch, runs)
+    if not 1 < int(flags.sum()) < runs - 1:
+        raise InvalidInput(f"pilot runs in both worlds were needed; got runs={runs}; make more")
+    return released[flags], released[~flags]
+
+
+def _labelled(target: Target, seed: int, batch: int, runs: int) -> tuple[NDArray[np.bool_], Array]:
+    """Which world each of a batch of pilot runs was in, and what it released."""
+    kept: dict[World, Array] = {}
 
     def remember(world: World, outputs: Outputs) -> None:
-        seen[world] = features(outputs)
+        kept[world] = features(outputs)
 
     nothing: Score = lambda outputs: np.zeros(len(features(outputs)))  # noqa: E731
-    observe(target, nothing, seed=seed, stage=Stage.PILOT, runs=half, inspect=remember)
-    if len(seen) < 2:
-        raise InvalidInput(f"pilot runs in both worlds were needed; got runs={half}; make more")
-    score = linear_score(seen[World.IN], seen[World.OUT])
-    return score, observe(target, score, seed=seed, stage=Stage.PILOT, batch=1, runs=runs - half)
-
-
-def linear_score(with_record: Array, without: Array) -> Score:
-    """A score that separates two samples: ridge regression on numbers and their distances.
-
-    Numbers are centred and scaled by their medians and clipped, so that heavy tails do no harm; the
-    distance of each from its median catches differences in spread. Any score is valid.
-    """
-    both = np.concatenate([with_record, without])
-    centre = np.median(both, axis=0)
-    spread = np.median(np.abs(both - centre), axis=0)
-    spread = np.where(spread > 0, spread, np.maximum(np.abs(both - centre).max(axis=0), 1e-300))
-
-    def design(values: Array) -> Array:
-        z = np.clip((values - centre) / spread, -20.0, 20.0)
-        return np.concatenate([z, np.abs(z)], axis=1)
-
-    first, second = design(with_record), design(without)
-    middle = (first.mean(axis=0) + second.mean(axis=0)) / 2
-    pooled = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
-    gap = first.mean(axis=0) - second.mean(axis=0)
-    scatter = pooled.T @ pooled / len(pooled)
-    ridge = 1e-9 + scatter.trace() / len(scatter) * len(scatter) / len(pooled)
-    weights = np.linalg.solve(scatter + ridge * np.eye(len(scatter)), gap)
-    return lambda outputs: (design(features(outputs)) - middle) @ weights
+    seen = observe(
+        target, nothing, seed=seed, stage=Stage.PILOT, batch=batch, runs=runs, inspect=remember
+    )
+    width = next(iter(kept.values())).shape[1]
+    released = np.empty((runs, width))
+    for world, values in kept.items():
+        released[seen.is_in == (world is World.IN)] = values
+    return seen.is_in, released
 
 
 def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:

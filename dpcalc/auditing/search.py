@@ -15,7 +15,8 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.auditing.estimators import accuracy
-from dpcalc.auditing.runner import Stage, generator, linear_score, observe
+from dpcalc.auditing.learning.linear import linear_score
+from dpcalc.auditing.runner import Stage, generator, observe
 from dpcalc.auditing.target import Array, Target, World, features
 from dpcalc.errors import InvalidInput
 
@@ -73,7 +74,8 @@ def _separation(target: Target, seed: int, number: int, runs: int) -> float:
         for part, world in enumerate(World, start=1):
             draw = generator(seed, Stage.SEARCH, 2 * number, part)
             seen[world] = features(target.run(world, draw, runs // 4))
-        score = linear_score(seen[World.IN], seen[World.OUT])
+        learnt = linear_score(seen[World.IN], seen[World.OUT])
+        score = lambda outputs: learnt(features(outputs))  # noqa: E731
     trial_runs = observe(
         target, score, seed=seed, stage=Stage.SEARCH, batch=2 * number + 1, runs=runs // 2
     )

@@ -24,6 +24,9 @@ Array = NDArray[np.float64]
 Outputs = Any
 """What a batch of runs released: an array with runs first, or a `Transcript`."""
 
+LOST = 1e300
+"""What a released NaN counts as: far beyond every number that a mechanism releases."""
+
 
 class World(StrEnum):
     """On which of the two neighbouring inputs the mechanism ran."""
@@ -177,18 +180,28 @@ def mechanism(
 
 
 def features(outputs: Outputs) -> Array:
-    """Everything that was released as one matrix of shape (runs, numbers)."""
+    """Everything that was released as one matrix of shape (runs, numbers).
+
+    What is not finite counts as a number of its own: `LOST` for NaN, less for the infinities.
+
+    Raises:
+        InvalidInput: if it is not numbers with runs first.
+    """
     if isinstance(outputs, Transcript):
         parts = [outputs[name] for name in sorted(outputs.released)]
     elif isinstance(outputs, Mapping):
-        parts = [np.asarray(outputs[name]) for name in sorted(outputs)]
+        parts = [outputs[name] for name in sorted(outputs)]
     else:
-        parts = [np.asarray(outputs)]
+        parts = [outputs]
     try:
-        flat = [np.asarray(p, dtype=np.float64).reshape(len(p), -1) for p in parts]
+        flat = [np.asarray(p, dtype=np.float64) for p in parts]
+        matrices = [p.reshape(len(p), -1) for p in flat]
+        whole = matrices[0] if len(matrices) == 1 else np.concatenate(matrices, axis=1)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"numbers with runs as the first axis were needed as what is released; got "
             f"{type(outputs).__name__} ({error})"
         ) from error
-    return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+    if np.isfinite(whole).all():
+        return whole
+    return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)

@@ -89,11 +89,7 @@ def oriented(
     observations: Observations, pilot: int, *, delta: float, alpha: float, curve: bool
 ) -> Observations:
     """These runs, or with small scores for large ones if the first few promise more in that way."""
-    turned = Observations(
-        is_in=observations.is_in,
-        score=-observations.score,
-        fair_coins=observations.fair_coins,
-    )
+    turned = observations.with_score(-observations.score)
     promised = []
     for seen in (observations, turned):
         trial = seen.between(0, pilot)

@@ -1,0 +1,51 @@
+"""The score that does best on pilot runs which taught none of them anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing.learning.lattice import lattice_score
+from dpcalc.auditing.learning.linear import exact_direction, linear_score
+from dpcalc.auditing.learning.quadratic import quadratic_score
+from dpcalc.auditing.learning.repeats import number_odds, repeated_releases
+
+Array = NDArray[np.float64]
+Score = Callable[[Array], Array]
+
+
+def candidates(first: Array, second: Array) -> dict[str, Score]:
+    """Every score that two samples of released numbers teach, by what it looks at.
+
+    Args:
+        first: what runs in the world IN released, shape (runs, numbers).
+        second: the same in the world OUT.
+    """
+    by_value = ("values of one number", "values of all numbers")
+    odds = dict(zip(by_value, number_odds(first, second), strict=False))
+    found = {
+        "means and spreads": linear_score(first, second),
+        "combinations of numbers": exact_direction(first, second),
+        "means and covariances": quadratic_score(first, second),
+        **odds,
+        "repeated releases": repeated_releases(first, second),
+        "lattices": lattice_score(first, second),
+    }
+    return {name: score for name, score in found.items() if score is not None}
+
+
+def best(
+    scores: dict[str, Score], released: Array, promise: Callable[[Array], float]
+) -> tuple[str, Score]:
+    """The score with the largest promise, the first of equal ones.
+
+    Args:
+        scores: by name.
+        released: what pilot runs released that no score was learnt from, shape (runs, numbers).
+        promise: one number per such run -> how much a score with these values promises.
+    """
+    promised = {name: promise(score(released)) for name, score in scores.items()}
+    name = max(promised, key=lambda name: promised[name])
+    return name, scores[name]
