@@ -100,7 +100,7 @@ def attack(
     """
     _same_adjacency(target, claim)
     watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint)
-    findings = deterministic_findings(target, claim, seed=seed)
+    findings = deterministic_findings(target, claim, seed=seed, error=plan.for_checks)
     if any(finding.severity is Severity.REFUTES for finding in findings):
         return _concluded(target, claim, plan, seed, findings), None
     experiment = carry_out(target, claim, plan, seed=seed, watch=watch)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dpcalc import checks
+from dpcalc.auditing.checks.exposure import MOST_ERROR
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.target import Target
 from dpcalc.auditing.verdict import ENOUGH
@@ -33,11 +34,11 @@ class Plan:
     """An experiment, fixed before its first counted run.
 
     Attributes:
-        methods: bounds that may refute; each gets the same share of ``alpha``.
+        methods: bounds that may refute; each gets the same share of what checks leave of ``alpha``.
         runs: counted runs, both worlds together.
         pilot: runs on which scores and thresholds are chosen and that are not counted.
         tilted: runs for importance sampling, both worlds together; 0 without it.
-        alpha: probability of refuting a true claim, over all methods and directions.
+        alpha: probability of refuting a true claim, over all methods, directions and checks.
         early_stop: whether to stop when the e-process has refuted the claim.
         batch: runs made at once.
         notice: the design has enough power if it notices this many times the claimed value.
@@ -55,7 +56,12 @@ class Plan:
     @property
     def share(self) -> float:
         """What every method may spend."""
-        return self.alpha / len(self.methods)
+        return (self.alpha - self.for_checks) / len(self.methods)
+
+    @property
+    def for_checks(self) -> float:
+        """What the check for released numbers without noise may spend on its fresh runs."""
+        return min(MOST_ERROR, self.alpha / 100)
 
     @classmethod
     def made(
@@ -99,6 +105,7 @@ class Plan:
         """For JSON."""
         return {
             "methods": dict.fromkeys(self.methods, self.share),
+            "checks": self.for_checks,
             "runs": self.runs,
             "pilot": self.pilot,
             "tilted": self.tilted,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.observations import Observations
-from dpcalc.auditing.target import Outputs, Target, World, features
+from dpcalc.auditing.target import Outputs, Target, World, numbers_of
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import read_arrays, write_arrays
 
@@ -197,7 +197,7 @@ def pilot(
 
     name, score = best(scores, released, promised)
     return Pilot(
-        score=lambda outputs: score(features(outputs)),
+        score=lambda outputs: score(numbers_of(target, outputs)),
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
         learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
     )
@@ -216,9 +216,9 @@ def _labelled(target: Target, seed: int, batch: int, runs: int) -> tuple[NDArray
     kept: dict[World, Array] = {}
 
     def remember(world: World, outputs: Outputs) -> None:
-        kept[world] = features(outputs)
+        kept[world] = numbers_of(target, outputs)
 
-    nothing: Score = lambda outputs: np.zeros(len(features(outputs)))  # noqa: E731
+    nothing: Score = lambda outputs: np.zeros(len(numbers_of(target, outputs)))  # noqa: E731
     seen = observe(
         target, nothing, seed=seed, stage=Stage.PILOT, batch=batch, runs=runs, inspect=remember
     )
@@ -298,5 +298,12 @@ def _one_each(target: Target, what: str, values: Array, runs: int) -> Array:
         raise InvalidInput(
             f"one {what} per run was needed from target {target.name!r}, shape ({runs},); got "
             f"shape={array.shape!r}; keep the runs axis first and reduce all others"
+        )
+    lost = int(np.isnan(array).sum())
+    if lost:
+        raise InvalidInput(
+            f"numbers were needed as the {what} of target {target.name!r}; got NaN in {lost} of {runs} "
+            "runs, and dropping those would bias the bound; give them a number of their own, such as "
+            "-inf, or leave the score out: a learnt one counts NaN as an outcome like others"
         )
     return array

@@ -205,3 +205,11 @@ def features(outputs: Outputs) -> Array:
     if np.isfinite(whole).all():
         return whole
     return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)
+
+
+def numbers_of(target: Target, outputs: Outputs) -> Array:
+    """`features`, whose errors name the target."""
+    try:
+        return features(outputs)
+    except InvalidInput as error:
+        raise InvalidInput(f"target {target.name!r}: {error}") from error

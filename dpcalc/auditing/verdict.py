@@ -75,6 +75,11 @@ class Verdict:
     controls: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def repeatable(self) -> bool:
+        """Whether the same seed gives the same verdict: the target has no randomness of its own."""
+        return self.seed is not None and all(f.check != "repetition" for f in self.findings)
+
+    @property
     def best(self) -> Evidence | None:
         """The strongest gating evidence."""
         return max((e for e in self.evidence if e.gates), key=strength, default=None)
@@ -118,6 +123,7 @@ class Verdict:
             "alpha": self.alpha,
             "runs": self.runs,
             "seed": self.seed,
+            "repeatable": self.repeatable,
             "notice": self.notice,
             "evidence": [e.record() for e in self.evidence],
             "findings": [f.record() for f in self.findings],

@@ -49,11 +49,13 @@ def show(
         out.print(plain_table(table.columns, cells))
         if table.note:
             out.print(f"[dim]{escaped(table.note)}[/]")
-    seeds = {r.verdict.seed for r in results if r.verdict.seed is not None}
+    seeds = {r.verdict.seed for r in results if r.verdict.seed is not None and r.verdict.repeatable}
     alpha = sum(r.verdict.alpha for r in results)
     last = f"chance of a false alarm at most {alpha:.3g} over all claims"
     for seed in sorted(seeds):
         last += f"; repeat with --seed {seed}"
+    if any(r.verdict.seed is not None and not r.verdict.repeatable for r in results):
+        last += "; no seed repeats a target with randomness of its own"
     out.print(f"[dim]{last}[/]", soft_wrap=True)
     if report is not None:
         out.print(f"[dim]report: {escaped(report)}[/]", soft_wrap=True)

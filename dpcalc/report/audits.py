@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,13 +59,14 @@ def write(
 
 def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
     """Verdicts, bounds and findings as Markdown."""
-    lines = [f"# Audit: {title}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
+    lines = [f"# Audit: {_plain(title)}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
     lines += markdown_table(results)
     for result in results:
         verdict = result.verdict
-        lines += [f"\n## {result.key}: {verdict.outcome.value}", "", f"{result.title}.", ""]
-        lines += [verdict.reason[0].upper() + verdict.reason[1:] + ".", ""]
-        lines += [f"- {f.check} ({f.severity}): {f.text}" for f in verdict.findings]
+        lines += [f"\n## {_plain(result.key)}: {verdict.outcome.value}", ""]
+        lines += [f"{_plain(result.title)}.", ""]
+        lines += [_plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
+        lines += [f"- {f.check} ({f.severity}): {_plain(f.text)}" for f in verdict.findings]
         lines += [_bound(e) for e in verdict.evidence]
         lines += ["", f"Seed {verdict.seed}, {verdict.runs} runs, α = {verdict.alpha:.3g}."]
     for table in tables:
@@ -101,8 +103,14 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             attack_text(result.attack),
             result.verdict.outcome.value,
         )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("| " + " | ".join(_plain(cell) for cell in cells) + " |")
     return lines
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is: no markup, no line breaks, no control characters."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", shown)
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> list[str]:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from dpcalc.auditing.checks import accounting, exposure, pointwise, public_parameters, sensitivity
+from dpcalc.auditing.checks import (
+    accounting,
+    exposure,
+    pointwise,
+    public_parameters,
+    repetition,
+    sensitivity,
+)
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding
 from dpcalc.auditing.target import Target
@@ -10,12 +17,22 @@ from dpcalc.auditing.target import Target
 __all__ = ["deterministic_findings"]
 
 
-def deterministic_findings(target: Target, claim: Claim, *, seed: int) -> list[Finding]:
-    """The answers of all checks that apply to what is known about the target."""
+def deterministic_findings(
+    target: Target, claim: Claim, *, seed: int, error: float = exposure.MOST_ERROR
+) -> list[Finding]:
+    """The answers of all checks that apply to what is known about the target.
+
+    Args:
+        target: what is attacked.
+        claim: what is tested.
+        seed: of the experiment.
+        error: probability with which all of them together may refute a true claim.
+    """
     found = [
         sensitivity.check(target, seed=seed),
         public_parameters.check(target),
-        exposure.check(target, claim, seed=seed),
+        exposure.check(target, claim, seed=seed, error=error),
+        repetition.check(target, seed=seed),
         pointwise.check(target, claim, seed=seed),
         accounting.check(target.accesses, claim),
     ]

@@ -18,13 +18,13 @@ from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.observations import Counts
 from dpcalc.auditing.runner import Stage, generator
-from dpcalc.auditing.target import Target, World, features
+from dpcalc.auditing.target import LOST, Target, World, numbers_of
 from dpcalc.auditing.wording import at_least, confidence
 
 Array = NDArray[np.float64]
 
-ERROR = 1e-6
-"""Probability with which this check may refute a true claim."""
+MOST_ERROR = 1e-6
+"""Probability with which this check may refute a true claim, at most."""
 
 _LOOKS = 16  # runs that find the candidate
 _FEWEST, _MOST = 1000, 4096  # runs that count, per world
@@ -32,13 +32,20 @@ _ROUNDING = 1e-12
 _APART = 1e-9
 
 
-def check(target: Target, claim: Claim, *, seed: int) -> Finding:
-    """Whether some released number gives the worlds away."""
+def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR) -> Finding:
+    """Whether some released number gives the worlds away.
+
+    Args:
+        target: what is attacked.
+        claim: what is tested.
+        seed: of the experiment.
+        error: probability with which a true claim may be refuted.
+    """
     seen = [
-        features(target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS))
+        numbers_of(target, target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS))
         for part, world in enumerate(World)
     ]
-    again = features(target.run(World.IN, generator(seed, Stage.CHECKS, 3), _LOOKS))
+    again = numbers_of(target, target.run(World.IN, generator(seed, Stage.CHECKS, 3), _LOOKS))
     constant = np.all([_spread(values) <= _ROUNDING * _size(values) for values in seen], axis=0)
     # Outputs of few values may agree by chance; sixteen draws with eight different ones do not.
     varied = len(np.unique(seen[0], axis=0)) >= _LOOKS // 2
@@ -60,56 +67,69 @@ def check(target: Target, claim: Claim, *, seed: int) -> Finding:
             numbers={"released": int(seen[0].shape[1]), "constant": int(constant.sum())},
         )
     place = int(np.where(given_away, apart, -np.inf).argmax())
-    return _counted(target, claim, seed, place, seen, int(given_away.sum()))
+    return _counted(target, claim, seed, place, seen, int(given_away.sum()), error)
 
 
 def _counted(
-    target: Target, claim: Claim, seed: int, place: int, seen: list[Array], how_many: int
+    target: Target,
+    claim: Claim,
+    seed: int,
+    place: int,
+    seen: list[Array],
+    how_many: int,
+    error: float,
 ) -> Finding:
     """The candidate on fresh runs: as many as the claim needs to fall."""
     inside, outside = float(seen[0][0, place]), float(seen[1][0, place])
     middle = (inside + outside) / 2
-    runs = _needed(claim)
+    runs = _needed(claim, error)
     right = {}
     for part, world in enumerate(World):
-        values = features(target.run(world, generator(seed, Stage.CHECKS, 4, part), runs))
+        values = numbers_of(target, target.run(world, generator(seed, Stage.CHECKS, 4, part), runs))
         answer = (values[:, place] > middle) == (inside > middle)
         right[world] = int(answer.sum()) if world is World.IN else int((~answer).sum())
     counts = Counts.of(
         right[World.IN], runs - right[World.IN], runs - right[World.OUT], right[World.OUT]
     )
-    lower = float(clopper_pearson.epsilon_lower(counts, delta=claim.delta, alpha=ERROR))
+    lower = float(clopper_pearson.epsilon_lower(counts, delta=claim.delta, alpha=error))
     refuted = lower > claim.epsilon
     if claim.is_curve:
-        curve = float(clopper_pearson.mu_lower(counts, alpha=ERROR))
+        curve = float(clopper_pearson.mu_lower(counts, alpha=error))
         refuted = refuted or curve > claim.bound(Quantity.MU)
     return Finding(
         check="exposure",
         severity=Severity.REFUTES if refuted else Severity.UNDECIDED,
         text=f"constant in {_LOOKS} runs and different on the two inputs: {_numbers(how_many)} "
-        f"({inside:.6g} against {outside:.6g}); {2 * runs} fresh runs give epsilon >= "
-        f"{at_least(lower)} at delta = {claim.delta:g}, confidence {confidence(ERROR)}",
+        f"({_shown(inside)} against {_shown(outside)}); {2 * runs} fresh runs give epsilon >= "
+        f"{at_least(lower)} at delta = {claim.delta:g}, confidence {confidence(error)}",
         numbers={
             "exposed": how_many,
             "in": inside,
             "out": outside,
             "epsilon_lower": lower,
-            "alpha": ERROR,
+            "alpha": error,
             **counts.record(),
         },
     )
+
+
+def _shown(value: float) -> str:
+    """A released number, or what was released in the place of one."""
+    if abs(value) < LOST / 2:
+        return f"{value:.6g}"
+    return "NaN" if value == LOST else f"{math.copysign(math.inf, value)}"
 
 
 def _numbers(count: int) -> str:
     return "1 released number" if count == 1 else f"{count} released numbers"
 
 
-def _needed(claim: Claim) -> int:
-    """Runs per world after which a rule without errors refutes the claim at `ERROR`, or more."""
+def _needed(claim: Claim, error: float) -> int:
+    """Runs per world after which a rule without errors refutes the claim, or more."""
     if not claim.epsilon < 30:
         return _MOST
     rate = (1 - claim.delta) / (1 + math.exp(claim.epsilon)) * 0.9
-    return int(min(max(math.log(2 / ERROR) / max(rate, 1e-12), _FEWEST), _MOST))
+    return int(min(max(math.log(2 / error) / max(rate, 1e-12), _FEWEST), _MOST))
 
 
 def _spread(values: Array) -> Array:
