@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.claims.rule import Standing, standing
-from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.vocabulary import Verdict
@@ -31,6 +31,7 @@ class Claim:
         delta: in [0, 1).
         states_adjacency: whether the claim says its neighbouring relation, where the theorem leaves
             a choice.
+        ours: reasons for values that the source of the claim does not give, by parameter.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Claim:
     epsilon: float | None
     delta: float
     states_adjacency: bool = True
+    ours: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def relation(self) -> Relation:
@@ -87,6 +89,8 @@ class Judgement:
             "verdict": self.verdict.value,
             "factor": self.factor,
             "reason": self.reason,
+            "attested": self.claim.theorem.promised(),
+            "ours": dict(self.claim.ours),
         }
 
 
@@ -160,14 +164,15 @@ def _decide(
 def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
     """A claim from a table of a claims file; errors say where.
 
-    Fields: name, theorem, parameters, epsilon, delta, attest ("all" or a list). Without the noise
-    parameter the paper's prescription for (epsilon, delta) is used.
+    Fields: name, theorem, parameters, epsilon, delta, attest ("all" or a list), ours (a reason for
+    each value that the source of the claim does not give). Without the noise parameter the paper's
+    prescription for (epsilon, delta) is used.
     """
     from dpcalc import checks
     from dpcalc.claims.tables import as_real, fields
     from dpcalc.theorems.catalogue import privacy_result
 
-    known = ("name", "theorem", "parameters", "epsilon", "delta", "attest")
+    known = ("name", "theorem", "parameters", "epsilon", "delta", "attest", "ours")
     table = fields(where, table, known, ("theorem",))
     try:
         kind = privacy_result(table["theorem"])
@@ -177,8 +182,14 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
             epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
         given = parameter_table(table.get("parameters", {}))
         theorem = _instance(kind, given, table.get("attest", []), epsilon, delta)
-        name = str(table.get("name", where))
-        return Claim(name, theorem, epsilon, delta, states_adjacency="adjacency" in given)
+        return Claim(
+            str(table.get("name", where)),
+            theorem,
+            epsilon,
+            delta,
+            states_adjacency="adjacency" in given,
+            ours=_ours(table.get("ours", {}), {*table, *theorem.inputs()}),
+        )
     except (InvalidInput, AssumptionViolated) as error:
         raise InvalidInput(f"{where}: {error}") from error
 
@@ -191,6 +202,19 @@ def parameter_table(value: Any) -> dict[str, Any]:
             "try [claim.parameters] with a line for each"
         )
     return dict(value)
+
+
+def _ours(given: Any, known: set[str]) -> dict[str, str]:
+    """Reasons by parameter, for values that the source of a claim does not give."""
+    if not isinstance(given, Mapping) or not all(isinstance(why, str) for why in given.values()):
+        raise InvalidInput(
+            f"ours needs to be a table of parameter = reason; got {given!r}; "
+            'try [claim.ours] with a line such as rounds = "not given; 100 taken"'
+        )
+    for name in given:
+        if name not in known:
+            raise unknown_name("parameter in ours", name, known)
+    return dict(given)
 
 
 def _instance(

@@ -93,8 +93,17 @@ def group() -> None:
       dpcalc theorems                   the published results and what became of them
       dpcalc epsilon recycled-admm -h   the parameters of one of them
 
-    Every verb takes --json. Exit status: 0 fine, 1 a claim is refuted or a budget exceeded,
-    2 bad use, 70 a defect of dpcalc (DPCALC_DEBUG=1 shows where).
+    Every verb takes --json.
+
+    \b
+    Exit status
+      0    fine
+      1    a claim is refuted (verify, audit), one is unsupported (verify --strict),
+           a budget is exceeded (compose)
+      2    bad use
+      3, 4 audit: too weak to say more; a precondition failed
+      70   a defect of dpcalc (DPCALC_DEBUG=1 shows where)
+      74   the output or a file could not be written; 130 interrupted; 141 reader left
     """
 
 

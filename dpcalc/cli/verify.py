@@ -26,12 +26,18 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a test case per claim, for continuous integration.",
 )
-@click.option("--strict", is_flag=True, help="Exit status 1 for REFUTED without FILE as well.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit status 1 for UNSUPPORTED too, and without FILE; a failure in --junit.",
+)
+@click.option("--details", is_flag=True, help="Texts of promises and reasons for chosen values.")
 @json_option
 def command(
     file: Path | None,
     *,
     strict: bool,
+    details: bool,
     audit: bool,
     alpha: float,
     runs: int,
@@ -57,10 +63,18 @@ def command(
       gradient_bound = 1
       dual_start = "zero"
 
+      [claim.ours]                    # why, where the source of the claim gives no value
+      rounds = "not given; 100 taken"
+
     With --audit the worst mechanism known with the claim's parameters is attacked as well.
 
-    Exit status 1 if a claim of FILE is refuted, by an instance or by an attack; the demonstration
-    ends with 0 unless --strict is given.
+    \b
+    Exit status   claims of FILE              without FILE, a demonstration
+      0           none is refuted             always, but for --strict
+      1           one is REFUTED, by an       with --strict as for FILE
+                  instance or an attack;
+                  --strict: or UNSUPPORTED
+      2           the file cannot be read, or asks for what makes no sense
     """
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.report.records import to_json
@@ -77,19 +91,21 @@ def command(
     if junit is not None:
         from dpcalc.report.junit import write_junit
 
-        write_junit(junit, records, suite=file.name if file is not None else "headline settings")
+        suite = file.name if file is not None else "headline settings"
+        write_junit(junit, records, suite=suite, strict=strict)
     refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
     refuted = refuted or any(a is not None and _refuted(a) for a in attacks or ())
     demonstration = file is None and not strict
+    failed = refuted or (strict and any(j.verdict is Verdict.UNSUPPORTED for j in judgements))
     if as_json:
         click.echo(to_json(records))
     else:
-        _print(judgements, file)
+        _print(judgements, file, details=details)
         if attacks is not None:
             _print_attacks(judgements, attacks)
         if demonstration and refuted:
             _print_demonstration()
-    return int(refuted and not demonstration)
+    return int(failed and not demonstration)
 
 
 def _record(
@@ -159,7 +175,8 @@ def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
             raise InvalidInput(f"claim {number} ({claim.name}): {error}") from error
 
 
-def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
+def _print(judgements: Sequence[Judgement], file: Path | None, *, details: bool) -> None:
+    from dpcalc.report.claim_notes import OURS, print_notes, ranges
     from dpcalc.report.layout import print_table
     from dpcalc.report.text import console, escaped, hanging, status_text, upper
 
@@ -169,7 +186,7 @@ def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
     rows = [
         (
             str(number),
-            escaped(j.claim.name),
+            escaped(j.claim.name) + (f" {OURS}" if j.claim.ours else ""),
             upper(j.claim.delta, 4),
             upper(j.claimed, 4),
             upper(j.certified, 4),
@@ -182,7 +199,8 @@ def _print(judgements: Sequence[Judgement], file: Path | None) -> None:
         out.print(escaped(line), style="dim")
     for numbers, j in _with_reasons(judgements):
         text = f"{status_text(j.verdict.value)} {escaped(j.reason)}"
-        out.print(hanging(f"{_ranges(numbers):>3}  ", text))
+        out.print(hanging(f"{ranges(numbers):>3}  ", text))
+    print_notes(out, [j.claim for j in judgements], in_full=details or file is not None)
     counts = {v: sum(j.verdict.value == v for j in judgements) for v in _ORDER}
     out.print("\n" + "   ".join(f"{status_text(v)} {n}" for v, n in counts.items() if n))
 
@@ -191,8 +209,8 @@ def _print_demonstration() -> None:
     from dpcalc.report.text import console
 
     console().print(
-        "[dim]A demonstration, so the exit status is 0. With a claims file of your own, or with "
-        "--strict, REFUTED makes it 1.[/]"
+        "[dim]A demonstration, so the exit status is 0. With a claims file of your own REFUTED makes "
+        "it 1; with --strict, UNSUPPORTED too.[/]"
     )
 
 
@@ -227,21 +245,8 @@ def _with_reasons(judgements: Sequence[Judgement]) -> list[tuple[list[int], Judg
     return list(groups.values())
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    """1, 2, 3, 7 as 1-3, 7; at most a few of them."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], number]
-        else:
-            runs.append([number])
-    text = ", ".join("-".join(map(str, run)) for run in runs[:_MOST_RUNS])
-    return text + (", ..." if len(runs) > _MOST_RUNS else "")
-
-
 def _is_loose(judgement: Judgement) -> bool:
     return judgement.verdict.value == "LOOSE" and judgement.factor is not None
 
 
-_MOST_RUNS = 6
 _ORDER = ("HOLDS", "LOOSE", "REFUTED", "UNSUPPORTED")

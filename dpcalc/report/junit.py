@@ -10,13 +10,16 @@ from xml.etree import ElementTree as ET
 from dpcalc.errors import InvalidInput
 
 
-def write_junit(path: Path, records: Sequence[Mapping[str, Any]], *, suite: str) -> None:
-    """One test case per claim: a failure if refuted, skipped if nobody vouches for it.
+def write_junit(
+    path: Path, records: Sequence[Mapping[str, Any]], *, suite: str, strict: bool = False
+) -> None:
+    """One test case per claim: a failure if refuted, skipped if unsupported.
 
     Args:
         path: the file.
         records: of judgements, with ``audit`` where the claim was attacked.
         suite: name of the claims file.
+        strict: whether an unsupported claim is a failure too.
     """
     root = ET.Element("testsuites", name="dpcalc verify")
     cases = ET.SubElement(root, "testsuite", name=suite)
@@ -24,7 +27,7 @@ def write_junit(path: Path, records: Sequence[Mapping[str, Any]], *, suite: str)
     for record in records:
         case = ET.SubElement(cases, "testcase", classname=record["theorem"], name=record["name"])
         counts["tests"] += 1
-        kind, message = _result(record)
+        kind, message = _result(record, strict=strict)
         if kind is not None:
             counts["failures" if kind == "failure" else kind] += 1
             ET.SubElement(case, kind, message=message)
@@ -40,14 +43,14 @@ def write_junit(path: Path, records: Sequence[Mapping[str, Any]], *, suite: str)
         raise InvalidInput(f"a writable file was needed; got {str(path)!r} ({error})") from error
 
 
-def _result(record: Mapping[str, Any]) -> tuple[str | None, str]:
+def _result(record: Mapping[str, Any], *, strict: bool) -> tuple[str | None, str]:
     if record["verdict"] == "REFUTED":
         return "failure", f"REFUTED: {record['reason']}"
     audit = record.get("audit")
     if audit is not None and audit["verdict"]["outcome"] == "REFUTED":
         return "failure", f"REFUTED by attack: {audit['verdict']['reason']}"
     if record["verdict"] == "UNSUPPORTED":
-        return "skipped", f"UNSUPPORTED: {record['reason']}"
+        return "failure" if strict else "skipped", f"UNSUPPORTED: {record['reason']}"
     return None, ""
 
 
@@ -57,6 +60,8 @@ def _lines(record: Mapping[str, Any]) -> list[str]:
         f"{name} epsilon {record[name]['epsilon']} at delta {record[name]['delta']}"
         for name in ("claimed", "certified", "attained")
     ]
+    lines += [f"promised: {key}: {text}" for key, text in record["attested"].items()]
+    lines += [f"not in the source: {name}: {why}" for name, why in record["ours"].items()]
     audit = record.get("audit")
     if audit is not None:
         verdict = audit["verdict"]

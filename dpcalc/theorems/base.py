@@ -212,6 +212,11 @@ class Result(ABC):
             if a.promised and a.scope in (scope, Scope.BOTH) and a.key not in attested
         ]
 
+    def promised(self) -> dict[str, str]:
+        """What the caller has vouched for: key and text of every promise made."""
+        attested = frozenset(self.attest)
+        return {a.key: a.text for a in self.assumptions if a.key in attested}
+
     def require_attested(self, scope: Scope) -> None:
         """Raise `Unattested` unless every promise that a bound needs has been made."""
         if missing := self.unattested(scope):

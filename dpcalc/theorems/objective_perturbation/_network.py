@@ -18,6 +18,7 @@ from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.numerics.rounding import extended, inflate
 from dpcalc.theorems.base import Assumption, Bound, Scope, Theorem
+from dpcalc.theorems.objective_perturbation._degrees import check_degrees
 from dpcalc.theorems.objective_perturbation._update import (
     OPERATIONS,
     Values,
@@ -92,7 +93,9 @@ class NetworkTheorem(Theorem):
 
     n_records: Schedule = schedule("records per node, B; a number or one per node")
     n_nodes: int = count("nodes in the network, N")
-    degree: Schedule = schedule("neighbours per node, V; a number or one per node")
+    degree: Schedule = schedule(
+        "neighbours of a node, V: one number, the fewest that any node has, or one per node"
+    )
     loss_weight: float = number("weight of the loss in the objective, C")
     regularization: float = number("weight of the regulariser, ρ", check=checks.non_negative)
     penalty: Schedule = schedule("penalty per noisy round, η")
@@ -128,6 +131,8 @@ class NetworkTheorem(Theorem):
                     f"degree needs to be below n_nodes; got degree={degree:g}, "
                     f"n_nodes={self.n_nodes}; a node is not its own neighbour"
                 )
+        if len(self.degree.values) > 1:
+            check_degrees("degree", self.degree.nodes("degree", self.n_nodes))
         self.penalty.rounds("penalty", self.rounds, self.cases)
         self.noise_rate.rounds("noise_rate", self.rounds, self.cases)
 
