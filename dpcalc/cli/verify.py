@@ -176,7 +176,7 @@ def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
 
 
 def _print(judgements: Sequence[Judgement], file: Path | None, *, details: bool) -> None:
-    from dpcalc.report.claim_notes import OURS, print_notes, ranges
+    from dpcalc.report.claim_notes import OURS, print_notes, ranges, settings
     from dpcalc.report.layout import print_table
     from dpcalc.report.text import console, escaped, hanging, status_text, upper
 
@@ -195,7 +195,7 @@ def _print(judgements: Sequence[Judgement], file: Path | None, *, details: bool)
         for number, j in enumerate(judgements, start=1)
     ]
     print_table(out, ("", "claim", "δ", "claimed ε", "certified ε", "verdict"), rows)
-    for line in _settings(judgements):
+    for line in settings(judgements):
         out.print(escaped(line), style="dim")
     for numbers, j in _with_reasons(judgements):
         text = f"{status_text(j.verdict.value)} {escaped(j.reason)}"
@@ -212,28 +212,6 @@ def _print_demonstration() -> None:
         "[dim]A demonstration, so the exit status is 0. With a claims file of your own REFUTED makes "
         "it 1; with --strict, UNSUPPORTED too.[/]"
     )
-
-
-def _settings(judgements: Sequence[Judgement]) -> list[str]:
-    """Which claims are about which neighbouring relation and release."""
-    relations: dict[str, list[int]] = {}
-    releases: dict[str, list[int]] = {}
-    silent: list[int] = []
-    for number, j in enumerate(judgements, start=1):
-        relation = j.claim.relation
-        relations.setdefault(relation.name or "none named", []).append(number)
-        releases.setdefault(j.claim.theorem.release.value, []).append(number)
-        if relation.basis.value == "default":
-            silent.append(number)
-    lines = [
-        f"{title}: " + "; ".join(f"{name} ({_ranges(numbers)})" for name, numbers in found.items())
-        for title, found in (("neighbouring relation", relations), ("release", releases))
-    ]
-    if silent:
-        lines[0] += (
-            f"; by default in {_ranges(silent)}, unless [claim.parameters] says another adjacency"
-        )
-    return lines
 
 
 def _with_reasons(judgements: Sequence[Judgement]) -> list[tuple[list[int], Judgement]]:

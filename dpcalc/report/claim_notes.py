@@ -1,4 +1,4 @@
-"""What a table of claims rests on: promises made, and values that the source does not give."""
+"""What a table of claims is about and rests on: relations, promises, values not in the source."""
 
 from __future__ import annotations
 
@@ -8,12 +8,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpcalc.claims.verdict import Claim
+    from dpcalc.claims.verdict import Claim, Judgement
 
 OURS = "*"
 """Marks a claim some of whose values its source does not give."""
 
 _MOST_RUNS = 6
+
+
+def settings(judgements: Sequence[Judgement]) -> list[str]:
+    """Which claims are about which neighbouring relation and release."""
+    relations: dict[str, list[int]] = {}
+    releases: dict[str, list[int]] = {}
+    silent: list[int] = []
+    for number, j in enumerate(judgements, start=1):
+        relation = j.claim.relation
+        relations.setdefault(relation.name or "none named", []).append(number)
+        releases.setdefault(j.claim.theorem.release.value, []).append(number)
+        if relation.basis.value == "default":
+            silent.append(number)
+    lines = [
+        f"{title}: " + "; ".join(f"{name} ({ranges(numbers)})" for name, numbers in found.items())
+        for title, found in (("neighbouring relation", relations), ("release", releases))
+    ]
+    if silent:
+        lines[0] += (
+            f"; by default in {ranges(silent)}, unless [claim.parameters] says another adjacency"
+        )
+    return lines
 
 
 def print_notes(out: Console, claims: Sequence[Claim], *, in_full: bool) -> None:
