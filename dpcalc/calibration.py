@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from dpcalc import checks
 from dpcalc.accounting.bracket import root_of_enclosed
 from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import Root, enclose_root
 from dpcalc.numerics.search import largest_where, smallest_where
 from dpcalc.theorems.base import Theorem
@@ -27,6 +28,7 @@ _RANGE = 700.0
 """Noise levels from e^-700 to e^700 are searched, which is all that a double holds."""
 
 
+@own_arithmetic
 def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyTheorem:
     """The instance of a theorem with the smallest certified noise for a budget.
 

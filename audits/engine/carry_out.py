@@ -13,10 +13,12 @@ from dpcalc.auditing.audit import attack
 from dpcalc.auditing.experiment import Experiment
 from dpcalc.auditing.verdict import ENOUGH
 from dpcalc.audits.engine.case import Case, Exhibit, Setting, Table
+from dpcalc.numerics.arithmetic import own_arithmetic
 
 Report = Callable[[Case, Progress], None]
 
 
+@own_arithmetic
 def carry_out(
     cases: Sequence[Case],
     *,
@@ -105,6 +107,7 @@ def _attacked(
     )
 
 
+@own_arithmetic
 def exhibited(exhibit: Exhibit, *, seed: int) -> Table:
     """The exhibit's table."""
     rows = tuple(tuple(float(value) for value in row) for row in exhibit.rows(seed))

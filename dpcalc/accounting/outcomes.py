@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcalc.accounting.cells import Loss
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
+from dpcalc.numerics.products import product
 
 _MOST = 100_000
 _NOT_ROUNDING = 1e-13
@@ -38,7 +39,7 @@ class Outcomes:
         """Bounds of δ(ε), which moves by at most the mass above ε times what a loss moves."""
         held = self.losses > epsilon - self.loss_error
         gains = -np.expm1(np.minimum(epsilon - self.losses[held], 0.0))
-        value = float(self.masses[held] @ gains)
+        value = float(product(self.masses[held], gains))
         error = self.loss_error * float(self.masses[held].sum()) + self.mass_error * value
         lower = self.infinite * (1 - self.mass_error) + max(value - error, 0.0)
         return lower, min(1.0, (self.infinite + value + error) * (1 + 1e-14))

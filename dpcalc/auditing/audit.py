@@ -21,11 +21,13 @@ from dpcalc.auditing.runner import new_seed
 from dpcalc.auditing.target import Target
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
 from dpcalc.errors import InvalidInput
+from dpcalc.numerics.arithmetic import own_arithmetic
 
 if TYPE_CHECKING:
     import os
 
 
+@own_arithmetic
 def audit(
     target: Target,
     claim: Claim,
@@ -72,6 +74,7 @@ def audit(
     return attack(target, claim, plan, seed=new_seed() if seed is None else seed, **options)[0]
 
 
+@own_arithmetic
 def attack(
     target: Target,
     claim: Claim,

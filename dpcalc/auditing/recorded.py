@@ -25,10 +25,12 @@ from dpcalc.auditing.plan import check_terms
 from dpcalc.auditing.runner import new_seed
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
 from dpcalc.errors import InvalidInput
+from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
 
 
+@own_arithmetic
 def judge_counts(
     claim: Claim,
     counts: Counts,
@@ -52,6 +54,7 @@ def judge_counts(
     return _verdict(name, claim, found, alpha, int(counts.runs), notice)
 
 
+@own_arithmetic
 def judge_scores(
     claim: Claim,
     in_scores: Sequence[float] | Array,
@@ -124,6 +127,7 @@ def _by_error_rates(
     return _verdict(name, claim, found, alpha, seen.runs, notice, (note,))
 
 
+@own_arithmetic
 def judge_canaries(
     claim: Claim,
     included: NDArray[np.bool_],
@@ -147,6 +151,7 @@ def judge_canaries(
     return judge_guesses(claim, guesses, alpha=alpha, notice=notice, name=name)
 
 
+@own_arithmetic
 def judge_guesses(
     claim: Claim,
     guesses: Guesses,

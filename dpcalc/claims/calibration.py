@@ -24,6 +24,7 @@ from dpcalc.claims.relations import Relation
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import enclose_root
 
 MOST_ROUNDS = 10**9
@@ -65,6 +66,7 @@ class Solution:
     relation: Relation
 
 
+@own_arithmetic
 def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: float) -> Solution:
     """Fill in what is missing: the table's missing field, else the number of rounds.
 

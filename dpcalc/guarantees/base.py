@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
+from dpcalc.numerics.arithmetic import OwnArithmetic
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Directions = tuple[Losses, ...]
 
 
-class Guarantee(ABC):
+class Guarantee(OwnArithmetic, ABC):
     """An upper bound on what a release reveals about one record; a frozen value.
 
     All answers are safe: `epsilon`, `delta`, `advantage` and `attack_accuracy` are never below,

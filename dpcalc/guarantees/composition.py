@@ -34,6 +34,7 @@ from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import mpf, round_up
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _MOST_WAYS = 200
 
 
+@own_arithmetic
 def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     """The guarantee of adaptively composed releases.
 

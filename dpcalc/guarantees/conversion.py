@@ -10,9 +10,11 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import context, mpf, normal_quantile, round_up
 
 
+@own_arithmetic
 def to_pure(guarantee: Guarantee) -> PureDP:
     """Only pure differential privacy has a finite ε at δ = 0."""
     epsilon = guarantee.epsilon(0.0)
@@ -24,6 +26,7 @@ def to_pure(guarantee: Guarantee) -> PureDP:
     return PureDP(epsilon)
 
 
+@own_arithmetic
 def to_zcdp(guarantee: Guarantee) -> ZCDP:
     """ρ: μ²/2 from μ-GDP, exactly; ε·tanh(ε/2) from ε-DP.
 
@@ -44,6 +47,7 @@ def to_zcdp(guarantee: Guarantee) -> ZCDP:
     return ZCDP(round_up(eps * context().tanh(eps / 2)))
 
 
+@own_arithmetic
 def to_gdp(guarantee: Guarantee) -> GDP:
     """μ from ε-DP: 2Φ⁻¹(e^ε/(1 + e^ε)).
 
@@ -60,6 +64,7 @@ def to_gdp(guarantee: Guarantee) -> GDP:
     return GDP(round_up(-2 * normal_quantile(1 / (1 + context().exp(mpf(epsilon))))))
 
 
+@own_arithmetic
 def to_rdp(guarantee: Guarantee) -> RDP:
     """The curve of Rényi divergences that a guarantee implies."""
     if math.isinf(guarantee.renyi(1.0001)):

@@ -23,10 +23,12 @@ from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerals import at_least, at_most
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
 
+@own_arithmetic
 def gaussian(
     noise_multiplier: float | None = None,
     adjacency: Adjacency | str | None = None,
@@ -46,6 +48,7 @@ def gaussian(
     return GDP(round_up(mu))
 
 
+@own_arithmetic
 def laplace(
     scale_multiplier: float | None = None,
     adjacency: Adjacency | str | None = None,
@@ -67,6 +70,7 @@ def laplace(
     return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), f"Laplace, ε = {epsilon:g}", epsilon)
 
 
+@own_arithmetic
 def exponential_norm(
     scale_multiplier: float | None = None,
     dimension: int = 1,
@@ -100,6 +104,7 @@ def exponential_norm(
     return Dominated((((pair, 1),),), described, epsilon)
 
 
+@own_arithmetic
 def finite_distributions(
     p: Sequence[float], q: Sequence[float], adjacency: Adjacency | str
 ) -> Guarantee:
@@ -142,6 +147,7 @@ def _keeps_order(adjacency: Adjacency | str | None) -> bool:
     return adjacency == Adjacency.ADD_REMOVE
 
 
+@own_arithmetic
 def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
     """Any mechanism that is (ε, δ)-DP for each of several pairs, in both directions.
 
@@ -152,6 +158,7 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
     return Dominated((((law, 1),),), f"profile, {len(law.losses)} corners", _largest(law))
 
 
+@own_arithmetic
 def from_densities(
     log_p: Density,
     log_q: Density,
@@ -188,6 +195,7 @@ def from_densities(
     return Dominated(tuple(((pair, 1),) for pair in pairs), "supplied densities")
 
 
+@own_arithmetic
 def poisson_subsampled_gaussian(
     noise_multiplier: float, rate: float, adjacency: Adjacency | str | None = None
 ) -> Guarantee:
@@ -212,6 +220,7 @@ def poisson_subsampled_gaussian(
     return Dominated((((PoissonReplace(noise, share), 1),),), described)
 
 
+@own_arithmetic
 def gaussian_without_replacement(
     noise_multiplier: float, sample: int, population: int
 ) -> Guarantee:
@@ -231,6 +240,7 @@ def gaussian_without_replacement(
     return sampled_without_replacement(round_up(mu), min(1.0, round_up(mpf(sample) / population)))
 
 
+@own_arithmetic
 def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
     """A mechanism that is μ-GDP for replacing a sampled record, run on b of n records; replace-one.
 

@@ -12,6 +12,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta_bounds
 from dpcalc.guarantees.profile import ProfileGuarantee
+from dpcalc.numerics.products import product
 from dpcalc.numerics.rounding import sum_up
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ class GaussianMixture(ProfileGuarantee):
         rest = max(0.0, 1 - math.fsum(self.weights))
         over = max(0.0, math.fsum(self.weights) - 1)
         if top < 600:  # ln(1 + a sum of positive terms)
-            log_moment = math.log1p(float(weights @ np.expm1(exponents)) + over)
+            log_moment = math.log1p(float(product(weights, np.expm1(exponents))) + over)
         else:
-            total = float(weights @ np.exp(exponents - top)) + rest * math.exp(-top)
+            total = float(product(weights, np.exp(exponents - top))) + rest * math.exp(-top)
             log_moment = (top * (1 + 1e-14) + math.log(total)) * (1 + 1e-13)
         return log_moment / (order - 1) * (1 + 1e-12)
 

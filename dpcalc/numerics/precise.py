@@ -10,6 +10,7 @@ the sixty-digit value is still right far beyond the sixteen digits of the double
 from __future__ import annotations
 
 import math
+import threading
 from functools import cache
 from typing import Any
 
@@ -25,14 +26,47 @@ Real = Any
 """An ``mpf`` of `context`; mpmath ships no types."""
 
 
-@cache
+_held = threading.local()
+_CONSTANTS_BITS = 5000
+"""Bits to which mpmath's constants are known from the start; no formula asks for more."""
+
+
 def context() -> Any:
-    """The private sixty-digit context; the global ``mpmath.mp`` is never touched."""
+    """The calling thread's private sixty-digit context; the global ``mpmath.mp`` is never touched.
+
+    Precision is a property of a context that formulas raise for a while, so threads that shared one
+    would leave each other's precision behind. Numbers may wander between contexts.
+    """
+    private = getattr(_held, "context", None)
+    if private is None:
+        _held.context = private = _new_context()
+    return private
+
+
+def _new_context() -> Any:
     from mpmath import MPContext
 
+    _know_constants()
     private = MPContext()
     private.dps = DIGITS
     return private
+
+
+@cache
+def _know_constants() -> None:
+    """Fill mpmath's store of constants, which all contexts share and no lock guards.
+
+    It keeps a value and its precision one after the other; read in between by another thread, they
+    do not belong together. Known to more bits than are asked for, they are not written again.
+    """
+    from mpmath.libmp import e_fixed, libelefun, ln2_fixed, ln10_fixed, pi_fixed
+
+    with _constants:
+        for constant in (pi_fixed, libelefun.sqrtpi_fixed, ln2_fixed, ln10_fixed, e_fixed):
+            constant(_CONSTANTS_BITS)
+
+
+_constants = threading.Lock()
 
 
 def mpf(value: float | str) -> Real:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpcalc.errors import AssumptionViolated, InvalidInput, Unattested, unknown_name
+from dpcalc.numerics.arithmetic import OwnArithmetic
 from dpcalc.theorems.parameters import converted, parameters, required
 from dpcalc.vocabulary import Bearing, Release, Status
 
@@ -97,7 +98,7 @@ class Formula:
     shown: str = ""
 
 
-class Result(ABC):
+class Result(OwnArithmetic, ABC):
     """A published result about an algorithm; a frozen dataclass of its parameters.
 
     Class attributes:
@@ -133,7 +134,7 @@ class Result(ABC):
         object.__setattr__(self, "attest", frozenset(given))
         self._check_together()
 
-    def _check_together(self) -> None:  # noqa: B027 # most results have nothing to add
+    def _check_together(self) -> None:  # most results have nothing to add
         """Refuse combinations of parameters that make no sense."""
 
     @classmethod

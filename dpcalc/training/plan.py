@@ -16,6 +16,7 @@ from dpcalc import checks
 from dpcalc.calibration import calibrate
 from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.theorems.parameters import default_of, parameters
 from dpcalc.training.method import Budget
 from dpcalc.vocabulary import Release
@@ -114,6 +115,7 @@ class Plan:
         )
 
 
+@own_arithmetic
 def plan(
     method: Method,
     records: Records,

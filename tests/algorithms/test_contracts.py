@@ -95,6 +95,7 @@ ALLOWED_INSIDE = (
     "dpcalc.algorithms",
     "dpcalc.transcript",
     "dpcalc.errors",
+    "dpcalc.extras",
     "dpcalc.checks",
     "dpcalc.vocabulary",
 )

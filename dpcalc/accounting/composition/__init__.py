@@ -22,6 +22,7 @@ from dpcalc.accounting.composition.delta import DeltaQuestion
 from dpcalc.accounting.composition.epsilon import EpsilonQuestion
 from dpcalc.accounting.composition.question import worst
 from dpcalc.accounting.composition.resolution import merged
+from dpcalc.numerics.arithmetic import own_arithmetic
 
 __all__ = ["bracket_delta", "bracket_epsilon", "worst_delta", "worst_epsilon"]
 
@@ -55,6 +56,7 @@ def bracket_delta(
     return worst_delta([losses], epsilon, relative_width=relative_width)
 
 
+@own_arithmetic
 def worst_epsilon(
     directions: Iterable[Losses], delta: float, *, relative_width: float | None = None
 ) -> Bracket:
@@ -64,6 +66,7 @@ def worst_epsilon(
     return worst([EpsilonQuestion(merged(losses), delta, width) for losses in directions])
 
 
+@own_arithmetic
 def worst_delta(
     directions: Iterable[Losses], epsilon: float, *, relative_width: float | None = None
 ) -> Bracket:

@@ -10,6 +10,7 @@ from functools import reduce
 import numpy as np
 
 from dpcalc.accounting.laws import AtomicLaw, Reals
+from dpcalc.numerics.products import convolution, product
 
 NOTHING = 1e-154
 """Masses below are left out: products of larger ones are numbers of full precision, and fast."""
@@ -83,7 +84,7 @@ def placed(
     np.add.at(values, np.maximum(number + 1, bottom)[inside] - bottom, right[inside])
     values[values < NOTHING] = 0.0
     over = masses[~inside]
-    above = (law.infinite_mass + float(over.sum()), float(over @ np.exp(-losses[~inside])))
+    above = (law.infinite_mass + float(over.sum()), float(product(over, np.exp(-losses[~inside]))))
     return Masses(bottom, values, above)
 
 
@@ -108,13 +109,16 @@ def _power(masses: Masses, count: int, frame: Frame) -> Masses:
 
 def _sum(a: Masses, b: Masses, frame: Frame) -> Masses:
     step, first = frame.step, a.first + b.first
-    values = np.convolve(a.values, b.values)
+    values = convolution(a.values, b.values)
     size = frame.top - first + 1
     over = values[size:]
-    q = [float(m.values @ np.exp(-step * (m.first + np.arange(len(m.values))))) for m in (a, b)]
+    q = [
+        float(product(m.values, np.exp(-step * (m.first + np.arange(len(m.values))))))
+        for m in (a, b)
+    ]
     p = [float(m.values.sum()) for m in (a, b)]
     above_p = float(over.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
-    above_q = float(over @ np.exp(-step * (first + size + np.arange(len(over)))))
+    above_q = float(product(over, np.exp(-step * (first + size + np.arange(len(over))))))
     above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
     values = values[:size]
     below = max(-frame.floor - first, 0)

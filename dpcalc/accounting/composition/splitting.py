@@ -31,6 +31,7 @@ import numpy as np
 
 from dpcalc.accounting.composition.lattice import SNAP, Frame, Masses
 from dpcalc.accounting.laws import AtomicLaw, Reals
+from dpcalc.numerics.products import product
 
 _NARROW = 0.8
 """λ times the typical distance that splitting moves a sum, near the best."""
@@ -57,7 +58,7 @@ class Splitting:
     @classmethod
     def of(cls, laws: Sequence[tuple[AtomicLaw, int]], step: float) -> Self:
         """With λ for the distance that the rounds' own losses are moved."""
-        moved = sum(n * float(law.masses @ _between(law.losses, step)) for law, n in laws)
+        moved = sum(n * float(product(law.masses, _between(law.losses, step))) for law, n in laws)
         rate = _NARROW / (step * max(0.5, math.sqrt(moved)))
         sums = sum(2 * n.bit_length() + 1 for _, n in laws)
         return cls(step, rate, math.exp(-0.5) / rate * (1 + 1e-12), sums)
@@ -87,7 +88,7 @@ def fall(laws: Sequence[tuple[Masses, int]], frame: Frame) -> float:
         for masses, count in laws:
             drop = frame.step * np.arange(-masses.first, 0, -1)
             q = masses.values[: len(drop)] * np.exp(drop)
-            total += count * np.log1p(np.expm1(np.multiply.outer(_SLOPES, drop)) @ q)
+            total += count * np.log1p(product(np.expm1(np.multiply.outer(_SLOPES, drop)), q))
     exponent = total - _SLOPES * (frame.step * frame.floor)
     return math.exp(min(float(np.nanmin(exponent)), 0.0)) * (1 + 1e-9)
 

@@ -10,6 +10,7 @@ import numpy as np
 from dpcalc.accounting.composition.lattice import NOTHING, Frame, Masses
 from dpcalc.accounting.composition.splitting import Splitting
 from dpcalc.accounting.laws import Reals
+from dpcalc.numerics.products import product
 
 WIDEST = 600.0
 """Losses on a lattice span no more, so that masses times e^loss are doubles."""
@@ -64,7 +65,7 @@ class Sums:
         """About |dε/d ln δ|."""
         held = max(math.floor(epsilon / self.frame.step) - self.kept.first, 0)
         losses = self._losses(self.kept)[held:]
-        slope = float(self.kept.values[held:] @ np.exp(np.minimum(epsilon - losses, 0.0)))
+        slope = float(product(self.kept.values[held:], np.exp(np.minimum(epsilon - losses, 0.0))))
         slope += math.exp(epsilon) * self.kept.above[1]
         return self._split(self.kept, epsilon)[0] / max(slope, 1e-300)
 
@@ -73,7 +74,7 @@ class Sums:
         held = max(math.floor(epsilon / self.frame.step) - masses.first, 0)
         losses = self._losses(masses)[held:]
         gains = -np.expm1(np.minimum(epsilon - losses, 0.0))
-        inside = float(masses.values[held:] @ gains)
+        inside = float(product(masses.values[held:], gains))
         above, less = masses.above[0], math.exp(min(epsilon, WIDEST)) * masses.above[1]
         return inside + max(above - less, 0.0), inside + above + less
 
@@ -81,7 +82,7 @@ class Sums:
         """What splitting adds to δ(ε), at most."""
         rate, masses = self.splitting.rate, self.moved
         losses = self._losses(masses)
-        near = float(masses.values @ np.exp(-rate * np.abs(losses - epsilon)))
+        near = float(product(masses.values, np.exp(-rate * np.abs(losses - epsilon))))
         beyond = math.exp(-rate * max(self.reach - epsilon, 0.0))
         # Sums that were moved up from below the floor and now exceed ε may really be anywhere.
         higher = float(masses.values[losses > epsilon].sum()) + masses.above[0]

@@ -17,6 +17,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.numerics.products import product
+
 Reals = NDArray[np.float64]
 
 PROBABILITIES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-14, 1e-20)
@@ -38,7 +40,7 @@ def levels(rate: float, contraction: float, steps: int) -> list[float]:
     sizes = np.diff(np.append(edges, steps_up))
     values = contraction**edges
     slopes = np.geomspace(1e-6, 600.0, 160)
-    growth = np.log1p(rate * np.expm1(np.outer(slopes, values))) @ sizes
-    most = float(sizes @ values) * (1 + 1e-9)
+    growth = product(np.log1p(rate * np.expm1(np.outer(slopes, values))), sizes)
+    most = float(product(sizes, values)) * (1 + 1e-9)
     found = [float(np.min((growth - math.log(p)) / slopes)) * (1 + 1e-9) for p in PROBABILITIES]
     return [min(level, most) for level in found]

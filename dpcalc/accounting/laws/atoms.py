@@ -18,6 +18,7 @@ from dpcalc.accounting.laws.base import (
     log1p,
 )
 from dpcalc.accounting.laws.modulus import ModulusBounds
+from dpcalc.numerics.products import product
 
 
 class AtomicLaw(LossLaw):
@@ -71,10 +72,10 @@ class AtomicLaw(LossLaw):
     def cumulants(self, orders: Reals) -> Reals:
         """Sums over the atoms; infinite where a term would overflow."""
         growth = np.expm1(np.minimum(np.multiply.outer(orders, self.losses), 690.0))
-        total = 1.0 + (growth @ self.masses - (self.missing + self.infinite_mass))
+        total = 1.0 + (product(growth, self.masses) - (self.missing + self.infinite_mass))
         growth += 1.0
-        first = growth @ (self.masses * self.losses) / total
-        second = growth @ (self.masses * self.losses**2) / total
+        first = product(growth, self.masses * self.losses) / total
+        second = product(growth, self.masses * self.losses**2) / total
         value = np.where(orders * self.supremum < 690.0, np.log(total), np.inf)
         return np.stack([value, first, np.maximum(second - first**2, 0.0)])
 
@@ -142,9 +143,8 @@ class TiltedAtoms(Tilted):
         for k in range(len(rows)):
             rows[k] = row
             row = row + jump + row * jump
-        change = (rows @ self._weights)[:, None] + (rows * self._weights + self._weights) @ fine[
-            :-1
-        ].T
+        coarse = product(rows, self._weights)[:, None]
+        change = coarse + product(rows * self._weights + self._weights, fine[:-1].T)
         offset = first * block
         return change.ravel()[start - offset : stop - offset]
 
@@ -169,7 +169,7 @@ class TiltedAtoms(Tilted):
         for k in range(_TAYLOR_TERMS):
             grid = np.bincount(index, moved, minlength=size)
             change += factor * np.conj(np.fft.rfft(grid)[:stop])
-            error += (np.pi**k / math.factorial(k)) * float(np.linalg.norm(grid))
+            error += (np.pi**k / math.factorial(k)) * float(np.sqrt(np.square(grid).sum()))
             factor *= 1j * angle / (k + 1)
             moved *= offset
         rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)

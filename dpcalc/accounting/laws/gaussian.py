@@ -15,6 +15,7 @@ from dpcalc.accounting.laws.base import (
     Tilted,
     log1p,
 )
+from dpcalc.numerics.products import product
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,11 @@ class GaussianMixtureLaw(LossLaw):
         square, weights = np.square(self.mus), np.array(self.weights)
         exponent = np.multiply.outer(orders * (orders + 1) / 2, square)
         growth = np.expm1(np.minimum(exponent, 690.0))
-        total = 1.0 + growth @ weights
+        total = 1.0 + product(growth, weights)
         growth += 1.0
         mean = np.multiply.outer(orders + 0.5, square)
-        first = (growth * mean) @ weights / total
-        second = (growth * (square + mean**2)) @ weights / total
+        first = product(growth * mean, weights) / total
+        second = product(growth * (square + mean**2), weights) / total
         value = np.where(exponent.max(axis=1) < 690.0, np.log(total), np.inf)
         return np.stack([value, first, np.maximum(second - first**2, 0.0)])
 
@@ -98,16 +99,16 @@ class _TiltedMixture(Tilted):
     def __init__(self, square: Reals, weights: Reals, c: float) -> None:
         self._square, self._c, self.size = square, c, len(square)
         growth = np.expm1(np.minimum(square * c * (c + 1) / 2, 690.0))
-        excess = float(growth @ weights)
+        excess = float(product(growth, weights))
         self._weights = weights * (growth + 1) / (1 + excess)
         means = square * (c + 0.5)
         self.log_moment = float(np.log1p(excess))
-        self.mean = float(self._weights @ means)
+        self.mean = float(product(self._weights, means))
         at_zero = max(1.0 - float(self._weights.sum()), 0.0)
-        centred = float(self._weights @ (square + (means - self.mean) ** 2))
+        centred = float(product(self._weights, square + (means - self.mean) ** 2))
         self.variance = centred + at_zero * self.mean**2
         self.spread = float(np.sqrt(self.variance)) * (1 + 1e-6)
-        self._exposure = float(self._weights @ (square * (c + 1)))
+        self._exposure = float(product(self._weights, square * (c + 1)))
         self._unit = UNIT_ROUNDOFF * (32 + self.size)
         self.rounding = self._unit * (c * self._exposure + min(1.0, excess))
 
@@ -118,7 +119,7 @@ class _TiltedMixture(Tilted):
         for k in range(0, len(y), rows):
             part = y[k : k + rows, None]
             exponent = self._square * (1j * (self._c + 0.5) * part - part**2 / 2)
-            change[k : k + rows] = np.expm1(exponent) @ self._weights
+            change[k : k + rows] = product(np.expm1(exponent), self._weights)
         error = np.minimum(self._unit * (y + y * y) * self._exposure, 2.0)
         # Far apart components can leave exactly nothing, of which there is no logarithm.
         gone = change == -1
@@ -131,7 +132,7 @@ class _TiltedMixture(Tilted):
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""
         decay = np.exp(-np.multiply.outer(edges[:-1] ** 2 / 2, self._square))
         at_zero = max(1.0 - float(self._weights.sum()), 1e-15)
-        return np.minimum(np.log(at_zero + decay @ self._weights) + 1e-13, 0.0)
+        return np.minimum(np.log(at_zero + product(decay, self._weights)) + 1e-13, 0.0)
 
 
 _TABLE = 1_000_000

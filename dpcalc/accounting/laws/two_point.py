@@ -19,6 +19,7 @@ from dpcalc.accounting.laws.base import (
     Tilted,
     log1p,
 )
+from dpcalc.numerics.products import product
 
 _TABLE = 1_000_000
 _MOST_OUTCOMES = 100_000
@@ -70,7 +71,7 @@ class TwoPointLaw(LossLaw):
     def top_mass(self) -> float:  # type: ignore[override] # a value like the others
         """Probability that every round has its larger loss."""
         e, n = np.array(self.epsilons), np.array(self.counts, dtype=np.float64)
-        return float(np.exp(-(n @ np.log1p(np.exp(-e))) * (1 + 1e-12))) * (1 - 1e-12)
+        return float(np.exp(-product(n, np.log1p(np.exp(-e))) * (1 + 1e-12))) * (1 - 1e-12)
 
     def delta(self, epsilon: float) -> tuple[float, float] | None:
         """The sum over all outcomes, if they are few."""
@@ -111,7 +112,7 @@ class TwoPointLaw(LossLaw):
         e, n = np.array(self.epsilons)[:, None], np.array(self.counts, dtype=np.float64)
         slope = np.tanh(e * (orders + 0.5))
         moment, variance = _two_point_log_moment(e, orders), 1 - slope**2
-        return np.stack([n @ moment, n @ (e * slope), n @ (e * e * variance)])
+        return np.stack([product(n, part) for part in (moment, e * slope, e * e * variance)])
 
 
 def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
@@ -131,12 +132,13 @@ class _TiltedTwoPoint(Tilted):
         self._bias = np.tanh(epsilons * (c + 0.5))
         self._rarity = 1 / np.cosh(np.minimum(epsilons * (c + 0.5), 300.0)) ** 2
         moments = _two_point_log_moment(epsilons, c)
-        self.log_moment = float(counts @ moments)
-        self.mean = float(counts @ (epsilons * self._bias))
-        self.variance = float(counts @ (epsilons**2 * self._rarity))
+        self.log_moment = float(product(counts, moments))
+        self.mean = float(product(counts, epsilons * self._bias))
+        self.variance = float(product(counts, epsilons**2 * self._rarity))
         self.spread = math.sqrt(self.variance) * (1 + 1e-9)
         size = np.minimum(1.0, c * epsilons) * (1 + epsilons)
-        self.rounding = (64 + self.size) * UNIT_ROUNDOFF * float(counts @ (size + np.abs(moments)))
+        self.rounding = (64 + self.size) * UNIT_ROUNDOFF
+        self.rounding *= float(product(counts, size + np.abs(moments)))
 
     def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
         """Σ n ln(cos(yε) + i t sin(yε)), t the tilted bias; the error is that of yε near a zero."""
@@ -150,11 +152,11 @@ class _TiltedTwoPoint(Tilted):
             sine, half = np.sin(angle), np.sin(angle / 2)
             change = -2 * half * half + 1j * self._bias[part, None] * sine
             logarithm = log1p(change)
-            total += self._counts[part] @ logarithm
+            total += product(self._counts[part], logarithm)
             modulus = np.abs(1 + change)
             error = 32 * UNIT_ROUNDOFF * angle / np.maximum(modulus, 1e-300)
             error += (LOG1P_ERROR + UNIT_ROUNDOFF * self.size) * np.abs(logarithm)
-            relative += self._counts[part] @ np.log1p(error)
+            relative += product(self._counts[part], np.log1p(error))
         return total, np.expm1(np.minimum(relative, 700.0))
 
     def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
@@ -170,5 +172,5 @@ class _TiltedTwoPoint(Tilted):
             least = np.maximum(np.minimum(sines[:, :-1], sines[:, 1:]), 0.0)
             least[whole[:, 1:] > whole[:, :-1]] = 0.0
             rare = self._rarity[part, None] * least**2 * (1 - 1e-12)
-            bound += self._counts[part] @ np.log1p(-rare) / 2
+            bound += product(self._counts[part], np.log1p(-rare)) / 2
         return bound

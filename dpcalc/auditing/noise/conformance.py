@@ -31,6 +31,7 @@ from dpcalc.auditing.noise.distributions import (
 from dpcalc.auditing.noise.report import NoiseReport, NoiseTest
 from dpcalc.auditing.target import Noise
 from dpcalc.errors import InvalidInput
+from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,7 @@ _CLOSE = 1e-9
 _COORDINATES = 8  # tested one by one, the first ones
 
 
+@own_arithmetic
 def conformance(first: Noise, second: Noise | None = None, *, level: float = LEVEL) -> NoiseReport:
     """All tests of one or two worlds' unit noise.
 
