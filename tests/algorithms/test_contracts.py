@@ -96,6 +96,7 @@ ALLOWED_INSIDE = (
     "dpcalc.transcript",
     "dpcalc.errors",
     "dpcalc.extras",
+    "dpcalc.delimited",
     "dpcalc.checks",
     "dpcalc.vocabulary",
 )
