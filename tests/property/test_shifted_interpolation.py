@@ -355,7 +355,9 @@ def test_a_record_that_is_never_used_is_not_exposed() -> None:
 def test_ranges_are_refused_by_name() -> None:
     for given_, words in (
         (([-1.0], 1.0, 1.0), "jumps"),
-        (([1.0], 1.1, 1.0), "contractions"),
+        (([1.0], -0.1, 1.0), "contractions"),
+        (([1.0], np.inf, 1.0), "contractions"),
+        (([1.0] * 100, 1.3, 1.0), "within a factor"),
         (([1.0], 1.0, 0.0), "noises"),
         (([1.0], [1.0, 1.0], 1.0), "contractions"),
         (([1.0, 1.0], 1.0, [1.0, 1e-60]), "noises"),

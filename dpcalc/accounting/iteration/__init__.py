@@ -2,8 +2,8 @@
 
 `kernels` is for states that two consecutive noises mask, `admm` for gradient ADMM among them, `shares`
 for how a noise is divided between two kernels; `descent` for noisy gradient descent with regularly
-repeated uses of a record; `chain` for any sequence of steps; `minorant` holds the one optimisation
-behind all of them.
+repeated uses of a record, `expanding` if its steps may expand; `chain` for any sequence of steps;
+`minorant` holds the one optimisation behind all of them.
 """
 
 from dpcalc.accounting.iteration.admm import (
@@ -16,6 +16,7 @@ from dpcalc.accounting.iteration.admm import (
 )
 from dpcalc.accounting.iteration.chain import Allocation, cheapest_shifts
 from dpcalc.accounting.iteration.descent import Descent, Visits, contraction_factor
+from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.kernels import Kernels
 from dpcalc.accounting.iteration.minorant import convex_minorant, energy
 from dpcalc.accounting.iteration.orders import mixed_positions
@@ -23,6 +24,7 @@ from dpcalc.accounting.iteration.orders import mixed_positions
 __all__ = [
     "Allocation",
     "Descent",
+    "Expanding",
     "Kernels",
     "StronglyConvexNorm",
     "Visits",

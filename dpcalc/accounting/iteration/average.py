@@ -50,6 +50,16 @@ class Averaged:
         switches = {min(switch, longest) for switch in (*_SWITCHES, longest)}
         return max(self._law(passes, gap, tail, lead, switch) for switch in switches)
 
+    def last_mu_squared(self, *, passes: int, gap: int, tail: int, lead: int = 0) -> Real:
+        """The same for the last iterate, its steps after a use keeping or expanding all through."""
+        forget = min(max(self.least, mpf(0)), self.most)
+        own = self.most if passes > 1 else forget
+        begin, keep = self._step(own, self.jump), self._step(self.most)
+        run = self._step(forget if passes == 1 else self.most).repeated(lead)
+        run = run.then(begin.then(keep.repeated(gap - 1)).repeated(passes - 1))
+        run = run.then(begin).then(keep.repeated(tail - 1))
+        return run.shift[0] ** 2 / run.spread[0]
+
     def _law(self, passes: int, gap: int, tail: int, lead: int, switch: int) -> Real:
         """Steps keep for ``switch`` steps after a use and then forget; own ones keep if all do."""
         forget = min(max(self.least, mpf(0)), self.most)

@@ -1,8 +1,9 @@
 """Any sequence of noisy contractive steps, for many users at once.
 
 Statement
-    As in `descent`, with a contraction c_t <= 1 and a noise ω_t for every step and jumps s_{i,t} for
-    every user and step: ``cheapest_shifts`` gives each user's μ and the shifts that prove it.
+    As in `descent`, with a factor c_t, above 1 if the step may expand, and a noise ω_t for every step
+    and jumps s_{i,t} for every user and step: ``cheapest_shifts`` gives each user's μ and the shifts
+    that prove it.
 Source
     docs/theorems/shifted-interpolation.md.
 Rounding
@@ -25,6 +26,7 @@ from dpcalc.errors import InvalidInput
 Reals = NDArray[np.float64]
 
 _FORGOTTEN = 1e-100
+_WIDEST = 1e4
 _QUIETEST = 1e-50
 _TINY = 5e-324
 
@@ -49,7 +51,7 @@ def cheapest_shifts(
 
     Args:
         jumps: s_{i,t} >= 0, shape (users, steps) or (steps,): how far user i's data move step t.
-        contractions: c_t in [0, 1], shape (steps,) or a number.
+        contractions: c_t >= 0, shape (steps,) or a number; above 1 if a step may expand.
         noises: ω_t > 0, shape (steps,) or a number.
         start: distance of the runs before the first step, shape (users,) or a number.
 
@@ -69,6 +71,14 @@ def cheapest_shifts(
     s, begin, noise = s / unit[:, None], begin / unit, noise / loudest
     carry = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)
     cut = int(np.argmax(carry >= _FORGOTTEN))
+    if c[1:].max(initial=0.0) > 1:
+        cut, spread = 0, carry.max() / carry.min() if carry.min() > 0 else np.inf
+        if not spread <= _WIDEST:
+            raise InvalidInput(
+                "expanding steps need to carry distances within a factor of "
+                f"{_WIDEST:g}; got {spread:g}; try fewer steps"
+            )
+        carry = carry / carry.max()
     before = (begin + s[:, :cut].sum(axis=1)) * (carry[cut] * c[cut])
     heights = np.concatenate([before[:, None], s[:, cut:] * carry[cut:]], axis=1)
     weights = (noise[cut:] * carry[cut:]) ** 2
@@ -122,10 +132,10 @@ def _check(jumps: Reals, contractions: Reals, noises: Reals, start: Reals) -> No
         raise InvalidInput(f"jumps needs shape (users, steps); got shape {jumps.shape}")
     if not (np.isfinite(jumps).all() and (jumps >= 0).all()):
         raise InvalidInput("jumps needs finite numbers, 0 or above; try the norms of the changes")
-    if not ((contractions >= 0).all() and (contractions <= 1).all()):
+    if not (np.isfinite(contractions).all() and (contractions >= 0).all()):
         raise InvalidInput(
-            f"contractions needs numbers from 0 to 1; got a largest of {contractions.max():g}; "
-            "try a step size of at most 2/smoothness"
+            f"contractions needs finite numbers, 0 or above; got {contractions.min():g} to "
+            f"{contractions.max():g}"
         )
     if not (np.isfinite(noises).all() and (noises > 0).all()):
         raise InvalidInput(f"noises needs finite numbers above 0; got a least of {noises.min():g}")

@@ -25,7 +25,8 @@ from dpcalc.numerics.precise import Real, context, mpf
 def contraction_factor(step_size: float, smoothness: float, strong_convexity: float = 0.0) -> Real:
     """max(|1 - ηm|, |1 - ηM|): what a gradient step multiplies distances by, at most.
 
-    Exact for every m-strongly convex, M-smooth function; at most 1 if and only if η <= 2/M.
+    Exact for every m-strongly convex, M-smooth function, and for Hessians in [m, M] if m is negative;
+    at most 1 if and only if m >= 0 and η <= 2/M.
     """
     eta = mpf(step_size)
     return max(abs(1 - eta * mpf(strong_convexity)), abs(1 - eta * mpf(smoothness)))

@@ -11,10 +11,10 @@ import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.iteration import contraction_factor
+from dpcalc.accounting.iteration import Expanding, Visits, contraction_factor
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
@@ -35,11 +35,23 @@ def _expands(theorem: NoisyDescent) -> str | None:
     return None
 
 
-CONVEX = Assumption("convex", "Every record's loss is convex and smoothness-smooth.")
+def _beyond_the_paper(theorem: NoisyDescent) -> str | None:
+    weak = theorem.weakness()
+    if weak > 0:
+        return f"the paper takes convex losses; got weak_convexity={weak:g}"
+    return _expands(theorem)
+
+
+EXPANDED = ", every use paid up to the next: a step may expand"
+
+CONVEX = Assumption(
+    "convex",
+    "Every record's loss is smoothness-smooth and convex, or weak_convexity-weakly convex.",
+)
 STRONGLY_CONVEX = Assumption(
     "strongly-convex",
     "Every record's loss is smoothness-smooth and strong_convexity-strongly convex "
-    "(convex if none is given).",
+    "(convex if none is given, or weak_convexity-weakly convex).",
 )
 LIPSCHITZ = Assumption(
     "lipschitz",
@@ -60,6 +72,22 @@ HIDDEN = Assumption(
 NO_EXPANSION = Assumption(
     "step-size", "The step size is at most 2/smoothness.", Scope.BOTH, _expands
 )
+NO_EXPANSION_CLAIMED = Assumption(
+    "step-size",
+    "Losses are convex and the step size is at most 2/smoothness.",
+    Scope.CLAIMED,
+    _beyond_the_paper,
+)
+
+
+def weak_convexity() -> Any:
+    """The parameter of results that hold without convexity."""
+    return number(
+        "how far every record's loss may be from convex: no Hessian has an eigenvalue below minus "
+        "this (0: convex; the smoothness: any smooth loss)",
+        check=checks.non_negative,
+        default=0.0,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,8 +107,12 @@ class NoisyDescent(Theorem):
     attest: Iterable[str] = dataclasses.field(default=())
 
     def curvature(self) -> float:
-        """The losses' strong convexity, 0 if there is none."""
-        return float(getattr(self, "strong_convexity", None) or 0.0)
+        """The least eigenvalue of a Hessian: strong convexity, or minus the weak one."""
+        return float(getattr(self, "strong_convexity", None) or 0.0) - self.weakness()
+
+    def weakness(self) -> float:
+        """The losses' weak convexity, 0 if they are convex."""
+        return float(getattr(self, "weak_convexity", 0.0))
 
     def contraction(self) -> Real:
         """What a gradient step multiplies distances by, at most."""
@@ -89,6 +121,12 @@ class NoisyDescent(Theorem):
     def own_uses(self) -> tuple[Real, int]:
         """The μ of one use of the record, its iterate released, and how many there are."""
         raise NotImplementedError
+
+    def mu_with_left(self, steps: int) -> Real:
+        """μ of a record used once with so many steps left, its own included."""
+        unit = self.own_uses()[0]
+        c = max(self.contraction(), mpf(1))
+        return context().sqrt(Expanding(c, unit, mpf(1)).mu_squared(Visits(1, steps, steps)))
 
     def composed_uses(self) -> Bound:
         """What holds for every function of all iterates, averages among them."""
@@ -122,6 +160,17 @@ class NoisyDescent(Theorem):
         return 0.0
 
     def _check_together(self) -> None:
+        weak, strong = self.weakness(), getattr(self, "strong_convexity", None) or 0.0
+        if weak > 0 < strong:
+            raise InvalidInput(
+                f"losses are weakly or strongly convex; got weak_convexity={weak:g} and "
+                f"strong_convexity={strong:g}; leave out one"
+            )
+        if weak > self.smoothness:
+            raise InvalidInput(
+                "weak_convexity needs to be at most smoothness; got "
+                f"weak_convexity={weak:g}, smoothness={self.smoothness:g}"
+            )
         if self.curvature() > self.smoothness:
             raise InvalidInput(
                 "strong_convexity needs to be at most smoothness; got "

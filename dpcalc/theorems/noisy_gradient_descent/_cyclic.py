@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpcalc.accounting.iteration import Descent, Visits, mixed_positions
+from dpcalc.accounting.iteration import Descent, Expanding, Visits, mixed_positions
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.numerics.precise import Real, mpf, round_up
-from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent, position_within
+from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.theorems.noisy_gradient_descent._base import (
+    NoisyDescent,
+    position_within,
+    weak_convexity,
+)
 from dpcalc.theorems.parameters import choice, count, number
 from dpcalc.vocabulary import Adjacency
 
@@ -30,6 +34,7 @@ class CyclicDescent(NoisyDescent):
     strong_convexity: float | None = number(
         "strong convexity of every record's loss, m (convex unless given)", default=None
     )
+    weak_convexity: float = weak_convexity()
     order: str = choice(
         "order of the batches: the same in every pass, one random order kept, or a new one each pass",
         ORDERS,
@@ -71,7 +76,17 @@ class CyclicDescent(NoisyDescent):
 
     def mu_left(self, left: int) -> Real:
         """μ with a number of steps left after the last use, that one included."""
+        expanding = self.expanding()
+        if expanding is not None:
+            return context().sqrt(expanding.mu_squared(self.visits(left)))
         return self.descent().mu(self.visits(left))
+
+    def expanding(self) -> Expanding | None:
+        """The bound's form if a step may expand."""
+        found = self.descent()
+        if found.contraction <= 1:
+            return None
+        return Expanding(found.contraction, found.jump, found.noise)
 
     def guaranteed(self) -> tuple[Guarantee, dict[str, float]]:
         """The guarantee for the order, with its numbers."""

@@ -23,13 +23,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
+    EXPANDED,
     HIDDEN,
-    NO_EXPANSION,
+    NO_EXPANSION_CLAIMED,
     PUBLIC,
     SENSITIVITY,
     STRONGLY_CONVEX,
@@ -62,7 +64,9 @@ class NoisyCGD(CyclicDescent):
             "Optimal among all shifts for the worst position: the printed formula is the cheapest "
             "allocation here.",
             Bearing.REMARK,
-            lambda theorem: theorem.order == "fixed" and not theorem.merges(),
+            lambda theorem: (
+                theorem.order == "fixed" and theorem.contraction() <= 1 and not theorem.merges()
+            ),
         ),
         Finding(
             "The claim is for the worst position in the order; a record whose batch comes earlier is "
@@ -82,7 +86,7 @@ class NoisyCGD(CyclicDescent):
         SENSITIVITY,
         PUBLIC,
         HIDDEN,
-        NO_EXPANSION,
+        NO_EXPANSION_CLAIMED,
         LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -107,6 +111,8 @@ class NoisyCGD(CyclicDescent):
 
     def merges(self) -> bool:
         """Whether it is cheaper not to pay the last use on its own, in the worst position."""
+        if self.contraction() > 1:
+            return False
         return bool(self.mu_left(1) < self._printed() * (1 - mpf("1e-40")))
 
     def claimed(self) -> Bound:
@@ -122,6 +128,8 @@ class NoisyCGD(CyclicDescent):
             return self.composed_uses()
         guarantee, numbers = self.guaranteed()
         method = "shifted interpolation in f-DP, cheapest shifts"
+        if self.expanding() is not None:
+            method += EXPANDED
         if self.order != "fixed":
             method += ", joint convexity over positions"
         return Bound(guarantee, numbers, method)
@@ -138,6 +146,8 @@ class NoisyCGD(CyclicDescent):
         if self.order != "fixed" or factor < 0 or averaged(self):
             return None
         steps, tail = self.n_batches * self.passes, self.visits().tail
+        if factor > 1:
+            return self._expanding_instance(factor, tail)
         if factor == 1:
             total, variance = mpf(self.passes), mpf(steps)
         else:
@@ -145,6 +155,20 @@ class NoisyCGD(CyclicDescent):
             variance = (1 - factor ** (2 * steps)) / (1 - factor**2)
         mu = round_down(self.unit() * total / context().sqrt(variance))
         return Bound(GDP(mu), {"mu": mu}, "quadratics of curvature m, no projection")
+
+    def _expanding_instance(self, factor: Real, tail: int) -> Bound:
+        """Concave quadratics from a use on, and quadratics that forget what was before the first.
+
+        A single pass attains the bound if a step may forget, 1 - ηM <= 0.
+        """
+        found = self.descent()
+        least = 1 - mpf(self.step_size) * mpf(self.smoothness)
+        law = Averaged(found.jump, found.noise, least, factor)
+        square = law.last_mu_squared(
+            passes=self.passes, gap=self.n_batches, tail=tail, lead=self.n_batches - tail
+        )
+        mu = round_down(context().sqrt(square))
+        return Bound(GDP(mu), {"mu": mu}, "concave quadratics, no projection")
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed μ gives ε."""
@@ -154,7 +178,7 @@ class NoisyCGD(CyclicDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """μ as printed and, for a fixed order, as certified."""
-        if averaged(self):
+        if averaged(self) or self.contraction() > 1:
             return ()
         import sympy
 

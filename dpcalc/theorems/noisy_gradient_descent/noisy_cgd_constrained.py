@@ -27,8 +27,9 @@ from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
+    EXPANDED,
     HIDDEN,
-    NO_EXPANSION,
+    NO_EXPANSION_CLAIMED,
     PUBLIC,
     SENSITIVITY,
     STRONGLY_CONVEX,
@@ -83,7 +84,7 @@ class NoisyCGDConstrained(CyclicDescent):
         PUBLIC,
         HIDDEN,
         Assumption("bounded-domain", "Every step projects on a convex set of that diameter."),
-        NO_EXPANSION,
+        NO_EXPANSION_CLAIMED,
         LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -101,6 +102,10 @@ class NoisyCGDConstrained(CyclicDescent):
 
     def mu_left(self, left: int) -> Real:
         """μ with a number of steps left, over the best number of last uses."""
+        expanding = self.expanding()
+        if expanding is not None:
+            visits, width = self.visits(left), mpf(self.diameter)
+            return context().sqrt(expanding.mu_squared_bounded(visits, width))
         return self.descent().mu_bounded(self.visits(left), mpf(self.diameter))[0]
 
     def _threshold(self) -> Real:
@@ -140,6 +145,8 @@ class NoisyCGDConstrained(CyclicDescent):
             return self.composed_uses()
         guarantee, numbers = self.guaranteed()
         method = "shifted interpolation in f-DP, best number of uses"
+        if self.expanding() is not None:
+            return Bound(guarantee, numbers, method + EXPANDED)
         if self.order == "fixed":
             _, counted = self.descent().mu_bounded(self.visits(), mpf(self.diameter))
             return Bound(guarantee, {**numbers, "counted_uses": float(counted)}, method)
@@ -153,7 +160,7 @@ class NoisyCGDConstrained(CyclicDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """μ as printed and as certified, with the number of uses that the numbers choose."""
-        if averaged(self):
+        if averaged(self) or self.contraction() > 1:
             return ()
         import sympy
 

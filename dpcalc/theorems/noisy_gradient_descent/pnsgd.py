@@ -30,11 +30,12 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     CONVEX,
     HIDDEN,
     LIPSCHITZ,
-    NO_EXPANSION,
+    NO_EXPANSION_CLAIMED,
     PUBLIC,
     NoisyDescent,
     position_within,
     sigma_for_rho,
+    weak_convexity,
 )
 from dpcalc.theorems.parameters import count, number
 from dpcalc.vocabulary import Bearing, Status
@@ -65,7 +66,7 @@ class PNSGD(NoisyDescent):
         LIPSCHITZ,
         PUBLIC,
         HIDDEN,
-        NO_EXPANSION,
+        NO_EXPANSION_CLAIMED,
         LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -77,6 +78,7 @@ class PNSGD(NoisyDescent):
         "position": 500,
     }
 
+    weak_convexity: float = weak_convexity()
     lipschitz: float = number("largest norm of a record's gradient, L")
     n_records: int = count("records, each used once, n")
     position: int | None = count(
@@ -95,7 +97,7 @@ class PNSGD(NoisyDescent):
         return 2 * (mpf(self.lipschitz) / mpf(self.sigma)) ** 2 / self.steps_left()
 
     def _mu(self) -> Real:
-        return 2 * mpf(self.lipschitz) / (mpf(self.sigma) * context().sqrt(self.steps_left()))
+        return self.mu_with_left(self.steps_left())
 
     def own_uses(self) -> tuple[Real, int]:
         """One step."""
@@ -137,7 +139,7 @@ class PNSGD(NoisyDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """ρ as printed and μ as certified."""
-        if averaged(self):
+        if averaged(self) or self.contraction() > 1:
             return ()
         import sympy
 

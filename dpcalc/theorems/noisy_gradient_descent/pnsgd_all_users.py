@@ -35,9 +35,10 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     CONVEX,
     HIDDEN,
     LIPSCHITZ,
-    NO_EXPANSION,
+    NO_EXPANSION_CLAIMED,
     PUBLIC,
     NoisyDescent,
+    weak_convexity,
 )
 from dpcalc.theorems.parameters import choice, count, number
 from dpcalc.vocabulary import Bearing, Status
@@ -91,7 +92,7 @@ class PNSGDAllUsers(NoisyDescent):
             "random-order",
             "The permutation or the stopping time is drawn uniformly and independently of the data.",
         ),
-        NO_EXPANSION,
+        NO_EXPANSION_CLAIMED,
         LAST_ONLY,
         Assumption(
             "paper-stopping", "The stopping time is uniform from 1 on.", Scope.CLAIMED, _late
@@ -106,6 +107,7 @@ class PNSGDAllUsers(NoisyDescent):
         "order": "stopping",
     }
 
+    weak_convexity: float = weak_convexity()
     lipschitz: float = number("largest norm of a record's gradient, L")
     n_records: int = count("records, n")
     order: str = choice(
@@ -177,7 +179,7 @@ class PNSGDAllUsers(NoisyDescent):
         return 1e-12
 
     def _mu_after(self, steps: int) -> Real:
-        return 2 * mpf(self.lipschitz) / (mpf(self.sigma) * context().sqrt(steps))
+        return self.mu_with_left(steps)
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed curve, converted at the best admissible order, gives ε."""
@@ -199,7 +201,7 @@ class PNSGDAllUsers(NoisyDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed divergence per order."""
-        if averaged(self):
+        if averaged(self) or self.contraction() > 1:
             return ()
         import sympy
 
