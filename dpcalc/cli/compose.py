@@ -114,7 +114,7 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
     record |= {
         "attack_accuracy": attack_accuracy(total, record["epsilon"], delta),
         "notion": total.notion,
-        **total.numbers(),
+        **{name: value for name, value in total.numbers().items() if name not in record},
         **plan.relation.record(),
         "releases": sum(r.count for r in plan.releases),
     }
