@@ -53,7 +53,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
         if block.kind in ("toml", "csv", "python") and title:
             (tmp_path / title[1]).write_text(block.text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "130")
+    readme = request.getfixturevalue("page").name == "README.md"  # read in any terminal
+    monkeypatch.setenv("COLUMNS", "80" if readme else "130")
     return tmp_path
 
 
