@@ -11,6 +11,7 @@ Statement
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from dpcalc.errors import InvalidInput, OutputFailed, shortened
+from dpcalc.errors import InvalidInput, OutputFailed
 
 LARGEST_TEXT = 2**26
 """Bytes of a text file that is read at once."""
@@ -89,7 +90,7 @@ def check_output(path: str | os.PathLike[str], option: str) -> None:
             temporary.unlink()
     except OSError as error:
         raise InvalidInput(
-            f"{option} needs a file that can be written; got {shortened(path)!r} ({_reason(error)}); "
+            f"{option} needs a file that can be written; got {str(path)!r} ({_reason(error)}); "
             "name another file, or make its folder"
         ) from error
 
@@ -132,7 +133,7 @@ def write_atomically(path: str | os.PathLike[str], *, secret: bool = False) -> I
         raise
     except OSError as error:
         raise OutputFailed(
-            f"{shortened(path)!r} could not be written: {_reason(error)}; what was there before is "
+            f"{str(path)!r} could not be written: {_reason(error)}; what was there before is "
             "unchanged"
         ) from error
 
@@ -162,13 +163,13 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 def _replaceable(target: Path) -> bool:
     """Whether another file may take its place: not that of a device or a pipe."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
     return target.is_file() or not target.exists()
 
 
 def _begun(target: Path, *, secret: bool) -> tuple[Path, int]:
     """A new temporary file beside the target, and its descriptor."""
-    if target.is_dir():
-        raise IsADirectoryError(None, "it is a folder")
     name = f".{target.name[:_NAME]}.{secrets.token_hex(8)}{_PARTIAL}"
     temporary = target.with_name(name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

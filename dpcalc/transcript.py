@@ -8,24 +8,22 @@ always ``runs``: independent repetitions, never looped over.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.archive import read_arrays, write_arrays
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file layout written by `Transcript.save`."""
 
 RUNS, ROUNDS = "runs", "rounds"
@@ -108,6 +106,8 @@ class Transcript:
         rounds: how many rounds were carried out.
         released: name to array: what an adversary sees.
         diagnostics: name to array: measured on the data, not released.
+        experiment: whether all randomness came from a seed or a generator that somebody gave, so
+            that it can be repeated: no private release. False for a cryptographic generator.
     """
 
     algorithm: str
@@ -115,6 +115,7 @@ class Transcript:
     rounds: int
     released: Mapping[str, Series]
     diagnostics: Mapping[str, Series] = field(default_factory=dict)
+    experiment: bool = True
 
     def __post_init__(self) -> None:
         if not self.released:
@@ -164,12 +165,17 @@ class Transcript:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one ``.npz`` file, bit for bit, replacing it in one step."""
+        """Write everything to one ``.npz`` file, bit for bit, replacing it in one step.
+
+        Raises:
+            OutputFailed: if it cannot be written; what was there before is there still.
+        """
         header = {
             "format": FORMAT,
             "algorithm": self.algorithm,
             "release": str(self.release),
             "rounds": self.rounds,
+            "experiment": self.experiment,
             "released": _captions(self.released),
             "diagnostics": _captions(self.diagnostics),
         }
@@ -190,58 +196,17 @@ class Transcript:
                 f"a transcript of layout {FORMAT} was needed; got path={str(path)!r}; "
                 "write it with Transcript.save"
             )
-        return cls(
-            algorithm=header["algorithm"],
-            release=Release(header["release"]),
-            rounds=header["rounds"],
-            released=_series(header, arrays, "released"),
-            diagnostics=_series(header, arrays, "diagnostics"),
-        )
-
-
-def write_arrays(
-    path: str | os.PathLike[str],
-    header: Mapping[str, Any],
-    arrays: Mapping[str, Values],
-    *,
-    secret: bool = False,
-) -> None:
-    """Write a header and named arrays to an ``.npz`` file; a reader never sees half a file.
-
-    Args:
-        path: the file.
-        header: ready for JSON.
-        arrays: by name.
-        secret: whether nobody but the owner may read it, where the file system knows owners.
-    """
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    contents: dict[str, Any] = {"header": np.array(json.dumps(header)), **arrays}
-    partial.unlink(missing_ok=True)
-    with open(partial, "wb", opener=_opener(0o600 if secret else 0o666)) as file:
-        np.savez(file, **contents)
-    partial.replace(target)
-
-
-def _opener(mode: int) -> Callable[[str, int], int]:
-    """An opener for `open` that creates the file with these permissions, less the umask."""
-    import os
-
-    return lambda path, flags: os.open(path, flags, mode)
-
-
-def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Values]]:
-    """Read what `write_arrays` wrote, without executing anything in it."""
-    try:
-        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop("header")))
-    except (OSError, KeyError, ValueError, EOFError, TypeError, BadZipFile) as error:
-        reason = getattr(error, "strerror", None) or "it holds something else"
-        raise InvalidInput(
-            f"a file written by dpcalc was needed; got path={str(path)!r} ({reason})"
-        ) from error
-    return header, arrays
+        try:
+            return cls(
+                algorithm=header["algorithm"],
+                release=Release(header["release"]),
+                rounds=header["rounds"],
+                experiment=header["experiment"] is not False,
+                released=_series(header, arrays, "released"),
+                diagnostics=_series(header, arrays, "diagnostics"),
+            )
+        except (LookupError, TypeError, AttributeError) as error:
+            raise InvalidInput(f"a whole transcript was needed; got path={str(path)!r}") from error
 
 
 def _captions(series: Mapping[str, Series]) -> dict[str, dict[str, Any]]:

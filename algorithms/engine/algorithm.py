@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.algorithms.engine.fingerprint import digest_of
 from dpcalc.algorithms.engine.recording import Caption, Recorder
-from dpcalc.algorithms.engine.state import State, load_checkpoint, save_checkpoint
+from dpcalc.algorithms.engine.state import State, checkpointed
 from dpcalc.algorithms.problems.noise import streams
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Release
@@ -219,7 +219,8 @@ class Algorithm(ABC):
         """Carry out a batch of independent runs.
 
         Args:
-            rng: a seed or generator; None takes one from the operating system.
+            rng: a seed or generator, for an experiment; None for a private release, with a key from
+                the operating system and a cryptographic generator.
             runs: runs in the batch.
             first_run: number of the batch's first run: runs 0-99 and runs 100-199 of one seed are
                 together the batch of 200.
@@ -228,8 +229,8 @@ class Algorithm(ABC):
                 so many and the last; this looks at the data once more and is not part of the
                 release.
             progress: called with (rounds done, rounds) after every round.
-            checkpoint: a file from which an interrupted run goes on, and to which it is saved. It
-                holds the seed, so it is as secret as the data.
+            checkpoint: a file from which an interrupted run goes on, and to which it is saved, held
+                by one process at a time. It holds the seed, so it is as secret as the data.
             checkpoint_every: rounds between two saves.
             settings: what the caller set, kept in the checkpoint to tell how another run differs
                 from it; ready for JSON.
@@ -243,26 +244,29 @@ class Algorithm(ABC):
                 f"got release={release!s}"
             )
         source = streams(rng, runs=runs, first_run=first_run)
-        saved = None
-        if checkpoint:
-            saved = load_checkpoint(self, checkpoint, release, source, settings)
-        if saved and rng is not None and saved[0].streams.entropy != source.entropy:
-            raise InvalidInput(
-                f"the seed that {str(checkpoint)!r} was started with was needed; got another; "
-                "leave rng out to go on from the file"
-            )
-        state, recorder = saved or self._recorded_start(source, release, runs)
-        while state.round < self.rounds:
-            state = self.step(state)
-            recorder.add(state.round, state.released, state.extra)
-            last = state.round == self.rounds
-            if measure_every and (state.round % measure_every == 0 or last):
-                recorder.measure(state.round, self._measure(state.memory))
-            if checkpoint and (state.round % checkpoint_every == 0 or last):
-                save_checkpoint(checkpoint, state, recorder, release, settings)
-            if progress:
-                progress(state.round, self.rounds)
-        return recorder.transcript(self.key, state.round)
+        checkpoints = checkpointed(self, checkpoint, release, source, rng is not None, settings)
+        with checkpoints as (saved, save):
+            state, recorder = saved or self._recorded_start(source, release, runs)
+            for after in self._recorded_steps(state, recorder, measure_every):
+                state = after
+                if state.round % checkpoint_every == 0 or state.round == self.rounds:
+                    save(state, recorder)
+                if progress:
+                    progress(state.round, self.rounds)
+        return recorder.transcript(
+            self.key, state.round, experiment=not state.streams.cryptographic
+        )
+
+    def _recorded_steps(
+        self, state: State, recorder: Recorder, measure_every: int
+    ) -> Iterator[State]:
+        """The states after every further round, each recorded, and measured every so many rounds."""
+        for after in self.steps(state):
+            recorder.add(after.round, after.released, after.extra)
+            last = after.round == self.rounds
+            if measure_every and (after.round % measure_every == 0 or last):
+                recorder.measure(after.round, self._measure(after.memory))
+            yield after
 
     def _recorded_start(
         self, source: Streams, release: Release, runs: int

@@ -99,7 +99,7 @@ class Recorder:
             self.arrays[slot] = np.full(shape, blank, dtype=values.dtype)
         self.arrays[slot][:, t - 1] = values
 
-    def transcript(self, key: str, rounds: int) -> Transcript:
+    def transcript(self, key: str, rounds: int, *, experiment: bool = True) -> Transcript:
         """The finished transcript; the recorder must not be used afterwards."""
         released: dict[str, Series] = {}
         diagnostics: dict[str, Series] = {}
@@ -119,6 +119,7 @@ class Recorder:
             algorithm=key,
             release=self.release,
             rounds=rounds,
+            experiment=experiment,
             released=released,
             diagnostics=diagnostics,
         )

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc import checks
 from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.algorithms.engine.recording import Recorder
 from dpcalc.algorithms.problems.noise import Streams
+from dpcalc.archive import held_alone, read_arrays, refuse_other_versions, write_arrays
 from dpcalc.errors import InvalidInput
-from dpcalc.transcript import read_arrays, write_arrays
+from dpcalc.files import is_there
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.vocabulary import Release
@@ -65,12 +68,44 @@ def load_state(owner: Algorithm, path: str | os.PathLike[str]) -> State:
     return _unpacked(owner, header, arrays, path)
 
 
-def save_checkpoint(
+@contextmanager
+def checkpointed(
+    owner: Algorithm,
+    path: str | os.PathLike[str] | None,
+    release: Release,
+    source: Streams,
+    seeded: bool,
+    settings: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[tuple[State, Recorder] | None, Callable[[State, Recorder], None]]]:
+    """What a checkpoint holds, None before the first save, and how to save; held by this process.
+
+    Args:
+        owner: the algorithm.
+        path: the file; without one nothing is saved.
+        release: how much is kept.
+        source: the random numbers of a run that begins.
+        seeded: whether the caller gave a seed, which must be that of the file.
+        settings: what the caller set, to tell how another run of that file differs.
+    """
+    if path is None:
+        yield None, lambda *_: None
+        return
+    with held_alone(path):
+        saved = _load_checkpoint(owner, path, release, source, settings)
+        if saved and seeded and saved[0].streams != source:
+            raise InvalidInput(
+                f"the seed that {str(path)!r} was started with was needed; got another; leave rng out "
+                "to go on from the file"
+            )
+        yield saved, partial(_save_checkpoint, path, release, settings)
+
+
+def _save_checkpoint(
     path: str | os.PathLike[str],
+    release: Release,
+    settings: Mapping[str, Any] | None,
     state: State,
     recorder: Recorder,
-    release: Release,
-    settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a state together with what was recorded so far."""
     header, arrays = _packed(state)
@@ -79,7 +114,7 @@ def save_checkpoint(
     write_arrays(path, header | {"release": str(release)}, arrays | recorded, secret=True)
 
 
-def load_checkpoint(
+def _load_checkpoint(
     owner: Algorithm,
     path: str | os.PathLike[str],
     release: Release,
@@ -87,7 +122,7 @@ def load_checkpoint(
     settings: Mapping[str, Any] | None = None,
 ) -> tuple[State, Recorder] | None:
     """The saved state and recorder of these runs, or None if there is no such file yet."""
-    if not Path(path).exists():
+    if not is_there(path):
         return None
     header, arrays = read_arrays(path)
     state = _unpacked(owner, header, arrays, path, settings)
@@ -117,6 +152,7 @@ def _packed(state: State) -> tuple[dict[str, Any], Arrays]:
         "parts": parts_of(state.owner),
         "round": state.round,
         "entropy": hex(state.streams.entropy),
+        "cryptographic": state.streams.cryptographic,
         "runs": state.streams.runs,
         "first_run": state.streams.first_run,
     }
@@ -153,14 +189,24 @@ def _unpacked(
             f"{str(path)!r} holds one {other}; go on with what it was started with, or use another "
             "file"
         )
+    refuse_other_versions(header, path)
     parts: dict[str, Arrays] = {"memory": {}, "released": {}, "extra": {}}
     for slot, values in arrays.items():
-        part, name = slot.split("/", 1)
+        part, _, name = slot.partition("/")
         if part in parts:
             parts[part][name] = np.asarray(values)
-    return State(
-        owner=owner,
-        round=cast("int", header["round"]),
-        streams=Streams(int(header["entropy"], 16), header["runs"], header["first_run"]),
-        **parts,
-    )
+    try:
+        done = checks.count("round", header["round"], minimum=0)
+        streams = Streams(
+            int(header["entropy"], 16),
+            checks.count("runs", header["runs"]),
+            checks.count("first_run", header["first_run"], minimum=0),
+            cryptographic=header["cryptographic"] is True,
+        )
+    except (LookupError, TypeError, ValueError) as error:
+        raise InvalidInput(f"a whole state was needed; got {str(path)!r} ({error})") from error
+    if done > owner.rounds:
+        raise InvalidInput(
+            f"a round up to rounds={owner.rounds} was needed; got round={done} in {str(path)!r}"
+        )
+    return State(owner=owner, round=done, streams=streams, **parts)

@@ -9,16 +9,24 @@ Streams
     how many runs share a batch or where a run was interrupted, so a batch of R runs is R single
     runs and a resumed run has the same bits. One generator serves a group of runs for a block of
     rounds; no loop visits single runs.
-Seeds
-    An integer, a numpy generator or a ``SeedSequence`` makes an experiment repeatable. Without one
-    the operating system's cryptographic source provides 256 bits. Whoever knows the seed knows the
-    noise: a seed is as secret as the data. numpy's samplers work on doubles; attacks on the low
-    bits of floating-point noise (Mironov 2012) are outside this model.
+Real runs
+    Without a seed the operating system's cryptographic source provides a key of 256 bits. Every
+    generator is AES-128 in counter mode (randomgen's ``AESCounter``, checked against the standard),
+    under a key of its own that keyed BLAKE2b derives from that key and (purpose, block, group):
+    whoever sees some of the noise learns nothing about the rest. They belong to the process that
+    began them: a copy in another one would repeat the noise, and is refused.
+Experiments
+    An integer, a numpy generator or a ``SeedSequence`` makes an experiment repeatable, with SFC64,
+    which is fast and not cryptographic: no private release. Whoever knows a seed knows the noise.
+Limits
+    numpy's samplers work on doubles; attacks on the low bits of floating-point noise (Mironov 2012)
+    are outside this model.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -161,14 +169,26 @@ class Streams:
         entropy: the seed; secret whenever the data are.
         runs: runs in the batch.
         first_run: number of the batch's first run.
+        cryptographic: whether this is a real run; else it is an experiment that can be repeated.
     """
 
     entropy: int
     runs: int
     first_run: int = 0
+    cryptographic: bool = False
+    _process: int = field(default_factory=os.getpid, init=False, repr=False, compare=False)
     _open: dict[int, _Block] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  # generators of the current block of every purpose: a cache, not a state
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As its seed; the key of a real run stays in its process, or in a checkpoint."""
+        if self.cryptographic:
+            raise InvalidInput(
+                "an experiment was needed to be copied or sent; the key of a real run is as secret "
+                "as the data, and a copy would repeat its noise; begin the run where it is carried out"
+            )
+        return type(self), (self.entropy, self.runs, self.first_run)
 
     def draw(self, kind: Draw, purpose: int, round_: int) -> NDArray[Any]:
         """The numbers of one round; shape (runs, *kind.shape).
@@ -178,6 +198,11 @@ class Streams:
             purpose: separates the independent draws that one algorithm makes in a round.
             round_: 0 or above; going through the rounds in order is fastest.
         """
+        if self.cryptographic and self._process != os.getpid():
+            raise InvalidInput(
+                "the noise of a real run was needed in the process that began it; got it in a copy of "
+                "that process, where it would be drawn twice; begin the run in this process"
+            )
         number, position = divmod(round_, _ROUNDS)
         block = self._open.get(purpose)
         if block is None or block.number != number or block.position > position:
@@ -194,11 +219,27 @@ class Streams:
     def _generators(self, kind: Draw, purpose: int, block: int) -> list[np.random.Generator]:
         group = _group(kind)
         groups = range(self.first_run // group, (self.first_run + self.runs - 1) // group + 1)
-        seeds = (
-            np.random.SeedSequence(self.entropy, spawn_key=(purpose, block, number), pool_size=8)
-            for number in groups
-        )
-        return [np.random.Generator(np.random.SFC64(seed)) for seed in seeds]
+        made = _cryptographic if self.cryptographic else _repeatable
+        return [made(self.entropy, (purpose, block, number)) for number in groups]
+
+
+def _repeatable(entropy: int, place: tuple[int, int, int]) -> np.random.Generator:
+    """The generator of one place of an experiment."""
+    seed = np.random.SeedSequence(entropy, spawn_key=place, pool_size=8)
+    return np.random.Generator(np.random.SFC64(seed))
+
+
+def _cryptographic(entropy: int, place: tuple[int, int, int]) -> np.random.Generator:
+    """The generator of one place of a real run: AES-128 in counter mode, from counter 0."""
+    import hashlib
+
+    from randomgen import AESCounter
+
+    where = b"".join(number.to_bytes(8, "little") for number in place)
+    key = hashlib.blake2b(
+        where, digest_size=16, key=entropy.to_bytes(32, "little"), person=b"dpcalc noise"
+    ).digest()
+    return np.random.Generator(AESCounter(key=int.from_bytes(key, "little"), counter=0))
 
 
 @dataclass(slots=True)
@@ -222,15 +263,16 @@ def streams(rng: Seed, *, runs: int = 1, first_run: int = 0) -> Streams:
     """The random streams of a batch.
 
     Args:
-        rng: None for a real run: 256 bits from the operating system. A non-negative integer or a
-            ``SeedSequence`` repeats the same numbers; a generator is asked for a fresh seed, so two
-            calls with one generator differ and two generators in the same state agree.
+        rng: None for a real run: 256 bits from the operating system, and a cryptographic generator.
+            A non-negative integer or a ``SeedSequence`` repeats the same numbers; a generator is
+            asked for a fresh seed, so two calls with one generator differ and two generators in the
+            same state agree.
         runs: independent runs in the batch, 1 or more.
         first_run: number of the first one, to carry out a large batch in parts.
     """
     checks.count("runs", runs)
     checks.count("first_run", first_run, minimum=0)
-    return Streams(_entropy(rng), int(runs), int(first_run))
+    return Streams(_entropy(rng), int(runs), int(first_run), cryptographic=rng is None)
 
 
 def _entropy(rng: object) -> int:

@@ -14,6 +14,7 @@ from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
+from dpcalc.auditing.kept import mark_judged
 from dpcalc.auditing.observations import Observations
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.runner import Stage, batches, generator, pilot
@@ -177,6 +178,8 @@ def _counted_runs(
         if plan.early_stop and running is not None and running.rejects and done < plan.runs:
             return _joined(parts), True
         if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
+            if watch.checkpoint is not None and done < plan.runs:
+                mark_judged(watch.checkpoint)
             break
     return _joined(parts), False
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.archive import read_arrays, write_arrays
 from dpcalc.errors import InvalidInput
-from dpcalc.transcript import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     import os

@@ -7,23 +7,24 @@ more batches behind it; so the same seed gives the same verdict.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.archive import held_alone
+from dpcalc.auditing.kept import KeptRuns
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.observations import Observations
 from dpcalc.auditing.target import Outputs, Target, World, numbers_of
 from dpcalc.errors import InvalidInput
-from dpcalc.transcript import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     import os
@@ -115,31 +116,44 @@ def batches(
         size: runs per batch; the last may be smaller.
         exact: whether the score is the exact log-likelihood ratio.
         inspect: shown the first batch; see `observe`.
-        checkpoint: a file that holds the batches done so far.
+        checkpoint: a file that holds the batches done so far, held by this process alone; their
+            number and the planned one stay as they were begun, and no further batch follows those
+            that were judged early.
     """
-    saved = _Saved(Path(checkpoint), target.name, seed, size) if checkpoint else None
-    done = saved.load() if saved else []
-    for number, start in enumerate(range(0, runs, size)):
-        count = min(size, runs - start)
+    with contextlib.ExitStack() as stack:
+        saved = None
+        if checkpoint:
+            stack.enter_context(held_alone(checkpoint))
+            saved = KeptRuns(Path(checkpoint), target.name, seed, size, runs)
+        made = partial(observe, target, score, seed=seed, stage=Stage.COUNTED, exact=exact)
+        yield from _batches(made, saved, sizes=_sizes(runs, size), inspect=inspect)
+
+
+def _sizes(runs: int, size: int) -> list[int]:
+    """How many runs each batch has."""
+    return [min(size, runs - start) for start in range(0, runs, size)]
+
+
+def _batches(
+    make: Callable[..., Observations],
+    saved: KeptRuns | None,
+    *,
+    sizes: Sequence[int],
+    inspect: Inspect | None,
+) -> Iterator[Observations]:
+    done, judged = saved.load() if saved else ([], False)
+    for number, count in enumerate(sizes):
         old = done[number] if number < len(done) and done[number].runs == count else None
         if old is not None and number > 0:
             yield old
             continue
-        made = observe(
-            target,
-            score,
-            seed=seed,
-            stage=Stage.COUNTED,
-            batch=number,
-            runs=count,
-            exact=exact,
-            inspect=inspect if number == 0 else None,
-        )
-        if old is not None and not np.array_equal(old.score, made.score):
+        if judged and number >= len(done):
+            return
+        made = make(batch=number, runs=count, inspect=inspect if number == 0 else None)
+        if saved and old is not None and not np.array_equal(old.score, made.score):
             raise InvalidInput(
-                f"the same runs from the same seed were needed; target {target.name!r} released "
-                f"others than {str(checkpoint)!r} holds; take all randomness from the generator, and "
-                "give the number of runs with which they were begun"
+                f"the same runs from the same seed were needed; target {saved.target!r} released "
+                f"others than {str(saved.path)!r} holds; take all randomness from the generator"
             )
         if saved and old is None:
             done = [*done[:number], made]
@@ -227,68 +241,6 @@ def _labelled(target: Target, seed: int, batch: int, runs: int) -> tuple[NDArray
     for world, values in kept.items():
         released[seen.is_in == (world is World.IN)] = values
     return seen.is_in, released
-
-
-def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:
-    """The seed of the runs in a checkpoint; None if there is no such file.
-
-    Raises:
-        InvalidInput: if the file holds something else.
-    """
-    path = Path(checkpoint)
-    if not path.exists():
-        return None
-    seed = read_arrays(path)[0].get("seed")
-    if not isinstance(seed, int):
-        raise InvalidInput(f"a file of kept runs was needed; got {str(path)!r}; name another file")
-    return seed
-
-
-_NAMES = {"target": "target", "seed": "seed", "size": "batch size"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Saved:
-    """Batches in a file, with what they belong to."""
-
-    path: Path
-    target: str
-    seed: int
-    size: int
-
-    def load(self) -> list[Observations]:
-        if not self.path.exists():
-            return []
-        header, arrays = read_arrays(self.path)
-        different = [
-            f"{_NAMES[name]} {header.get(name)} instead of {wanted}"
-            for name, wanted in self._header().items()
-            if header.get(name) != wanted
-        ]
-        if different:
-            raise InvalidInput(
-                f"runs of this audit were needed; {str(self.path)!r} holds others: "
-                f"{', '.join(different)}; repeat the audit that made them, or name another file"
-            )
-        edges = np.cumsum([0, *header["runs"]])
-        whole = Observations(
-            is_in=arrays["is_in"],
-            score=arrays["score"],
-            fair_coins=True,
-            exact=bool(header["exact"]),
-        )
-        return [whole.between(a, b) for a, b in pairwise(edges)]
-
-    def store(self, done: list[Observations]) -> None:
-        header = self._header() | {"runs": [o.runs for o in done], "exact": done[0].exact}
-        arrays = {
-            "is_in": np.concatenate([o.is_in for o in done]),
-            "score": np.concatenate([o.score for o in done]),
-        }
-        write_arrays(self.path, header, arrays)
-
-    def _header(self) -> dict[str, Any]:
-        return {"target": self.target, "seed": self.seed, "size": self.size}
 
 
 def _one_each(target: Target, what: str, values: Array, runs: int) -> Array:

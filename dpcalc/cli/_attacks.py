@@ -202,7 +202,7 @@ def _unclaimed(target: Any, path: str) -> Case:
 
 def kept_seed(checkpoint: Path | None, cases: Sequence[Case]) -> int | None:
     """The seed of the runs that an interrupted audit left behind; None if there are none."""
-    from dpcalc.auditing.runner import saved_seed
+    from dpcalc.auditing.kept import saved_seed
     from dpcalc.audits.engine.carry_out import beside
 
     if checkpoint is None:

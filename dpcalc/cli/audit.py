@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,13 +104,18 @@ def command(target: str | None, **given: Any) -> int:
         _list(as_json=given["as_json"])
         return 0
     from dpcalc.auditing.attacked import exit_status
+    from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.audits import write
 
-    if given["report"] is not None:
-        _check_report(given["report"])
+    report: Path | None = given["report"]
+    if report is not None:
+        _check_report(report)
+    check_outputs([("--report", report)], inputs=[Path(p) for p in given["scores"] or ()])
+    writing = Writing()
     title, results, tables = _carried_out(target, given)
-    if given["report"] is not None:
-        write(given["report"], title, results, tables, command=_repeats(results))
+    if report is not None:
+        page = partial(write, report, title, results, tables, command=_repeats(results))
+        report = report if writing.attempt(page) else None
     if given["as_json"]:
         from dpcalc.report.audits import record
         from dpcalc.report.records import to_json
@@ -118,7 +124,8 @@ def command(target: str | None, **given: Any) -> int:
     else:
         from dpcalc.report.audit_text import show
 
-        show(title, results, tables, given["report"])
+        show(title, results, tables, report)
+    writing.settle()
     return exit_status(results)
 
 
@@ -141,12 +148,15 @@ def _carried_out(
         return "Recorded runs", [recorded(given)], []
     refuse_recorded(target, given)
     from dpcalc.auditing.runner import new_seed
-    from dpcalc.audits.engine.carry_out import carry_out, exhibited
+    from dpcalc.audits.engine.carry_out import beside, carry_out, exhibited
     from dpcalc.cli._attacks import kept_seed, live_progress, saying_where
+    from dpcalc.cli._outputs import check_outputs
 
     built_in, cases = _cases(target, given)
     claim = _claim(given, cases)
     seed, kept = given["seed"], given["checkpoint"]
+    if kept is not None:
+        check_outputs(("--checkpoint", beside(kept, case)) for case in cases)
     seed = kept_seed(kept, cases) if seed is None else seed
     seed = new_seed() if seed is None else seed
     with saying_where(kept, cases), live_progress(len(cases)) as live:
@@ -224,22 +234,22 @@ def _ledger(target: str | None, given: dict[str, Any]) -> int:
 
     from dpcalc.auditing.runner import new_seed
     from dpcalc.audits.engine.ledger import entries
+    from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.files import write_text
     from dpcalc.report.ledger import page
 
     seed = new_seed() if given["seed"] is None else given["seed"]
-    try:
-        with given["ledger"].open("a", encoding="utf-8"):  # before minutes of work, not after
-            pass
-        screen = Console(stderr=True)
-        with screen.status("audits") as status:
-            names = () if target is None else (target,)
-            found = entries(seed=seed, alpha=given["alpha"], names=names, say=status.update)
-        given["ledger"].write_text(page(found, seed=seed), encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"--ledger needs a writable file ({error})") from error
+    check_outputs([("--ledger", given["ledger"])])
+    with Console(stderr=True).status("audits") as status:
+        names = () if target is None else (target,)
+        found = entries(seed=seed, alpha=given["alpha"], names=names, say=status.update)
+    text, writing = page(found, seed=seed), Writing()
+    if not writing.attempt(lambda: write_text(given["ledger"], text)):
+        click.echo(text)
     wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]
     for key, result in wrong:
         click.echo(f"unexpected: {key} {result.key}: {result.verdict.outcome.value}", err=True)
+    writing.settle()
     return int(bool(wrong))
 
 
@@ -247,8 +257,6 @@ def _check_report(path: Path) -> None:
     known = (".html", ".json", ".md")
     if path.suffix not in known:
         raise InvalidInput(f"--report needs a name ending in {', '.join(known)}; got {str(path)!r}")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"--report needs an existing folder; got {str(path.parent)!r}")
     if path.suffix == ".html":
         need("matplotlib", purpose="a report in HTML")
 

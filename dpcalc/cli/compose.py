@@ -81,22 +81,29 @@ def command(
     """
     from dpcalc import checks
     from dpcalc.claims.composition import read_plan
+    from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.report.pictures import check_picture
     from dpcalc.report.records import to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
+        check_picture(plot, "--plot")
+    check_outputs([("--plot", plot)], inputs=[file])
+    writing = Writing()
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
     record = _record(plan, at)
     if plot is not None:
         from dpcalc.report.profile import draw_profile
 
-        draw_profile(plan.total(), plot, delta=at, budget=plan.epsilon, title=file.stem)
-        record["plot"] = str(plot)
+        settings: dict[str, Any] = {"delta": at, "budget": plan.epsilon, "title": file.stem}
+        if writing.attempt(lambda: draw_profile(plan.total(), plot, **settings)):
+            record["plot"] = str(plot)
     if as_json:
         click.echo(to_json(record))
     else:
         _print(plan, record)
+    writing.settle()
     return int(record.get("within_budget") is False)
 
 

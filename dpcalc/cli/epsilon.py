@@ -25,22 +25,29 @@ def _run(
     **given: Any,
 ) -> None:
     from dpcalc.claims.relations import relation_of
+    from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.report.pictures import check_picture
     from dpcalc.report.records import budget, to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
+        check_picture(plot, "--plot")
+    check_outputs([("--plot", plot)])
+    writing = Writing()
     instance = theorem_from(theorem, given, attest)
     relation = relation_of(instance, stated=given.get("adjacency") is not None)
     record = budget(instance, checked_delta(delta), relation)
     if plot is not None:
         from dpcalc.report.claims import draw_claim
 
-        draw_claim(instance, plot, delta=checked_delta(delta))
-        record["plot"] = str(plot)
+        at = checked_delta(delta)
+        if writing.attempt(lambda: draw_claim(instance, plot, delta=at)):
+            record["plot"] = str(plot)
     if as_json:
         click.echo(to_json(record))
     else:
         _print(instance, record, relation)
+    writing.settle()
 
 
 def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpcalc.cli._options import NUMBER, StrictCommand
+from dpcalc.cli._outputs import Writing, check_outputs
+from dpcalc.cli._progress import carried_out
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.extras import need
+from dpcalc.files import is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from dpcalc.training.method import Method
-    from dpcalc.training.plan import Plan
-    from dpcalc.transcript import Transcript
 
 _WHOLE = click.INT
 
@@ -33,6 +35,7 @@ def _run(kind: type[Method], **given: Any) -> None:
     targets = [Path(path) for path in common["out"]]
     for target in targets:
         check_suffix(target)
+    _check_files(targets, common)
     epsilon, delta = common["epsilon"], common["delta"]
     if kind.theorem_key is not None and epsilon is None:
         raise InvalidInput(f"{kind.key} needs a budget; try --epsilon 1 --delta 1e-6")
@@ -63,14 +66,14 @@ def _run(kind: type[Method], **given: Any) -> None:
     )
     settings = {name: common[name] for name in _SETTLED} | method.inputs()
     everything = any(target.suffix == ".npz" for target in targets)
-    transcript = _carried_out(ready, common, settings, everything=everything)
+    transcript = carried_out(ready, common, settings, everything=everything)
     found = record(ready, transcript, split) | {
         "nodes": nodes,
         "graph": graph if kind.distributed else None,
         "seed": common["seed"],
     }
-    for target in targets:
-        write(target, found, transcript)
+    writing = Writing()
+    written = [t for t in targets if writing.attempt(partial(write, t, found, transcript))]
     if common["as_json"]:
         from dpcalc.report.records import to_json
 
@@ -78,7 +81,17 @@ def _run(kind: type[Method], **given: Any) -> None:
     else:
         from dpcalc.report.runs import show
 
-        show(kind.title, found, targets)
+        show(kind.title, found, written)
+    writing.settle()
+
+
+def _check_files(targets: Sequence[Path], common: dict[str, Any]) -> None:
+    """Try every file that will be written, before there is anything to lose."""
+    outputs = [("--out", target) for target in targets]
+    if common["checkpoint"] is not None:
+        outputs.append(("--checkpoint", Path(common["checkpoint"])))
+    data = Path(common["data"])
+    check_outputs(outputs, inputs=[data] if is_there(data) else [])
 
 
 def _network_of(kind: type[Method], nodes: int | None, graph: str | None) -> tuple[int, str]:
@@ -90,47 +103,6 @@ def _network_of(kind: type[Method], nodes: int | None, graph: str | None) -> tup
             )
         return 1, ""
     return 5 if nodes is None else nodes, graph or "ring"
-
-
-def _carried_out(
-    ready: Plan, common: dict[str, Any], settings: dict[str, Any], *, everything: bool
-) -> Transcript:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    screen, rounds = Console(stderr=True), ready.algorithm.rounds
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    bar = Progress(
-        *columns,
-        TextColumn("rounds"),
-        TimeRemainingColumn(),
-        console=screen,
-        transient=True,
-        disable=not screen.is_terminal,
-    )
-    measured = common["measure_every"]
-    try:
-        with bar:
-            task = bar.add_task(ready.method.key, total=rounds)
-            return ready.carry_out(
-                common["seed"],
-                runs=common["runs"],
-                everything=everything,
-                measure_every=max(1, rounds // 100) if measured is None else measured,
-                progress=lambda done, _: bar.update(task, completed=done),
-                checkpoint=common["checkpoint"],
-                settings=settings,
-            )
-    except KeyboardInterrupt:
-        if common["checkpoint"]:
-            click.echo(f"saved in {common['checkpoint']}; the same command goes on", err=True)
-        raise
 
 
 def _data_options() -> list[click.Option]:

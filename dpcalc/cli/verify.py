@@ -77,9 +77,12 @@ def command(
       2           the file cannot be read, or asks for what makes no sense
     """
     from dpcalc.claims.file import default_file, read_claims
+    from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.records import to_json
     from dpcalc.vocabulary import Verdict
 
+    check_outputs([("--junit", junit)], inputs=[file])
+    writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
         from dpcalc.audits.engine.catalogue import need_libraries
@@ -92,7 +95,7 @@ def command(
         from dpcalc.report.junit import write_junit
 
         suite = file.name if file is not None else "headline settings"
-        write_junit(junit, records, suite=suite, strict=strict)
+        writing.attempt(lambda: write_junit(junit, records, suite=suite, strict=strict))
     refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
     refuted = refuted or any(a is not None and _refuted(a) for a in attacks or ())
     demonstration = file is None and not strict
@@ -105,6 +108,7 @@ def command(
             _print_attacks(judgements, attacks)
         if demonstration and refuted:
             _print_demonstration()
+    writing.settle()
     return int(failed and not demonstration)
 
 

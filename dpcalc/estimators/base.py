@@ -39,7 +39,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         delta: δ of the budget.
         row_bound: a public number; longer rows are shortened to it.
         fit_intercept: whether a constant column is added.
-        random_state: a seed for experiments; None takes noise seeded by the operating system.
+        random_state: None for a private release. A seed makes an experiment that can be repeated;
+            fits with one seed on neighbouring data share their noise, which hides nothing.
 
     Attributes after `fit`:
         coef_: shape (n_features,) for a regressor, (1, n_features) for a classifier.
@@ -49,6 +50,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         adjacency_: the neighbouring relation that these numbers are about.
         release_: what is released and covered by them.
         claimed_: ε that the paper would claim for the same noise; None where it claims nothing.
+        private_release_: whether the fit is what certified_ speaks of; False with a random_state:
+            an experiment, not a private release.
         promises_: what the bound rests on that only the caller can vouch for.
         plan_: the calibrated theorem and the algorithm's settings.
         n_iter_: rounds.
@@ -97,7 +100,9 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             budget=Budget(self.epsilon, self.delta),
         )
         self._account(ready)
-        weights = ready.method.weights(ready.carry_out(_seed(self.random_state)))[0]
+        transcript = ready.carry_out(_seed(self.random_state))
+        weights = ready.method.weights(transcript)[0]
+        self.private_release_ = not transcript.experiment
         if self.fit_intercept:
             weights = weights / np.sqrt(2)
             return np.append(weights[:-1] / self.row_bound, weights[-1])

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpcalc.auditing.attacked import Attacked, exit_status
 from dpcalc.auditing.wording import at_least, confidence
-from dpcalc.errors import InvalidInput
+from dpcalc.files import write_text
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
@@ -51,10 +51,7 @@ def write(
         text = markdown(title, results, tables)
     else:
         text = to_json(record(title, results, tables)) + "\n"
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"a writable file was needed; got {str(path)!r} ({error})") from error
+    write_text(path, text)
 
 
 def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpcalc.accounting.bracket import aiming_at
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.extras import need
+from dpcalc.report.pictures import save_picture
 
 if TYPE_CHECKING:
     from dpcalc.theorems.base import Bound, Theorem
@@ -31,8 +32,8 @@ def draw_claim(theorem: Theorem, path: Path, *, delta: float = 0.0) -> None:
         delta: the δ to mark, 0 for none.
 
     Raises:
-        InvalidInput: if nothing finite can be drawn, the file cannot be written, or matplotlib is
-            not installed.
+        InvalidInput: if nothing finite can be drawn, or matplotlib is not installed.
+        OutputFailed: if the picture cannot be written.
     """
     need("matplotlib", purpose="a picture")
     from matplotlib.figure import Figure
@@ -61,10 +62,7 @@ def draw_claim(theorem: Theorem, path: Path, *, delta: float = 0.0) -> None:
     axes.set_title(theorem.title)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    try:
-        figure.savefig(path, dpi=100)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"a picture could not be written to {str(path)!r}: {error}") from error
+    save_picture(figure, path, dpi=100)
 
 
 def _finite(of: Callable[[], Bound | None]) -> list[tuple[float, float]]:

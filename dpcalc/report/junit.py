@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from dpcalc.errors import InvalidInput
+from dpcalc.files import write_atomically
 
 
 def write_junit(
@@ -37,10 +37,8 @@ def write_junit(
         for name, number in counts.items():
             element.set(name, str(number))
     ET.indent(root)
-    try:
-        ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
-    except OSError as error:
-        raise InvalidInput(f"a writable file was needed; got {str(path)!r} ({error})") from error
+    with write_atomically(path) as file:
+        ET.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
 
 
 def _result(record: Mapping[str, Any], *, strict: bool) -> tuple[str | None, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
+from dpcalc.report.pictures import save_picture
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee
@@ -34,7 +35,8 @@ def draw_profile(
         title: what to write above.
 
     Raises:
-        InvalidInput: if the picture cannot be written, or matplotlib is not installed.
+        InvalidInput: if nothing finite can be drawn, or matplotlib is not installed.
+        OutputFailed: if the picture cannot be written.
     """
     need("matplotlib", purpose="a picture")
     from matplotlib.figure import Figure
@@ -68,10 +70,7 @@ def draw_profile(
     top.set_title(title)
     top.grid(visible=True, alpha=0.3)
     top.legend()
-    try:
-        figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"a picture could not be written to {str(path)!r}: {error}") from error
+    save_picture(figure, path, dpi=150)
 
 
 def _enclosure(guarantee: Guarantee, epsilon: float) -> tuple[float | None, float]:

@@ -62,10 +62,10 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
             "[yellow]No better than always giving the same answer: at this budget the noise drowns "
             "these records. More records, a larger ε or fewer rounds help.[/]"
         )
-    if found["seed"] is not None:
+    if found["budget"] is not None and not found["private_release"]:
+        seed = "" if found["seed"] is None else f"seed={found['seed']}: "
         out.print(
-            f"[yellow]seed={found['seed']}: an experiment. Who knows the seed knows the noise; "
-            "a real run leaves --seed out.[/]"
+            f"[yellow]{seed}{found['private_release_reason']}; a real run leaves --seed out.[/]"
         )
     for path in written:
         out.print(f"written: {escaped(path)}")

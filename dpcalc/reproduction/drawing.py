@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcalc.extras import need
+from dpcalc.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,7 +40,8 @@ def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
             figure.text(0.5, 0.005, "; ".join(outcome.notes), ha="center", fontsize=6, color="0.4")
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {}
-            figure.savefig(path, dpi=80, metadata=metadata)
+            with write_atomically(path) as file:
+                figure.savefig(file, format=path.suffix[1:], dpi=80, metadata=metadata)
         plt.close(figure)
 
 

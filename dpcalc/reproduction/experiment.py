@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from dpcalc.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -97,15 +100,16 @@ class Outcome:
 
     def write_csv(self, path: Path) -> None:
         """Every number that is drawn."""
-        with path.open("w", newline="", encoding="utf-8") as file:
-            out = csv.writer(file, lineterminator="\n")
-            if self.table is not None:
-                out.writerow(self.table.columns)
-                out.writerows(tuple(_short(cell) for cell in row) for row in self.table.rows)
-                return
+        text = io.StringIO(newline="")
+        out = csv.writer(text, lineterminator="\n")
+        if self.table is not None:
+            out.writerow(self.table.columns)
+            out.writerows(tuple(_short(cell) for cell in row) for row in self.table.rows)
+        else:
             out.writerow(_HEADER)
             for curve in self.curves:
                 out.writerows(_rows(curve))
+        write_text(path, text.getvalue())
 
 
 _HEADER = (

@@ -7,6 +7,7 @@ no part of what the budget covers.
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.errors import InvalidInput
+from dpcalc.files import write_text
 from dpcalc.report.records import budget as budget_record
 from dpcalc.report.records import to_json
 
@@ -47,6 +49,7 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         "parameters": plan.method.inputs(),
         "utility": utility(plan, transcript, data),
         "weights": plan.method.weights(transcript).tolist(),
+        **standing(plan, transcript),
     }
     if plan.theorem is None or plan.budget is None:
         return found | {"budget": None, "claimed": None, "certified": {"epsilon": float("inf")}}
@@ -59,6 +62,19 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         together = plan.theorem.certified().guarantee.composed(transcript.runs)
         found["certified"]["epsilon_of_all_runs"] = together.epsilon(delta)
     return found
+
+
+def standing(plan: Plan, transcript: Transcript) -> dict[str, Any]:
+    """Whether this is a private release, and why not."""
+    if plan.theorem is None:
+        return {"private_release": False, "private_release_reason": "the method adds no noise"}
+    if transcript.experiment:
+        return {"private_release": False, "private_release_reason": EXPERIMENT}
+    return {"private_release": True}
+
+
+EXPERIMENT = "experiment, not a private release: who knows the seed knows the noise"
+"""Said of every run from a seed."""
 
 
 def utility(plan: Plan, transcript: Transcript, data: Split) -> dict[str, list[float]]:
@@ -112,21 +128,17 @@ def write(path: str | Path, found: Mapping[str, Any], transcript: Transcript) ->
     .npz     what was released, and nothing else: this may be published within the budget
 
     Raises:
-        InvalidInput: for another suffix, or if the file cannot be written.
+        InvalidInput: for another suffix.
+        OutputFailed: if the file cannot be written; what was there before is there still.
     """
     target = Path(path)
     check_suffix(target)
-    try:
-        if target.suffix == ".json":
-            target.write_text(to_json(found) + "\n", encoding="utf-8")
-        elif target.suffix == ".csv":
-            _write_csv(target, transcript)
-        else:
-            replace(transcript, diagnostics={}).save(target)
-    except OSError as problem:
-        raise InvalidInput(
-            f"a writable file was needed; got {str(path)!r} ({problem})"
-        ) from problem
+    if target.suffix == ".json":
+        write_text(target, to_json(found) + "\n")
+    elif target.suffix == ".csv":
+        write_text(target, _csv(transcript))
+    else:
+        replace(transcript, diagnostics={}).save(target)
 
 
 def check_suffix(path: Path) -> None:
@@ -135,21 +147,20 @@ def check_suffix(path: Path) -> None:
         raise InvalidInput(
             f"a file ending in .json, .csv or .npz was needed; got out={str(path)!r}"
         )
-    if not path.parent.is_dir():
-        raise InvalidInput(f"an existing folder was needed; got out={str(path)!r}")
 
 
-def _write_csv(target: Path, transcript: Transcript) -> None:
+def _csv(transcript: Transcript) -> str:
     series = {
         name: s.values
         for name, s in transcript.diagnostics.items()
         if s.values.ndim == 2 and s.values.dtype.kind == "f"
     }
-    with target.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["run", "round", *series])
-        for run in range(transcript.runs):
-            for t in range(transcript.rounds):
-                row = [float(values[run, t]) for values in series.values()]
-                if row and not np.isnan(row).any():
-                    out.writerow([run + 1, t + 1, *row])
+    text = io.StringIO(newline="")
+    out = csv.writer(text)
+    out.writerow(["run", "round", *series])
+    for run in range(transcript.runs):
+        for t in range(transcript.rounds):
+            row = [float(values[run, t]) for values in series.values()]
+            if row and not np.isnan(row).any():
+                out.writerow([run + 1, t + 1, *row])
+    return text.getvalue()

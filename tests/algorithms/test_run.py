@@ -44,7 +44,7 @@ def test_it_ends_with_utility_next_to_the_budget(run):
     assert err == ""
     for words in ("claimed", "certified", "held-out", "mean loss", "distance of a node", "promise"):
         assert words in out
-    assert "an experiment" in out
+    assert "experiment, not a private release" in " ".join(out.split())
 
 
 def test_an_algorithm_that_no_result_covers_names_another(run):

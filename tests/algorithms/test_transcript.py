@@ -104,7 +104,7 @@ def test_foreign_files_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match="written by dpcalc"):
         Transcript.load(path)
     np.savez(path, header=np.array('{"format": 99}'))
-    with pytest.raises(InvalidInput, match="layout 1"):
+    with pytest.raises(InvalidInput, match="layout 2"):
         Transcript.load(path)
     np.savez(path, header=np.array([{"format": 1}], dtype=object))
     with pytest.raises(InvalidInput, match="written by dpcalc"):

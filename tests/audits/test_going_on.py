@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dpcalc.auditing import runner
+from dpcalc.auditing import kept
 from dpcalc.audits.engine.catalogue import audit_of
 from dpcalc.cli._attacks import live_progress
 from dpcalc.cli.main import main
@@ -60,7 +60,7 @@ def test_the_same_command_without_a_seed_goes_on(
     module.INTERRUPTED = True
     assert run(*WORDS, *KEPT) not in (0, 1)
     assert "saved in kept.slow.npz; the same command goes on" in capsys.readouterr().err
-    seed = runner.saved_seed("kept.slow.npz")
+    seed = kept.saved_seed("kept.slow.npz")
     module.INTERRUPTED = False
     module.made.clear()
     status = run(*WORDS, *KEPT, "--json")
@@ -102,7 +102,7 @@ def test_files_of_different_seeds_are_not_mixed(
     drawn = [n for n in names if n != "as-printed"][:2]
     for number, name in enumerate(drawn):
         run("dp-admm", "--case", name, *kept, "--seed", str(number))
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.glob("*.npz"))) == 2
     capsys.readouterr()
     assert run("dp-admm", "--case", drawn[0], "--case", drawn[1], *kept) == 2
     assert "runs of one seed were needed" in capsys.readouterr().err

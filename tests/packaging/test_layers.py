@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     {"errors", "vocabulary", "extras"},
     {"checks", "files", "numerals"},
-    {"delimited", "sealed"},
+    {"archive", "delimited", "sealed"},
     {"numerics"},
     {"accounting"},
     {"transcript"},
@@ -37,6 +37,7 @@ ALGORITHMS_MAY = {
     "extras",
     "checks",
     "files",
+    "archive",
     "delimited",
     "transcript",
     "algorithms",
