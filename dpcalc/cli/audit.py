@@ -93,6 +93,8 @@ def command(target: str | None, **given: Any) -> int:
       dpcalc audit --scores in.csv out.csv --claim eps=1,delta=1e-5 --adjacency add-remove
 
     An audit refutes, or says how large a violation it would have noticed; it never shows privacy.
+    module:object is imported from the current folder and run, with your rights: audit only code
+    that you would run.
 
     \b
     Exit status: 0 not refuted with enough power, 1 refuted, 2 bad use, 3 underpowered,
