@@ -1,0 +1,287 @@
+"""Hostile inputs, generated: each a name, a call, and what its answer may be.
+
+An input is one of two kinds. A *mutant* may mean anything: it must end in an answer or in one of
+dpcalc's own errors. A *rewriting* means what the original means, or nothing: it must give the
+original's answer or be refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpcalc.cli.main import main
+
+VALUES = (
+    *"nan inf -inf -1 0 -0 1e999 1e-400 5e-324 1.8e308 0x10 1_000 1__0 1,5 1.5.2 1/0 1/3".split(),
+    *"0/0 1e 1e1e1 ½ １ ٣ ∞ true null None [] {} '' -- -h @nofile @/dev/zero ../x .5 5.".split(),
+    *"+1 ++1 1e4 99999999999999999999".split(),
+    *("", " ", " 1 ", "9" * 400, "x" * 100_000, "\ufeff1", "1\u00a0", "1\n2", "\x1b[2J", "💥"),
+)
+"""What is given where a number or a name belongs."""
+
+COMMANDS = tuple(
+    line.split()
+    for line in """
+epsilon dp-admm --n-records 1000 --rounds 5 --gradient-bound 1 --epsilon 0.5 --delta 1e-5
+epsilon recycled-admm -h
+noise dp-admm --n-records 1000 --rounds 5 --gradient-bound 1 --epsilon 0.5 --delta 1e-5
+calibrate gaussian --epsilon 1 --delta 1e-5
+calibrate laplace --epsilon 1 --rounds 3
+convert --pure 1 --delta 1e-5
+theorems dp-admm
+rate m-admm -h
+compose nofile.toml --delta 1e-5
+verify nofile.toml --strict
+audit --counts 40 60 50 50 --claim eps=1 --adjacency add-remove
+run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --data nofile --out x.json
+reproduce nothing --quick
+""".strip().splitlines()
+)
+
+PLAN = """delta = 1e-6
+epsilon = 9
+adjacency = "add-remove"
+[[release]]
+mechanism = "gaussian"
+noise_multiplier = 2.5
+count = 3
+[[release]]
+pure = 0.1
+count = 12
+"""
+CLAIMS = """[[claim]]
+name = "ours"
+theorem = "dp-admm"
+epsilon = 1
+delta = 1e-5
+attest = "all"
+[claim.parameters]
+n_records = 1000
+rounds = 5
+gradient_bound = 1
+dual_start = "zero"
+"""
+ROUNDS = "mechanism,noise_multiplier,count\ngaussian,2.5,3\ngaussian,10,12\nlaplace,,\n".replace(
+    "laplace,,\n", "gaussian,4,1\n"
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a call ended.
+
+    Attributes:
+        status: exit status of the command line.
+        out: standard output.
+        err: standard error.
+    """
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def refused(self) -> bool:
+        """Whether it ended with one line about bad use."""
+        return self.status == 2
+
+    def numbers(self) -> object:
+        """The answer as far as it is JSON; the text otherwise."""
+        with contextlib.suppress(ValueError):
+            found = json.loads(self.out)
+            if isinstance(found, dict):
+                return {name: found.get(name) for name in ("epsilon", "delta", "results")}
+            return [(claim.get("verdict"), claim.get("claimed")) for claim in found]
+        return self.out
+
+
+def command(*words: str) -> Answer:
+    """The command line, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    status = 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(list(words))
+        except SystemExit as stopped:
+            status = int(stopped.code or 0)
+    return Answer(status, out.getvalue(), err.getvalue())
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """One input.
+
+    Attributes:
+        name: kind and number, to repeat it.
+        call: carries it out.
+        same: carries out the original that it rewrites; None for a mutant.
+        given: what is given, for the report of a failure.
+    """
+
+    name: str
+    call: Callable[[], Answer]
+    given: object
+    same: Callable[[], Answer] | None = None
+
+
+def inputs(folder: Path, seed: int) -> Iterator[Hostile]:
+    """Inputs without end, of all kinds in turn; a number and a seed name one again."""
+    makers = (_arguments, _plan, _claims, _rounds, _scores, _rewritten_table, _rewritten_toml)
+    number = 0
+    while True:
+        for maker in makers:
+            rng = random.Random(f"{seed}/{number}/{maker.__name__}")
+            yield maker(folder, f"{maker.__name__[1:]} {seed}/{number}", rng)
+            number += 1
+
+
+def _arguments(folder: Path, name: str, rng: random.Random) -> Hostile:
+    words = list(rng.choice(COMMANDS))
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        place = rng.randrange(1, len(words))
+        match rng.randrange(5):
+            case 0:
+                del words[place]
+            case 1:
+                words.insert(place, rng.choice(VALUES))
+            case 2:
+                words.insert(place, rng.choice(words))
+            case _:
+                words[place] = rng.choice(VALUES)
+        if len(words) < 2:
+            words.append("-h")
+    words = [str(folder / "x.json") if word == "x.json" else word for word in words]
+    return Hostile(name, lambda: command(*words), words)
+
+
+def _plan(folder: Path, name: str, rng: random.Random) -> Hostile:
+    file = _written(folder, "plan.toml", mutated(PLAN, rng))
+    return Hostile(name, lambda: command("compose", str(file), "--json"), file.read_bytes())
+
+
+def _claims(folder: Path, name: str, rng: random.Random) -> Hostile:
+    file = _written(folder, "claims.toml", mutated(CLAIMS, rng))
+    return Hostile(name, lambda: command("verify", str(file), "--json"), file.read_bytes())
+
+
+def _rounds(folder: Path, name: str, rng: random.Random) -> Hostile:
+    file = _written(folder, "rounds.csv", mutated(ROUNDS, rng))
+    return Hostile(
+        name, lambda: command("compose", str(file), "--delta", "1e-6", "--json"), file.read_bytes()
+    )
+
+
+def _scores_text(rng: random.Random, middle: float) -> str:
+    return "".join(f"{rng.gauss(middle, 1):.6f}\n" for _ in range(60))
+
+
+def _scores(folder: Path, name: str, rng: random.Random) -> Hostile:
+    with_it = _written(folder, "in.csv", mutated(_scores_text(rng, 1.0), rng))
+    without = _written(folder, "out.csv", _scores_text(rng, 0.0).encode())
+    words = ("audit", "--scores", str(with_it), str(without), "--claim", "eps=1", "--json")
+    return Hostile(name, lambda: command(*words, "--adjacency", "add-remove"), with_it.read_bytes())
+
+
+def mutated(text: str, rng: random.Random) -> bytes:
+    """A text with a few bytes, cells or lines changed."""
+    content = bytearray(text.encode())
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        place = rng.randrange(len(content) + 1)
+        lines = bytes(content).split(b"\n")
+        match rng.randrange(8):
+            case 0:
+                content[place:place] = rng.choice(VALUES).encode()
+            case 1:
+                del content[place : place + rng.randrange(1, 9)]
+            case 2:
+                content[place : place + 1] = rng.randbytes(1)
+            case 3:
+                rng.shuffle(lines)
+                content = bytearray(b"\n".join(lines))
+            case 4:
+                lines.insert(rng.randrange(len(lines)), rng.choice(lines))
+                content = bytearray(b"\n".join(lines))
+            case 5:
+                content[place:place] = rng.choice(
+                    (b",", b";", b"#", b'"', b"\0", b"\r", b"\t", b"=")
+                )
+            case 6:
+                digits = [k for k, c in enumerate(content) if chr(c).isdigit()]
+                if digits:
+                    k = rng.choice(digits)
+                    content[k : k + 1] = rng.choice(VALUES).encode()
+            case _:
+                content = content[:place]
+        content = content or bytearray(b" ")
+    return bytes(content)
+
+
+def _rewritten_table(folder: Path, name: str, rng: random.Random) -> Hostile:
+    """A table in which only marks between numbers were added, or the file's encoding changed."""
+    lines = ROUNDS.splitlines()
+    k = rng.randrange(len(lines))
+    place = rng.randrange(len(lines[k]) + 1)
+    match rng.randrange(8):
+        case 0:
+            lines[k] = lines[k][:place] + "," + lines[k][place:]
+        case 1:
+            lines[k] += rng.choice((",", ";", "\t", " ", ",,", "|"))
+        case 2:
+            lines.insert(k, rng.choice(("", "# a note", "   ", "# 1,2,3")))
+        case 3:
+            lines[0] = "\ufeff" + lines[0]
+        case 4:
+            lines = [line + "\r" for line in lines]
+        case 5:
+            lines[k] = lines[k].replace(",", rng.choice((" , ", ";", "\t", ", ")))
+        case 6:
+            lines = [line.replace(",", rng.choice((";", "\t", "|"))) for line in lines]
+        case _:
+            lines[k] += " #" + rng.choice(("", " a note", "1"))
+    file = _written(folder, "again.csv", ("\n".join(lines) + "\n").encode())
+    plain = _written(folder, "plain.csv", ROUNDS.encode())
+    return Hostile(
+        name,
+        lambda: command("compose", str(file), "--delta", "1e-6", "--json"),
+        file.read_bytes(),
+        same=lambda: command("compose", str(plain), "--delta", "1e-6", "--json"),
+    )
+
+
+def _rewritten_toml(folder: Path, name: str, rng: random.Random) -> Hostile:
+    """A composition file with notes, blanks and line ends changed, or a key said twice."""
+    lines = PLAN.splitlines()
+    k = rng.randrange(len(lines))
+    match rng.randrange(6):
+        case 0:
+            lines.insert(k, rng.choice(("# note", "", "   ")))
+        case 1:
+            lines[k] += rng.choice(("  # note", "   ", "\t"))
+        case 2:
+            lines = [line + "\r" for line in lines]
+        case 3:
+            lines[0] = "\ufeff" + lines[0]
+        case 4:
+            lines.insert(k, rng.choice([line for line in lines if "=" in line]))
+        case _:
+            lines[k] = lines[k].replace(" = ", rng.choice(("=", " =", "  =  ", " : ", " == ")))
+    file = _written(folder, "again.toml", ("\n".join(lines) + "\n").encode())
+    plain = _written(folder, "plain.toml", PLAN.encode())
+    return Hostile(
+        name,
+        lambda: command("compose", str(file), "--json"),
+        file.read_bytes(),
+        same=lambda: command("compose", str(plain), "--json"),
+    )
+
+
+def _written(folder: Path, name: str, content: bytes) -> Path:
+    file = folder / name
+    file.write_bytes(content)
+    return file
