@@ -5,6 +5,7 @@ lets mutmut write every mutant of the measured packages, runs the tests that rea
 seeded sample and prints how many died. A survivor that changes nothing a user could notice is
 listed, with the reason, in ``mutation_survivors.toml`` beside this file; any other is a missing test.
 
+Workers start from a process that has run no test: caches filled by honest code would hide mutants.
 Needs ``pip install 'mutmut>=3.8'``; minutes to hours, so it is no part of a normal test run.
 """
 
@@ -47,6 +48,7 @@ pytest_add_cli_args = ["-p", "no:cacheprovider", "--benchmark-disable", "-q", "-
 pytest_add_cli_args_test_selection = ["tests/unit", "tests/golden", "tests/property", "tests/contracts", "tests/campaign"]
 track_dependencies = false
 use_setproctitle = false
+process_isolation = "forkserver"
 """
 
 _MARK = re.compile(r"def (x[^ (]*__mutmut_\d+)\(")

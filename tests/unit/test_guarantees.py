@@ -23,6 +23,7 @@ from dpcalc.guarantees import (
     PureDP,
     compose,
 )
+from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -310,3 +311,24 @@ def test_what_does_not_convert_says_what_would(convert: object) -> None:
     assert to_zcdp(ZCDP(0.3)) == ZCDP(0.3)
     assert to_gdp(GDP(0.3)) == GDP(0.3)
     assert to_zcdp(GDP(math.inf)).rho == math.inf
+
+
+def test_the_best_of_several_encloses_with_its_own_lower_end() -> None:
+    """The smallest exact ε lies between the least lower end and the least upper end."""
+    narrow, wide = (
+        poisson_subsampled_gaussian(sigma, 0.01, "add-remove").composed(100) for sigma in (1.0, 0.8)
+    )
+    best = BestOf((wide, narrow))
+    assert best.bracket(1e-6) == narrow.bracket(1e-6)
+    assert best.bracket(1e-6).lower > 0
+    assert best.delta_bracket(1.0) == narrow.delta_bracket(1.0)
+    assert best.delta_bracket(1.0).lower > 0
+    assert best.losses() == wide.losses()
+
+
+def test_the_best_with_a_bound_that_has_no_enclosure_is_enclosed_from_zero() -> None:
+    narrow = poisson_subsampled_gaussian(1.0, 0.01, "add-remove").composed(100)
+    best = BestOf((narrow, ZCDP(0.01)))
+    assert best.bracket(1e-6).lower == 0
+    assert best.bracket(1e-6).upper == min(narrow.epsilon(1e-6), ZCDP(0.01).epsilon(1e-6))
+    assert best.epsilon(1e-6) == best.bracket(1e-6).upper
