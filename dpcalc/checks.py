@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.numerals import ratio
@@ -62,8 +63,10 @@ def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
             return top // bottom
         if top // bottom >= minimum:
             hint = hint or f"try {top // bottom} or {top // bottom + 1}"
+    whole = _is_number(value) and math.isfinite(value) and value == int(value)
+    given = int(value) if whole else value
     raise _wrong(
-        name, value, f"a whole number, {minimum} or above", hint or f"try {max(minimum, 10)}"
+        name, given, f"a whole number, {minimum} or above", hint or f"try {max(minimum, 10)}"
     )
 
 
@@ -72,6 +75,26 @@ def above_one(name: str, value: float, *, hint: str = "") -> float:
     if not (_is_number(value) and 1 < value < math.inf):
         raise _wrong(name, value, "a finite number above 1", hint or "try 2")
     return value
+
+
+def no_bound_without(needed: str, instead: str) -> Callable[[str, float], float]:
+    """A check for a positive number that says where its absence belongs.
+
+    Args:
+        needed: the value at which the quantity is absent, such as "0" or "inf".
+        instead: which result answers then.
+    """
+
+    def check(name: str, value: float) -> float:
+        return positive(name, value, hint=f"for {name} = {needed} {instead}")
+
+    return check
+
+
+def told_apart(*values: float) -> tuple[str, ...]:
+    """The numbers to six digits, or to all of theirs where six do not tell different ones apart."""
+    short = tuple(f"{value:g}" for value in values)
+    return short if len(set(short)) == len(set(values)) else tuple(repr(float(v)) for v in values)
 
 
 def _is_number(value: object) -> bool:

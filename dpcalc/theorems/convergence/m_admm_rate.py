@@ -66,7 +66,8 @@ def _shrinking(result: MADMMRate) -> str | None:
 def _step_too_large(result: MADMMRate) -> str | None:
     smallest = min(result.penalties()[0])
     if result.step() > smallest:
-        return f"the paper needs dual_step at most the first penalty {smallest:g}"
+        limit, given = checks.told_apart(smallest, result.step())
+        return f"the paper needs dual_step at most the first penalty {limit}; got dual_step={given}"
     return None
 
 

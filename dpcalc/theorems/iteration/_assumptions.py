@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dpcalc.checks import told_apart
 from dpcalc.theorems.base import Assumption, Scope
 
 
 def _expands(theorem: Any) -> str | None:
     limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
     if theorem.step_size > limit:
+        largest, given = told_apart(limit, theorem.step_size)
         return (
-            f"a gradient step does not expand only for step_size <= 2/smoothness = {limit:g}; "
-            f"got step_size={theorem.step_size:g}"
+            f"a gradient step does not expand only for step_size <= 2/smoothness = {largest}; "
+            f"got step_size={given}"
         )
     return None
 
@@ -21,10 +23,8 @@ def _expands(theorem: Any) -> str | None:
 def _too_long(theorem: Any) -> str | None:
     limit = 1 / theorem.smoothness if theorem.smoothness > 0 else math.inf
     if theorem.step_size > limit * (1 + 1e-12):
-        return (
-            f"the paper takes step_size = 1/smoothness = {limit:g}; "
-            f"got step_size={theorem.step_size:g}"
-        )
+        printed, given = told_apart(limit, theorem.step_size)
+        return f"the paper takes step_size = 1/smoothness = {printed}; got step_size={given}"
     return None
 
 

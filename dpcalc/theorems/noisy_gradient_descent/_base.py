@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from dpcalc import checks
 from dpcalc.accounting.iteration import Expanding, Visits, contraction_factor
 from dpcalc.accounting.iteration.average import Averaged
+from dpcalc.checks import told_apart
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
@@ -28,9 +29,10 @@ from dpcalc.vocabulary import Adjacency, Release
 def _expands(theorem: NoisyDescent) -> str | None:
     limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
     if theorem.step_size > limit:
+        largest, given = told_apart(limit, theorem.step_size)
         return (
-            f"a gradient step does not expand only for step_size <= 2/smoothness = {limit:g}; "
-            f"got step_size={theorem.step_size:g}"
+            f"a gradient step does not expand only for step_size <= 2/smoothness = {largest}; "
+            f"got step_size={given}"
         )
     return None
 

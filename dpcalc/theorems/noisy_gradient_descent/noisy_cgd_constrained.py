@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -98,7 +99,10 @@ class NoisyCGDConstrained(CyclicDescent):
         "sigma": 0.1,
     }
 
-    diameter: float = number("diameter of the domain, D")
+    diameter: float = number(
+        "diameter of the domain, D",
+        check=no_bound_without("inf", "(no bounded domain) try noisy-cgd"),
+    )
 
     def mu_left(self, left: int) -> Real:
         """μ with a number of steps left, over the best number of last uses."""

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -106,7 +107,12 @@ class NoisyGD(NoisyDescent):
     sensitivity: float = number("largest change of a record's gradient if it is replaced, L")
     n_records: int = count("records, all used in every step, n")
     steps: int = count("steps, t")
-    strong_convexity: float = number("strong convexity of every record's loss, m")
+    strong_convexity: float = number(
+        "strong convexity of every record's loss, m",
+        check=no_bound_without(
+            "0", "try noisy-cgd with --n-batches 1, --batch-size N_RECORDS and --passes STEPS"
+        ),
+    )
 
     def own_uses(self) -> tuple[Real, int]:
         """Every step."""

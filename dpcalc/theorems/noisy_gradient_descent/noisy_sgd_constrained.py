@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from dpcalc import checks
+from dpcalc.checks import no_bound_without
 from dpcalc.errors import Infeasible
 from dpcalc.guarantees import RDP
 from dpcalc.numerics.precise import Real, mpf, round_up
@@ -114,7 +115,12 @@ class NoisySGDConstrained(SampledDescent):
         "sigma": 0.2,
     }
 
-    diameter: float = number("diameter of the domain, D")
+    diameter: float = number(
+        "diameter of the domain, D",
+        check=no_bound_without(
+            "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
+        ),
+    )
 
     def _ratio(self) -> Real:
         """Dn/(Lη)."""

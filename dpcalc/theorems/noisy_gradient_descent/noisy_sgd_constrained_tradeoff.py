@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpcalc.accounting.iteration.sampled import Split
+from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import Real, mpf
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Finding, Formula
@@ -100,7 +101,12 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         "sigma": 0.2,
     }
 
-    diameter: float = number("diameter of the domain, D")
+    diameter: float = number(
+        "diameter of the domain, D",
+        check=no_bound_without(
+            "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
+        ),
+    )
 
     def printed_split(self) -> Split:
         """Half of the noise of every counted step; steps that make a rough cost small."""

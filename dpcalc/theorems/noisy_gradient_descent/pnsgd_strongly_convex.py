@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -117,7 +118,10 @@ class PNSGDStronglyConvex(NoisyDescent):
         "position": 980,
     }
 
-    strong_convexity: float = number("strong convexity of every record's loss, ρ")
+    strong_convexity: float = number(
+        "strong convexity of every record's loss, ρ",
+        check=no_bound_without("0", "try pnsgd, for convex losses"),
+    )
     lipschitz: float = number("largest norm of a record's gradient, L")
     n_records: int = count("records, each used once, n")
     position: int | None = count(

@@ -17,7 +17,7 @@ from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
 from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.numerics.rounding import extended, inflate
-from dpcalc.theorems.base import Assumption, Bound, Scope, Theorem
+from dpcalc.theorems.base import Assumption, Bound, Finding, Scope, Theorem
 from dpcalc.theorems.objective_perturbation._degrees import check_degrees
 from dpcalc.theorems.objective_perturbation._update import (
     OPERATIONS,
@@ -29,12 +29,16 @@ from dpcalc.theorems.objective_perturbation._update import (
 )
 from dpcalc.theorems.parameters import choice, count, number, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Adjacency, Release
+from dpcalc.vocabulary import Adjacency, Bearing, Release
 
 NodeCosts = list[tuple[tuple[float, int], ...]]
 """For every node that may differ the costs of its noisy rounds, with how many have each."""
 
 _MOST_NODES = 100_000
+
+
+def _neighbours(name: str, value: float) -> int:
+    return checks.count(name, value, hint="try 1 or more")
 
 
 def _decreasing(theorem: NetworkTheorem) -> str | None:
@@ -47,6 +51,18 @@ def _decreasing(theorem: NetworkTheorem) -> str | None:
             )
     return None
 
+
+def _beyond(theorem: NetworkTheorem) -> bool:
+    records = theorem.n_records.nodes("n_records", theorem.cases)
+    return theorem.loss_weight > min(records) or theorem.regularization == 0
+
+
+BEYOND = Finding(
+    "The paper takes C <= B_i at every node and ρ > 0; this instance does not, so its formula is read "
+    "beyond its conditions. The certified bound needs neither.",
+    Bearing.REMARK,
+    _beyond,
+)
 
 PROMISES = (
     Assumption(
@@ -91,10 +107,13 @@ class NetworkTheorem(Theorem):
     noise: ClassVar[str] = "noise_rate"
     less_is_private: ClassVar[bool] = True
 
-    n_records: Schedule = schedule("records per node, B; a number or one per node")
+    n_records: Schedule = schedule(
+        "records per node, B; a number or one per node", check=checks.count
+    )
     n_nodes: int = count("nodes in the network, N")
     degree: Schedule = schedule(
-        "neighbours of a node, V: one number, the fewest that any node has, or one per node"
+        "neighbours of a node, V: one number, the fewest that any node has, or one per node",
+        check=_neighbours,
     )
     loss_weight: float = number("weight of the loss in the objective, C")
     regularization: float = number("weight of the regulariser, ρ", check=checks.non_negative)
@@ -122,9 +141,7 @@ class NetworkTheorem(Theorem):
                 f"at most {_MOST_NODES} nodes that differ are taken one by one; got "
                 f"n_nodes={self.n_nodes}; try the same number for all nodes"
             )
-        for name in ("n_records", "degree"):
-            for value in getattr(self, name).nodes(name, self.cases):
-                checks.count(name, value)
+        self.n_records.nodes("n_records", self.cases)
         for degree in self.degree.nodes("degree", self.cases):
             if degree >= self.n_nodes:
                 raise InvalidInput(

@@ -26,7 +26,12 @@ from typing import Any, ClassVar
 from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
-from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
+from dpcalc.theorems.objective_perturbation._network import (
+    BEYOND,
+    INCREASING,
+    PROMISES,
+    NetworkTheorem,
+)
 from dpcalc.theorems.objective_perturbation._update import Values
 from dpcalc.theorems.parameters import choice, number
 from dpcalc.vocabulary import Bearing, Status
@@ -86,6 +91,7 @@ class PenaltyPerturbation(NetworkTheorem):
             "Rounds compose optimally at δ > 0; the sum is far above that when rounds are many.",
             Bearing.LOOSE,
         ),
+        BEYOND,
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (
         *PROMISES,

@@ -28,7 +28,12 @@ import numpy as np
 from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
-from dpcalc.theorems.objective_perturbation._network import INCREASING, PROMISES, NetworkTheorem
+from dpcalc.theorems.objective_perturbation._network import (
+    BEYOND,
+    INCREASING,
+    PROMISES,
+    NetworkTheorem,
+)
 from dpcalc.theorems.objective_perturbation._update import Values
 from dpcalc.vocabulary import Bearing, Status
 
@@ -82,6 +87,7 @@ class RecycledADMM(NetworkTheorem):
             "the same bound.",
             Bearing.REMARK,
         ),
+        BEYOND,
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (
         *PROMISES,
