@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from dpcalc.cli._options import StrictCommand, json_option
+from dpcalc.errors import InvalidInput
 
 
 @click.command("theorems", cls=StrictCommand, short_help="The published results.")
 @click.argument("key", required=False)
+@click.option(
+    "--tightness",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page with what is attained over what is certified, for all (a minute or two).",
+)
 @json_option
-def command(key: str | None, as_json: bool) -> None:
+def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
     r"""The published results and what became of them; or one of them in full.
 
     \b
     dpcalc theorems
     dpcalc theorems dp-admm
+    dpcalc theorems --tightness docs/tightness.md
     """
     from dpcalc.report.records import description, to_json
     from dpcalc.theorems.catalogue import result, results
 
+    if tightness is not None:
+        if key is not None or as_json:
+            raise InvalidInput("--tightness FILE goes alone; leave out the key and --json")
+        _write_tightness(tightness)
+        return
     if key is not None:
         record = description(result(key))
         click.echo(to_json(record)) if as_json else _print_one(record)
@@ -32,6 +46,21 @@ def command(key: str | None, as_json: bool) -> None:
         click.echo(to_json(records))
     else:
         _print_ledger()
+
+
+def _write_tightness(path: Path) -> None:
+    from rich.console import Console
+
+    from dpcalc.report.tightness import page, rows
+
+    try:
+        with path.open("a", encoding="utf-8"):  # before a minute of work, not after
+            pass
+        with Console(stderr=True).status("theorems") as status:
+            found = rows(status.update)
+        path.write_text(page(found), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"--tightness needs a writable file ({error})") from error
 
 
 def _print_ledger() -> None:
