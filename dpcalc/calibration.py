@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from dpcalc import checks
 from dpcalc.accounting.bracket import root_of_enclosed
 from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import Root, enclose_root
 from dpcalc.numerics.search import largest_where, smallest_where
@@ -111,6 +112,6 @@ def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> An
 
 def _infeasible(theorem: Theorem, epsilon: float, delta: float) -> Infeasible:
     return Infeasible(
-        f"no amount of noise makes {theorem.key} ({epsilon:g}, {delta:g})-DP; "
+        f"no amount of noise makes {theorem.key} ({epsilon:g}, {spelt(delta)})-DP; "
         f"try {theorem.remedy(epsilon, delta)}"
     )

@@ -159,5 +159,10 @@ def whole(name: str, text: str) -> int:
 
 def spelt(value: float, digits: int = 6) -> str:
     """A number as people write it: 1e-5, not 1e-05; to so many significant digits."""
-    mantissa, e, exponent = f"{value:.{digits}g}".partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else mantissa
+    return unpadded(f"{value:.{digits}g}")
+
+
+def unpadded(text: str) -> str:
+    """The text of a number with an exponent as people write it: 1e-5 for 1e-05."""
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else text

@@ -13,6 +13,7 @@ from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.target import Target
 from dpcalc.auditing.verdict import ENOUGH
 from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
+from dpcalc.numerals import spelt
 
 METHODS = {
     "clopper-pearson": "error rates of a rule chosen on pilot runs",
@@ -151,7 +152,7 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
         if name == "importance-sampling" and (target.tilted is None or claim.delta == 0):
             raise AssumptionViolated(
                 f"method {name!r} needs tilted sampling and delta above 0; got target "
-                f"{target.name!r}, delta={claim.delta:g}; use hockey-stick"
+                f"{target.name!r}, delta={spelt(claim.delta)}; use hockey-stick"
             )
         if name.startswith("renyi") and not claim.is_renyi:
             raise AssumptionViolated(

@@ -15,6 +15,7 @@ from typing import Any
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.wording import at_least, at_most, confidence
+from dpcalc.numerals import spelt
 
 
 class Outcome(StrEnum):
@@ -143,7 +144,7 @@ class Verdict:
             lines.append(
                 f"  {e.method}: {e.quantity} >= {at_least(e.lower)} at confidence "
                 f"{confidence(e.alpha)}, "
-                f"delta {e.delta:g}, {e.runs} runs{seen}{mark}"
+                f"delta {spelt(e.delta)}, {e.runs} runs{seen}{mark}"
             )
         lines += [f"  {f.check}: {f.severity}: {f.text}" for f in self.findings]
         return "\n".join(lines)
@@ -234,7 +235,7 @@ def _refutation(claim: Claim, e: Evidence) -> str:
     claimed = f"claimed {e.quantity} = {at_most(claim.bound(e.quantity))}"
     if e.quantity is Quantity.MU:
         return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {e.runs} runs)"
-    at = f" at delta = {e.delta:g}" if e.quantity is Quantity.EPSILON else ""
+    at = f" at delta = {spelt(e.delta)}" if e.quantity is Quantity.EPSILON else ""
     return f"{what}{at}, {claimed} ({e.method}, {e.runs} runs)"
 
 

@@ -24,6 +24,7 @@ from dpcalc.claims.relations import Relation
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
+from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import enclose_root
 
@@ -223,6 +224,6 @@ def _height(guarantee: Guarantee, epsilon: float, delta: float) -> float:
 
 def _infeasible(epsilon: float, delta: float) -> Infeasible:
     return Infeasible(
-        f"no value meets the budget ({epsilon:g}, {delta:g}); try a larger epsilon or delta, fewer "
-        "rounds, or a smaller rate"
+        f"no value meets the budget ({epsilon:g}, {spelt(delta)}); try a larger epsilon or delta, "
+        "fewer rounds, or a smaller rate"
     )

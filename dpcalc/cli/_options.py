@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     _FloatType = click.ParamType[float]
+    _IntType = click.ParamType[int]
 else:
-    _FloatType = click.ParamType  # generic from click 8.4 on only
+    _FloatType = _IntType = click.ParamType  # generic from click 8.4 on only
 
 
 class Number(_FloatType):
@@ -41,6 +42,49 @@ class Number(_FloatType):
             raise InvalidInput(
                 f"{label} needs a number such as 0.5, 1e-5 or 1/3; got {value!r}{_reason(value)}"
             ) from None
+
+
+class Whole(_IntType):
+    """A whole number in any spelling of a number: 10000, 1e4, 10_000.
+
+    Args:
+        minimum: the smallest that is taken.
+    """
+
+    name = "whole number"
+
+    def __init__(self, minimum: int | None = None) -> None:
+        self.minimum = minimum
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; another one fails with the option's name and its neighbours."""
+        from dpcalc.numerals import whole
+
+        label = param.opts[0] if param else "value"
+        number = value if isinstance(value, int) else whole(label, str(value))
+        if self.minimum is not None and number < self.minimum:
+            raise InvalidInput(
+                f"{label} needs a whole number, {self.minimum} or above; got {number}"
+            )
+        return number
+
+
+class AtLeast(Number):
+    """A number of at least a minimum, or above it."""
+
+    def __init__(self, minimum: float, *, above: bool = False) -> None:
+        self.minimum, self.above = minimum, above
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number; one that is too small fails with the option's name."""
+        number = super().convert(value, param, ctx)
+        if not (number > self.minimum if self.above else number >= self.minimum):
+            label = param.opts[0] if param else "value"
+            needed = f"above {self.minimum:g}" if self.above else f"of {self.minimum:g} or more"
+            raise InvalidInput(f"{label} needs a number {needed}; got {value}")
+        return number
 
 
 def _reason(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import StrictCommand
+from dpcalc.cli._options import StrictCommand, Whole
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _OPTIONS = (
     click.option(
         "--one-run",
         nargs=2,
-        type=click.IntRange(min=0),
+        type=Whole(0),
         metavar="K_IN K_OUT",
         help="--scores are those of the canaries of one run: guess IN for the K_IN highest and OUT "
         "for the K_OUT lowest, numbers fixed before.",
@@ -61,7 +61,7 @@ _OPTIONS = (
     click.option(
         "--counts",
         nargs=4,
-        type=click.IntRange(min=0),
+        type=Whole(0),
         metavar="TP FN FP TN",
         help="Answers of a rule that was fixed before the runs.",
     ),

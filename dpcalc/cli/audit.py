@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import NUMBER, json_option
+from dpcalc.cli._options import NUMBER, AtLeast, Whole, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
@@ -30,11 +30,11 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option("--theorem", help="The claim of a theorem, with --set and --delta.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Its parameters.")
 @click.option("--certified", is_flag=True, help="Its certified bound instead of the printed one.")
-@click.option("--delta", type=NUMBER, default=1e-5, show_default=True, help="δ of --theorem.")
+@click.option("--delta", type=NUMBER, default="1e-5", show_default=True, help="δ of --theorem.")
 @click.option("--adjacency", type=click.Choice(_ADJACENCIES), help="Of --claim; the target's.")
 @click.option("--release", type=click.Choice(_RELEASES), help="Of --claim; the target's.")
 @recorded_options
-@click.option("--runs", type=click.IntRange(min=10), help="Counted runs per case.")
+@click.option("--runs", type=Whole(10), help="Counted runs per case.")
 @click.option(
     "--methods",
     metavar="NAME,...",
@@ -43,7 +43,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=AtLeast(0, above=True),
     help="Begin no further batch of runs after this time.",
 )
 @click.option(
@@ -51,12 +51,12 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 )
 @click.option(
     "--notice",
-    type=click.FloatRange(min=1),
+    type=AtLeast(1),
     default=2.0,
     show_default=True,
     help="Enough power: this many times the claimed value would be noticed.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Repeat an audit exactly.")
+@click.option("--seed", type=Whole(0), help="Repeat an audit exactly.")
 @click.option(
     "--early-stop/--no-early-stop",
     default=True,

@@ -9,6 +9,7 @@ import click
 
 from dpcalc.cli._options import NUMBER, StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
     from dpcalc.claims.calibration import Solution
@@ -147,7 +148,7 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
         out.print(_unit_line(record))
     out.print(
         f"the {'smallest' if smaller else 'largest'} that is certified to meet ε = "
-        f"{budget['epsilon']:g} at δ = {budget['delta']:g} over {found.rounds:,} "
+        f"{budget['epsilon']:g} at δ = {spelt(budget['delta'])} over {found.rounds:,} "
         f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(record['epsilon'], 8)}"
     )
     out.print(found.relation.sentence())

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dpcalc.cli._options import StrictCommand
+from dpcalc.cli._options import StrictCommand, Whole
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -48,9 +48,7 @@ from dpcalc.extras import need
     show_default=True,
     help="Of the picture; may be repeated.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the noise."
-)
+@click.option("--seed", type=Whole(0), default=1, show_default=True, help="Of the noise.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     name: str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import NUMBER, StrictCommand
+from dpcalc.cli._options import NUMBER, StrictCommand, Whole
 from dpcalc.cli._outputs import Writing, check_outputs
 from dpcalc.cli._progress import carried_out
 from dpcalc.errors import InvalidInput, unknown_name
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcalc.training.method import Method
 
-_WHOLE = click.INT
+_WHOLE = Whole()
 
 
 def _run(kind: type[Method], **given: Any) -> None:
@@ -162,11 +162,11 @@ def _budget_options() -> list[click.Option]:
         ),
         option(
             ["--seed"],
-            type=click.IntRange(min=0),
+            type=Whole(0),
             help="For experiments: the same numbers again. Leave it out for a real run, whose noise "
             "is seeded by the operating system.",
         ),
-        option(["--runs"], type=click.IntRange(min=1), default=1, help="Independent runs."),
+        option(["--runs"], type=Whole(1), default=1, help="Independent runs."),
     ]
 
 
@@ -187,7 +187,7 @@ def _output_options() -> list[click.Option]:
         ),
         option(
             ["--measure-every"],
-            type=click.IntRange(min=0),
+            type=Whole(0),
             help="Rounds between two looks at objective and consensus; about 100 looks unless given.",
         ),
         option(["--json", "as_json"], is_flag=True, help="Print JSON."),

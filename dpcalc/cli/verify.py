@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import NUMBER, StrictCommand, json_option
+from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
 
 if TYPE_CHECKING:
     from dpcalc.auditing.attacked import Attacked
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @click.argument("file", required=False, type=click.Path(path_type=Path, readable=False))
 @click.option("--audit", is_flag=True, help="Attack every claim too: evidence next to the proof.")
 @click.option("--alpha", type=NUMBER, default=0.05, show_default=True, help="False alarms of it.")
-@click.option("--runs", type=click.IntRange(min=10), default=1000, show_default=True, help="Of it.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of it.")
+@click.option("--runs", type=Whole(10), default=1000, show_default=True, help="Of it.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, help="Of it.")
 @click.option(
     "--junit",
     type=click.Path(dir_okay=False, path_type=Path),

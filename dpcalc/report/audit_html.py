@@ -13,6 +13,7 @@ from typing import Any
 
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.wording import at_least, confidence
+from dpcalc.numerals import spelt
 from dpcalc.report.audit_plots import lines, pictures
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
@@ -115,7 +116,7 @@ def _summary(results: Sequence[Attacked]) -> str:
             f'<a href="#{escape(r.key)}">{escape(r.title)}</a>',
             escape(r.role),
             escape(r.verdict.claim.name),
-            f"{r.verdict.claim.delta:g}",
+            f"{spelt(r.verdict.claim.delta)}",
             *own_cells(r, results),
             bound_text(r.verdict.claim.epsilon),
             bound_text(r.certified),
@@ -173,7 +174,7 @@ def _evidence(result: Attacked) -> str:
                 escape(e.quantity.value),
                 at_least(e.lower, 5),
                 confidence(e.alpha),
-                f"{e.delta:g}",
+                f"{spelt(e.delta)}",
                 str(e.runs),
                 seen,
                 escape(", ".join(f"{name} {_short(value)}" for name, value in e.counted.items())),

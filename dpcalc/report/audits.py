@@ -11,6 +11,7 @@ from typing import Any
 from dpcalc.auditing.attacked import Attacked, exit_status
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.files import write_text
+from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
@@ -93,7 +94,7 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             claim.name,
             claim.adjacency.value,
             claim.release.value,
-            f"{claim.delta:g}",
+            f"{spelt(claim.delta)}",
             *own_cells(result, results),
             bound_text(claim.epsilon),
             bound_text(result.certified),
@@ -119,5 +120,5 @@ def _bound(e: Any) -> str:
     gate = "" if e.gates else ", report only"
     return (
         f"- {e.method} ({e.direction}): {e.quantity} >= {at_least(e.lower, 5)} at confidence "
-        f"{confidence(e.alpha)}, δ = {e.delta:g}, {e.runs} runs{gate}"
+        f"{confidence(e.alpha)}, δ = {spelt(e.delta)}, {e.runs} runs{gate}"
     )

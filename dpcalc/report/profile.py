@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
+from dpcalc.numerals import spelt
 from dpcalc.report.pictures import save_picture
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _marks(axes: Any, guarantee: Guarantee, delta: float, budget: float | None) 
                 [delta],
                 "o",
                 color="tab:red",
-                label=f"ε = {epsilon:.5g} at δ = {delta:g}",
+                label=f"ε = {epsilon:.5g} at δ = {spelt(delta)}",
             )
     if budget is not None:
         axes.axvline(budget, color="black", linestyle="--", label=f"budget ε = {budget:g}")

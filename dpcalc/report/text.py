@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dpcalc.numerals import unpadded
 from dpcalc.report.streams import visible, written
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def upper(value: Any, digits: int = 6) -> str:
     text = f"{value:.{digits}g}"
     if float(text) < value:
         text = f"{value + 0.5 * 10.0**exponent:.{digits}g}"
-    return _without_zeros(text)
+    return unpadded(text)
 
 
 def lower(value: float, digits: int = 6) -> str:
@@ -116,13 +117,7 @@ def lower(value: float, digits: int = 6) -> str:
     text = f"{value:.{digits}g}"
     exponent = math.floor(math.log10(abs(value))) - digits + 1
     down = text if float(text) <= value else f"{value - 0.5 * 10.0**exponent:.{digits}g}"
-    return _without_zeros(down)
-
-
-def _without_zeros(text: str) -> str:
-    """1e-06 as people write it, 1e-6."""
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else text
+    return unpadded(down)
 
 
 def bound_text(value: float | None) -> str:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.claims.composition import read_plan
+from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import Written, at_least, at_most, number, ratio, spelt, whole
 from dpcalc.numerics.precise import mpf as precise
@@ -164,3 +165,50 @@ def test_noise_is_what_was_typed(tmp_path: Path, multiplier: str) -> None:
     exact = 1 / Fraction(multiplier)
     for found in (gaussian.guarantee.numbers()["mu"], laplace.guarantee.epsilon(0.0)):
         assert Fraction(found) >= exact > Fraction(math.nextafter(found, 0))
+
+
+@pytest.mark.parametrize("fourth", ["95", "9.5e1", "190/2", "95.0"])
+def test_counts_in_any_spelling(fourth: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "--counts", "95", "5", "5", fourth, "--claim", "eps=1"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*words, "--adjacency", "replace-one"])
+    assert stopped.value.code == 1
+    assert "200 runs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "audit --counts 95 5 5 7031.25",
+            "--counts needs a whole number; got 7031.25; try 7031 or",
+        ),
+        ("audit --counts 95 5 5 -1", "--counts needs a whole number, 0 or above; got -1"),
+        ("audit dp-admm --runs 1e0", "--runs needs a whole number, 10 or above; got 1"),
+        ("audit dp-admm --seconds 0", "--seconds needs a number above 0"),
+        ("audit dp-admm --notice 1/2", "--notice needs a number of 1 or more"),
+        ("verify --audit --runs 1e1.5", "--runs needs a whole number such as"),
+        ("verify --audit --seed x", "--seed needs a whole number such as"),
+        ("run dp-admm --runs 1.5", "try 1 or 2"),
+        ("run dp-admm --nodes x", "--nodes needs a whole number such as"),
+        ("reproduce chan2023-table-1 --seed 0.5", "try 0 or 1"),
+        ("calibrate gaussian --epsilon 1 --delta 1e-5 --rounds 1800000/256", "try 7031 or 7032"),
+    ],
+)
+def test_whole_numbers_of_the_command_line(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(words.split())
+    assert stopped.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+
+
+def test_delta_has_one_spelling(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main("calibrate gaussian --epsilon 1 --delta 0.00001".split())
+    out = capsys.readouterr().out
+    assert "δ = 1e-5" in out
+    assert "1e-05" not in out

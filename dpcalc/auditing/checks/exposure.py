@@ -20,6 +20,7 @@ from dpcalc.auditing.observations import Counts
 from dpcalc.auditing.runner import Stage, generator
 from dpcalc.auditing.target import LOST, Target, World, numbers_of
 from dpcalc.auditing.wording import at_least, confidence
+from dpcalc.numerals import spelt
 
 Array = NDArray[np.float64]
 
@@ -101,7 +102,7 @@ def _counted(
         severity=Severity.REFUTES if refuted else Severity.UNDECIDED,
         text=f"constant in {_LOOKS} runs and different on the two inputs: {_numbers(how_many)} "
         f"({_shown(inside)} against {_shown(outside)}); {2 * runs} fresh runs give epsilon >= "
-        f"{at_least(lower)} at delta = {claim.delta:g}, confidence {confidence(error)}",
+        f"{at_least(lower)} at delta = {spelt(claim.delta)}, confidence {confidence(error)}",
         numbers={
             "exposed": how_many,
             "in": inside,

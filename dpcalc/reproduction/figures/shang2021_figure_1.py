@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcalc.numerals import spelt
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, lasso_on
 
@@ -45,7 +46,7 @@ def compute(ground: Ground) -> Outcome:
 
 
 def _panel(key: str, name: str) -> Panel:
-    title = f"{name}, claimed ({EPSILON:g}, {DELTA:g})"
+    title = f"{name}, claimed ({EPSILON:g}, {spelt(DELTA)})"
     return Panel(key=key, title=title, x="iteration", y="objective - minimum", log_y=True)
 
 

@@ -35,6 +35,7 @@ from dpcalc.guarantees.mechanisms import (
     poisson_subsampled_gaussian,
     sampled_without_replacement,
 )
+from dpcalc.numerals import spelt
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
 from dpcalc.theorems.parameters import choice, count, number
@@ -258,7 +259,7 @@ class PrivateDualAveraging(Theorem):
         if epsilon > LARGEST_CLAIMED_EPSILON or delta > LARGEST_CLAIMED_DELTA:
             raise Infeasible(
                 "the paper prescribes noise for epsilon <= 1 and delta <= 1/3 only; "
-                f"got epsilon={epsilon:g}, delta={delta:g}"
+                f"got epsilon={epsilon:g}, delta={spelt(delta)}"
             )
         ctx = context()
         root = ctx.sqrt(-12 * self.rounds * ctx.log(mpf(delta)))
