@@ -71,7 +71,7 @@ def test_logistic_cost_is_the_maximum_over_the_gradient_and_below_the_general_on
     table = a[:, None] * (1 + s) + np.log1p(kappa[:, None] * s * (1 - s))
     assert np.all(found >= table.max(axis=1) * (1 - 1e-15))
     assert np.all(found <= table.max(axis=1) * (1 + 1e-6))
-    assert np.all(found <= cost_of_any_loss(extended(a), extended(kappa), 0.25) * (1 + 1e-15))
+    assert np.all(found <= cost_of_any_loss(extended(a), extended(kappa / 4)) * (1 + 1e-15))
     free = a >= kappa
     assert np.all(found[free] == 2 * extended(a)[free])
 

@@ -116,7 +116,7 @@ def lines(
     smoothing: float,
     cells: dict[DensityPair, float],
 ) -> tuple[Line, Line]:
-    """The integrands of an upper and of a lower law."""
+    """The integrands of an upper and of a lower law, which are one where every law is exact."""
     upper: list[tuple[LossLaw, int]] = []
     lower: list[tuple[LossLaw, int]] = []
     for loss, count in parts:
@@ -127,7 +127,7 @@ def lines(
             above, below = enclosing_laws(loss, edges, tail)
         upper.append((above, count))
         lower.append((below, count))
-    return (
-        integrate(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES),
-        integrate(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES),
-    )
+    highest = integrate(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
+    if not cells:
+        return highest, highest
+    return highest, integrate(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcalc.theorems.base import Formula
+from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     import sympy
@@ -35,6 +36,8 @@ def network_formulas(
     else:
         certified = 2 * a + sympy.log(1 + kappa * c1)
         shown = "2*a + log(1 + kappa*c_1)"
+    if theorem.adjacency == Adjacency.ADD_REMOVE:
+        certified, shown = certified - a, f"a less than {shown}"
     shown += f", where a = {a} and kappa = {kappa}"
     return (
         Formula("claimed.beta", printed, term_values(theorem, "claimed")),
@@ -44,7 +47,8 @@ def network_formulas(
 
 def term_values(theorem: NetworkTheorem, which: str) -> dict[str, float]:
     """Values of the symbols that do not change over rounds, at the node that attains the bound."""
-    bound = theorem.claimed() if which == "claimed" else theorem.certified()
+    wanted = which == "claimed" and not theorem.violations_of_claim()
+    bound = theorem.claimed() if wanted else theorem.replace(dimension=None).certified()
     i = int(bound.numbers["worst_node"]) - 1
     return {
         "C": theorem.loss_weight,

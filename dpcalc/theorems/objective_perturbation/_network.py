@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from dpcalc import checks
+from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION
 from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
-from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
-from dpcalc.numerics.precise import mpf, round_up
-from dpcalc.numerics.rounding import extended, inflate
-from dpcalc.theorems.base import Assumption, Bound, Finding, Scope, Theorem
+from dpcalc.guarantees import PureDP
+from dpcalc.numerics.rounding import deflate, extended, inflate
+from dpcalc.theorems.base import Bound, Scope, Theorem
 from dpcalc.theorems.objective_perturbation._degrees import check_degrees
+from dpcalc.theorems.objective_perturbation._rounds import (
+    Noise,
+    Round,
+    Rounds,
+    attained,
+    largest_total,
+    over_nodes,
+)
 from dpcalc.theorems.objective_perturbation._update import (
     OPERATIONS,
     Values,
@@ -29,10 +36,10 @@ from dpcalc.theorems.objective_perturbation._update import (
 )
 from dpcalc.theorems.parameters import choice, count, number, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Adjacency, Bearing, Release
+from dpcalc.vocabulary import Adjacency, Release
 
-NodeCosts = list[tuple[tuple[float, int], ...]]
-"""For every node that may differ the costs of its noisy rounds, with how many have each."""
+Rounding = Callable[[np.floating, int], float]
+"""`inflate` or `deflate`."""
 
 _MOST_NODES = 100_000
 
@@ -41,69 +48,11 @@ def _neighbours(name: str, value: float) -> int:
     return checks.count(name, value, hint="try 1 or more")
 
 
-def _decreasing(theorem: NetworkTheorem) -> str | None:
-    rows = [row for row, _ in theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)]
-    for t, (before, after) in enumerate(itertools.pairwise(rows), start=2):
-        if any(y < x for x, y in zip(before, after, strict=True)):
-            return (
-                f"penalties must not decrease; round {t} has {min(after):.6g} after "
-                f"{max(before):.6g}; try a factor of 1 or above"
-            )
-    return None
-
-
-def _beyond(theorem: NetworkTheorem) -> bool:
-    records = theorem.n_records.nodes("n_records", theorem.cases)
-    return theorem.loss_weight > min(records) or theorem.regularization == 0
-
-
-BEYOND = Finding(
-    "The paper takes C <= B_i at every node and ρ > 0; this instance does not, so its formula is read "
-    "beyond its conditions. The certified bound needs neither.",
-    Bearing.REMARK,
-    _beyond,
-)
-
-PROMISES = (
-    Assumption(
-        "row-norms", "Every feature vector has Euclidean norm at most 1 and every label is ±1."
-    ),
-    Assumption(
-        "data-independent-scaling",
-        "Features are scaled by constants that do not depend on the data "
-        "(column maxima over all records do).",
-    ),
-    Assumption(
-        "public-parameters",
-        "Penalties, noise rates, record counts, regularisation and starting points do not depend "
-        "on the data.",
-    ),
-    Assumption(
-        "exact-minimiser",
-        "Every primal update is the exact minimiser; an inexact one voids the bijection.",
-    ),
-    Assumption(
-        "loss",
-        "The loss is convex and twice differentiable with |L'| <= 1 and L'' at most the curvature; "
-        "the regulariser is 1-strongly convex.",
-    ),
-)
-"""What only the caller can vouch for."""
-
-INCREASING = Assumption(
-    "penalties-increase",
-    "Penalties do not decrease from round to round.",
-    Scope.CLAIMED,
-    _decreasing,
-)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkTheorem(Theorem):
     """Nodes that release every noisy primal update; the record may sit at any of them."""
 
     releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_ITERATE,)
-    adjacency: ClassVar[Adjacency] = Adjacency.REPLACE_ONE
     noise: ClassVar[str] = "noise_rate"
     less_is_private: ClassVar[bool] = True
 
@@ -124,6 +73,16 @@ class NetworkTheorem(Theorem):
     curvature: float | None = number(
         "largest second derivative of the loss, c₁ (1/4 for the logistic loss)", default=None
     )
+    dimension: int | None = count(
+        "coordinates that carry noise, d: features, and the intercept if there is one; makes the "
+        "bound at δ > 0 tighter (any dimension unless given)",
+        default=None,
+    )
+    adjacency: str = choice(
+        "neighbouring relation; the papers' is replace-one",
+        (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
+        default=Adjacency.REPLACE_ONE.value,
+    )
     attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
@@ -135,6 +94,11 @@ class NetworkTheorem(Theorem):
             raise InvalidInput(
                 f"the logistic loss has curvature 0.25; got curvature={self.curvature!r}; "
                 "try --loss general"
+            )
+        if self.dimension is not None and self.dimension > LARGEST_DIMENSION:
+            raise InvalidInput(
+                f"dimension needs to be at most {LARGEST_DIMENSION:,}; got "
+                f"dimension={self.dimension}; without one the bound holds in every dimension"
             )
         if self.cases > _MOST_NODES:
             raise InvalidInput(
@@ -173,46 +137,87 @@ class NetworkTheorem(Theorem):
     def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         """What the paper charges for one noisy round."""
 
+    @property
+    def tied(self) -> bool:
+        """Whether a record's gradient decides its curvature, as for the logistic loss."""
+        return self.loss == "logistic"
+
     def claimed(self) -> Bound:
         """Max over nodes of the sum over rounds of the printed terms."""
         self.require(Scope.CLAIMED)
-        totals = [self._total(costs) for costs in self._costs(self._claimed_terms)]
-        worst = int(np.argmax(totals))
-        beta = totals[worst]
-        return Bound(PureDP(beta), {"beta": beta, "worst_node": worst + 1}, "printed formula")
+        printed = self._table(self._claimed_terms)
+        counts = self._aligned()[2]
+        nodes = [tuple(zip(map(Round.of_cost, row), counts, strict=True)) for row in printed]
+        beta, worst = largest_total(nodes)
+        return Bound(PureDP(beta), {"beta": beta, "worst_node": worst}, "printed formula")
 
     def certified(self) -> Bound:
-        """Rounds compose adaptively: by the sum at δ = 0, optimally above it."""
+        """Rounds compose adaptively: by the sum at δ = 0, by their laws above it."""
         self.require(Scope.CERTIFIED)
-        nodes = self._costs(self._update_cost)
-        totals = [self._total(costs) for costs in nodes]
-        worst = int(np.argmax(totals))
-        guarantee = _over_nodes(nodes)
-        numbers = {"beta": totals[worst], "worst_node": worst + 1}
+        nodes = self._nodes(inflate)
+        beta, worst = largest_total(nodes)
+        method = "Jacobian bound per round, optimal composition over rounds"
+        if self.dimension is not None:
+            method = f"law of the noise in dimension {self.dimension}, composed over rounds"
+        noise = None if self.dimension is None else self._noise(self.dimension)
+        return Bound(over_nodes(nodes, noise), {"beta": beta, "worst_node": worst}, method)
+
+    def attained(self) -> Bound:
+        """Records whose losses are linear where the iterates are, at the node with the largest β."""
+        self.require(Scope.CERTIFIED)
+        nodes = self._nodes(deflate)
+        rounds = nodes[int(largest_total(nodes)[1]) - 1]
+        plane = 2 if self.adjacency == Adjacency.REPLACE_ONE else 1
+        noise = self._noise(plane if self.dimension is None else self.dimension)
         return Bound(
-            guarantee, numbers, "Jacobian bound per round, optimal composition over rounds"
+            attained(rounds, noise),
+            {"dimension": noise.dimension},
+            "one record's loss linear around all iterates, all other records zero",
         )
 
-    def _update_cost(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
-        a = gradient_cost(self._effective_rate(noise_rate, pull), self.loss_weight, n_records)
+    def _noise(self, dimension: int) -> Noise:
+        return Noise(dimension, self.tied, Adjacency(self.adjacency))
+
+    def _bound(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
+        """A."""
+        return gradient_cost(self._effective_rate(noise_rate, pull), self.loss_weight, n_records)
+
+    def _curvature(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
+        """κ, times c₁ if gradient and curvature are not tied."""
+        del noise_rate
         kappa = curvature_share(
             self.loss_weight, n_records, self.regularization, self.n_nodes, pull
         )
-        if self.loss == "logistic":
-            return cost_of_logistic_loss(a, kappa)
-        return cost_of_any_loss(a, kappa, self.largest_curvature)
+        return kappa if self.tied else kappa * extended(self.largest_curvature)
 
-    def _costs(self, cost: Callable[[Values, Values, Values], Values]) -> NodeCosts:
-        """The cost of every noisy round at every node, rounded up, equal rounds counted."""
+    def _update_cost(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
+        a = self._bound(noise_rate, pull, n_records)
+        curvature = self._curvature(noise_rate, pull, n_records)
+        records = 2 if self.adjacency == Adjacency.REPLACE_ONE else 1
+        if self.tied:
+            return cost_of_logistic_loss(a, curvature, records=records)
+        return cost_of_any_loss(a, curvature, records=records)
+
+    def _nodes(self, rounded: Rounding) -> list[Rounds]:
+        """The noisy rounds of every node that may differ, equal ones counted."""
+        formulas = self._update_cost, self._bound, self._curvature
+        costs, bounds, curvatures = (self._table(each, rounded) for each in formulas)
+        counts = self._aligned()[2]
+        return [
+            tuple((Round(*each), n) for *each, n in zip(c, b, k, counts, strict=True))
+            for c, b, k in zip(costs, bounds, curvatures, strict=True)
+        ]
+
+    def _table(
+        self, formula: Callable[[Values, Values, Values], Values], rounded: Rounding = inflate
+    ) -> list[list[float]]:
+        """A row for every node that may differ, with a formula's value in each of its rounds."""
         records = extended(self.n_records.nodes("n_records", self.cases))
         degrees = extended(self.degree.nodes("degree", self.cases))
-        penalties, rates, counts = self._aligned()
-        values = cost(extended(rates), extended(penalties) * degrees, records)
-        rounded = [[inflate(x, OPERATIONS) for x in row] for row in values]
-        return [
-            tuple((row[i], n) for row, n in zip(rounded, counts, strict=True))
-            for i in range(self.cases)
-        ]
+        penalties, rates, _ = self._aligned()
+        pulls = extended(penalties) * degrees
+        values = np.broadcast_to(formula(extended(rates), pulls, records), pulls.shape)
+        return [[rounded(x, OPERATIONS) for x in row] for row in values.T]
 
     def _aligned(self) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]], list[int]]:
         """Rows of penalties and noise rates side by side, with how many rounds each serves."""
@@ -227,13 +232,6 @@ class NetworkTheorem(Theorem):
                 [n for _, n in penalties],
             )
         return [p for p, _ in penalties], [r for r, _ in rates], [1] * self.rounds
-
-    @staticmethod
-    def _total(costs: Sequence[tuple[float, int]]) -> float:
-        total = mpf(0)
-        for cost, n in costs:
-            total += mpf(cost) * n
-        return round_up(total)
 
     def _level_for(self, beta: float, total: Callable[[Self], float], what: str) -> Self:
         """The instance with the largest noise rate whose total is at most β; totals are affine."""
@@ -259,7 +257,9 @@ class NetworkTheorem(Theorem):
         )
 
     def noise_tolerance(self) -> float:
-        """Equal rounds are summed up exactly; others compose to nine digits or so."""
+        """Equal rounds are summed up exactly; others compose to nine digits or so, laws to six."""
+        if self.dimension is not None:
+            return 1e-6
         equal = self.penalty.constant and self.noise_rate.constant
         return Theorem.noise_tolerance(self) if equal else 1e-8
 
@@ -295,24 +295,3 @@ def _first_feasible(
         if name == "rounds" and value == 1:
             return None
     return None
-
-
-def _over_nodes(nodes: NodeCosts) -> Guarantee:
-    """The worst node's composition; nodes that another one exceeds in every round are left out."""
-    distinct: dict[tuple[tuple[float, int], ...], int] = {}
-    for i, costs in enumerate(nodes):
-        distinct.setdefault(costs, i + 1)
-    kept = [
-        (label, costs)
-        for costs, label in distinct.items()
-        if not any(_exceeds(other, costs) for other in distinct if other is not costs)
-    ]
-    cases = tuple(
-        (label, compose([(PureDP(cost), n) for cost, n in costs])) for label, costs in kept
-    )
-    return cases[0][1] if len(cases) == 1 else WorstOf(cases)
-
-
-def _exceeds(larger: tuple[tuple[float, int], ...], smaller: tuple[tuple[float, int], ...]) -> bool:
-    """Whether one node's cost is above another's in every round."""
-    return all(x[0] >= y[0] for x, y in zip(larger, smaller, strict=True))

@@ -14,7 +14,8 @@ determinant lemma their determinants have ratio at most 1 + κL'', κ = C/(Bh).
 
 Any loss with |L'| <= 1 and L'' <= c₁ therefore costs at most ``2a + ln(1 + κc₁)``, a the effective
 noise rate times C/B. For the logistic loss L'' = s(1-s), and the cost is the maximum over s in [0, 1]
-of the concave ``a(1 + s) + ln(1 + κs(1-s))``, which is 2a exactly when a >= κ.
+of the concave ``a(1 + s) + ln(1 + κs(1-s))``, which is 2a exactly when a >= κ. A record added or
+removed costs a less: the other record's gradient is missing.
 
 The full proof stands in docs/theorems/objective-perturbation.md.
 """
@@ -45,13 +46,19 @@ def curvature_share(
     return extended(loss_weight) / (n_records * stiffness)
 
 
-def cost_of_any_loss(a: Values, kappa: Values, curvature: float) -> Values:
-    """2a + ln(1 + κc₁)."""
-    return np.asarray(2 * a + np.log1p(kappa * extended(curvature)))
+def cost_of_any_loss(a: Values, curvature: Values, *, records: int = 2) -> Values:
+    """2a + ln(1 + κc₁) for a record replaced, a less for one added or removed.
+
+    Args:
+        a: the noise rate times a record's largest gradient.
+        curvature: κc₁.
+        records: 2 if one replaces another, 1 if one is added or removed.
+    """
+    return np.asarray(records * a + np.log1p(curvature))
 
 
-def cost_of_logistic_loss(a: Values, kappa: Values) -> Values:
-    """The maximum over s of a(1 + s) + ln(1 + κs(1-s)).
+def cost_of_logistic_loss(a: Values, kappa: Values, *, records: int = 2) -> Values:
+    """The maximum over s of a(1 + s) + ln(1 + κs(1-s)), or of as + ln(1 + κs(1-s)) for one record.
 
     The maximiser solves aκs² + (2κ - aκ)s - (a + κ) = 0. What rounding does to it is covered by
     concavity: the maximum exceeds the value at s by at most the slope there.
@@ -66,5 +73,5 @@ def cost_of_logistic_loss(a: Values, kappa: Values) -> Values:
     s = np.clip(np.where(a >= kappa, Extended(1), s), 0, 1)
     spread = s * (1 - s)
     slope = a + kappa * (1 - 2 * s) / (1 + kappa * spread)
-    value = a * (1 + s) + np.log1p(kappa * spread)
-    return np.asarray(np.where(a >= kappa, 2 * a, value + np.abs(slope)))
+    value = a * (records - 1 + s) + np.log1p(kappa * spread)
+    return np.asarray(np.where(a >= kappa, records * a, value + np.abs(slope)))

@@ -25,13 +25,14 @@ from typing import Any, ClassVar
 
 from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.objective_perturbation._formulas import network_formulas
-from dpcalc.theorems.objective_perturbation._network import (
+from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
     INCREASING,
     PROMISES,
-    NetworkTheorem,
+    REPLACED,
 )
+from dpcalc.theorems.objective_perturbation._formulas import network_formulas
+from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
 from dpcalc.theorems.objective_perturbation._update import Values
 from dpcalc.theorems.parameters import choice, number
 from dpcalc.vocabulary import Bearing, Status
@@ -96,6 +97,7 @@ class PenaltyPerturbation(NetworkTheorem):
     assumptions: ClassVar[tuple[Assumption, ...]] = (
         *PROMISES,
         INCREASING,
+        REPLACED,
         Assumption(
             "penalty-at-least-dual-step",
             "Penalties are at least the dual step θ.",

@@ -27,13 +27,14 @@ import numpy as np
 
 from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.objective_perturbation._formulas import network_formulas
-from dpcalc.theorems.objective_perturbation._network import (
+from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
     INCREASING,
     PROMISES,
-    NetworkTheorem,
+    REPLACED,
 )
+from dpcalc.theorems.objective_perturbation._formulas import network_formulas
+from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
 from dpcalc.theorems.objective_perturbation._update import Values
 from dpcalc.vocabulary import Bearing, Status
 
@@ -92,6 +93,7 @@ class RecycledADMM(NetworkTheorem):
     assumptions: ClassVar[tuple[Assumption, ...]] = (
         *PROMISES,
         INCREASING,
+        REPLACED,
         Assumption(
             "curvature", "2c₁ < (B/C)(ρ/N + 2η(1)V) at every node.", Scope.CLAIMED, _too_curved
         ),

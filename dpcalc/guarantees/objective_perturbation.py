@@ -1,0 +1,57 @@
+"""Guarantees of objective-perturbed updates whose noise has density ∝ e^{-η|b|}."""
+
+from __future__ import annotations
+
+from dpcalc import checks
+from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
+from dpcalc.accounting.laws import LaplaceLaw
+from dpcalc.accounting.objective_perturbation import Update, removal_laws, replacement_law
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.mechanisms import Dominated
+from dpcalc.guarantees.pure import PureDP
+from dpcalc.vocabulary import Adjacency
+
+_SMALLEST_BOUND, _LARGEST_BOUND = 1e-9, 300.0
+"""Below it, the bound is taken for it; above it, the loss has no room in the doubles."""
+
+
+def perturbed_update(update: Update, adjacency: Adjacency | str, pure: float) -> Guarantee:
+    """One update by the loss of its noise in its dimension.
+
+    Args:
+        update: rounded up; see `Update`.
+        adjacency: replace-one or add-remove.
+        pure: ε of the update at δ = 0.
+
+    Returns:
+        The pure guarantee itself where the noise is next to nothing.
+    """
+    if update.dimension > LARGEST_DIMENSION:
+        raise InvalidInput(
+            f"dimension needs to be at most {LARGEST_DIMENSION:,}; got "
+            f"dimension={update.dimension}; without a dimension the bound holds in all"
+        )
+    if update.bound > _LARGEST_BOUND:
+        return PureDP(pure)
+    update = update.at_least(_SMALLEST_BOUND)
+    described = f"objective perturbation, a = {update.bound:g}, d = {update.dimension}"
+    if adjacency == Adjacency.ADD_REMOVE:
+        laws = removal_laws(update)
+        return Dominated(tuple(((law, 1),) for law in laws), described, pure)
+    return Dominated((((replacement_law(update), 1),),), described, pure)
+
+
+def moved_noise(bound: float, dimension: int, largest: float) -> Guarantee:
+    """Noise ∝ e^{-η|b|} whose centre moves by ``bound``/η, exactly.
+
+    Args:
+        bound: positive; the largest loss of the noise.
+        dimension: 1 or above.
+        largest: ε at δ = 0, if another instance leaks more there.
+    """
+    checks.positive("bound", bound)
+    described = f"exponential-norm noise, ε = {bound:g}, d = {dimension}"
+    if dimension == 1:
+        return Dominated((((LaplaceLaw(bound, bound), 1),),), described, largest)
+    return Dominated((((ExponentialNorm(bound, dimension), 1),),), described, largest)

@@ -1,0 +1,85 @@
+"""What the objective-perturbation results assume."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from dpcalc.theorems.base import Assumption, Finding, Scope
+from dpcalc.vocabulary import Adjacency, Bearing
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
+
+
+def _decreasing(theorem: NetworkTheorem) -> str | None:
+    rows = [row for row, _ in theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)]
+    for t, (before, after) in enumerate(itertools.pairwise(rows), start=2):
+        if any(y < x for x, y in zip(before, after, strict=True)):
+            return (
+                f"penalties must not decrease; round {t} has {min(after):.6g} after "
+                f"{max(before):.6g}; try a factor of 1 or above"
+            )
+    return None
+
+
+def _other_neighbours(theorem: NetworkTheorem) -> str | None:
+    if theorem.adjacency != Adjacency.REPLACE_ONE:
+        return (
+            "the paper's neighbours differ in one record replaced; got "
+            f"adjacency={theorem.adjacency}; try replace-one"
+        )
+    return None
+
+
+def _beyond(theorem: NetworkTheorem) -> bool:
+    records = theorem.n_records.nodes("n_records", theorem.cases)
+    return theorem.loss_weight > min(records) or theorem.regularization == 0
+
+
+BEYOND = Finding(
+    "The paper takes C <= B_i at every node and ρ > 0; this instance does not, so its formula is read "
+    "beyond its conditions. The certified bound needs neither.",
+    Bearing.REMARK,
+    _beyond,
+)
+
+PROMISES = (
+    Assumption(
+        "row-norms", "Every feature vector has Euclidean norm at most 1 and every label is ±1."
+    ),
+    Assumption(
+        "data-independent-scaling",
+        "Features are scaled by constants that do not depend on the data "
+        "(column maxima over all records do).",
+    ),
+    Assumption(
+        "public-parameters",
+        "Penalties, noise rates, record counts, regularisation and starting points do not depend "
+        "on the data.",
+    ),
+    Assumption(
+        "exact-minimiser",
+        "Every primal update is the exact minimiser; an inexact one voids the bijection.",
+    ),
+    Assumption(
+        "loss",
+        "The loss is convex and twice differentiable with |L'| <= 1 and L'' at most the curvature; "
+        "the regulariser is 1-strongly convex.",
+    ),
+)
+"""What only the caller can vouch for."""
+
+INCREASING = Assumption(
+    "penalties-increase",
+    "Penalties do not decrease from round to round.",
+    Scope.CLAIMED,
+    _decreasing,
+)
+
+REPLACED = Assumption(
+    "replaced-record",
+    "Neighbours differ in one record that is replaced.",
+    Scope.CLAIMED,
+    _other_neighbours,
+)

@@ -1,0 +1,213 @@
+"""The noisy rounds of the nodes that may differ, and what they cost together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from dpcalc.accounting.objective_perturbation import Update
+from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
+from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.objective_perturbation import moved_noise, perturbed_update
+from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.vocabulary import Adjacency
+
+_MOST_DIFFERENT = 256
+"""Rounds of a node that are composed by laws of their own; more are merged, rounded up."""
+
+_MOST_NODES = 8
+"""Nodes none of which is the worst in every round that are composed one by one."""
+
+_CELLS, _FEWEST_CELLS = 12_000, 80
+"""Cells of all rounds' laws together, and of one at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One noisy update of one node; every number rounded up, or every one down.
+
+    Attributes:
+        cost: ε at δ = 0.
+        bound: a, the effective noise rate times C/B.
+        curvature: κ, or κc₁ if gradient and curvature are not tied.
+    """
+
+    cost: float
+    bound: float
+    curvature: float
+
+    @classmethod
+    def of_cost(cls, cost: float) -> Round:
+        """One of which nothing else is asked."""
+        return cls(cost, 0.0, 0.0)
+
+    def exceeds(self, other: Round, *, in_law: bool) -> bool:
+        """Whether it costs at least as much, at δ = 0 or in the law of its loss."""
+        if in_law and (self.bound < other.bound or self.curvature < other.curvature):
+            return False
+        return self.cost >= other.cost
+
+
+Rounds = tuple[tuple[Round, int], ...]
+"""Rounds of one node with how many there are of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What all rounds share.
+
+    Attributes:
+        dimension: coordinates that carry noise.
+        tied: whether a record's gradient and curvature are tied as for the logistic loss.
+        adjacency: replace-one or add-remove.
+    """
+
+    dimension: int
+    tied: bool
+    adjacency: Adjacency
+
+
+def largest_total(nodes: Sequence[Rounds]) -> tuple[float, int]:
+    """The largest plain sum of a node's costs, rounded up, and the node's number from 1."""
+    totals = [_total_cost(rounds) for rounds in nodes]
+    beta = max(totals)
+    return beta, totals.index(beta) + 1
+
+
+def _total_cost(rounds: Rounds) -> float:
+    total = mpf(0)
+    for each, n in rounds:
+        total += mpf(each.cost) * n
+    return round_up(total)
+
+
+def over_nodes(nodes: Sequence[Rounds], noise: Noise | None) -> Guarantee:
+    """The worst node's composition; nodes that another one exceeds in every round are left out.
+
+    Args:
+        nodes: rounds of every node that may differ, alike in how many there are of each.
+        noise: for the bound by the noise's own law; None for that of the pure costs.
+    """
+    distinct: dict[Rounds, int] = {}
+    for i, rounds in enumerate(nodes):
+        distinct.setdefault(rounds, i + 1)
+    kept = {
+        label: rounds
+        for rounds, label in distinct.items()
+        if not any(
+            all(
+                x.exceeds(y, in_law=noise is not None)
+                for (x, _), (y, _) in zip(other, rounds, strict=True)
+            )
+            for other in distinct
+            if other is not rounds
+        )
+    }
+    pure = {
+        label: compose([(PureDP(r.cost), n) for r, n in rounds]) for label, rounds in kept.items()
+    }
+    if noise is None:
+        return _worst(pure)
+    if len(kept) > _MOST_NODES:
+        together = _composed(_upper(list(kept.values())), noise)
+        return BestOf((together, _worst(pure)))
+    return _worst({label: BestOf((_composed(kept[label], noise), pure[label])) for label in kept})
+
+
+def _worst(cases: dict[int, Guarantee]) -> Guarantee:
+    return next(iter(cases.values())) if len(cases) == 1 else WorstOf(tuple(cases.items()))
+
+
+def _upper(nodes: Sequence[Rounds]) -> Rounds:
+    """A node whose every round costs as much as the worst node's."""
+    return tuple(
+        (
+            Round(
+                max(r.cost for r, _ in same),
+                max(r.bound for r, _ in same),
+                max(r.curvature for r, _ in same),
+            ),
+            same[0][1],
+        )
+        for same in zip(*nodes, strict=True)
+    )
+
+
+def _composed(rounds: Rounds, noise: Noise) -> Guarantee:
+    """Rounds composed by the laws of their losses."""
+    found = merged(rounds)
+    cells = min(1000, max(_FEWEST_CELLS, _CELLS // len(found)))
+    return compose(
+        [
+            (
+                perturbed_update(
+                    Update(r.bound, r.curvature, noise.dimension, noise.tied, cells),
+                    noise.adjacency,
+                    r.cost,
+                ),
+                n,
+            )
+            for r, n in found
+        ]
+    )
+
+
+def merged(rounds: Rounds, *, up: bool = True) -> Rounds:
+    """Equal rounds added up, near ones made equal where different ones are too many.
+
+    Args:
+        rounds: of one node.
+        up: whether rounds that are made equal may only cost more; otherwise only less.
+    """
+    found = _counted(rounds, up=up)
+    for k in range(-12, 11):
+        if len(found) <= _MOST_DIFFERENT:
+            break
+        found = _counted([(_rounded(r, 2.0**k, up=up), n) for r, n in rounds], up=up)
+    return found
+
+
+def _counted(rounds: Iterable[tuple[Round, int]], *, up: bool) -> Rounds:
+    """Rounds with the same bound and curvature added up, at the largest or least of their costs."""
+    worst = max if up else min
+    counts: dict[tuple[float, float], tuple[float, int]] = {}
+    for each, n in rounds:
+        key = each.bound, each.curvature
+        cost, before = counts.get(key, (each.cost, 0))
+        counts[key] = worst(cost, each.cost), before + n
+    return tuple((Round(cost, *key), n) for key, (cost, n) in counts.items())
+
+
+def _rounded(each: Round, log_ratio: float, *, up: bool) -> Round:
+    """With bound and curvature rounded to a geometric grid."""
+    whole, worse = (math.ceil, max) if up else (math.floor, min)
+
+    def snapped(value: float) -> float:
+        return worse(value, math.exp(whole(math.log(value) / log_ratio) * log_ratio))
+
+    return replace(each, bound=snapped(each.bound), curvature=snapped(each.curvature))
+
+
+def attained(rounds: Rounds, noise: Noise) -> Guarantee:
+    """What one node's rounds really leak, their numbers rounded down.
+
+    Records whose margins lie far out have constant gradients and no curvature, so that a round is
+    noise moved by a constant: by 2C/B where opposite records replace each other, by C/B where one
+    is added or removed. In one dimension opposite records cannot both have steep losses; a record
+    and the same with the other label move it by C/B, wherever the iterate is. At δ = 0 the ratio of
+    one outcome decides, whose margins may lie where the cost is largest.
+    """
+    twice = noise.adjacency == Adjacency.REPLACE_ONE and noise.dimension > 1
+    alone = noise.adjacency == Adjacency.REPLACE_ONE and noise.dimension == 1
+    return compose(
+        [
+            (
+                moved_noise(
+                    (2 if twice else 1) * r.bound, noise.dimension, r.bound if alone else r.cost
+                ),
+                n,
+            )
+            for r, n in merged(rounds, up=False)
+        ]
+    )
