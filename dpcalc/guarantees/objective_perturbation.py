@@ -8,7 +8,7 @@ from dpcalc.accounting.laws import LaplaceLaw
 from dpcalc.accounting.objective_perturbation import Update, removal_laws, replacement_law
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.mechanisms import Dominated
+from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.vocabulary import Adjacency
 

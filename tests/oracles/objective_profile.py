@@ -104,13 +104,13 @@ class Instance:
 
 def stated_profile(bound: float, curvature: float, d: int, logs: Vector) -> tuple[Vector, Vector]:
     """R and R* at k = e^x for each x, from the law of A = a(|b + u| - |b|)."""
-    noise, weights = noise_points(d, 60, 96)
+    noise, weights = noise_points(d, 24, 24 if d == 3 else 64)
     shift = np.zeros(d)
     shift[0] = bound
     a = np.linalg.norm(noise + shift, axis=1) - np.linalg.norm(noise, axis=1)
-    s = np.linspace(0, 1, 2001)
+    s = np.linspace(0, 1, 401)
     table = np.log1p(curvature * s * (1 - s))
-    grid = np.linspace(0, bound, 400)
+    grid = np.linspace(0, bound, 200)
     linked = np.interp(a, grid, np.max(grid[:, None] * s + table, axis=1))
 
     def h(x: float) -> float:

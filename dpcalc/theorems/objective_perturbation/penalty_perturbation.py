@@ -12,7 +12,8 @@ Source
 Certified
     The noise enters linearly with coefficient 2ηV, so its effective rate is α/(2ηV); noise of rate α
     added to the dual variable itself enters with coefficient 2, effective rate α/2. The cost of an
-    update is that of `dpcalc.theorems.objective_perturbation._update`, without side condition.
+    update is that of `dpcalc.theorems.objective_perturbation._update`, without side condition;
+    with a dimension its law is that of `dpcalc.accounting.objective_perturbation`.
 Rounding
     Extended precision, inflated by its error bound and rounded up.
 """
@@ -89,7 +90,8 @@ class PenaltyPerturbation(NetworkTheorem):
             lambda theorem: theorem.loss == "logistic",
         ),
         Finding(
-            "Rounds compose optimally at δ > 0; the sum is far above that when rounds are many.",
+            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
+            "it concentrates, and the sum is far above that.",
             Bearing.LOOSE,
         ),
         BEYOND,

@@ -12,7 +12,8 @@ Source
     non-decreasing penalties).
 Certified
     Even rounds are post-processing (lemma V.1 holds). The noise is linear, its effective rate is α.
-    The cost of an odd update is that of `dpcalc.theorems.objective_perturbation._update`.
+    The cost of an odd update is that of `dpcalc.theorems.objective_perturbation._update`; with a
+    dimension its law is that of `dpcalc.accounting.objective_perturbation`.
 Rounding
     Extended precision, inflated by its error bound and rounded up.
 """
@@ -79,7 +80,8 @@ class RecycledADMM(NetworkTheorem):
             lambda theorem: theorem.loss == "logistic",
         ),
         Finding(
-            "Rounds compose optimally at δ > 0; the sum is far above that when rounds are many.",
+            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
+            "it concentrates, and the sum is far above that.",
             Bearing.LOOSE,
         ),
         Finding(
