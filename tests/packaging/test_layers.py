@@ -27,7 +27,7 @@ ORDER = [
     {"accountant", "interop"},
     {"report"},
     {"training"},
-    {"estimators", "reproduction"},
+    {"estimators", "reproduction", "selftest"},
     {"cli", "__main__"},
 ]
 LEVEL = {name: k for k, names in enumerate(ORDER) for name in names}

@@ -28,7 +28,7 @@ def _drawn(tmp_path, monkeypatch, panels, names):
     )
     drawing.draw(experiment, Outcome(curves=curves), [tmp_path / "a.png"])
     monkeypatch.undo()
-    (figure,) = kept
+    figure = kept[0]  # older versions of matplotlib close figures of their own as well
     found = {
         panel: {line.get_label(): line.get_color() for line in axes.get_lines()}
         for panel, axes in zip(panels, figure.axes, strict=False)

@@ -1,0 +1,75 @@
+"""The numerical tests as other processors compute: other linear algebra, fewer vector instructions.
+
+OpenBLAS takes the kernels of OPENBLAS_CORETYPE, numpy leaves out the instructions named by
+NPY_DISABLE_CPU_FEATURES. What this processor cannot do is skipped by name.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+TESTS = [
+    "tests/algorithms/test_composite_admm.py",
+    "tests/algorithms/test_losses_and_regularisers.py",
+    "tests/algorithms/test_minimise.py",
+    "tests/algorithms/test_network_admm.py",
+    "tests/unit/test_composition.py",
+    "tests/unit/test_convergence_results.py",
+    "tests/unit/test_convolution.py",
+    "tests/unit/test_modulus.py",
+    "tests/unit/test_numerics.py",
+    "tests/unit/test_selftest.py",
+]
+KERNELS = {"Prescott": "SSE3", "Haswell": "AVX2", "Zen": "AVX2", "SkylakeX": "AVX512F"}
+"""Kernels of OpenBLAS, and an instruction set without which they cannot run."""
+
+
+def features() -> set[str]:
+    """Names of instruction sets of this processor, as Linux and as numpy call them."""
+    found = {name for name, there in __cpu_features__.items() if there}
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        words = cpuinfo.read_text().upper().replace("PNI", "SSE3").split()
+        found |= set(words)
+    return found
+
+
+def settings() -> list[tuple[str, dict[str, str]]]:
+    """Environment variables of every repetition, with what they stand for."""
+    here = features()
+    found = []
+    for kernel, needed in KERNELS.items():
+        if needed in here:
+            found.append((f"OpenBLAS as on {kernel}", {"OPENBLAS_CORETYPE": kernel}))
+        else:
+            print(f"skipped: OpenBLAS as on {kernel}, which needs {needed}")
+    # Newer numpy names levels, X86_V4 for AVX-512 and X86_V3 for AVX2; older ones the sets.
+    usable = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
+    wide = [name for name in usable if name.startswith(("AVX512", "X86_V4"))]
+    all_of_them = [name for name in usable if name.startswith(("AVX", "FMA3", "X86_V"))]
+    for what, names in (("AVX-512", wide), ("AVX-512 and AVX2", all_of_them)):
+        if names:
+            found.append((f"numpy without {what}", {"NPY_DISABLE_CPU_FEATURES": " ".join(names)}))
+        else:
+            print(f"skipped: numpy without {what}, which it does not use here")
+    return found
+
+
+def main() -> int:
+    """Run the tests once per setting; the number of settings that fail."""
+    failed = 0
+    for what, variables in settings():
+        print(f"\n{what}", flush=True)
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider"]
+        done = subprocess.run([*command, *TESTS], env={**os.environ, **variables}, check=False)
+        failed += done.returncode != 0
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
