@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from dpcalc import checks
 from dpcalc.accounting.bracket import root_of_enclosed
-from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import Root, enclose_root
@@ -40,6 +40,7 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
 
     Raises:
         Infeasible: if no noise meets the budget; the message says what to change.
+        InvalidInput: if delta is 0 and the noise hides nothing there, however much there is.
     """
     if not isinstance(theorem, Theorem):
         raise InvalidInput(
@@ -48,6 +49,8 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
         )
     checks.positive("epsilon", epsilon)
     checks.delta(delta)
+    if delta == 0 and theorem.certified().guarantee.needs_delta():
+        raise missing_delta(theorem.key)
     search = _Search(theorem, epsilon, delta)
     tolerance = theorem.noise_tolerance()
     if tolerance == 0:

@@ -77,6 +77,17 @@ def readable(message: str) -> str:
     return f"{head}... ({len(message)} characters) ...{tail}"
 
 
+def missing_delta(what: str, *, option: str = "--delta 1e-6") -> InvalidInput:
+    """The error for a question at δ = 0 that has an answer at larger δ only.
+
+    Args:
+        what: what gives no ε there.
+        option: how δ is said.
+    """
+    name = option.split()[0]
+    return InvalidInput(f"{name} is needed: {what} gives no ε at δ = 0; try {option}")
+
+
 def unknown_name(kind: str, given: object, known: Iterable[str]) -> InvalidInput:
     """The error for a misspelt name, with the nearest known one."""
     names = sorted(known)

@@ -21,7 +21,7 @@ from dpcalc.accounting.bracket import root_of_enclosed
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.claims.named import mechanism, mechanism_fields
 from dpcalc.claims.relations import Relation
-from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.guarantees import GDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.numerals import spelt
@@ -100,6 +100,9 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
     (field,) = missing
     relation = mechanism(name).relation(table, "")
 
+    if delta == 0 and _example(field, table).needs_delta():
+        raise missing_delta(name)
+
     def guarantee(filled: Mapping[str, Any], count: int) -> Guarantee:
         return guarantee_from(name, filled)[0].composed(count)
 
@@ -122,6 +125,16 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
         )
     filled = {**table, field: value}
     return Solution(field, value, filled, count, guarantee(filled, count), relation)
+
+
+def _example(field: str, table: Mapping[str, Any]) -> Guarantee:
+    """One use of a mechanism with some value in its open field."""
+    filled = dict(table)
+    if field in _RANGES:
+        filled[field] = math.sqrt(math.prod(_RANGES[field]))
+    elif field != "rounds":
+        filled[field] = 1
+    return guarantee_from(str(table["mechanism"]), filled)[0]
 
 
 def _options(names: Iterable[str]) -> str:

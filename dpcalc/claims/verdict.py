@@ -14,7 +14,7 @@ from typing import Any
 
 from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.claims.rule import Standing, standing
-from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
+from dpcalc.errors import AssumptionViolated, InvalidInput, missing_delta, unknown_name
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.vocabulary import Verdict
@@ -181,6 +181,8 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
         if epsilon is not None:
             epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
         given = parameter_table(table.get("parameters", {}))
+        if "delta" not in table and _needs_delta(kind, given):
+            raise missing_delta(kind.key, option="delta = 1e-6")
         theorem = _instance(kind, given, table.get("attest", []), epsilon, delta)
         return Claim(
             str(table.get("name", where)),
@@ -192,6 +194,16 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
         )
     except (InvalidInput, AssumptionViolated) as error:
         raise InvalidInput(f"{where}: {error}") from error
+
+
+def _needs_delta(kind: type[Theorem], given: Mapping[str, Any]) -> bool:
+    """Whether an algorithm with these parameters and some noise hides nothing at δ = 0."""
+    noise = {} if kind.noise in {str(n).replace("-", "_") for n in given} else {kind.noise: 1.0}
+    try:
+        some = kind.from_parameters({**noise, **given})
+        return some.certified().guarantee.needs_delta()
+    except (InvalidInput, AssumptionViolated):
+        return False
 
 
 def parameter_table(value: Any) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpcalc.cli._options import StrictCommand, adjacency_option, delta_option, json_option
+from dpcalc.errors import missing_delta
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def command(
     writing = Writing()
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
+    if at == 0 and plan.total().needs_delta():
+        raise missing_delta("this list of releases")
     record = _record(plan, at)
     if plot is not None:
         from dpcalc.report.profile import draw_profile
@@ -145,9 +147,7 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
         out.print(f"... and {len(plan.releases) - _MOST_ROWS} more")
     out.print(f"[bold]ε = {upper(record['epsilon'])}[/] at δ = {delta}, all together")
     out.print(plan.relation.sentence())
-    if record["epsilon"] == math.inf and record["delta"] == 0:
-        out.print("These releases give nothing at δ = 0; try --delta 1e-6.")
-    elif "method" in record:
+    if "method" in record:
         least = record.get("epsilon_lower")
         known = (
             "" if least is None else f"the exact value of the worst case is at least {lower(least)}"

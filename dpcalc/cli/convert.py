@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._options import NUMBER, StrictCommand, delta_option, json_option
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, missing_delta
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee
@@ -159,9 +159,7 @@ def _approx(source: Guarantee, given: dict[str, Any]) -> dict[str, Any]:
     delta = checks.delta(delta)
     epsilon = source.epsilon(delta)
     if math.isinf(epsilon) and delta == 0:
-        raise InvalidInput(
-            f"--delta is needed: {source.notion} gives no ε at δ = 0; try --delta 1e-6"
-        )
+        raise missing_delta(source.notion)
     return {"epsilon": epsilon, "delta": delta, **_weaker(source, "bracket", delta)}
 
 

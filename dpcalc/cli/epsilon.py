@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._options import TheoremVerb, checked_delta, delta_option, json_option, theorem_from
+from dpcalc.errors import missing_delta
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def _run(
     check_outputs([("--plot", plot)])
     writing = Writing()
     instance = theorem_from(theorem, given, attest)
+    if checked_delta(delta) == 0 and instance.certified().guarantee.needs_delta():
+        raise missing_delta(theorem.key)
     relation = relation_of(instance, stated=given.get("adjacency") is not None)
     record = budget(instance, checked_delta(delta), relation)
     if plot is not None:
@@ -77,8 +80,6 @@ def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None
     if risk := risk_line(certified["attack_accuracy"], relation.name):
         out.print(risk)
     out.print(f"[dim]certified by: {escaped(certified['method'])}[/]")
-    if certified["epsilon"] == float("inf") and certified["delta"] == 0:
-        out.print("This result gives nothing at δ = 0; try --delta 1e-6.")
     print_findings(out, record["findings"])
     print_assumptions(out, record["assumptions"])
 

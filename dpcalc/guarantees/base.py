@@ -54,6 +54,10 @@ class Guarantee(OwnArithmetic, ABC):
     def numbers(self) -> Mapping[str, float]:
         """The parameters under their field names, such as ``{"mu": 1.0}``."""
 
+    def needs_delta(self) -> bool:
+        """Whether no ε follows at δ = 0, and one does at a larger δ."""
+        return math.isinf(self.epsilon(0.0)) and math.isfinite(self.epsilon(0.5))
+
     def renyi(self, order: float) -> float:
         """An upper bound of the Rényi divergence of an order above 1; infinite if none follows."""
         checks.above_one("order", order)
