@@ -183,9 +183,9 @@ def _written(field: str, known: Mechanism, table: Table) -> str:
 
 def mechanism(name: str) -> Mechanism:
     """The mechanism of a name; an unknown one is refused with the nearest known."""
-    if name not in _MECHANISMS:
+    if name.lower() not in _MECHANISMS:
         raise unknown_name("mechanism", name, _MECHANISMS)
-    return _MECHANISMS[name]
+    return _MECHANISMS[name.lower()]
 
 
 UNITS = {

@@ -184,6 +184,7 @@ class TheoremVerb(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from dpcalc.theorems.catalogue import keys, result
 
+        cmd_name = cmd_name.lower()
         if cmd_name in keys(privacy=not self._privacy):
             kind, verb = ("privacy", "rate") if self._privacy else ("convergence", "epsilon")
             raise InvalidInput(

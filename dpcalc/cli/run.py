@@ -18,6 +18,7 @@ from dpcalc.files import is_there
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from dpcalc.algorithms.problems.networks import Network
     from dpcalc.training.method import Method
 
 _WHOLE = Whole()
@@ -56,8 +57,8 @@ def _run(kind: type[Method], **given: Any) -> None:
         row_bound=common["row_bound"],
         seed=common["seed"] or 0,
     )
-    nodes, graph = _network_of(kind, common["nodes"], common["graph"])
-    network = source.network(graph, nodes, common["seed"] or 0) if kind.distributed else None
+    network = _network_of(kind, common["nodes"], common["graph"], common["seed"] or 0)
+    nodes = 1 if network is None else network.nodes
     ready = plan(
         method,
         split.records(nodes),
@@ -69,7 +70,7 @@ def _run(kind: type[Method], **given: Any) -> None:
     transcript = carried_out(ready, common, settings, everything=everything)
     found = record(ready, transcript, split) | {
         "nodes": nodes,
-        "graph": graph if kind.distributed else None,
+        "graph": (common["graph"] or "ring") if kind.distributed else None,
         "seed": common["seed"],
     }
     writing = Writing()
@@ -94,15 +95,20 @@ def _check_files(targets: Sequence[Path], common: dict[str, Any]) -> None:
     check_outputs(outputs, inputs=[data] if is_there(data) else [])
 
 
-def _network_of(kind: type[Method], nodes: int | None, graph: str | None) -> tuple[int, str]:
+def _network_of(
+    kind: type[Method], nodes: int | None, graph: str | None, seed: int
+) -> Network | None:
+    """The network of a distributed method, None for one that keeps all records in one place."""
     if not kind.distributed:
         if nodes not in (None, 1) or graph is not None:
             raise InvalidInput(
                 f"{kind.key} keeps all records in one place; got nodes={nodes}, graph={graph}; "
                 "leave out --nodes and --graph"
             )
-        return 1, ""
-    return 5 if nodes is None else nodes, graph or "ring"
+        return None
+    from dpcalc.training.graph import network
+
+    return network(graph or "ring", nodes, seed)
 
 
 def _data_options() -> list[click.Option]:
@@ -154,11 +160,15 @@ def _budget_options() -> list[click.Option]:
     return [
         option(["--epsilon"], type=NUMBER, help="ε of the budget of one run."),
         option(["--delta"], type=NUMBER, help="δ of the budget, in [0, 1); 0 unless given."),
-        option(["--nodes"], type=_WHOLE, help="Nodes of the network; 5 unless given."),
+        option(
+            ["--nodes"],
+            type=_WHOLE,
+            help="Nodes, if --graph does not say; 5 unless given.",
+        ),
         option(
             ["--graph"],
-            help="ring, complete, star, erdos-renyi:P, or @file with an edge `i j` a line; ring "
-            "unless given.",
+            help="ring:5, complete:5, star:5, path:5, erdos-renyi:5:0.5, or @file with an edge `i j` a "
+            "line; a ring unless given.",
         ),
         option(
             ["--seed"],
@@ -236,6 +246,7 @@ class _Methods(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from dpcalc.training.catalogue import UNCOVERED, method
 
+        cmd_name = cmd_name.lower()
         if cmd_name not in (*self.list_commands(ctx), *UNCOVERED):
             raise unknown_name("algorithm", cmd_name, self.list_commands(ctx))
         kind = method(cmd_name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcalc.estimators.base import PrivateClassifier
-from dpcalc.training import data
+from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
@@ -42,4 +42,4 @@ class AveragingClassifier(PrivateClassifier):
         return self._made("private-dual-averaging", "loss sampling rounds ridge proximal")
 
     def _network(self, n_records: int) -> Network:
-        return data.network(self.graph, self.nodes)
+        return network(self.graph, self.nodes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
 from dpcalc.estimators.base import PrivateClassifier
-from dpcalc.training import data
+from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
@@ -51,4 +51,4 @@ class NetworkClassifier(PrivateClassifier):
         return self._made(self.method, "rounds penalty ridge")
 
     def _network(self, n_records: int) -> Network:
-        return data.network(self.graph, self.nodes)
+        return network(self.graph, self.nodes)

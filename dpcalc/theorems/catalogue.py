@@ -58,7 +58,7 @@ def privacy_result(key: str) -> type[Theorem]:
     """
     from dpcalc.theorems.base import Theorem
 
-    if key not in keys():
+    if str(key).lower() not in keys():
         raise unknown_name("theorem", key, keys(privacy=True))
     found = result(key)
     if not issubclass(found, Theorem):
@@ -74,9 +74,9 @@ def results() -> Iterator[type[Result]]:
 
 def _module_name(key: str) -> str:
     found = _modules()
-    if key not in found:
+    if key.lower() not in found:
         raise unknown_name("theorem", key, found)
-    return found[key]
+    return found[key.lower()]
 
 
 def _result_in(module: ModuleType) -> type[Result]:

@@ -119,7 +119,7 @@ def schedule(
 
 
 def graph(help_: str, *, default: Any = dataclasses.MISSING) -> Any:
-    """A communication graph: ring:5, complete:3, star:6, path:4 or edges:@file."""
+    """A communication graph: ring:5, complete:3, star:6, path:4 or @file."""
 
     def convert(name: str, value: Any) -> Any:
         from dpcalc.theorems.convergence._network import Graph

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.files import is_there, read_text
+from dpcalc.files import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcalc.algorithms.problems.data.dataset import Dataset
-    from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.records import Records
 
 Array = NDArray[np.float64]
@@ -126,35 +125,6 @@ def split(
     )
 
 
-def network(description: str, nodes: int, seed: int = 0) -> Network:
-    """A network by description.
-
-    Args:
-        description: ring, complete, star, erdos-renyi:P, or @file with one edge ``i j`` a line,
-            nodes counted from 0.
-        nodes: how many.
-        seed: of a random graph; not secret.
-    """
-    from dpcalc.algorithms.problems import networks
-
-    kind, _, tail = description.partition(":")
-    if description.startswith("@"):
-        return networks.from_edges(_edges(Path(description[1:])), nodes)
-    if kind == "erdos-renyi":
-        try:
-            probability = float(tail)
-        except ValueError:
-            raise InvalidInput(
-                f"graph erdos-renyi needs a probability; got graph={description!r}; "
-                "try erdos-renyi:0.5"
-            ) from None
-        return networks.erdos_renyi(nodes, probability, seed)
-    known = {"ring": networks.ring, "complete": networks.complete, "star": networks.star}
-    if kind not in known or tail:
-        raise unknown_name("graph", description, [*known, "erdos-renyi:P", "@file"])
-    return known[kind](nodes)
-
-
 def _built_in(name: str) -> Dataset:
     from dpcalc.algorithms.problems import builtin
     from dpcalc.algorithms.problems.data.dataset import Dataset
@@ -244,25 +214,3 @@ def _fetched(fetch: object, name: str) -> Dataset:
             "give the path of the file instead"
         ) from error
     return data
-
-
-def _edges(path: Path) -> list[tuple[int, int]]:
-    found = []
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(
-            f"a readable list of edges was needed; got {str(path)!r} "
-            f"({getattr(error, 'strerror', None) or error})"
-        ) from error
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            i, j = (int(word) for word in line.replace(",", " ").split())
-        except ValueError:
-            raise InvalidInput(
-                f"an edge `i j` was needed; got {line!r} in line {number} of {str(path)!r}"
-            ) from None
-        found.append((i, j))
-    return found

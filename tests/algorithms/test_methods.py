@@ -14,7 +14,7 @@ from dpcalc.algorithms.problems.networks import star
 from dpcalc.algorithms.problems.noise import ExponentialNorm, Gaussian
 from dpcalc.errors import InvalidInput
 from dpcalc.training.catalogue import UNCOVERED, method, methods
-from dpcalc.training.data import network
+from dpcalc.training.graph import network
 from dpcalc.training.method import Budget
 from dpcalc.training.outcome import constant_error, error, mean_loss
 from dpcalc.training.plan import plan

@@ -38,12 +38,16 @@ class Graph:
 
     @classmethod
     def of(cls, name: str, value: Any) -> Graph:
-        """A graph from "ring:5", "complete:3", "star:6", "path:4", "edges:@file" or a graph."""
+        """A graph from "ring:5", "complete:3", "star:6", "path:4", "@file" (edges:@file) or a graph."""
         if isinstance(value, Graph):
             return value
-        shape, _, tail = str(value).partition(":")
+        text = str(value).strip()
+        if text.startswith("@"):
+            return cls._made(name, text, _read_edges(name, text))
+        shape, _, tail = text.partition(":")
+        shape = shape.lower()
         if shape not in _SHAPES:
-            raise unknown_name(f"{name} (SHAPE:NODES or edges:@FILE)", shape, _SHAPES)
+            raise unknown_name(f"{name} (SHAPE:NODES or @FILE)", shape, _SHAPES)
         if shape == "edges":
             return cls._made(name, str(value), _read_edges(name, tail))
         nodes = _node_count(name, str(value), tail)

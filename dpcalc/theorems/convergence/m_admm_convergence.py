@@ -140,7 +140,7 @@ class MADMMConvergence(ConvergenceResult):
         "dual_step": 0.5,
     }
 
-    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or edges:@file")  # noqa: RUF009
+    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")  # noqa: RUF009
     penalty: Schedule = schedule("penalty per round and node, η; a table keeps its last row")
     dual_step: Schedule | None = schedule(
         "step of the dual update, θ; one number, or one per node (the smallest first penalty "

@@ -134,7 +134,7 @@ class MADMMRate(ConvergenceResult):
         "smoothness": 0.01,
     }
 
-    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or edges:@file")  # noqa: RUF009
+    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")  # noqa: RUF009
     penalty: Schedule = schedule("penalty per round and node, η")
     dual_step: float | None = number(
         "step of the dual update, θ (the smallest first penalty unless given)", default=None
