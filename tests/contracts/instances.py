@@ -12,6 +12,9 @@ from dpcalc.theorems.base import Result
 from dpcalc.theorems.catalogue import result
 from dpcalc.theorems.parameters import Parameter, parameters
 
+_KEPT = 0.4
+"""Share of parameters left at the example's value: a result with many conditions meets them too."""
+
 GRAPHS = ("ring:4", "ring:5", "complete:3", "star:4", "path:3")
 
 
@@ -23,6 +26,8 @@ def drawn(key: str, count: int) -> Iterator[Result]:
     for _ in range(40 * count):
         given = dict(kind.example)
         for name, parameter in parameters(kind).items():
+            if rng.random() < _KEPT:
+                continue
             changed = _drawn(rng, parameter, given.get(name), split=name == "split")
             given.update({} if changed is None else {name: changed})
         if given.get("loss") == "general":

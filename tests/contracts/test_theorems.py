@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import math
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from dpcalc.theorems.catalogue import keys, privacy_result
 from dpcalc.theorems.parameters import parameters
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Adjacency, Release, Status
+from tests.contracts.instances import drawn
 
 KEYS = keys(privacy=True)
 DOCS = Path(__file__).parents[2] / "docs" / "theorems"
@@ -166,40 +168,15 @@ def _column(theorem: Any, name: str, node: int) -> list[float]:
 
 
 def _random_instances(key: str, count: int) -> list[Theorem]:
-    """Instances around the example, drawn from a fixed seed; invalid combinations are dropped."""
-    kind = privacy_result(key)
-    rng = np.random.default_rng(sum(key.encode()))
-    found: list[Theorem] = []
-    for _ in range(40 * count):
-        given = dict(kind.example)
-        for name, parameter in parameters(kind).items():
-            value = given.get(name)
-            if parameter.kind == "choice":
-                given[name] = str(rng.choice(parameter.choices))
-            elif parameter.kind == "flag":
-                given[name] = bool(rng.integers(2))
-            elif parameter.kind == "count" and isinstance(value, int):
-                given[name] = max(1, int(value * np.exp(rng.normal(0, 1))))
-            elif value is None and name not in kind.example and rng.random() < 0.5:
-                size = rng.uniform(0, 7)
-                drawn = {"count": int(np.exp(size)), "number": np.exp(size - 4)}
-                given.update({name: drawn[parameter.kind]} if parameter.kind in drawn else {})
-            elif isinstance(value, int | float) and name != "split":
-                given[name] = float(value * np.exp(rng.normal(0, 0.7)))
-        for name in ("n_records", "degree"):
-            if isinstance(given.get(name), float):
-                given[name] = max(1, round(given[name]))
-        if given.get("loss") == "general":
-            given["curvature"] = float(rng.uniform(0.1, 2))
-        try:
-            instance = kind.from_parameters(given)
-        except InvalidInput:
-            continue
-        if not instance.violations(Scope.CLAIMED) and not instance.violations(Scope.CERTIFIED):
-            found.append(instance)
-        if len(found) == count:
-            break
-    return found
+    """Instances around the example that keep the assumptions of both bounds."""
+    within = (
+        instance
+        for instance in drawn(key, 40 * count)
+        if isinstance(instance, Theorem)
+        and not instance.violations(Scope.CLAIMED)
+        and not instance.violations(Scope.CERTIFIED)
+    )
+    return list(islice(within, count))
 
 
 @pytest.mark.parametrize("key", KEYS)
