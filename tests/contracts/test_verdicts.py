@@ -10,7 +10,7 @@ from itertools import islice
 
 import pytest
 
-from dpcalc.claims.verdict import Claim, judge, surely_attained
+from dpcalc.claims.verdict import Claim, judge
 from dpcalc.errors import AssumptionViolated, Infeasible
 from dpcalc.report.rates import comparison
 from dpcalc.report.records import budget
@@ -37,15 +37,6 @@ def _with_all_promises(instance: Theorem) -> Theorem:
     return instance.replace(attest=[a.key for a in instance.assumptions if a.promised])
 
 
-def _numbers(instance: Theorem) -> tuple[float, float, float | None]:
-    attained = instance.attained()
-    return (
-        instance.claimed().guarantee.epsilon(DELTA),
-        instance.certified().guarantee.epsilon(DELTA),
-        None if attained is None else surely_attained(attained.guarantee, DELTA),
-    )
-
-
 def _privacy_instances(key: str) -> Iterator[Theorem]:
     """Random instances within their assumptions, with the noise drawn and with the paper's for 0.5."""
     within = (
@@ -65,12 +56,13 @@ def _privacy_instances(key: str) -> Iterator[Theorem]:
 def test_the_word_on_a_privacy_claim_is_the_rule_on_its_numbers(key: str) -> None:
     seen: Counter[str] = Counter()
     for instance in _privacy_instances(key):
-        promised = _with_all_promises(instance)
-        word = the_rule(*_numbers(promised))
+        judged = judge(Claim("claim", _with_all_promises(instance), None, DELTA))
+        assert judged.claimed is not None
+        word = the_rule(judged.claimed, judged.certified, judged.attained)
+        assert judged.verdict == word, instance
         record = budget(instance, DELTA)
         assert record["verdict"] == word, instance
-        judged = judge(Claim("claim", promised, None, DELTA))
-        assert judged.verdict == word, instance
+        assert record["certified"]["epsilon"] == judged.certified
         assert bool(record["provided"]) == (word != "REFUTED")
         seen[word] += 1
     assert seen, "no instance was judged"
