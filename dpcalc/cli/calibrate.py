@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -102,8 +101,8 @@ for _name, _help in _FIELDS:
 
 def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
     from dpcalc.claims.named import UNITS, over_sensitivity
+    from dpcalc.report.enclosures import enclosure
 
-    bracket = getattr(found.guarantee, "bracket", None)
     record: dict[str, Any] = {
         "mechanism": dict(found.table),
         "rounds": found.rounds,
@@ -116,10 +115,7 @@ def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
     }
     if unit := UNITS.get(found.field):
         record["value_unit"] = unit
-    if bracket is not None and delta > 0:
-        enclosure = bracket(delta)
-        record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
-    return record
+    return record | enclosure(found.guarantee, delta)
 
 
 def _unit_line(record: dict[str, Any]) -> str:
@@ -136,6 +132,7 @@ def _unit_line(record: dict[str, Any]) -> str:
 
 
 def _print(found: Solution, record: dict[str, Any]) -> None:
+    from dpcalc.report.enclosures import enclosure_line
     from dpcalc.report.text import console, escaped, lower, upper
 
     out = console()
@@ -152,8 +149,5 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
         f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(record['epsilon'], 8)}"
     )
     out.print(found.relation.sentence())
-    if "method" in record and math.isfinite(record["epsilon_lower"]):
-        out.print(
-            f"[dim]{escaped(record['method'])}; the exact value is at least "
-            f"{lower(record['epsilon_lower'], 8)}[/]"
-        )
+    if "method" in record:
+        out.print(f"[dim]{escaped(enclosure_line(record, 8))}[/]")

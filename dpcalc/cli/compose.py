@@ -110,16 +110,14 @@ def command(
 
 
 def _record(plan: Plan, delta: float) -> dict[str, Any]:
+    from dpcalc.report.enclosures import enclosure
     from dpcalc.report.records import attack_accuracy
 
     total = plan.total()
-    bracket = getattr(total, "bracket", None)
     record: dict[str, Any] = {"epsilon": total.epsilon(delta), "delta": delta}
-    if bracket is not None and delta > 0:
-        enclosure = bracket(delta)
-        record |= {"epsilon_lower": enclosure.lower, "method": enclosure.method}
-    elif method := _METHODS.get(total.notion):
-        record["method"] = method
+    record |= enclosure(total, delta)
+    if "method" not in record and total.notion in _METHODS:
+        record["method"] = _METHODS[total.notion]
     record |= {
         "attack_accuracy": attack_accuracy(total, record["epsilon"], delta),
         "notion": total.notion,
@@ -133,8 +131,9 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
 
 
 def _print(plan: Plan, record: dict[str, Any]) -> None:
+    from dpcalc.report.enclosures import enclosure_line
     from dpcalc.report.setting import risk_line
-    from dpcalc.report.text import console, escaped, lower, plain_table, upper
+    from dpcalc.report.text import console, escaped, plain_table, upper
 
     out = console()
     rows = [
@@ -148,11 +147,7 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
     out.print(f"[bold]ε = {upper(record['epsilon'])}[/] at δ = {delta}, all together")
     out.print(plan.relation.sentence())
     if "method" in record:
-        least = record.get("epsilon_lower")
-        known = (
-            "" if least is None else f"the exact value of the worst case is at least {lower(least)}"
-        )
-        out.print(f"[dim]{'; '.join(filter(None, (escaped(record['method']), known)))}[/]")
+        out.print(f"[dim]{escaped(enclosure_line(record))}[/]")
     if risk := risk_line(record["attack_accuracy"], plan.relation.name):
         out.print(risk)
     if "budget" in record:
@@ -163,7 +158,6 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
 _MOST_ROWS = 20
 
 _METHODS = {
-    "gdp": "Gaussian composition, exact",
     "zcdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
     "rdp": "sum of Rényi divergences, converted at the best order; an upper bound alone",
 }

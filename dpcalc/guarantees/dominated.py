@@ -24,12 +24,15 @@ class Dominated(Guarantee):
         directions: losses with their numbers of rounds; one direction if it is symmetric.
         described: what it is, for reports.
         largest: ε at δ = 0; infinite where the loss is unbounded, or not known to be bounded.
+        attained: whether the pairs are those of some mechanism that is covered, in every number of
+            rounds; if not, no mechanism need reach what the pairs do.
     """
 
     notion: ClassVar[str] = "privacy loss"
     directions: Directions
     described: str
     largest: float = math.inf
+    attained: bool = True
 
     def epsilon(self, delta: float) -> float:
         """The upper end of `bracket`."""

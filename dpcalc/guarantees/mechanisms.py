@@ -125,7 +125,7 @@ def finite_distributions(
     else:
         laws = [law_in_either_order(p, q)]
         largest = _largest(laws[0])
-    return Dominated(tuple(((law, 1),) for law in laws), described, largest)
+    return Dominated(tuple(((law, 1),) for law in laws), described, largest, len(laws) == 2)
 
 
 def _largest(law: AtomicLaw) -> float:
@@ -155,7 +155,8 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
         points: pairs (ε, δ); more of them make a tighter bound.
     """
     law = law_from_points(points)
-    return Dominated((((law, 1),),), f"profile, {len(law.losses)} corners", _largest(law))
+    described = f"profile, {len(law.losses)} corners"
+    return Dominated((((law, 1),),), described, _largest(law), attained=False)
 
 
 @own_arithmetic
@@ -191,7 +192,8 @@ def from_densities(
         pairs.append(supplied_pair(log_q, log_p, support, scale, outside))
         if not keeps_order:
             law = density_law_in_either_order(*pairs)
-            return Dominated((((law, 1),),), "supplied densities in either order", _largest(law))
+            described = "supplied densities in either order"
+            return Dominated((((law, 1),),), described, _largest(law), attained=False)
     return Dominated(tuple(((pair, 1),) for pair in pairs), "supplied densities")
 
 
@@ -254,7 +256,7 @@ def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
     if rate == 1:
         return GDP(mu)
     described = f"Gaussian sampled without replacement, γ = {rate:g}, μ = {mu:g}"
-    return Dominated((((WithoutReplacement(mu, rate), 1),),), described)
+    return Dominated((((WithoutReplacement(mu, rate), 1),),), described, attained=False)
 
 
 def _rate(rate: float) -> None:

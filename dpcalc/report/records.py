@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.errors import AssumptionViolated
+from dpcalc.report.enclosures import enclosure
 from dpcalc.report.setting import setting
 from dpcalc.theorems.base import Assumption, Bound, Result, Scope, Theorem
 
@@ -90,12 +91,12 @@ def bound(found: Bound, delta: float) -> dict[str, Any]:
     worst = getattr(found.guarantee, "worst", None)
     if worst is not None and delta > 0:
         record["worst_node"] = worst(delta)
-    bracket = getattr(found.guarantee, "bracket", None)
-    if bracket is not None and delta > 0:
-        enclosure = bracket(delta)
-        record["method"] = f"{found.method}; {enclosure.method}"
-        record["epsilon_lower"] = enclosure.lower
-    return record
+    enclosed = enclosure(found.guarantee, delta)
+    if hasattr(found.guarantee, "bracket"):
+        enclosed["method"] = f"{found.method}; {enclosed['method']}"
+    else:
+        enclosed.pop("method", None)
+    return record | enclosed
 
 
 def attack_accuracy(guarantee: Guarantee, epsilon: float, delta: float) -> float:

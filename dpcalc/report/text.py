@@ -36,7 +36,7 @@ _STATUS_STYLE = {
     "ERROR": "bold red",
 }
 
-_NO_ROW = ("method", "reason", "epsilon_lower", "attack_accuracy")
+_NO_ROW = ("method", "reason", "epsilon_lower", "epsilon_lower_of", "attack_accuracy")
 """Parts of a bound's record that its table leaves to the lines below it."""
 
 _LABELS = {

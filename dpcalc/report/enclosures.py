@@ -1,0 +1,72 @@
+"""Enclosures of ε next to its upper end: where there is one, of what, and how it was found."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
+from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.dominated import Dominated
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.bracket import Bracket
+
+WORST_CASE, PAIR = "worst case that the guarantees allow", "dominating pair"
+"""What is enclosed: what some mechanism with these guarantees reaches, or what none need reach."""
+
+
+def enclosure(guarantee: Guarantee, delta: float) -> dict[str, Any]:
+    """For JSON: the lower end, of what it is one, and the method; empty where there is none.
+
+    A closed form is rounded up once from sixty digits, so two doubles below it lie under the exact
+    value; μ of a Gaussian composition is itself rounded up from its parts, at most three doubles.
+    """
+    if isinstance(guarantee, GDP):
+        lower = _below(GDP(_below(guarantee.mu, 3)).epsilon(delta), 2)
+        return _record(lower, WORST_CASE, "Gaussian composition, exact")
+    if isinstance(guarantee, PureDP | ApproxDP):
+        epsilon = guarantee.epsilon(delta)
+        stated = epsilon == guarantee.bound
+        return _record(epsilon if stated else _below(epsilon, 2), WORST_CASE, "closed form")
+    bracket = getattr(guarantee, "bracket", None)
+    if bracket is None:
+        return {}
+    found: Bracket = bracket(delta)
+    return _record(found.lower, WORST_CASE if _attained(guarantee) else PAIR, found.method)
+
+
+def enclosure_line(record: dict[str, Any], digits: int = 6) -> str:
+    """For people: the method, and the lower end if it says anything."""
+    from dpcalc.report.text import lower
+
+    least = record.get("epsilon_lower", 0.0)
+    if not 0 < least < math.inf:
+        return str(record.get("method", ""))
+    of_what = record["epsilon_lower_of"]
+    return (
+        f"{record['method']}; the exact value of the {of_what} is at least {lower(least, digits)}"
+    )
+
+
+def _record(lower: float, of_what: str, method: str) -> dict[str, Any]:
+    return {"epsilon_lower": lower, "epsilon_lower_of": of_what, "method": method}
+
+
+def _attained(guarantee: Guarantee) -> bool:
+    """Whether some mechanism that the guarantee covers has the losses that are enclosed."""
+    if isinstance(guarantee, Composition):
+        return all(_attained(part) for part, _ in guarantee.parts)
+    if isinstance(guarantee, BestOf):
+        return False
+    return isinstance(guarantee, PureDP | ApproxDP | GDP) or (
+        isinstance(guarantee, Dominated) and guarantee.attained
+    )
+
+
+def _below(value: float, doubles: int) -> float:
+    """So many doubles below a number that is 0 or above, never below 0."""
+    for _ in range(doubles if value < math.inf else 0):
+        value = math.nextafter(value, 0.0)
+    return value
