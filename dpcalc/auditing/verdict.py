@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from dpcalc.auditing.advice import advice
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.wording import at_least, at_most, confidence
@@ -253,4 +254,6 @@ def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Out
     )
     if math.isfinite(seen) and seen <= notice * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
-    return Outcome.UNDERPOWERED, f"{text}, and {notice:g} times the claim was to be noticed"
+    text += f", and {notice:g} times the claim was to be noticed"
+    help_ = advice(claim, best, notice)
+    return Outcome.UNDERPOWERED, f"{text}; {help_}" if help_ else text

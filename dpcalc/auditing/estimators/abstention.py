@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpcalc import checks
 from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.estimators.binomial import (
-    POWER,
+    SOUGHT,
     critical_count,
     lower_limit,
     quantile,
@@ -45,6 +45,7 @@ from dpcalc.auditing.observations import Observations
 Array = NDArray[np.float64]
 
 _CAUTION = 0.5  # of α, when rules are compared: the best of many looks better than it is
+_CLEARLY_MORE = 0.15  # by which share a rule that passes runs over must promise more
 _SPENT = 0.1  # share of α at most spent on the failures that δ allows
 
 
@@ -118,18 +119,37 @@ def choose_rule(pilot: Observations, *, delta: float, alpha: float, curve: bool 
 def chosen_rule(
     pilot: Observations, *, delta: float, alpha: float, curve: bool = False
 ) -> tuple[Rule, Array]:
-    """The rule of `choose_rule` and the bound it promises; no bound holds of the pilot itself."""
+    """The rule of `choose_rule` and the bound it promises; no bound holds of the pilot itself.
+
+    Runs are passed over only if that promises a good deal more than to answer all of them, since the
+    best of many rules looks better than it is.
+    """
     found = cuts(pilot, tail_ranks(pilot.runs))
     promise = _promise(*_answers(found), pilot.runs, delta, _CAUTION * alpha, curve)
     size = found.place.shape[-1]
+    whole = np.diagonal(promise, axis1=-2, axis2=-1)
+    middle = _middle_of_good(whole, found)
     flat = np.where(np.tri(size, dtype=bool).T, promise, -np.inf).reshape(*promise.shape[:-2], -1)
     best = flat.argmax(axis=-1)
+    value = np.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
+    answered = np.asarray(whole.max(axis=-1))
+    passes = value > answered + _CLEARLY_MORE * np.maximum(answered, 0.0)
     lower, upper = (
-        np.take_along_axis(found.threshold, part[..., None], axis=-1)[..., 0]
+        np.take_along_axis(found.threshold, np.where(passes, part, middle)[..., None], axis=-1)
         for part in (best // size, best % size)
     )
-    value = np.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
-    return Rule(np.asarray(lower), np.asarray(upper)), np.asarray(value)
+    return Rule(lower[..., 0], upper[..., 0]), np.asarray(np.where(passes, value, answered))
+
+
+def _middle_of_good(promise: Array, found: Cuts) -> NDArray[np.int64]:
+    """Of the thresholds whose right answers are within half a standard deviation of the most."""
+    right = np.asarray(found.place - 2 * found.below_in, float)
+    good = right >= right.max(axis=-1, keepdims=True) - 0.25 * math.sqrt(found.runs)
+    weight = np.cumsum(np.where(good, np.diff(found.place, axis=-1, append=found.runs), 0), axis=-1)
+    half = weight >= weight[..., -1:] / 2
+    return np.asarray(
+        np.where(weight[..., -1] > 0, (half & good).argmax(axis=-1), promise.argmax(-1))
+    )
 
 
 def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
@@ -159,18 +179,22 @@ def smallest_epsilon(
         claimed: where the search begins.
         delta: above 0.
     """
+    return smallest_noticed(
+        lambda epsilon: is_noticed(rejects, runs=runs, epsilon=epsilon, delta=delta), claimed
+    )
+
+
+def is_noticed(
+    rejects: Callable[[Array, Array], NDArray[np.bool_]], *, runs: int, epsilon: float, delta: float
+) -> bool:
+    """Whether the test of `smallest_epsilon` rejects often enough at this ε."""
     from scipy.special import ndtr
 
-    each = math.sqrt(POWER)
-    margins = np.linspace(0.0, 6.0, 121)
-
-    def notices(epsilon: float) -> bool:
-        half = float(gaussian_pair.mu_of(epsilon, delta)) / 2
-        right = quantile(1 - each, runs, ndtr(half - margins))
-        wrong = quantile(each, runs, ndtr(-half - margins))
-        return bool(rejects(right, wrong).any())
-
-    return smallest_noticed(notices, claimed)
+    each, margins = math.sqrt(SOUGHT), np.linspace(0.0, 6.0, 121)
+    half = float(gaussian_pair.mu_of(epsilon, delta)) / 2
+    right = quantile(1 - each, runs, ndtr(half - margins))
+    wrong = quantile(each, runs, ndtr(-half - margins))
+    return bool(rejects(right, wrong).any())
 
 
 def _answers(found: Cuts) -> tuple[Array, Array]:

@@ -26,7 +26,13 @@ from dpcalc import checks
 from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import abstention
-from dpcalc.auditing.estimators.binomial import chance_for_power, critical_count, lower_limit
+from dpcalc.auditing.estimators.binomial import (
+    POWER,
+    SOUGHT,
+    chance_for_power,
+    critical_count,
+    lower_limit,
+)
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
 from dpcalc.auditing.evidence import Access, Evidence
@@ -65,15 +71,17 @@ def choose_threshold(pilot: Observations) -> Array:
     return np.asarray(np.take_along_axis(found.threshold, chosen[..., None], axis=-1)[..., 0])
 
 
-def detectable(*, runs: int, claim: Claim, alpha: float, quantity: Quantity) -> float:
-    """The value that this many runs tell from the claimed one, 4 times in 5."""
+def detectable(
+    *, runs: int, claim: Claim, alpha: float, quantity: Quantity, power: float = POWER
+) -> float:
+    """The value that this many runs tell from the claimed one with this power by the best rule."""
     if quantity is Quantity.MU:
         allowed = claim.guarantee.attack_accuracy()
     else:
         grown = math.exp(min(claim.epsilon, 700.0))
         allowed = (grown + claim.delta) / (1 + grown)
     needed = critical_count(runs, allowed, alpha)
-    return value_at(chance_for_power(needed, runs), claim.delta, quantity)
+    return value_at(chance_for_power(needed, runs, power), claim.delta, quantity)
 
 
 def value_at(accuracy: float, delta: float, quantity: Quantity) -> float:
@@ -112,13 +120,29 @@ def evidence(
             "assigned in another way; use clopper-pearson"
         )
     rule = rule if isinstance(rule, Rule) else Rule.at(rule)
-    return from_answers(rule.answers(observations), rule, claim, alpha=alpha, curve=curve)
+    answers, known = rule.answers(observations), observations.exact
+    return from_answers(answers, rule, claim, alpha=alpha, curve=curve, known=known)
 
 
 def from_answers(
-    answers: Answers, rule: Rule, claim: Claim, *, alpha: float, curve: bool
+    answers: Answers,
+    rule: Rule,
+    claim: Claim,
+    *,
+    alpha: float,
+    curve: bool,
+    known: bool = False,
 ) -> Evidence:
-    """The bound of `evidence` from counted answers of a rule fixed before."""
+    """The bound of `evidence` from counted answers of a rule fixed before.
+
+    Args:
+        answers: of the rule.
+        rule: fixed before.
+        claim: what is tested.
+        alpha: error probability.
+        curve: whether the claim is to be tested as a Gaussian curve.
+        known: whether the best rule was known and not sought on a pilot, which costs power.
+    """
     if curve:
         require_curve(claim)
     quantity = Quantity.MU if curve else Quantity.EPSILON
@@ -132,7 +156,7 @@ def from_answers(
         delta=claim.delta,
         access=Access.RUNS,
         runs=answers.runs,
-        detectable=_noticed(answers.runs, claim, alpha, quantity),
+        detectable=_noticed(answers.runs, claim, alpha, quantity, known),
         reference=gaussian_pair.reference(claim.delta),
         counted=answers.record() | rule.record(),
         assumes=("fair coins", "the decision rule was fixed before these runs"),
@@ -154,13 +178,14 @@ def _bounds(
     return float(epsilon), float(mu_lower(right, runs, alpha=alpha) if curve else epsilon)
 
 
-def _noticed(runs: int, claim: Claim, alpha: float, quantity: Quantity) -> float:
+def _noticed(runs: int, claim: Claim, alpha: float, quantity: Quantity, known: bool) -> float:
     """`detectable`; at δ > 0 runs that say little are passed over, which shows more."""
     if quantity is Quantity.EPSILON and claim.delta > 0:
         return abstention.detectable(
             runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
         )
-    return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity)
+    power = POWER if known or quantity is Quantity.EPSILON else SOUGHT
+    return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=power)
 
 
 def _first_of_equal(place: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -23,6 +23,9 @@ Array = NDArray[np.float64]
 POWER = 0.8
 """Probability with which a design is asked to notice a violation."""
 
+SOUGHT = 0.9
+"""What the best rule must have, so that one sought on a pilot has `POWER`: it loses a part of it."""
+
 _OUTWARD = 1e-12
 
 

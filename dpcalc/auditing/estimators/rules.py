@@ -131,6 +131,7 @@ def cuts(pilot: Observations, ranks: ArrayLike | None = None) -> Cuts:
 
 
 def tail_ranks(runs: int, number: int = _CUTS) -> Integers:
-    """Numbers of runs below a cut, from none to all, dense in both tails."""
-    tail = np.geomspace(1, max(runs / 2, 1), number // 2 + 1).round().astype(np.int64)
-    return np.unique(np.concatenate([[0], tail, runs - tail, [runs]]))
+    """Numbers of runs below a cut, from none to all: even ones, and more in both tails."""
+    tail = np.geomspace(1, max(runs / 2, 1), number // 3 + 1).round().astype(np.int64)
+    even = np.linspace(0, runs, number // 3 + 1).round().astype(np.int64)
+    return np.unique(np.concatenate([tail, runs - tail, even]))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.learning.lattice import lattice_score
-from dpcalc.auditing.learning.linear import exact_direction, linear_score
+from dpcalc.auditing.learning.linear import exact_direction, linear_score, means_score
 from dpcalc.auditing.learning.quadratic import quadratic_score
 from dpcalc.auditing.learning.repeats import number_odds, repeated_releases
 
@@ -26,6 +26,7 @@ def candidates(first: Array, second: Array) -> dict[str, Score]:
     by_value = ("values of one number", "values of all numbers")
     odds = dict(zip(by_value, number_odds(first, second), strict=False))
     found = {
+        "means": means_score(first, second),
         "means and spreads": linear_score(first, second),
         "combinations of numbers": exact_direction(first, second),
         "means and covariances": quadratic_score(first, second),

@@ -25,10 +25,18 @@ def linear_score(first: Array, second: Array) -> Callable[[Array], Array]:
         return np.concatenate([z, np.abs(z)], axis=1)
 
     one, other = design(first), design(second)
-    width = one.shape[1]
     ridge = 1e-9 + np.var(np.concatenate([one, other]), axis=0).sum() / (len(one) + len(other))
-    weights, middle = _discriminant(one, other, float(ridge) if width else 0.0)
+    weights, middle = _discriminant(one, other, float(ridge))
     return lambda values: (design(values) - middle) @ weights
+
+
+def means_score(first: Array, second: Array) -> Callable[[Array], Array]:
+    """The same on the numbers alone."""
+    scaled = Scaling.of(np.concatenate([first, second]))
+    one, other = scaled(first), scaled(second)
+    ridge = 1e-9 + np.var(np.concatenate([one, other]), axis=0).sum() / (len(one) + len(other))
+    weights, middle = _discriminant(one, other, float(ridge))
+    return lambda values: (scaled(values) - middle) @ weights
 
 
 def exact_direction(first: Array, second: Array) -> Callable[[Array], Array] | None:

@@ -1,0 +1,93 @@
+"""What would decide a claim that an audit was too weak for: more runs, or another form of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dpcalc.auditing import gaussian_pair
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators import abstention, accuracy
+from dpcalc.auditing.estimators.binomial import SOUGHT
+from dpcalc.auditing.evidence import Evidence
+from dpcalc.auditing.wording import at_most
+from dpcalc.guarantees import GDP
+
+_MOST_RUNS = 10**8
+
+
+def advice(claim: Claim, evidence: Evidence, notice: float) -> str:
+    """What would decide the claim, a clause or several; empty if nothing is known to.
+
+    Args:
+        claim: what was tested.
+        evidence: the method that came nearest.
+        notice: how many times the claimed value was to be noticed.
+    """
+    found = [_runs(claim, evidence, notice), _other_form(claim, evidence, notice)]
+    if evidence.method == "clopper-pearson" and evidence.quantity is not Quantity.RHO:
+        found.append("scores say more than counts")
+    return "; ".join(clause for clause in found if clause)
+
+
+def _runs(claim: Claim, evidence: Evidence, notice: float) -> str:
+    """How many runs right answers need."""
+    enough = _design(claim, evidence, notice * claim.bound(evidence.quantity))
+    if enough is None:
+        return ""
+    low, runs = evidence.runs, max(2 * evidence.runs, 20)
+    while not enough(runs):
+        low, runs = runs, 2 * runs
+        if runs > _MOST_RUNS:
+            return ""
+    while runs - low > 0.05 * runs:
+        middle = (low + runs) // 2
+        low, runs = (low, middle) if enough(middle) else (middle, runs)
+    step = 10 ** (len(str(runs)) - 2)
+    return f"{math.ceil(runs / step) * step:,} runs would be enough"
+
+
+def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], bool] | None:
+    """Runs -> whether right answers would notice it; None for what is not counted so."""
+    quantity, alpha, delta = evidence.quantity, evidence.alpha, claim.delta
+    if quantity is Quantity.RHO or not 0 < wanted < math.inf:
+        return None
+    if quantity is Quantity.EPSILON and delta > 0:
+
+        def enough(runs: int) -> bool:
+            return abstention.is_noticed(
+                lambda right, wrong: (
+                    abstention.epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha)
+                    > claim.epsilon
+                ),
+                runs=runs,
+                epsilon=wanted,
+                delta=delta,
+            )
+
+        return enough
+    return lambda runs: (
+        accuracy.detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=SOUGHT)
+        <= wanted
+    )
+
+
+def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
+    """A Gaussian curve in place of one of its points, if as many runs decide that."""
+    if evidence.quantity is not Quantity.EPSILON or claim.delta == 0 or not 0 < claim.epsilon < 100:
+        return ""
+    mu = float(gaussian_pair.mu_of(claim.epsilon, claim.delta))
+    curve = Claim(guarantee=GDP(mu), delta=claim.delta, adjacency=claim.adjacency)
+    seen = accuracy.detectable(
+        runs=evidence.runs,
+        claim=curve,
+        alpha=evidence.alpha,
+        quantity=Quantity.MU,
+        power=SOUGHT,
+    )
+    if not seen < math.inf or gaussian_pair.epsilon_of(seen, claim.delta) > notice * claim.epsilon:
+        return ""
+    return (
+        f"of a Gaussian mechanism --claim mu={at_most(mu)},delta={claim.delta:g} can be tested, where "
+        f"{evidence.runs:,} runs notice mu = {seen:.4g}"
+    )
