@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from dpcalc.report import profile
 from dpcalc.reproduction import drawing
@@ -28,7 +29,7 @@ def _drawn(tmp_path, monkeypatch, panels, names):
     )
     drawing.draw(experiment, Outcome(curves=curves), [tmp_path / "a.png"])
     monkeypatch.undo()
-    figure = kept[0]  # older versions of matplotlib close figures of their own as well
+    (figure,) = [closed for closed in kept if isinstance(closed, Figure)]  # not all of None
     found = {
         panel: {line.get_label(): line.get_color() for line in axes.get_lines()}
         for panel, axes in zip(panels, figure.axes, strict=False)
