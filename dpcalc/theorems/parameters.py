@@ -89,6 +89,16 @@ def release(help_: str, releases: tuple[Release, ...]) -> Any:
     return _field(Parameter("choice", help_, convert, choices), releases[0])
 
 
+def weak_convexity() -> Any:
+    """The parameter of results that hold without convexity."""
+    return number(
+        "how far every loss or user's function may be from convex: no Hessian has an eigenvalue "
+        "below minus this (0: convex; the smoothness: any smooth one)",
+        check=checks.non_negative,
+        default=0.0,
+    )
+
+
 def flag(help_: str) -> Any:
     """A yes or no, no unless said."""
 

@@ -171,7 +171,7 @@ def _random_instances(key: str, count: int) -> list[Theorem]:
     """Instances around the example that keep the assumptions of both bounds."""
     within = (
         instance
-        for instance in drawn(key, 40 * count)
+        for instance in drawn(key, 400 * count)
         if isinstance(instance, Theorem)
         and not instance.violations(Scope.CLAIMED)
         and not instance.violations(Scope.CERTIFIED)

@@ -111,6 +111,45 @@ def test_convex_bound_is_never_below_many_instances_in_one_dimension(on_gradient
     assert closest > 0.95
 
 
+@pytest.mark.parametrize("on_gradient", [False, True])
+def test_without_convexity_no_exact_law_exceeds_the_bound(on_gradient: bool) -> None:
+    """Hessians in [-w, ν], one use or several, square A and wide."""
+    rng = np.random.default_rng(53 + on_gradient)
+    kind, closest = privacy_result("admm-iteration"), 0.0
+    for _ in range(INSTANCES if LONG else 80):
+        passes, gap, tail = (
+            int(rng.integers(1, 4)),
+            int(rng.integers(1, 5)),
+            int(rng.integers(1, 5)),
+        )
+        nu = 10 ** rng.uniform(-1, 1)
+        weak = nu * float(rng.choice([0.05, 0.3, 1.0]))
+        problem = random_problem(
+            rng, iterations=gap * (passes - 1) + tail, smoothness=nu, strong_convexity=-weak,
+            square=bool(rng.integers(2)), step=float(rng.uniform(0.05, 1.9)) / nu,
+            penalty=10 ** rng.uniform(-1.5, 1.5),
+        )  # fmt: skip
+        again = frozenset(gap * k for k in range(1, passes))
+        exact = max(
+            problem.mu_squared(change, 1.0, on_gradient=on_gradient, again=again)
+            for change in np.linalg.svd(problem.A)[2]
+        )
+        certified = _certified(
+            problem, tail, smoothness=nu * (1 + 1e-12), weak_convexity=weak * (1 + 1e-12),
+            noise_in="gradient" if on_gradient else "state",
+            **({"passes": passes, "pass_length": gap} if passes > 1 else {}),
+        )  # fmt: skip
+        assert exact <= certified * (1 + 1e-6)  # least squares of ill-conditioned maps
+        closest = max(closest, exact / certified)
+    assert closest > 0.9
+    two = kind.from_parameters({**kind.example, "iterations": 2, "weak_convexity": 1.0})
+    assert two.violations_of_claim()
+    ratio = two.attained().numbers["mu"] / two.certified().numbers["mu"]
+    assert 0.9 < ratio <= 1
+    many = kind.from_parameters({**kind.example, "iterations": 10**6, "weak_convexity": 1.0})
+    assert many.attained().numbers["mu"] <= many.certified().numbers["mu"]
+
+
 def test_strongly_convex_bound_is_never_below_the_exact_law() -> None:
     rng = np.random.default_rng(23)
     checked = 0

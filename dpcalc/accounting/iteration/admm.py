@@ -2,7 +2,8 @@
 
 Statement
     One iteration with noise on x, or on the gradient, does not expand
-    ``N² = |x|² + (η/β)|λ - βAx|²`` for convex f, and contracts ``N² = P|x|² + Q|λ - βAx|²`` by L for
+    ``N² = |x|² + (η/β)|λ - βAx|²`` for convex f, multiplies it by c² at most if the gradient step is
+    c-Lipschitz, c >= 1, and contracts ``N² = P|x|² + Q|λ - βAx|²`` by L for
     strongly convex f. η = step_size, β = penalty, e = ηβσ_min(A)².
 Source
     docs/theorems/amplification-by-iteration.md.
@@ -25,17 +26,19 @@ def convex_kernels(
     sensitivity: float,
     min_singular_value: float,
     square: bool,
+    expansion: Real = 1,
 ) -> Kernels:
-    """Noise on x, convex smooth f: a kernel costs ``b²/w + q(a+b)²``, a² + e·b² <= N².
+    """Noise on x, smooth f: a kernel costs ``b²/w + q(a+b)²``, a² + e·b² <= N².
 
     q = 1/((1+e)²x) if A is square; otherwise at least 1, the noise in the kernel of A being left
-    whole to the later stage.
+    whole to the later stage; times the square of ``expansion``, what a gradient step multiplies
+    distances by at most: 1 for convex f.
     """
     e = mpf(step_size) * mpf(penalty) * mpf(min_singular_value) ** 2
     start = (mpf(step_size) * mpf(sensitivity)) ** 2 / (1 + e if square else 1)
-    one = mpf(1)
-    direction = Direction(one, e, one, one, 1 / (1 + e) ** 2, mpf(0) if square else one)
-    return Kernels(start, one, (direction,))
+    one, grown = mpf(1), mpf(expansion) ** 2
+    direction = Direction(one, e, one, grown, 1 / (1 + e) ** 2, mpf(0) if square else one)
+    return Kernels(start, grown, (direction,))
 
 
 def gradient_noise_kernels(
@@ -46,16 +49,19 @@ def gradient_noise_kernels(
     min_singular_value: float,
     operator_norm: float,
     square: bool,
+    expansion: Real = 1,
 ) -> Kernels:
     """Noise on the gradient; the noise that reaches x is η(I + ηβAᵀA)⁻¹ξ.
 
-    A kernel costs ``(1+e)²b²/w + (a+b)²/x`` along a singular direction, the smallest or the largest.
+    A kernel costs ``(1+e)²b²/w + q(a+b)²`` along a singular direction, the smallest or the largest;
+    q = 1/x times the square of ``expansion``.
     """
+    grown = mpf(expansion) ** 2
     one, scale = mpf(1), mpf(step_size) * mpf(penalty)
     ends = [scale * mpf(value) ** 2 for value in (min_singular_value, operator_norm)]
-    directions = tuple(Direction(one, e, (1 + e) ** 2, one, one, mpf(0)) for e in ends)
+    directions = tuple(Direction(one, e, (1 + e) ** 2, grown, one, mpf(0)) for e in ends)
     start = mpf(sensitivity) ** 2 / (1 + ends[0] if square else 1)
-    return Kernels(start, one, directions)
+    return Kernels(start, grown, directions)
 
 
 @dataclass(frozen=True, slots=True)

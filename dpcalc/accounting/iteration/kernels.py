@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from dpcalc.accounting.iteration.chain import cheapest_shifts
 from dpcalc.accounting.iteration.descent import Descent, Visits
+from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.shares import best_shares
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 
@@ -38,6 +39,7 @@ _SCHEDULE = 96
 """The same where the user takes part several times."""
 _ROUNDS = 5
 """How often shifts and divisions are improved in turn."""
+_SPREAD = 1e7
 _LEAST = 1e-9
 
 
@@ -83,7 +85,8 @@ class Kernels:
 
     Attributes:
         start: N² of the difference that the user's own iteration makes, before its noise.
-        contraction: L, the factor on N² of one iteration, 1 if it only does not expand.
+        contraction: L, the factor on N² of one iteration, 1 if it only does not expand, above 1 if
+            it may.
         directions: of which the worst counts.
     """
 
@@ -151,16 +154,20 @@ class Kernels:
             return self.mu_squared(sigma, tail)
         root = context().sqrt
         noise = mpf(sigma) * root(self._constant(_equal_share(self)))
-        descent = Descent(root(self.contraction), root(self.start), noise)
-        found = [descent.mu(Visits(passes, gap, tail - 1)) ** 2]
-        if gap >= 2:
+        jump, visits = root(self.start), Visits(passes, gap, tail - 1)
+        if self.contraction > 1:
+            found = [Expanding(root(self.contraction), jump, noise).mu_squared(visits)]
+        else:
+            found = [Descent(root(self.contraction), jump, noise).mu(visits) ** 2]
+        if gap >= 2 and self.contraction <= 1:
             # In a pass of odd length the spare iteration follows the user's own and contracts.
             spare = self.contraction if gap % 2 and tail % 2 else mpf(1)
             descent = Descent(
                 self.contraction, root(self.start * spare), mpf(sigma) * root(self.worth(1, 1))
             )
             found.append(descent.mu(Visits(passes, gap // 2, tail // 2)) ** 2)
-        if gap * (passes - 1) + tail <= _SCHEDULE:
+        steps = gap * (passes - 1) + tail
+        if steps <= _SCHEDULE and self.contraction**steps < _SPREAD:
             found.append(self._scheduled(sigma, passes, gap, tail))
         return min(found)
 
@@ -169,7 +176,7 @@ class Kernels:
         steps = gap * (passes - 1) + tail - 1
         jumps = np.zeros(steps)
         jumps[: gap * (passes - 1) + 1 : gap] = 1.0
-        contraction = min(round_up(context().sqrt(self.contraction)), 1.0)
+        contraction = round_up(context().sqrt(self.contraction))
         shares = np.full(steps + 1, _equal_share(self))
         shares[0], shares[-1] = 1.0, 0.0
         unit, best = self.worth(1, 1), mpf("inf")
@@ -191,8 +198,8 @@ class Kernels:
 @lru_cache(maxsize=4096)
 def _plan(kernels: Kernels, iterations: int) -> tuple[tuple[float, ...], tuple[Real, ...]]:
     """Good shares θ_1..θ_k of a single use, and every kernel's worth with them."""
-    decay = float(kernels.contraction)
-    weights = decay ** np.arange(iterations - 2, -1, -1.0)
+    decay, powers = float(kernels.contraction), np.arange(iterations - 2, -1, -1.0)
+    weights = decay ** (powers if decay <= 1 else powers - powers[0])
     shares = tuple(best_shares(kernels.rough_worth, weights).tolist())
     return shares, tuple(kernels.worth(w, 1 - mpf(x)) for w, x in pairwise(shares))
 

@@ -28,6 +28,12 @@ def _too_long(theorem: Any) -> str | None:
     return None
 
 
+def _not_convex(theorem: Any) -> str | None:
+    if theorem.weakness() > 0:
+        return f"the paper takes convex functions; got weak_convexity={theorem.weakness():g}"
+    return None
+
+
 def _not_reduced(theorem: Any) -> str | None:
     if theorem.min_singular_value < 1:
         return (
@@ -46,7 +52,14 @@ HONEST_USERS = Assumption(
     "honest-users",
     "Later users draw their noise honestly and do not collude with the adversary.",
 )
-CONVEX = Assumption("convex", "Every user's function is convex and smoothness-smooth; g is convex.")
+CONVEX = Assumption(
+    "convex",
+    "Every user's function is smoothness-smooth and convex, or weak_convexity-weakly convex; g is "
+    "convex.",
+)
+CONVEX_CLAIMED = Assumption(
+    "convex-functions", "Every user's function is convex.", Scope.CLAIMED, _not_convex
+)
 FULL_ROW_RANK = Assumption(
     "full-row-rank", "A has full row rank; its singular values are as given."
 )

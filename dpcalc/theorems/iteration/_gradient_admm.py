@@ -63,6 +63,11 @@ class GradientADMM(Theorem):
                 "min_singular_value needs to be at most operator_norm; got "
                 f"min_singular_value={self.min_singular_value:g}, operator_norm={self.operator_norm:g}"
             )
+        if self.weakness() > self.smoothness:
+            raise InvalidInput(
+                "weak_convexity needs to be at most smoothness; got "
+                f"weak_convexity={self.weakness():g}, smoothness={self.smoothness:g}"
+            )
 
     def paper_sigma(self) -> Real:
         """σ in the paper's formulas: noise on the gradient reaches x scaled by η in its reading."""
@@ -80,6 +85,10 @@ class GradientADMM(Theorem):
         blocks = (iterations - 1) // 2
         return self.paper_constant() / blocks * unit if blocks else unit / 2
 
+    def weakness(self) -> float:
+        """The functions' weak convexity, 0 if they are convex."""
+        return float(getattr(self, "weak_convexity", 0.0))
+
     def damping(self) -> Real:
         """1 + ηβσ_min² if A is square, else 1: what one iteration divides a difference by."""
         e = mpf(self.step_size) * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
@@ -92,7 +101,8 @@ class GradientADMM(Theorem):
         return local_mu(self.step_size, self.sensitivity, self.sigma, self.damping())
 
     def kernels(self) -> Kernels:
-        """The amplifying iterations for convex functions and where the noise goes."""
+        """The amplifying iterations, convex functions or not, and where the noise goes."""
+        expansion = 1 + mpf(self.step_size) * mpf(self.weakness())
         if self.noise_in == "gradient":
             return gradient_noise_kernels(
                 step_size=self.step_size,
@@ -101,6 +111,7 @@ class GradientADMM(Theorem):
                 min_singular_value=self.min_singular_value,
                 operator_norm=self.operator_norm,
                 square=self.square,
+                expansion=expansion,
             )
         return convex_kernels(
             step_size=self.step_size,
@@ -108,6 +119,7 @@ class GradientADMM(Theorem):
             sensitivity=self.sensitivity,
             min_singular_value=self.min_singular_value,
             square=self.square,
+            expansion=expansion,
         )
 
     def mu_after(self, iterations: int) -> Real:
@@ -215,7 +227,8 @@ class FirstUser(GradientADMM):
         noise, jump = mpf(self.sigma) * scale, eta * mpf(self.sensitivity) / (1 + e)
         least = (1 - eta * mpf(self.smoothness) + e) / (1 + e)
         gap = self.pass_length or self.iterations
-        law = Averaged(jump, noise, least, mpf(1))
+        most = 1 + eta * mpf(self.weakness()) / (1 + e)
+        law = Averaged(jump, noise, least, most)
         found = law.mu_squared(passes=self.passes, gap=gap, tail=self.iterations)
         mu = round_down(context().sqrt(found))
         return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, g → 0")
@@ -224,7 +237,7 @@ class FirstUser(GradientADMM):
         uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)
         if self.passes == 1 and self.iterations == 1:
             return self.mu_local() ** 2
-        found = worst_mu_squared(self, uses)
+        found = worst_mu_squared(self, uses, curvature=-self.weakness())
         return max(found, self.mu_attained(self.iterations) ** 2) if self.passes == 1 else found
 
     def noise_tolerance(self) -> float:

@@ -26,6 +26,7 @@ from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Finding, Formula
 from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
+    CONVEX_CLAIMED,
     FULL_ROW_RANK,
     HONEST_USERS,
     NEIGHBOURS,
@@ -36,6 +37,7 @@ from dpcalc.theorems.iteration._assumptions import (
 )
 from dpcalc.theorems.iteration._formulas import convex_formulas
 from dpcalc.theorems.iteration._gradient_admm import FirstUser
+from dpcalc.theorems.parameters import weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 
 
@@ -89,6 +91,7 @@ class ADMMIteration(FirstUser):
         PAPER_STEP,
         REDUCED,
         ONE_PASS,
+        CONVEX_CLAIMED,
         LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -102,6 +105,8 @@ class ADMMIteration(FirstUser):
         "min_singular_value": 1,
         "square": True,
     }
+
+    weak_convexity: float = weak_convexity()
 
     def symbolic(self) -> tuple[Formula, ...]:
         """ρ as printed and μ as certified."""

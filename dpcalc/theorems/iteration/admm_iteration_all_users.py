@@ -34,6 +34,7 @@ from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
+    CONVEX_CLAIMED,
     FULL_ROW_RANK,
     HONEST_USERS,
     NEIGHBOURS,
@@ -44,7 +45,7 @@ from dpcalc.theorems.iteration._assumptions import (
 )
 from dpcalc.theorems.iteration._formulas import all_users_formulas
 from dpcalc.theorems.iteration._gradient_admm import GradientADMM
-from dpcalc.theorems.parameters import choice, count
+from dpcalc.theorems.parameters import choice, count, weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 
 _MOST_USERS = 20_000_000
@@ -90,6 +91,7 @@ class ADMMIterationAllUsers(GradientADMM):
         PAPER_STEP,
         REDUCED,
         ONE_PASS,
+        CONVEX_CLAIMED,
         LAST_ONLY,
     )
     example: ClassVar[Mapping[str, Any]] = {
@@ -105,6 +107,7 @@ class ADMMIterationAllUsers(GradientADMM):
         "square": True,
     }
 
+    weak_convexity: float = weak_convexity()
     users: int = count("users, n")
     order: str = choice(
         "what is random: the users' order, or the iteration after which to stop",

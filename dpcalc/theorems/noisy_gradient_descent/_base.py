@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Expanding, Visits, contraction_factor
@@ -80,16 +80,6 @@ NO_EXPANSION_CLAIMED = Assumption(
     Scope.CLAIMED,
     _beyond_the_paper,
 )
-
-
-def weak_convexity() -> Any:
-    """The parameter of results that hold without convexity."""
-    return number(
-        "how far every record's loss may be from convex: no Hessian has an eigenvalue below minus "
-        "this (0: convex; the smoothness: any smooth loss)",
-        check=checks.non_negative,
-        default=0.0,
-    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

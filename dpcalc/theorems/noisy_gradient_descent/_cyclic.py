@@ -13,9 +13,8 @@ from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.noisy_gradient_descent._base import (
     NoisyDescent,
     position_within,
-    weak_convexity,
 )
-from dpcalc.theorems.parameters import choice, count, number
+from dpcalc.theorems.parameters import choice, count, number, weak_convexity
 from dpcalc.vocabulary import Adjacency
 
 ORDERS = ("fixed", "shuffled-once", "reshuffled")

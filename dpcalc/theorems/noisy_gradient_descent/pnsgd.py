@@ -35,9 +35,8 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NoisyDescent,
     position_within,
     sigma_for_rho,
-    weak_convexity,
 )
-from dpcalc.theorems.parameters import count, number
+from dpcalc.theorems.parameters import count, number, weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 
 

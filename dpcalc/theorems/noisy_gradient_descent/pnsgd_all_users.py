@@ -38,9 +38,8 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NO_EXPANSION_CLAIMED,
     PUBLIC,
     NoisyDescent,
-    weak_convexity,
 )
-from dpcalc.theorems.parameters import choice, count, number
+from dpcalc.theorems.parameters import choice, count, number, weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 
 _MOST_RECORDS = 20_000_000
