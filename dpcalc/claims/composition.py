@@ -89,7 +89,7 @@ def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = Non
     delta = checks.delta(as_real("delta", content.get("delta", 0.0)))
     epsilon = content.get("epsilon")
     if epsilon is not None:
-        epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
+        epsilon = float(checks.non_negative("epsilon", as_real("epsilon", epsilon)))
     releases: list[Release] = []
     relations: list[tuple[Relation, str]] = []
     around = _around(content.get("adjacency"), adjacency)

@@ -179,7 +179,7 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
         delta = checks.delta(as_real("delta", table.get("delta", 0.0)))
         epsilon = table.get("epsilon")
         if epsilon is not None:
-            epsilon = checks.non_negative("epsilon", as_real("epsilon", epsilon))
+            epsilon = float(checks.non_negative("epsilon", as_real("epsilon", epsilon)))
         given = parameter_table(table.get("parameters", {}))
         if "delta" not in table and _needs_delta(kind, given):
             raise missing_delta(kind.key, option="delta = 1e-6")

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.numerals import Written
+from dpcalc.numerals import number as parsed
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Release
 
@@ -48,7 +49,7 @@ def number(
     def convert(name: str, value: Any) -> float | None:
         if value is None and default is None:
             return None
-        checked = check(name, value)
+        checked = check(name, _read(name, value))
         return checked if isinstance(checked, Written) else float(checked)
 
     return _field(Parameter("number", help_, convert), default)
@@ -60,9 +61,21 @@ def count(help_: str, *, minimum: int = 1, default: Any = dataclasses.MISSING) -
     def convert(name: str, value: Any) -> int | None:
         if value is None and default is None:
             return None
-        return checks.count(name, value, minimum=minimum)
+        return checks.count(name, _read(name, value), minimum=minimum)
 
     return _field(Parameter("count", help_, convert), default)
+
+
+def _read(name: str, value: Any) -> Any:
+    """A number that is written as text, such as "1/3", as a number; all else unchanged."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parsed(value)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInput(
+            f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {name}={shortened(repr(value))}"
+        ) from None
 
 
 def choice(help_: str, choices: tuple[str, ...], *, default: Any = dataclasses.MISSING) -> Any:

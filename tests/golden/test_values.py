@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpmath import mp, mpf
 
 from dpcalc.claims.verdict import surely_attained
 from dpcalc.theorems.catalogue import privacy_result
@@ -40,6 +41,28 @@ def test_dp_admm(claim: float, add_remove: float, replace_one: float) -> None:
     assert theorem.certified().guarantee.epsilon(1e-3) == pytest.approx(add_remove, abs=6e-5)
     replaced = theorem.replace(adjacency="replace-one")
     assert replaced.certified().guarantee.epsilon(1e-3) == pytest.approx(replace_one, abs=6e-4)
+
+
+@pytest.mark.parametrize(("start", "releases"), [("zero", 25), ("noised", 26)])
+@pytest.mark.parametrize(("adjacency", "distance"), [("add-remove", 1), ("replace-one", 2)])
+def test_dp_admm_charges_every_release(
+    start: str, releases: int, adjacency: str, distance: int
+) -> None:
+    """T noisy gradients, and one more for a noised start: μ² = (releases)(distance·c/(nσ))²."""
+    theorem = privacy_result("dp-admm").from_parameters(
+        {
+            "n_records": 100,
+            "rounds": 25,
+            "gradient_bound": 3,
+            "sigma": "0.7",
+            "adjacency": adjacency,
+            "dual_start": start,
+        }
+    )
+    with mp.workdps(40):
+        exact = mp.sqrt(releases) * distance * 3 / (100 * mpf("0.7"))
+        found = theorem.certified().numbers["mu"]
+        assert exact <= found <= exact * (1 + mpf("1e-15"))
 
 
 @pytest.mark.parametrize(

@@ -120,3 +120,13 @@ def test_minimise_finds_a_smooth_minimum() -> None:
     x, value = minimise(lambda t: (t - 1.234) ** 2 + 0.5, -3.0, 8.0)
     assert x == pytest.approx(1.234, abs=1e-5)
     assert value == pytest.approx(0.5, abs=1e-9)
+
+
+@given(st.floats(1e-300, 1e300), st.integers(1, 10**4))
+def test_inflating_covers_the_error_of_every_operation(value: float, operations: int) -> None:
+    unit = Fraction(*np.finfo(Extended).eps.as_integer_ratio())  # at least twice the unit roundoff
+    wide = Extended(value) * (1 + np.finfo(Extended).eps)
+    exact = Fraction(*wide.as_integer_ratio())
+    assert Fraction(inflate(wide, operations)) >= exact * (1 + operations * unit)
+    assert Fraction(deflate(wide, operations)) <= exact * (1 - operations * unit)
+    assert inflate(Extended(value), 0) == value == deflate(Extended(value), 0)

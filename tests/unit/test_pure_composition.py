@@ -122,3 +122,13 @@ def test_a_certain_loss_leaves_the_logarithm_of_what_delta_leaves() -> None:
     with mp.workdps(40):
         truth = mpf(10) ** 5 + mp.log(mpf("0.75"))
         assert mpf(found.lower) <= truth <= mpf(found.upper)
+
+
+def test_what_reveals_adds_to_the_upper_end_of_the_rest() -> None:
+    """Where the rest has an enclosure that is wider than a digit of the sum."""
+    rest = {0.1 * k + 0.01 * k * k: 40 for k in range(1, 9)}
+    known = pure_epsilon(rest, 1e-3)
+    assert known.upper - known.lower > 1e-6
+    found = pure_epsilon({**rest, 2e6: 3}, 1e-3)
+    assert mpf(found.upper) >= mpf(6_000_000) + mpf(known.upper)
+    assert mpf(found.lower) <= mpf(6_000_000) + mpf(known.upper)
