@@ -34,6 +34,7 @@ class DataAccess:
             query itself.
         curvature_floor: the least eigenvalue of that Hessian without the record; infinite if the
             release is the noisy query itself.
+        dimension: coordinates that carry noise; None where it does not matter.
     """
 
     round: int
@@ -47,3 +48,4 @@ class DataAccess:
     batch: int = 0
     curvature_change: float = 0.0
     curvature_floor: float = math.inf
+    dimension: int | None = None

@@ -224,6 +224,7 @@ class NetworkADMM(Algorithm):
             noise=law,
             curvature_change=one_record * problem.loss.curvature,
             curvature_floor=self._curvature_floor(t, i),
+            dimension=self.problem.dimension,
         )
 
     def _gradient_sensitivity(self, i: int) -> float:

@@ -49,3 +49,7 @@ class Access(Protocol):
     @property
     def curvature_floor(self) -> float:
         """Least eigenvalue of that Hessian without the record."""
+
+    @property
+    def dimension(self) -> int | None:
+        """How many coordinates carry noise; None where it does not matter."""

@@ -6,7 +6,8 @@ Statement
     where an exact minimiser is released. Looks at one node compose; a record sits in one node and in
     one part of its records, so the worst of them counts. A sum above the claim means that the
     claim's proof cannot be the composition of what the algorithm declares; where only the curvature
-    takes it there, a proof that ties curvature to gradient may do better, and nothing is decided.
+    takes it there, or the largest loss in place of the law of the noise in its dimension, a proof that
+    ties curvature to gradient or knows the dimension may do better, and nothing is decided.
 Source
     `dpcalc.guarantees.compose`.
 """
@@ -24,6 +25,7 @@ from dpcalc.auditing.wording import at_most
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
+from dpcalc.guarantees.objective_perturbation import moved_noise
 from dpcalc.vocabulary import Adjacency, Release
 
 _ROUNDING = 1e-9
@@ -53,7 +55,10 @@ def check(accesses: Sequence[Access], claim: Claim) -> Finding | None:
 
 
 def cost(access: Access, *, bent: bool = True) -> Guarantee:
-    """The guarantee of one look, without its curvature if not ``bent``; infinite ε without noise."""
+    """The guarantee of one look; infinite ε without noise.
+
+    If not ``bent``, without its curvature, and by the law of the noise in its dimension.
+    """
     noise = access.noise
     if access.sensitivity == 0 and access.curvature_change == 0:
         return PureDP(0.0)
@@ -65,9 +70,11 @@ def cost(access: Access, *, bent: bool = True) -> Guarantee:
             return poisson_subsampled_gaussian(1 / mu, access.sampling_rate, access.adjacency)
         return sampled_without_replacement(mu, access.sampling_rate)
     if hasattr(noise, "rate"):
-        change = access.curvature_change if bent else 0.0
-        curvature = math.log1p(change / access.curvature_floor)
-        return PureDP(noise.rate * access.sensitivity + curvature)
+        moved = noise.rate * access.sensitivity
+        if not bent and access.dimension:
+            return moved_noise(moved, access.dimension, moved)
+        bend = access.curvature_change / access.curvature_floor if bent else 0.0
+        return PureDP(moved + math.log1p(bend))
     return PureDP(math.inf)
 
 
@@ -114,7 +121,10 @@ def _compared(
         if one <= claim.epsilon * (1 + _ROUNDING) and len(members) > 1:
             text += f", which covers one look ({one:.6g}) and not all of them"
         if tied:
-            text += "; by its curvature alone, which the claim's proof may count better"
+            text += (
+                "; by its curvature, or by its largest loss instead of the law of the loss, "
+                "which the claim's proof may count better"
+            )
     else:
         text += f", within the claimed {at_most(claim.epsilon, 6)}"
     return Finding(

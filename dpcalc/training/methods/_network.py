@@ -1,8 +1,9 @@
 """What the network methods share: the objective, the penalty, and objective perturbation's promises.
 
-Left open, the penalty is the smallest at which the Jacobian of a noisy update costs nothing: with a
-cost per round of 2a and κ = C/(B·h), the logistic bound is 2a alone once a >= κ, so
-h = ρ/N + 2ηV = C/(B·a). It is computed from the budget, the rounds and the record counts, all public.
+Left open, the penalty is the smallest at which the Jacobian of a noisy update costs nothing: with
+noise whose largest loss is 2a a round and κ = C/(B·h), the logistic cost is 2a alone once a >= κ, so
+h = ρ/N + 2ηV = C/(B·a). It is computed from the budget, the rounds, the record counts and the number
+of columns, all public.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class NetworkMethod(Method):
             stiffness=self.ridge / network.nodes,
             sizes=np.array(records.sizes),
             degrees=network.degrees.astype(np.float64),
+            dimension=records.dimension,
         )
         return self.changed(penalty=Schedule(found))
 
@@ -110,6 +112,7 @@ class PrivateNetworkMethod(NetworkMethod):
             "regularization": self.ridge,
             "penalty": self.own_penalty(),
             "noise_rate": Schedule(1.0, self.noise_growth),
+            "dimension": records.dimension,
             "rounds": self.noisy_rounds(),
             "attest": self.vouched,
         }
@@ -129,6 +132,7 @@ def free_curvature_penalty(
     stiffness: float,
     sizes: Array,
     degrees: Array,
+    dimension: int,
 ) -> float:
     """The smallest penalty at which a round of a uniform run costs its noise alone.
 
@@ -139,24 +143,31 @@ def free_curvature_penalty(
         stiffness: ρ/N.
         sizes: B_i; shape (nodes,).
         degrees: V_i; shape (nodes,).
+        dimension: coordinates that carry noise.
     """
-    a = _share(budget, rounds) / 2
+    a = _share(budget, rounds, dimension) / 2
     needed = loss_weight / (sizes * a) - stiffness
     return float(np.maximum((needed / (2 * degrees)).max(), 1e-3 * stiffness + 1e-12))
 
 
-def _share(budget: Budget, rounds: int) -> float:
-    """The ε of a round of which ``rounds`` make the budget, to a few digits: it is a mere guide."""
-    from dpcalc.guarantees import PureDP
+def _share(budget: Budget, rounds: int, dimension: int) -> float:
+    """The largest loss of a round's noise of which ``rounds`` make the budget, to a few digits.
+
+    It is a mere guide.
+    """
+    from dpcalc.accounting.bracket import aiming_at
+    from dpcalc.guarantees.objective_perturbation import moved_noise
 
     low = budget.epsilon / rounds
     if budget.delta == 0:
         return low
-    high = budget.epsilon
-    for _ in range(24):
-        middle = (low * high) ** 0.5
-        fits = PureDP(middle).composed(rounds).epsilon(budget.delta) <= budget.epsilon
-        low, high = (middle, high) if fits else (low, middle)
+    high = budget.epsilon * max(1.0, dimension**0.5)
+    with aiming_at(1e-3):
+        for _ in range(16):
+            middle = (low * high) ** 0.5
+            each = moved_noise(middle, dimension, middle)
+            fits = each.composed(rounds).epsilon(budget.delta) <= budget.epsilon
+            low, high = (middle, high) if fits else (low, middle)
     return low
 
 
