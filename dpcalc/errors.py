@@ -88,11 +88,17 @@ def missing_delta(what: str, *, option: str = "--delta 1e-6") -> InvalidInput:
     return InvalidInput(f"{name} is needed: {what} gives no ε at δ = 0; try {option}")
 
 
-def unknown_name(kind: str, given: object, known: Iterable[str]) -> InvalidInput:
-    """The error for a misspelt name, with the nearest known one."""
+def unknown_name(
+    kind: str, given: object, known: Iterable[str], *, meant: str = ""
+) -> InvalidInput:
+    """The error for a misspelt name, with the nearest known one or with what is ``meant``."""
     names = sorted(known)
     if not isinstance(given, str):
         return InvalidInput(f"the name of a {kind} was needed; got {given!r}; try {names[0]!r}")
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    if meant:
+        return InvalidInput(f"unknown {kind} {given!r}; {meant}")
+    plain = {name.lstrip("-@"): name for name in reversed(names)}
+    found = difflib.get_close_matches(given.lstrip("-@").lower(), plain, n=1, cutoff=0.6)
+    near = [plain[name] for name in found]
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names)}"
     return InvalidInput(f"unknown {kind} {given!r}; {hint}")

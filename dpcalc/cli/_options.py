@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc import checks
+from dpcalc.cli._meant import meant_mechanism, meant_option
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ def delta_option(*, required: bool = False) -> Callable[[Any], Any]:
         "--delta",
         type=NUMBER,
         required=required,
-        help="δ of (ε, δ)-DP, in [0, 1)." + ("" if required else "  [default: 0]"),
+        help="δ of (ε, δ)-DP, in [0, 1); asked for where 0 gives no ε."
+        + ("" if required else "  [default: 0]"),
     )
 
 
@@ -146,7 +148,9 @@ class StrictCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             known = [o for p in self.params for o in (*p.opts, *p.secondary_opts) if o[:2] == "--"]
-            raise unknown_name(f"option of {ctx.command_path}", error.option_name, known) from None
+            path = ctx.command_path
+            meant = meant_option(error.option_name, known, path)
+            raise unknown_name(f"option of {path}", error.option_name, known, meant=meant) from None
 
 
 def _refuse_repeated(option: click.Option, args: list[str]) -> None:
@@ -191,7 +195,8 @@ class TheoremVerb(click.Group):
                 f"a {kind} result was needed; {cmd_name} is not one; try: dpcalc {verb} {cmd_name}"
             )
         if cmd_name not in self.list_commands(ctx):
-            raise unknown_name("theorem", cmd_name, self.list_commands(ctx))
+            known = self.list_commands(ctx)
+            raise unknown_name("theorem", cmd_name, known, meant=meant_mechanism(cmd_name))
 
         return self._command(result(cmd_name))
 

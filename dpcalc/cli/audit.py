@@ -31,8 +31,16 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Its parameters.")
 @click.option("--certified", is_flag=True, help="Its certified bound instead of the printed one.")
 @click.option("--delta", type=NUMBER, default="1e-5", show_default=True, help="δ of --theorem.")
-@click.option("--adjacency", type=click.Choice(_ADJACENCIES), help="Of --claim; the target's.")
-@click.option("--release", type=click.Choice(_RELEASES), help="Of --claim; the target's.")
+@click.option(
+    "--adjacency",
+    type=click.Choice(_ADJACENCIES),
+    help="Neighbouring relation of --claim; the target's unless given.",
+)
+@click.option(
+    "--release",
+    type=click.Choice(_RELEASES),
+    help="What --claim is about; the target's unless given.",
+)
 @recorded_options
 @click.option("--runs", type=Whole(10), help="Counted runs per case.")
 @click.option(

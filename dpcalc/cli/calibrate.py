@@ -25,7 +25,9 @@ _FIELDS = (
 )
 
 
-@click.command("calibrate", cls=StrictCommand, short_help="One open field from a budget.")
+@click.command(
+    "calibrate", cls=StrictCommand, short_help="The noise, rate, batch or rounds that fit a budget."
+)
 @click.argument("mechanism")
 @click.option("--epsilon", type=NUMBER, required=True, help="ε of the budget.")
 @delta_option()

@@ -17,7 +17,9 @@ _LOWER_BOUNDS = ("false_negative_rate", "missed_at_5_percent_false_alarms")
 TARGETS = ("approx", "pure", "zcdp", "gdp", "rdp", "risk", "tradeoff")
 
 
-@click.command("convert", cls=StrictCommand, short_help="From one notion to another.")
+@click.command(
+    "convert", cls=StrictCommand, short_help="One notion of privacy (ε, zCDP, GDP, RDP) as another."
+)
 @click.option("--pure", type=NUMBER, metavar="E", help="From ε-DP.")
 @click.option("--zcdp", type=NUMBER, metavar="R", help="From ρ-zCDP.")
 @click.option("--gdp", type=NUMBER, metavar="M", help="From μ-GDP.")

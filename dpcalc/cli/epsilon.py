@@ -94,7 +94,7 @@ _plot = click.Option(
 
 command = TheoremVerb(
     name="epsilon",
-    short_help="Claimed next to certified.",
+    short_help="The budget of a paper's algorithm, claimed and certified.",
     run=_run,
     extra=[*_delta.__click_params__, _plot, *_json.__click_params__],
     help="""The budget of a published result: what the paper claims next to what is certified.

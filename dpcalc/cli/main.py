@@ -76,9 +76,11 @@ class _Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            from dpcalc.cli._meant import meant_verb
             from dpcalc.errors import unknown_name
 
-            raise unknown_name("verb", args[0], self.list_commands(ctx))
+            known = self.list_commands(ctx)
+            raise unknown_name("verb", args[0], known, meant=meant_verb(args[0]))
         return super().resolve_command(ctx, args)
 
 

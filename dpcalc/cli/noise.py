@@ -140,7 +140,7 @@ _json: Any = json_option(lambda: None)
 
 command = TheoremVerb(
     name="noise",
-    short_help="The smallest noise for a budget.",
+    short_help="The smallest noise of a paper's algorithm for a budget.",
     run=_run,
     without_noise=True,
     extra=[

@@ -58,7 +58,7 @@ _json: Any = json_option(lambda: None)
 
 command = TheoremVerb(
     name="rate",
-    short_help="Convergence and utility results.",
+    short_help="How fast and how well a paper's algorithm converges.",
     run=_run,
     extra=_json.__click_params__,
     privacy=False,

@@ -46,9 +46,9 @@ from dpcalc.extras import need
     multiple=True,
     default=("png",),
     show_default=True,
-    help="Of the picture; may be repeated.",
+    help="Format of the picture; may be repeated.",
 )
-@click.option("--seed", type=Whole(0), default=1, show_default=True, help="Of the noise.")
+@click.option("--seed", type=Whole(0), default=1, show_default=True, help="Seed of the noise.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     name: str | None,

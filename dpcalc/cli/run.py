@@ -274,6 +274,7 @@ class _Methods(click.Group):
 
 command = _Methods(
     name="run",
+    short_help="Train on data within a privacy budget.",
     help="""Train on data for a privacy budget; ends with utility next to what was spent.
 
 \b

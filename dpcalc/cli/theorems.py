@@ -12,7 +12,9 @@ from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.errors import InvalidInput
 
 
-@click.command("theorems", cls=StrictCommand, short_help="The published results.")
+@click.command(
+    "theorems", cls=StrictCommand, short_help="The published results and what is wrong in them."
+)
 @click.argument("key", required=False)
 @click.option(
     "--tightness",
@@ -27,6 +29,7 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
     \b
     dpcalc theorems
     dpcalc theorems dp-admm
+    dpcalc theorems shang2021
     dpcalc theorems --tightness docs/tightness.md
     """
     from dpcalc.report.records import description, to_json
@@ -38,7 +41,7 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
         _write_tightness(tightness)
         return
     if key is not None:
-        record = description(result(key))
+        record = description(result(_of_paper(key)))
         click.echo(to_json(record)) if as_json else _print_one(record)
         return
     records = [description(found) for found in results()] if as_json else None
@@ -46,6 +49,27 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
         click.echo(to_json(records))
     else:
         _print_ledger()
+
+
+def _of_paper(key: str) -> str:
+    """A key; a paper such as shang2021 stands for its result if it has one only.
+
+    Raises:
+        InvalidInput: for a paper with several results, with their keys.
+    """
+    from dpcalc.theorems.base import Theorem
+    from dpcalc.theorems.catalogue import results
+
+    name, year = key[:-4].lower(), key[-4:]
+    if not (name.isalpha() and year.isdigit()):
+        return key
+    of_paper = [r for r in results() if name in r.reference.lower() and year in r.reference]
+    found = [r.key for r in sorted(of_paper, key=lambda r: not issubclass(r, Theorem))]
+    if len(found) > 1:
+        raise InvalidInput(
+            f"one result was needed; {key} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
+        )
+    return found[0] if found else key
 
 
 def _write_tightness(path: Path) -> None:

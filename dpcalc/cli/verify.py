@@ -15,12 +15,32 @@ if TYPE_CHECKING:
     from dpcalc.claims.verdict import Claim, Judgement
 
 
-@click.command("verify", cls=StrictCommand, short_help="A verdict per claim.")
+@click.command(
+    "verify", cls=StrictCommand, short_help="Is a claimed budget true? A verdict per claim."
+)
 @click.argument("file", required=False, type=click.Path(path_type=Path, readable=False))
 @click.option("--audit", is_flag=True, help="Attack every claim too: evidence next to the proof.")
-@click.option("--alpha", type=NUMBER, default=0.05, show_default=True, help="False alarms of it.")
-@click.option("--runs", type=Whole(10), default=1000, show_default=True, help="Of it.")
-@click.option("--seed", type=Whole(0), default=1, show_default=True, help="Of it.")
+@click.option(
+    "--alpha",
+    type=NUMBER,
+    default=0.05,
+    show_default=True,
+    help="Chance of a false alarm of --audit.",
+)
+@click.option(
+    "--runs",
+    type=Whole(10),
+    default=1000,
+    show_default=True,
+    help="Runs of each attack of --audit.",
+)
+@click.option(
+    "--seed",
+    type=Whole(0),
+    default=1,
+    show_default=True,
+    help="Seed of --audit; the same seed repeats it.",
+)
 @click.option(
     "--junit",
     type=click.Path(dir_okay=False, path_type=Path),
