@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -39,21 +39,44 @@ def aiming_at(width: float) -> Iterator[None]:
 
 
 def root_of_enclosed(
-    height: Height, start: float, *, tolerance: float, least: float, most: float
+    height: Height,
+    start: float,
+    *,
+    tolerance: float,
+    least: float,
+    most: float,
+    widths: Sequence[float] = (_COARSE,),
+    last: float = 1.0,
 ) -> Root:
     """`enclose_root` for a function of enclosures: wide ones find the place, narrow ones the digits.
 
-    Both are valid, and what is returned was tested with the narrow ones.
+    All are valid, and what is returned was tested with the narrow ones.
+
+    Args:
+        height: the function.
+        start: where to begin.
+        tolerance: width aimed at.
+        least: left end of the range.
+        most: right end of the range.
+        widths: of the enclosures, and tolerances, of the searches before the last, falling.
+        last: width of the last enclosures over the tolerance; they cost the more the narrower.
     """
-    slope = 1.0
-    if tolerance < _COARSE:
-        with aiming_at(_COARSE):
-            rough = enclose_root(height, start, tolerance=_COARSE, least=least, most=most)
-        if rough.high == math.inf or rough.low == rough.high:
+    slope, step = 1.0, None
+    for width in widths:
+        if tolerance >= width:
+            break
+        with aiming_at(width):
+            rough = enclose_root(
+                height, start, tolerance=width, slope=slope, step=step, least=least, most=most
+            )
+        if rough.low == rough.high or (rough.high == math.inf and width == widths[-1]):
             return rough
-        start, slope = rough.high, rough.slope
-    with aiming_at(tolerance):
-        return enclose_root(height, start, tolerance=tolerance, slope=slope, least=least, most=most)
+        start, slope = min(rough.high, most), rough.slope
+        step = 2 * (start - rough.low) if len(widths) > 1 else None
+    with aiming_at(last * tolerance):
+        return enclose_root(
+            height, start, tolerance=tolerance, slope=slope, step=step, least=least, most=most
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dpcalc import checks
@@ -26,7 +27,7 @@ from dpcalc.guarantees import GDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
-from dpcalc.numerics.root import enclose_root
+from dpcalc.numerics.root import Root, enclose_root
 
 MOST_ROUNDS = 10**9
 TOLERANCE = 1e-6
@@ -212,13 +213,25 @@ def _real(
         return _height(of(value(x)), *budget)
 
     start = max(0.0, least) if field in _MORE_IS_PRIVATE else most - 8.0
-    exact = _exact(of(value(start)))
-    search = enclose_root if exact else root_of_enclosed
+    first = of(value(start))
+    exact = _exact(first)
+    search = enclose_root if exact else _search(first)
     tolerance = _EXACT_TOLERANCE if exact else TOLERANCE
     found = search(height, start, tolerance=tolerance, least=least, most=most)
     if found.high == math.inf:
         raise _infeasible(*budget)
     return value(found.high)
+
+
+def _search(guarantee: Guarantee) -> Callable[..., Root]:
+    """How to search: with wider enclosures for few rounds, where narrow ones take seconds each."""
+    parts = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
+    if sum(count for _, count in parts) > _FEW_ROUNDS:
+        return root_of_enclosed
+    return partial(root_of_enclosed, widths=(0.05, 1e-3), last=4.0)
+
+
+_FEW_ROUNDS = 16
 
 
 def _exact(guarantee: Guarantee) -> bool:

@@ -40,6 +40,7 @@ def enclose_root(
     *,
     tolerance: float,
     slope: float = 1.0,
+    step: float | None = None,
     least: float = -math.inf,
     most: float = math.inf,
 ) -> Root:
@@ -50,13 +51,14 @@ def enclose_root(
         start: where to begin.
         tolerance: width aimed at; no less than the spacing of doubles is reached.
         slope: how fast the function may be expected to fall.
+        step: how far to go first; what the slope promises if left out.
         least: left end of the range.
         most: right end of the range.
     """
     low = high = min(max(start, least), most)
     at_low = at_high = height(low)
     expected = min(abs(at_low), _LONGEST) if math.isfinite(at_low) else 1.0
-    step = max(1.05 * expected / slope, 2 * tolerance)
+    step = max(1.05 * expected / slope if step is None else step, 2 * tolerance)
     while at_high > 0:
         if high >= most:
             return Root(high, math.inf, slope)

@@ -1,0 +1,49 @@
+"""Calibration spends narrow enclosures only next to the answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from dpcalc.accounting.bracket import relative_width, root_of_enclosed
+from dpcalc.claims import calibration
+
+
+def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rounds of a sample drawn without replacement: a narrow enclosure takes seconds there."""
+    effort: Counter[float] = Counter()
+    plain = calibration._height
+
+    def counted(*given: object) -> float:
+        effort[relative_width()] += 1
+        return plain(*given)
+
+    monkeypatch.setattr(calibration, "_height", counted)
+    table = {"mechanism": "gaussian-without-replacement", "sample": 10, "population": 1000}
+    found = calibration.solve(table, 10, 1.0, 1e-10)
+    assert 2.3643 < found.value < 2.3644
+    narrow = sum(times for width, times in effort.items() if width < 1e-5)
+    assert narrow <= 6
+    assert min(effort) == pytest.approx(4e-6)
+
+
+def test_a_search_that_begins_wide_ends_at_the_same_root() -> None:
+    """Enclosures that are too high by their width, as sound ones are, do not move the answer."""
+
+    def height(x: float) -> float:
+        return 1.0 - x + relative_width()
+
+    for widths in ((1e-3,), (0.05, 1e-3)):
+        found = root_of_enclosed(height, 0.0, tolerance=1e-6, least=-9, most=9, widths=widths)
+        assert found.low <= 1 + 1e-6 <= found.high <= 1 + 3e-6
+        below = root_of_enclosed(height, 0.0, tolerance=1e-6, least=2, most=9, widths=widths)
+        assert below.low == below.high == 2
+
+
+def test_wide_enclosures_do_not_make_a_budget_infeasible() -> None:
+    def height(x: float) -> float:
+        return 0.97 - x + relative_width()  # at most 1.0: met by narrow ones alone
+
+    found = root_of_enclosed(height, 0.0, tolerance=1e-6, least=-9, most=1.0, widths=(0.05, 1e-3))
+    assert found.high <= 1.0
