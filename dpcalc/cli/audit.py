@@ -145,7 +145,7 @@ def _repeats(results: Sequence[Attacked]) -> str:
     import sys
 
     words = ["dpcalc", *sys.argv[1:]]
-    seed = next((r.verdict.seed for r in results if r.verdict.seed is not None), None)
+    seed = next((r.verdict.seed for r in results if r.verdict.repeatable), None)
     if seed is not None and "--seed" not in words:
         words += ["--seed", str(seed)]
     return shlex.join(words)

@@ -62,7 +62,9 @@ header{padding-top:1.5rem}h1{font-size:1.6rem;margin:0}h2{font-size:1.2rem;margi
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;padding:.35rem .7rem;border-bottom:1px solid var(--line);vertical-align:top}
-th{font-weight:600;color:var(--quiet)}td.n{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+th{font-weight:600;color:var(--quiet)}tbody th{font-weight:400;color:var(--ink)}
+caption{text-align:left;color:var(--quiet);font-size:.8rem;padding:.2rem .7rem}
+td.n{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 .v{font-weight:700;white-space:nowrap}
 .REFUTED{color:var(--red)}.NOT{color:var(--green)}.UNDERPOWERED{color:var(--amber)}
 .PRECONDITION{color:var(--violet)}
@@ -114,6 +116,7 @@ def _summary(results: Sequence[Attacked]) -> str:
     rows = [
         (
             f'<a href="#{escape(r.key)}">{escape(r.title)}</a>',
+            _verdict(r),
             escape(r.role),
             escape(r.verdict.claim.name),
             f"{spelt(r.verdict.claim.delta)}",
@@ -121,13 +124,12 @@ def _summary(results: Sequence[Attacked]) -> str:
             bound_text(r.verdict.claim.epsilon),
             bound_text(r.certified),
             attack_text(r.attack),
-            _verdict(r),
         )
         for r in results
     ]
     own = own_heads(results)
-    heads = ("case", "of", "claim", "δ", *own, "claimed ε", "certified ε", "attack ε ≥", "verdict")
-    return _table(heads, rows, numeric=range(3, len(heads) - 1))
+    heads = ("case", "verdict", "of", "claim", "δ", *own, "claimed ε", "certified ε", "attack ε ≥")
+    return _table(heads, rows, numeric=range(4, len(heads)), caption="Claims and verdicts")
 
 
 def _section(result: Attacked) -> str:
@@ -152,7 +154,7 @@ def _section(result: Attacked) -> str:
         rows = [
             (escape(f.check), escape(f.severity.value), escape(f.text)) for f in verdict.findings
         ]
-        parts.append(_table(("check", "says", "found"), rows))
+        parts.append(_table(("check", "says", "found"), rows, caption="Checks"))
     if figures:
         parts.append(f'<div class="figures">{figures}</div>')
     parts += [_noise_tests(result), _controls(result)]
@@ -181,7 +183,8 @@ def _evidence(result: Attacked) -> str:
             )
         )
     heads = ("method", "direction", "of", "at least", "confidence", "δ", "runs", "would notice")
-    return _table((*heads, "computed from"), rows, numeric=(3, 4, 5, 6))
+    numeric = (3, 4, 5, 6)
+    return _table((*heads, "computed from"), rows, numeric=numeric, caption="Lower bounds")
 
 
 def _noise_tests(result: Attacked) -> str:
@@ -197,7 +200,8 @@ def _noise_tests(result: Attacked) -> str:
                 )
                 for t in tests
             ]
-            table = _table(("noise test", "statistic", "value", "p-value"), rows, numeric=(2, 3))
+            heads = ("noise test", "statistic", "value", "p-value")
+            table = _table(heads, rows, numeric=(2, 3), caption="Tests of the drawn noise")
             return f"<details><summary>Noise tests</summary>{table}</details>"
     return ""
 
@@ -214,7 +218,9 @@ def _controls(result: Attacked) -> str:
 
 def _exhibit(table: Any) -> str:
     rows = [tuple(f"{value:.5g}" for value in row) for row in table.rows]
-    numbers = _table(table.columns, rows, numeric=range(len(table.columns)))
+    numbers = _table(
+        table.columns, rows, numeric=range(len(table.columns)), caption=escape(table.title)
+    )
     figure = _figure(lines(table.columns, table.rows), table.note)
     return (
         f'<section><h2>{escape(table.title)}</h2><div class="figures">{figure}'
@@ -223,7 +229,9 @@ def _exhibit(table: Any) -> str:
 
 
 def _figure(svg: str, caption: str) -> str:
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+    named = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)
+    named = named.replace(">", f"><title>{escape(caption)}</title>", 1)
+    return f"<figure>{named}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def _verdict(result: Attacked) -> str:
@@ -231,16 +239,30 @@ def _verdict(result: Attacked) -> str:
     return f'<span class="v {name.split()[0]}">{name}</span>'
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """A table of cells that are already escaped."""
+def _table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: Sequence[int] = (),
+    *,
+    caption: str,
+) -> str:
+    """A table of cells that are already escaped; the first of a row names it."""
 
-    def cells(tag: str, values: Sequence[str]) -> str:
-        mark = [' class="n"' if k in numeric else "" for k in range(len(values))]
-        return "".join(f"<{tag}{m}>{v}</{tag}>" for m, v in zip(mark, values, strict=True))
+    def cells(values: Sequence[str], scopes: Sequence[str]) -> str:
+        found = []
+        for k, (value, scope) in enumerate(zip(values, scopes, strict=True)):
+            tag = f'th scope="{scope}"' if scope else "td"
+            mark = ' class="n"' if k in numeric else ""
+            found.append(f"<{tag}{mark}>{value}</{tag[:2]}>")
+        return "".join(found)
 
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    head = cells("th", [escape(h) for h in heads])
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    below = ["row", *[""] * (len(heads) - 1)]
+    body = "".join(f"<tr>{cells(row, below)}</tr>" for row in rows)
+    head = cells([escape(h) for h in heads], ["col"] * len(heads))
+    return (
+        f'<div class="wide"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def _short(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, impor
 from dpcalc.auditing.experiment import running_rule
 from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
+from dpcalc.report.svg import svg_text
 
 if TYPE_CHECKING:
     from dpcalc.auditing.attacked import Attacked
@@ -47,7 +47,12 @@ def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     tpr = np.cumsum(is_in) / max(int(is_in.sum()), 1)
     fpr = np.cumsum(~is_in) / max(int((~is_in).sum()), 1)
     figure, axis = _axes()
-    inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
+    inside = np.flatnonzero((fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1))
+    inside = (
+        inside[np.unique(np.linspace(0, len(inside) - 1, 300).astype(int))]
+        if inside.size
+        else inside
+    )
     axis.plot(ndtri(fpr[inside]), ndtri(tpr[inside]), color=_OBSERVED, lw=1.4, label="observed")
     rates = np.geomspace(_EDGE, 1 - _EDGE, 60)
     rates = np.unique(np.concatenate([rates, 1 - rates]))
@@ -78,7 +83,7 @@ def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     if unseen:
         names = " and ".join(unseen)
         caption += f" The region {names} allows every rate that is drawn, so it has no line."
-    return caption, _svg(figure)
+    return caption, svg_text(figure)
 
 
 def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, str]:
@@ -110,7 +115,7 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
             " The e-process ended the runs, so their number depends on what was seen and no other "
             "bound from them holds; --no-early-stop gives the tightest ones."
         )
-    return caption, _svg(figure)
+    return caption, svg_text(figure)
 
 
 def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
@@ -119,7 +124,7 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     running = experiment.running
     rule = running_rule(experiment.trial, claim, experiment.plan.share)
     rule = rule if running is None else running.rule
-    places = np.unique(np.linspace(1, seen.runs, min(400, seen.runs)).astype(int))
+    places = np.unique(np.linspace(1, seen.runs, min(200, seen.runs)).astype(int))
     says_in, says_out = seen.score > rule.upper, seen.score <= rule.lower
     right = np.cumsum((says_in & seen.is_in) | (says_out & ~seen.is_in))[places - 1]
     wrong = np.cumsum((says_in & ~seen.is_in) | (says_out & seen.is_in))[places - 1]
@@ -142,7 +147,7 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
         "Evidence from right and wrong answers, valid whenever one stops: above the dashed line the "
         f"claim is refuted at α = {share:.3g}.{part}"
     )
-    return caption, _svg(figure)
+    return caption, svg_text(figure)
 
 
 def histogram(result: Attacked, experiment: Experiment) -> tuple[str, str]:
@@ -163,7 +168,9 @@ def histogram(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     text = "Exact log-likelihood ratios" if seen.exact else "The adversary's scores"
     text += " of the counted runs in both worlds"
     text += "; dashed: ±claimed ε." if seen.exact else "."
-    return text + (f" {lost} runs gave the world away for certain." if lost else ""), _svg(figure)
+    return text + (f" {lost} runs gave the world away for certain." if lost else ""), svg_text(
+        figure
+    )
 
 
 def noise_quantiles(experiment: Experiment) -> tuple[str, str]:
@@ -178,7 +185,7 @@ def noise_quantiles(experiment: Experiment) -> tuple[str, str]:
     values = np.sort(vectors.ravel() if gaussian else np.linalg.norm(vectors, axis=1))
     levels = (np.arange(len(values)) + 0.5) / len(values)
     ideal = ndtri(levels) if gaussian else gammaincinv(vectors.shape[1], levels)
-    chosen = np.unique(np.linspace(0, len(values) - 1, min(400, len(values))).astype(int))
+    chosen = np.unique(np.linspace(0, len(values) - 1, min(150, len(values))).astype(int))
     figure, axis = _axes()
     axis.plot(ideal[chosen], values[chosen], ".", ms=3, color=_OBSERVED, label="drawn")
     ends = ideal[[0, -1]]
@@ -188,7 +195,7 @@ def noise_quantiles(experiment: Experiment) -> tuple[str, str]:
     axis.legend(frameon=False, fontsize=8)
     return (
         f"Drawn unit noise against its model ({noise.law}); off the diagonal no density counts.",
-        _svg(figure),
+        svg_text(figure),
     )
 
 
@@ -215,7 +222,7 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
         axis.set_xscale("log")
     axis.set_xlabel(columns[0])
     axis.legend(frameon=False, fontsize=8)
-    return _svg(figure)
+    return svg_text(figure)
 
 
 def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Array]:
@@ -283,14 +290,3 @@ def _axes() -> tuple[Any, Any]:
     axis.tick_params(labelsize=8)
     axis.spines[["top", "right"]].set_visible(False)
     return figure, axis
-
-
-def _svg(figure: Any) -> str:
-    """SVG of its own, without prologue, the same for the same numbers."""
-    import matplotlib as mpl
-
-    buffer = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "dpcalc", "svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]

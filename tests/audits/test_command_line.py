@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -318,3 +319,20 @@ def test_methods_are_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     }
     assert run(*words, "--methods", "accurracy") == 2
     assert "accuracy" in capsys.readouterr().err
+
+
+def test_the_page_is_small_named_for_screen_readers_and_says_the_verdict_second(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = ("zero-start", "zero-start-replace-one", "as-printed")
+    words = [w for case in cases for w in ("--case", case)]
+    run("audit", "dp-admm", *words, "--no-early-stop", *QUICK, "--report", "r.html")
+    capsys.readouterr()
+    text = (here / "r.html").read_text(encoding="utf-8")
+    assert text.count("<svg") >= 10
+    assert len(text.encode()) / text.count("<svg") < 300_000 / 15
+    assert text.count("<svg") == text.count('role="img"') == text.count("<svg role=")
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', text)
+    assert heads[:2] == ["case", "verdict"]
+    assert text.count("<table>") == text.count("<caption>")
+    assert ">0.001</text>" in text  # numbers that are read are not cut short

@@ -68,7 +68,7 @@ def test_a_region_without_a_line_has_no_legend(
 ) -> None:
     result = replace(attacked("dp-admm", "zero-start", early_stop=False), certified=certified)
     figures: list[object] = []
-    monkeypatch.setattr(audit_plots, "_svg", lambda figure: figures.append(figure) or "<svg/>")
+    monkeypatch.setattr(audit_plots, "svg_text", lambda figure: figures.append(figure) or "<svg/>")
     assert result.experiment is not None
     caption, _ = audit_plots.roc(result, result.experiment)
     (axis,) = figures[-1].axes  # type: ignore[attr-defined]
