@@ -365,3 +365,14 @@ def test_ranges_are_refused_by_name() -> None:
     ):
         with pytest.raises(InvalidInput, match=words):
             cheapest_shifts(*given_)
+
+
+@pytest.mark.parametrize("order", ["shuffled-once", "reshuffled"])
+def test_a_search_begun_at_the_last_position_finds_what_a_new_one_does(order: str) -> None:
+    for passes, diameter in ((2000, 1.0), (30, 10.0), (1, 0.1)):
+        theorem = _example(
+            "noisy-cgd-constrained", order=order, passes=passes, diameter=diameter, n_batches=60
+        )
+        in_turn = theorem.mu_in_turn()
+        for left in range(1, 61):
+            assert in_turn(left) == theorem.mu_left(left)

@@ -105,11 +105,18 @@ class Descent:
         c = self.contraction
         return points_of(c, self.jump, self.noise, mpf(start), visits, _geometric)
 
-    def mu_bounded(self, visits: Visits, diameter: Real) -> tuple[Real, int]:
+    def mu_bounded(
+        self, visits: Visits, diameter: Real, near: int | None = None
+    ) -> tuple[Real, int]:
         """The least μ over how many of the last visits to count, all points within a diameter.
 
         Counting starts with the runs as far apart as the domain allows, or from their common start
         if all visits count. Every number gives a valid bound, so the search may miss the best.
+
+        Args:
+            visits: when the record is used.
+            diameter: of the domain.
+            near: a number that is nearly the best, such as that of a similar run.
 
         Returns:
             μ and the number of visits counted.
@@ -122,7 +129,10 @@ class Descent:
             return self.mu(latest, diameter) if latest.steps else mpf("inf")
 
         last = at(visits.count)
-        best = _integer_minimum(at, 0, visits.count - 1) if visits.count else 0
+        best = 0
+        if visits.count:
+            most = visits.count - 1
+            best = _integer_minimum(at, 0, most) if near is None else _downhill(at, near, most)
         found = at(best)
         return (found, best) if found < last else (last, visits.count)
 
@@ -170,6 +180,16 @@ def _jumps(c: Any, jump: Any, visits: Visits, visit: int, geometric: Any) -> Any
 
 def _geometric(x: Real, count: int) -> Real:
     return mpf(count) if x == 1 else (1 - x**count) / (1 - x)
+
+
+def _downhill(function: Callable[[int], Real], near: int, high: int) -> int:
+    """A minimiser within 0..high of a function that first falls, then rises, one step at a time."""
+    best = min(near, high)
+    value = function(best)
+    for step in (-1, 1):
+        while 0 <= best + step <= high and (further := function(best + step)) < value:
+            best, value = best + step, further
+    return best
 
 
 def _integer_minimum(function: Callable[[int], Real], low: int, high: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -80,6 +81,10 @@ class CyclicDescent(NoisyDescent):
             return context().sqrt(expanding.mu_squared(self.visits(left)))
         return self.descent().mu(self.visits(left))
 
+    def mu_in_turn(self) -> Callable[[int], Real]:
+        """The same for one position after the other."""
+        return self.mu_left
+
     def expanding(self) -> Expanding | None:
         """The bound's form if a step may expand."""
         found = self.descent()
@@ -92,7 +97,7 @@ class CyclicDescent(NoisyDescent):
         if self.order == "fixed":
             mu = round_up(self.mu_left(self.visits().tail))
             return GDP(mu), {"mu": mu, "contraction": round_up(self.contraction())}
-        mus, shares = mixed_positions(self.mu_left, self.n_batches)
+        mus, shares = mixed_positions(self.mu_in_turn(), self.n_batches)
         numbers = {"largest_mu": max(mus), "smallest_mu": min(mus)}
         return GaussianMixture(mus, shares), numbers
 

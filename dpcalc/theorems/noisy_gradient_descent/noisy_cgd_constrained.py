@@ -18,7 +18,7 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -111,6 +111,19 @@ class NoisyCGDConstrained(CyclicDescent):
             visits, width = self.visits(left), mpf(self.diameter)
             return context().sqrt(expanding.mu_squared_bounded(visits, width))
         return self.descent().mu_bounded(self.visits(left), mpf(self.diameter))[0]
+
+    def mu_in_turn(self) -> Callable[[int], Real]:
+        """The same for one position after the other, each search begun where the last one ended."""
+        if self.expanding() is not None:
+            return self.mu_left
+        descent, width, near = self.descent(), mpf(self.diameter), None
+
+        def mu(left: int) -> Real:
+            nonlocal near
+            found, near = descent.mu_bounded(self.visits(left), width, near)
+            return found
+
+        return mu
 
     def _threshold(self) -> Real:
         """Db/(ηL)."""
