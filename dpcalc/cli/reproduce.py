@@ -71,6 +71,7 @@ def command(
     Solid curves have the paper's noise, dashed ones certified noise; panels marked [ours] compare
     at equal certified budget.
     """
+    from dpcalc.cli._outputs import check_outputs
     from dpcalc.reproduction.catalogue import chosen
 
     if name is None:
@@ -84,6 +85,9 @@ def command(
         raise InvalidInput(
             f"a writable folder was needed; got out={str(out)!r} ({error.strerror or error})"
         ) from error
+    check_outputs(
+        ("--out", out / f"{key}.{suffix}") for key in wanted for suffix in ("csv", *formats)
+    )
     settings = {"full": not quick, "data": data, "fetch": fetch, "seed": seed}
     records = [_one(key, settings, out=out, formats=formats) for key in wanted]
     if as_json:

@@ -128,3 +128,20 @@ def test_estimators_say_whether_a_fit_is_a_private_release() -> None:
     features, labels = rng.normal(size=(60, 3)), rng.choice([-1, 1], 60)
     assert ADMMClassifier(random_state=0).fit(features, labels).private_release_ is False
     assert ADMMClassifier().fit(features, labels).private_release_ is True
+
+
+@pytest.mark.parametrize(
+    ("words", "private"), [((), True), (("--seed", "1"), False)], ids=["real", "seeded"]
+)
+def test_the_command_line_says_whether_it_is_a_private_release(
+    words: tuple[str, ...], private: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import json
+
+    from dpcalc.cli.main import main
+
+    with pytest.raises(SystemExit):
+        main([*"run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --json".split(), *words])
+    found = json.loads(capsys.readouterr().out)
+    assert found["private_release"] is private
+    assert ("not a private release" in found.get("private_release_reason", "")) is not private
