@@ -23,8 +23,11 @@ _STRAINED = 300
 _FEW_ROUNDS, _STRAINED_FEW = 16, 50
 """With so few rounds convolution is sharp, and tried from so many nodes on."""
 
+_RARE = 1.0
+"""So many events expected in all rounds are rare."""
+
 _STRAIN = 10
-"""How much wider an enclosure by convolution may be before strained inversion is tried as well."""
+"""How much wider than aimed at a strained enclosure may be before both ways are tried."""
 
 Result = TypeVar("Result")
 
@@ -69,6 +72,12 @@ class Question(ABC):
         few = sum(n for _, n in self.parts) <= _FEW_ROUNDS
         return self.pilot is None or self.pilot.nodes > (_STRAINED_FEW if few else _STRAINED)
 
+    @property
+    def rare(self) -> bool:
+        """Whether rounds are so few, or events so rare, that lattice points serve better than nodes."""
+        rounds = sum(n for _, n in self.parts)
+        return rounds <= _FEW_ROUNDS or sum(n * p.touched for p, n in self.parts) <= _RARE
+
     @cached_property
     def pilot(self) -> Pilot | None:
         """Inversion of coarse laws, unless it fails."""
@@ -86,12 +95,15 @@ class Question(ABC):
         return Bracket(max(found.lower, weaker.lower), min(found.upper, weaker.upper), method)
 
     def _enclosed(self) -> Bracket | None:
-        """By inversion, by convolution where that is strained, or what both have in common."""
-        found = self._attempt(self._by_convolution) if self.strained else None
-        if found is None or found.relative_width > _STRAIN * self.relative_width:
-            found = _narrower(found, self._attempt(self._inverted))
-        if not self.strained and (found is None or found.relative_width > 2 * self.relative_width):
-            found = _narrower(found, self._attempt(self._by_convolution))
+        """By the way that suits, and if that is wide by the other; what both have in common."""
+        ways = [self._inverted, self._by_convolution]
+        if self.strained and self.rare:
+            ways.reverse()
+        patience = _STRAIN if self.strained else 2
+        found: Bracket | None = None
+        for way in ways:
+            if found is None or found.relative_width > patience * self.relative_width:
+                found = _narrower(found, self._attempt(way))
         return found
 
     def _inverted(self) -> Bracket | None:
