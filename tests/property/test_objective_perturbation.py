@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from dpcalc.accounting import objective_perturbation
 from dpcalc.numerics.rounding import extended
+from dpcalc.theorems.objective_perturbation import _update
 from dpcalc.theorems.objective_perturbation._update import (
     cost_of_any_loss,
     cost_of_logistic_loss,
@@ -74,6 +78,39 @@ def test_logistic_cost_is_the_maximum_over_the_gradient_and_below_the_general_on
     assert np.all(found <= cost_of_any_loss(extended(a), extended(kappa / 4)) * (1 + 1e-15))
     free = a >= kappa
     assert np.all(found[free] == 2 * extended(a)[free])
+
+
+class _Displaced:
+    """numpy, but what is clipped to [0, 1], as the maximiser is, comes out displaced."""
+
+    def __init__(self, by: float) -> None:
+        self._by = by
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def clip(self, values: Any, low: float, high: float) -> Any:
+        return np.clip(np.clip(values, low, high) + self._by, low, high)
+
+
+@pytest.mark.parametrize("by", [-0.1, -1e-3, 1e-3, 0.1])
+@pytest.mark.parametrize(("module", "first"), [(_update, 1), (objective_perturbation, 0)])
+def test_a_misplaced_maximiser_costs_width_and_never_soundness(
+    monkeypatch: pytest.MonkeyPatch, module: Any, first: int, by: float
+) -> None:
+    """The value at any s plus the slope there is above the maximum of a concave function."""
+    rng = np.random.default_rng(4)
+    kappa = 10 ** rng.uniform(-3, 3, 200)
+    a = kappa * rng.uniform(0.001, 0.999, 200)
+    s = np.linspace(0, 1, 4001)
+    exact = (a[:, None] * (first + s) + np.log1p(kappa[:, None] * s * (1 - s))).max(axis=1)
+    monkeypatch.setattr(module, "np", _Displaced(by))
+    if module is _update:
+        found = np.asarray(_update.cost_of_logistic_loss(a, kappa))
+    else:
+        linked = objective_perturbation.linked_loss
+        found = np.array([linked(a[i : i + 1], k, tied=True)[0] for i, k in enumerate(kappa)])
+    assert np.all(found >= exact * (1 - 1e-12))
 
 
 def test_dropping_the_jacobian_would_be_caught() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -176,6 +177,51 @@ def test_no_random_allocation_is_cheaper(
             shifts.append(share * (c * distance + jump))
             distance = (1 - share) * (c * distance + jump)
         assert _cost(np.array(shifts), noises) >= best.mu[0] ** 2 * (1 - 1e-9)
+
+
+def _exact_mu_squared(
+    jumps: NDArray[np.float64], contractions: NDArray[np.float64], noises: NDArray[np.float64]
+) -> Fraction:
+    """The least cost in rationals: slopes of the minorant as largest of least averages."""
+    steps, carry = len(jumps), [Fraction(1)]
+    for c in contractions[:0:-1]:
+        carry.insert(0, carry[0] * Fraction(c))
+    rises = [Fraction(s) * w for s, w in zip(jumps, carry, strict=True)]
+    weights = [(Fraction(o) * w) ** 2 for o, w in zip(noises, carry, strict=True)]
+    heights = [sum(rises[:t], Fraction(0)) for t in range(steps + 1)]
+    widths = [sum(weights[:t], Fraction(0)) for t in range(steps + 1)]
+    total = Fraction(0)
+    for t in range(steps):
+        slope = max(
+            min(
+                (heights[j] - heights[i]) / (widths[j] - widths[i]) for j in range(t + 1, steps + 1)
+            )
+            for i in range(t + 1)
+        )
+        total += slope**2 * weights[t]
+    return total
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_no_rounding_puts_the_bound_below_the_cheapest_allocation(seed: int) -> None:
+    """Rational arithmetic; jumps and noises also differ by more than a double's digits."""
+    rng = np.random.default_rng(seed)
+    steps, wide = int(rng.integers(1, 8)), seed % 2 * 8
+    jumps = 10 ** rng.uniform(-2 * wide - 1, 0, steps) * (rng.random(steps) < 0.8)
+    noises = 10 ** rng.uniform(-2 * wide - 1, 0, steps)
+    contractions = rng.uniform(0.3, 1, steps)
+    found = Fraction(float(cheapest_shifts(jumps, contractions, noises).mu[0]))
+    exact = _exact_mu_squared(jumps, contractions, noises)
+    assert found**2 >= exact
+    if not wide:
+        assert found**2 <= exact * (1 + Fraction(1, 10**11))
+
+
+def test_a_quiet_last_step_sees_a_jump_below_the_digits_of_the_others() -> None:
+    """1 and 1 + 1e-17 are one double, but the jump of 1e-17 under a noise of 1e-20 costs 1e6."""
+    jumps, noises = np.array([1.0, 1e-17]), np.array([1.0, 1e-20])
+    found = Fraction(float(cheapest_shifts(jumps, 1.0, noises).mu[0]))
+    assert found**2 >= _exact_mu_squared(jumps, np.ones(2), noises) > 10**6 - 1
 
 
 def test_a_general_purpose_optimiser_finds_the_same_allocation() -> None:

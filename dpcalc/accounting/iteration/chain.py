@@ -7,15 +7,20 @@ Statement
 Source
     docs/theorems/shifted-interpolation.md.
 Rounding
-    Doubles. All sums have non-negative terms, so each is right to T roundings. The minorant is found
-    from rounded sums and may lie above a point by that much; starting it so much later and paying
-    the rest in the last step is allowed, and is what is charged. Steps before which everything
-    shrinks by more than 1e-100 are replaced by a start as far apart as all their jumps together.
+    Doubles. All sums have non-negative terms, so each is right to T roundings. The minorant may lie
+    above a point by that much and by what rounded sums of weights displace it; it is measured how
+    far. Starting it so much later and paying the rest in the last step is allowed, and is what is
+    charged. Weights far below those before them are added exactly, which keeps it small. Steps
+    before which everything shrinks by more than 1e-100 are replaced by a start as far apart as all
+    their jumps together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +33,7 @@ Reals = NDArray[np.float64]
 _FORGOTTEN = 1e-100
 _WIDEST = 1e4
 _QUIETEST = 1e-50
+_UNEVEN = 1e-8
 _TINY = 5e-324
 
 
@@ -84,7 +90,8 @@ def cheapest_shifts(
     weights = (noise[cut:] * carry[cut:]) ** 2
     slopes, rises = _minorant(weights, heights)
     slack = 8 * (steps + 4) * np.finfo(np.float64).eps
-    shortfall = slack * heights.sum(axis=1)
+    above = np.cumsum(rises, axis=1) - np.cumsum(heights, axis=1)[:, 1:]
+    shortfall = np.maximum(above.max(axis=1), 0.0) + slack * heights.sum(axis=1)
     last = slopes[:, -1] * weights[-1]
     extra = shortfall * (2 * last + shortfall) / weights[-1]
     total = ((slopes * rises).sum(axis=1) + extra) * (1 + slack)
@@ -103,19 +110,26 @@ def _minorant(weights: Reals, heights: Reals) -> tuple[Reals, Reals]:
     can be vertices, so a row costs as much as it has jumps.
     """
     steps = len(weights)
-    w = np.append(0.0, np.cumsum(weights))
-    u = np.cumsum(heights, axis=1)
+    exactly = bool((weights < _UNEVEN * np.cumsum(weights)).any())
+    w = _sums(np.append(0.0, weights), exactly)
     slopes = np.empty((len(heights), steps))
     for row, jumps in enumerate(heights):
         bends = np.flatnonzero(jumps[1:])
         at = np.unique(np.concatenate([[0], bends, [steps]]))
-        level = u[row, at]
-        level[0] = 0.0  # from the origin, whatever the start adds to later points
+        level = _sums(jumps, exactly)[at]
+        level[0] = 0  # from the origin, whatever the start adds to later points
         vertices = at[convex_minorant(list(zip(w[at].tolist(), level.tolist(), strict=True)))]
         rise = np.add.reduceat(jumps[1:], vertices[:-1])
         rise[0] += jumps[0]
         slopes[row] = np.repeat(rise / np.add.reduceat(weights, vertices[:-1]), np.diff(vertices))
     return slopes, slopes * weights
+
+
+def _sums(terms: Reals, exactly: bool) -> NDArray[Any]:
+    """Partial sums, in rationals if asked for."""
+    if exactly:
+        return np.array(list(accumulate(map(Fraction, terms.tolist()))), dtype=object)
+    return np.cumsum(terms)
 
 
 def _per_step(name: str, values: ArrayLike, steps: int) -> Reals:
