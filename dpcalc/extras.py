@@ -21,6 +21,10 @@ _EXTRAS = {
     "sklearn": ("scikit-learn", "algorithms"),
     "matplotlib": ("matplotlib", "plots"),
     "dp_accounting": ("dp-accounting", "dp-accounting"),
+    "diffprivlib": ("diffprivlib", "libraries"),
+    "jax_privacy": ("jax-privacy", "libraries"),
+    "opendp": ("OpenDP", "libraries"),
+    "pydp": ("python-dp", "libraries"),
 }
 """What is imported: the library's name, and the extra that brings it."""
 
@@ -29,7 +33,7 @@ def need(*modules: str, purpose: str) -> None:
     """Return if all modules can be imported; nothing is loaded.
 
     Args:
-        modules: some of networkx, sklearn, matplotlib, dp_accounting.
+        modules: some of networkx, sklearn, matplotlib, dp_accounting, and of those that are audited.
         purpose: what they are needed for, such as "a picture".
 
     Raises:

@@ -1,0 +1,86 @@
+"""Mechanisms that other libraries ship, found by folder: one short file, one claim, one attack."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from dpcalc.auditing import Claim, Target
+from dpcalc.errors import MissingExtra, unknown_name
+from dpcalc.extras import install_command, need
+
+_FOLDER = Path(__file__).parents[1] / "libraries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipped:
+    """A mechanism as a library ships it, and what the library says of it.
+
+    Calling it gives the pair of target and claim, so ``dpcalc audit MODULE:SHIPPED`` attacks it.
+
+    Attributes:
+        title: one line.
+        modules: without which it cannot run, the library's own first.
+        pair: makes target and claim; called when the libraries are there.
+        refuted: whether the claim is false and an attack must show it.
+        runs: counted runs that decide.
+        thread: where the mistake is known to the library's authors.
+    """
+
+    title: str
+    modules: tuple[str, ...]
+    pair: Callable[[], tuple[Target, Claim]]
+    refuted: bool = False
+    runs: int = 2000
+    thread: str = ""
+
+    def __call__(self) -> tuple[Target, Claim]:
+        """Target and claim.
+
+        Raises:
+            MissingExtra: if a library is not installed or does not load beside the others, with a
+                command that installs what does.
+        """
+        purpose = f"the audit of {self.title}"
+        need(*self.modules, purpose=purpose)
+        for module in self.modules:
+            _load(module, purpose)
+        return self.pair()
+
+
+def _load(module: str, purpose: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{purpose} needs {module}, which is installed but does not load ({error}); try: "
+            f"{install_command(['libraries'])}"
+        ) from error
+
+
+@cache
+def shipped_keys() -> tuple[str, ...]:
+    """Names of all files in the folder; no file is loaded."""
+    return tuple(sorted(p.stem for p in _FOLDER.glob("[!_]*.py")))
+
+
+def shipped(key: str) -> Shipped:
+    """The audit in the file of that name.
+
+    Raises:
+        InvalidInput: naming the nearest known one.
+    """
+    if key not in shipped_keys():
+        raise unknown_name("audit of a library", key, shipped_keys())
+    found: Shipped = importlib.import_module(f"dpcalc.audits.libraries.{key}").SHIPPED
+    return found
+
+
+def random_state(generator: np.random.Generator) -> np.random.RandomState:
+    """The same stream behind numpy's older interface, for libraries that ask for it."""
+    return np.random.RandomState(generator.bit_generator)
