@@ -7,7 +7,7 @@ from functools import cached_property
 
 from dpcalc.accounting.bracket import Bracket, crossing
 from dpcalc.accounting.composition.direct import direct_epsilon
-from dpcalc.accounting.composition.question import METHOD, Pilot, Question
+from dpcalc.accounting.composition.question import METHOD, NEXT_TO_ZERO, Pilot, Question
 from dpcalc.accounting.composition.resolution import (
     MOST_ATTEMPTS,
     SMALLEST_TAIL,
@@ -34,6 +34,13 @@ _FAR = 100.0
 
 class EpsilonQuestion(Question):
     """The smallest ε at δ = ``at``."""
+
+    def narrow(self, found: Bracket, patience: float = 1.0) -> bool:
+        """Relative to ε, or next to zero to |dε/d ln δ|."""
+        if super().narrow(found, patience):
+            return True
+        unit = 0.0 if self.pilot is None else NEXT_TO_ZERO / self.pilot.contour.c
+        return found.upper - found.lower <= patience * self.relative_width * unit
 
     def _immediate(self) -> Bracket | None:
         parts, delta = self.parts, self.at
@@ -92,19 +99,19 @@ class EpsilonQuestion(Question):
 
     def _by_inversion(self, pilot: Pilot) -> Bracket:
         delta, width, contour = self.at, self.relative_width, pilot.contour
-        aim = width * max(contour.epsilon, 1e-3 / contour.c)
+        aim = width * max(contour.epsilon, NEXT_TO_ZERO / contour.c)
         smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, aim)
         best = Bracket(0.0, pilot.answer, METHOD)
         for _ in range(MOST_ATTEMPTS):
             upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
             unit = 1 / contour.c
-            tolerance = width * max(contour.epsilon, 1e-3 * unit) / 20
+            tolerance = width * max(contour.epsilon, NEXT_TO_ZERO * unit) / 20
             high = self._highest(upper, contour, contour.epsilon, tolerance)
             start = high if math.isfinite(high) else contour.epsilon
             low = crossing(lower.lower, delta, start, unit, tolerance)[0]
             low = max(low, epsilon_from_largest_loss(self.parts, delta))
-            best = Bracket(max(low, best.lower), min(high, best.upper), METHOD)
-            if best.relative_width <= width or best.upper == 0:
+            before, best = best, Bracket(max(low, best.lower), min(high, best.upper), METHOD)
+            if self.narrow(best) or best.upper == 0:
                 break
             if best.relative_width > 0.01 and abs(high - contour.epsilon) > unit:
                 contour = self._table.contour_for_epsilon(high, math.log(delta))
@@ -114,7 +121,8 @@ class EpsilonQuestion(Question):
             goal = width * best.upper / 2.5
             finer = more_cells(cells, (high - low - smoothed) / goal)
             exhausted = smoothed <= goal or upper.smoothing > smoothing
-            if finer == cells and exhausted:
+            stuck = best.upper - best.lower > (before.upper - before.lower) / 2
+            if (finer == cells and exhausted) or (stuck and best.relative_width < 0.01):
                 break
             cells = finer
             smoothing = less_smoothing(upper.smoothing, goal / max(smoothed, 1e-300))

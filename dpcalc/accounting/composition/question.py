@@ -26,6 +26,12 @@ _FEW_ROUNDS, _STRAINED_FEW = 16, 50
 _RARE = 1.0
 """So many events expected in all rounds are rare."""
 
+NEXT_TO_ZERO = 0.1
+"""An ε below this share of |dε/d ln δ| is enclosed to the width aimed at for that share.
+
+There ε falls to zero within a few percent of δ, and its relative width says nothing.
+"""
+
 _STRAIN = 10
 """How much wider than aimed at a strained enclosure may be before both ways are tried."""
 
@@ -102,9 +108,13 @@ class Question(ABC):
         patience = _STRAIN if self.strained else 2
         found: Bracket | None = None
         for way in ways:
-            if found is None or found.relative_width > patience * self.relative_width:
+            if found is None or not self.narrow(found, patience):
                 found = _narrower(found, self._attempt(way))
         return found
+
+    def narrow(self, found: Bracket, patience: float = 1.0) -> bool:
+        """Whether an enclosure is as narrow as aimed at, or ``patience`` times as wide."""
+        return found.relative_width <= patience * self.relative_width
 
     def _inverted(self) -> Bracket | None:
         return None if self.pilot is None else self._by_inversion(self.pilot)
