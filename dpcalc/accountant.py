@@ -48,8 +48,9 @@ class Accountant:
     releases: tuple[Spent, ...] = ()
 
     def __post_init__(self) -> None:
-        checks.non_negative_or_infinite("epsilon", self.epsilon)
-        checks.delta(self.delta)
+        epsilon = checks.non_negative_or_infinite("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", checks.delta(self.delta))
 
     def spend(self, release: Description, count: int = 1) -> Accountant:
         """The accountant after ``count`` more releases of one kind; this one is unchanged.

@@ -6,21 +6,21 @@ import math
 from collections.abc import Callable
 
 from dpcalc.errors import InvalidInput, shortened
-from dpcalc.numerals import ratio
+from dpcalc.numerals import plain, ratio
 
 
 def positive(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a finite number above zero."""
     if not (_is_number(value) and 0 < value < math.inf):
         raise _wrong(name, value, "a finite number above 0", hint or "try a number such as 0.5")
-    return value
+    return plain(value)
 
 
 def non_negative(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a finite number, zero or above."""
     if not (_is_number(value) and 0 <= value < math.inf):
         raise _wrong(name, value, "a finite number, 0 or above", hint or "try 0 or a number above")
-    return value or 0.0
+    return plain(value) or 0.0
 
 
 def non_negative_or_infinite(name: str, value: float, *, hint: str = "") -> float:
@@ -29,28 +29,28 @@ def non_negative_or_infinite(name: str, value: float, *, hint: str = "") -> floa
         raise _wrong(
             name, value, "a number, 0 or above (inf is allowed)", hint or "try 0 or a number above"
         )
-    return value or 0.0
+    return plain(value) or 0.0
 
 
 def probability(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it lies in [0, 1]."""
     if not (_is_number(value) and 0 <= value <= 1):
         raise _wrong(name, value, "a number from 0 to 1", hint or "try a number such as 0.05")
-    return value or 0.0
+    return plain(value) or 0.0
 
 
 def delta(value: float) -> float:
     """``value`` if it lies in [0, 1); a guarantee with δ ≥ 1 says nothing."""
     if not (_is_number(value) and 0 <= value < 1):
         raise _wrong("delta", value, "a number in [0, 1)", "typical values are below 1/n_records")
-    return value or 0.0  # never -0.0
+    return plain(value) or 0.0  # never -0.0
 
 
 def proper_delta(value: float) -> float:
     """``value`` if it lies in (0, 1)."""
     if not (_is_number(value) and 0 < value < 1):
         raise _wrong("delta", value, "a number in (0, 1)", "typical values are below 1/n_records")
-    return value
+    return plain(value)
 
 
 def count(name: str, value: float, *, minimum: int = 1, hint: str = "") -> int:
@@ -74,7 +74,7 @@ def above_one(name: str, value: float, *, hint: str = "") -> float:
     """``value`` if it is a finite number above one."""
     if not (_is_number(value) and 1 < value < math.inf):
         raise _wrong(name, value, "a finite number above 1", hint or "try 2")
-    return value
+    return plain(value)
 
 
 def no_bound_without(needed: str, instead: str) -> Callable[[str, float], float]:
@@ -98,14 +98,18 @@ def told_apart(*values: float) -> tuple[str, ...]:
 
 
 def _is_number(value: object) -> bool:
+    """Whether a value is a real number that a double can stand for; it may be infinite."""
     import numbers
 
+    if type(value) is float:
+        return value == value
     if isinstance(value, bool | str) or not isinstance(value, numbers.Real):
         return False
     try:
-        return float(value) == float(value)
-    except OverflowError:  # a whole number beyond the doubles
+        double = float(value)
+    except OverflowError:  # beyond the doubles
         return False
+    return double == double and (double != 0 or bool(value == 0))
 
 
 def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:

@@ -14,9 +14,10 @@ Statement
 from __future__ import annotations
 
 import math
+import numbers
 import re
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
 from dpcalc.errors import InvalidInput, shortened
 
@@ -68,22 +69,38 @@ def nearest(numerator: int, denominator: int) -> float:
     return made if remainder(made) else float(made)
 
 
-def ratio(value: float) -> tuple[int, int]:
-    """A number as it was written, as numerator and denominator."""
-    if isinstance(value, Written):
-        return value.numerator, value.denominator
+def ratio(value: Any) -> tuple[int, int]:
+    """A finite number as it was written, as numerator and denominator.
+
+    Whole numbers, fractions and floats of any width, also NumPy's, are taken as they are.
+    """
+    if isinstance(value, Written | numbers.Rational):
+        return int(value.numerator), int(value.denominator)
     if hasattr(value, "__index__"):
         return int(value), 1
-    return float(value).as_integer_ratio()
+    exact = value if hasattr(value, "as_integer_ratio") else float(value)
+    top, bottom = exact.as_integer_ratio()
+    return int(top), int(bottom)
 
 
-def remainder(value: float) -> float:
-    """What a double lacks of the number that was written, to sixteen digits; 0 for a mere double."""
-    if not isinstance(value, Written):
+def plain(value: Any) -> float:
+    """A real number of any type as an int or a float of Python's; `Written` where neither is it."""
+    if type(value) in (float, int, Written):
+        return value
+    if isinstance(value, float) or not math.isfinite(value):
+        return float(value)
+    return nearest(*ratio(value))
+
+
+def remainder(value: Any) -> float:
+    """What the nearest double lacks of a number as it was written, to sixteen digits."""
+    if isinstance(value, float) and not isinstance(value, Written):
         return 0.0
-    top, bottom = float(value).as_integer_ratio()
-    lacks = value.numerator * bottom - top * value.denominator
-    return lacks / (value.denominator * bottom)
+    double = float(value)
+    if not math.isfinite(double):
+        return 0.0
+    (top, bottom), (up, down) = ratio(value), double.as_integer_ratio()
+    return (top * down - up * bottom) / (bottom * down)
 
 
 def at_most(value: float) -> float:

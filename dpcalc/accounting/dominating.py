@@ -21,6 +21,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.accounting.laws import AtomicLaw
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 
 _GRID = 1200
@@ -37,9 +38,9 @@ def law_from_points(points: Iterable[tuple[float, float]]) -> AtomicLaw:
     """
     known: dict[float, float] = {}
     for epsilon, delta in points:
-        checks.non_negative("epsilon", epsilon)
-        checks.probability("delta", delta)
-        known[epsilon] = min(delta, known.get(epsilon, 1.0))
+        at = at_least(checks.non_negative("epsilon", epsilon))
+        most = min(1.0, at_least(checks.probability("delta", delta)))
+        known[at] = min(most, known.get(at, 1.0))
     if not known:
         raise InvalidInput("a profile needs at least one pair (ε, δ); got none")
     curve, least = [], 1.0

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.errors import NumericalFailure
+from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import (
     DIGITS,
     Real,
@@ -110,7 +111,7 @@ def total_mu(mus: Iterable[tuple[float, int]]) -> float:
     if any(mu == math.inf and n > 0 for mu, n in pairs):
         return math.inf
     # In units of the finest power of two among them all are whole numbers.
-    ratios = [(*mu.as_integer_ratio(), n) for mu, n in pairs]
+    ratios = [(*at_least(mu).as_integer_ratio(), n) for mu, n in pairs]
     finest = max((denominator.bit_length() for _, denominator, _ in ratios), default=1)
     total = 0
     for numerator, denominator, n in ratios:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.files import read_text
-from dpcalc.numerals import Written, number
+from dpcalc.numerals import nearest, number, ratio
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def as_real(name: str, value: Any) -> float:
         if isinstance(value, str):
             return number(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value if isinstance(value, Written) else float(value)
+            return nearest(*ratio(value)) if math.isfinite(value) else float(value)
     except (ValueError, ZeroDivisionError, OverflowError):
         pass
     raise InvalidInput(

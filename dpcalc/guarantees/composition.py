@@ -33,14 +33,13 @@ from dpcalc.guarantees.profile import ClaimedCurve
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
 from dpcalc.guarantees.worst import WorstOf
-from dpcalc.numerals import at_least
+from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import mpf, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.cells import Loss
     from dpcalc.guarantees.base import Directions
-
 
 _MOST_WAYS = 200
 
@@ -108,7 +107,7 @@ class Composition(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of the smallest ε that holds for the worst case of the parts."""
-        checks.delta(delta)
+        meant, delta = mpf(checks.delta(delta)), at_most(delta)
         pure = self._pure()
         if pure is not None and delta > 0:
             return pure_epsilon(pure, delta)
@@ -121,7 +120,7 @@ class Composition(Guarantee):
             return Bracket(0.0 if pure is None else upper, upper, "plain sum")
         found = _cached_epsilon(self, delta, relative_width())
         simple = self._plain_sum()
-        if simple is not None and delta >= simple.failure and simple.bound < found.upper:
+        if simple is not None and meant >= mpf(simple.failure) and simple.bound < found.upper:
             return Bracket(min(found.lower, simple.bound), simple.bound, "plain sum")
         return found
 
@@ -131,7 +130,7 @@ class Composition(Guarantee):
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """An enclosure of the smallest δ that holds for the worst case of the parts."""
-        checks.non_negative_or_infinite("epsilon", epsilon)
+        epsilon = at_most(checks.non_negative_or_infinite("epsilon", epsilon))
         if epsilon == math.inf:
             return Bracket(0.0, 0.0, "plain sum")
         pure = self._pure()
@@ -157,20 +156,23 @@ class Composition(Guarantee):
     def _plain_sum(self) -> ApproxDP | None:
         """Bounds and failure probabilities added up, where that is what the parts are."""
         total, survived = mpf(0), mpf(1)
+        failing: list[tuple[float, int]] = []
         for part, n in self.parts:
             if not isinstance(part, PureDP | ApproxDP) or math.isinf(part.bound):
                 return None
             total += mpf(part.bound) * n
-            survived *= (1 - mpf(part.failure)) ** n if isinstance(part, ApproxDP) else 1
-        return ApproxDP(round_up(total), round_up(1 - survived))
+            if isinstance(part, ApproxDP) and part.failure > 0:
+                failing.append((part.failure, n))
+                survived *= (1 - mpf(part.failure)) ** n
+        alone = [failure for failure, n in failing if len(failing) == n == 1]
+        return ApproxDP(round_up(total), *(alone or [round_up(1 - survived)]))
 
     def _pure(self) -> dict[float, int] | None:
-        rounds: dict[float, int] = {}
+        rounds: Counter[float] = Counter()
         for part, n in self.parts:
             if not isinstance(part, PureDP):
                 return None
-            bound = at_least(part.bound)
-            rounds[bound] = rounds.get(bound, 0) + n
+            rounds[at_least(part.bound)] += n
         return rounds
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import mpf, normal_cdf, normal_quantile, round_down, round_up
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class GDP(Guarantee):
     mu: float
 
     def __post_init__(self) -> None:
-        checks.non_negative_or_infinite("mu", self.mu)
+        object.__setattr__(self, "mu", checks.non_negative_or_infinite("mu", self.mu))
 
     def epsilon(self, delta: float) -> float:
         """The exact ε(δ) of the Gaussian mechanism."""
@@ -56,7 +57,7 @@ class GDP(Guarantee):
 
         if self.mu == math.inf:
             return (((certain_loss(), 1),),)
-        return (((GaussianLaw(self.mu), 1),) if self.mu > 0 else (),)
+        return (((GaussianLaw(at_least(self.mu)), 1),) if self.mu > 0 else (),)
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """Φ(Φ⁻¹(1 - fpr) - μ), exactly."""

@@ -209,8 +209,7 @@ def poisson_subsampled_gaussian(
         rate: probability with which a record is sampled, in (0, 1].
         adjacency: add-remove or replace-one; has to be said.
     """
-    checks.positive("noise_multiplier", noise_multiplier)
-    _rate(rate)
+    noise_multiplier, rate = checks.positive("noise_multiplier", noise_multiplier), _rate(rate)
     moved(adjacency)
     if rate == 1:
         return gaussian(noise_multiplier, adjacency)
@@ -251,15 +250,15 @@ def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
             a sum.
         rate: b/n, in (0, 1].
     """
-    checks.positive("mu", mu)
-    _rate(rate)
+    mu, rate = at_least(checks.positive("mu", mu)), min(1.0, at_least(_rate(rate)))
     if rate == 1:
         return GDP(mu)
     described = f"Gaussian sampled without replacement, γ = {rate:g}, μ = {mu:g}"
     return Dominated((((WithoutReplacement(mu, rate), 1),),), described, attained=False)
 
 
-def _rate(rate: float) -> None:
-    checks.probability("rate", rate)
+def _rate(rate: float) -> float:
+    rate = checks.probability("rate", rate)
     if rate == 0:
         raise InvalidInput("rate needs a number in (0, 1]; got rate=0; nothing would be sampled")
+    return rate

@@ -12,6 +12,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta_bounds
 from dpcalc.guarantees.profile import ProfileGuarantee
+from dpcalc.numerals import at_most
 from dpcalc.numerics.products import product
 from dpcalc.numerics.rounding import sum_up
 
@@ -37,7 +38,7 @@ class GaussianMixture(ProfileGuarantee):
 
     def delta(self, epsilon: float) -> float:
         """The mean of the components' profiles."""
-        checks.non_negative_or_infinite("epsilon", epsilon)
+        epsilon = at_most(checks.non_negative_or_infinite("epsilon", epsilon))
         if epsilon == math.inf:
             return 0.0
         terms = gaussian_delta_bounds(np.array(self.mus), epsilon) * np.array(self.weights)

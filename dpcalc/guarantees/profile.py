@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerals import at_most
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise, smallest_where
 
@@ -33,7 +34,7 @@ class ProfileGuarantee(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """The smallest double whose profile is at most δ."""
-        checks.delta(delta)
+        delta = at_most(checks.delta(delta))
         if self.delta(0.0) <= delta:
             return 0.0
         high = 1.0
@@ -149,7 +150,7 @@ class ClaimedCurve(ProfileGuarantee):
 
     def epsilon(self, delta: float) -> float:
         """The formula at δ; infinite at δ = 0."""
-        checks.delta(delta)
+        delta = checks.delta(delta)
         return self.formula(delta) if delta > 0 else math.inf
 
     def delta(self, epsilon: float) -> float:

@@ -33,7 +33,7 @@ class PureDP(Guarantee):
     bound: float
 
     def __post_init__(self) -> None:
-        checks.non_negative_or_infinite("epsilon", self.bound)
+        object.__setattr__(self, "bound", checks.non_negative_or_infinite("epsilon", self.bound))
 
     def epsilon(self, delta: float) -> float:
         """ln(e^{ε₀} - δ(1 + e^{ε₀})), which is ε₀ at δ = 0."""
@@ -91,12 +91,12 @@ class ApproxDP(Guarantee):
     failure: float
 
     def __post_init__(self) -> None:
-        checks.non_negative_or_infinite("epsilon", self.bound)
-        checks.probability("delta", self.failure)
+        object.__setattr__(self, "bound", checks.non_negative_or_infinite("epsilon", self.bound))
+        object.__setattr__(self, "failure", checks.probability("delta", self.failure))
 
     def epsilon(self, delta: float) -> float:
         """Infinite below δ₀, ε₀ at δ₀, smaller above it."""
-        checks.delta(delta)
+        delta = checks.delta(delta)
         if delta < self.failure:
             return math.inf
         if not math.isfinite(self.bound) or delta == self.failure:

@@ -12,6 +12,7 @@ from typing import ClassVar
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.search import minimise
 
@@ -38,7 +39,7 @@ class RenyiGuarantee(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """The conversion at the best order found; infinite at δ = 0 unless β(∞) is finite."""
-        checks.delta(delta)
+        delta = at_most(checks.delta(delta))
         if delta == 0:
             limit = self.renyi(1e15)
             return 0.0 if limit == 0 else math.inf
@@ -71,7 +72,7 @@ class RenyiGuarantee(Guarantee):
 
     def delta(self, epsilon: float) -> float:
         """The conversion at the best order found, at most 1."""
-        checks.non_negative_or_infinite("epsilon", epsilon)
+        epsilon = at_most(checks.non_negative_or_infinite("epsilon", epsilon))
         if epsilon == math.inf:
             return 0.0
 
@@ -105,7 +106,7 @@ class ZCDP(RenyiGuarantee):
     rho: float
 
     def __post_init__(self) -> None:
-        checks.non_negative_or_infinite("rho", self.rho)
+        object.__setattr__(self, "rho", checks.non_negative_or_infinite("rho", self.rho))
 
     def renyi(self, order: float) -> float:
         """αρ."""
@@ -152,9 +153,7 @@ class RDP(RenyiGuarantee):
             raise InvalidInput(
                 f"RDP needs at least one order with its divergence; got {points!r}; try {{2: 0.1}}"
             )
-        pairs = tuple(sorted((checks.above_one("order", a), b) for a, b in points.items()))
-        for order, beta in pairs:
-            checks.non_negative_or_infinite(f"divergence at order {order}", beta)
+        pairs = tuple(sorted(_point(order, beta) for order, beta in points.items()))
         return cls(_interpolated(pairs), f"{len(pairs)} orders", pairs)
 
     def renyi(self, order: float) -> float:
@@ -178,6 +177,13 @@ class RDP(RenyiGuarantee):
         if not self.points:
             return RenyiGuarantee.searched_orders(self)
         return math.log(1e-9), math.log(self.points[-1][0] - 1)
+
+
+def _point(order: float, divergence: float) -> tuple[float, float]:
+    """Both as doubles on the safe side: divergences increase with the order."""
+    order = checks.above_one("order", at_most(checks.above_one("order", order)))
+    name = f"divergence at order {order}"
+    return order, at_least(checks.non_negative_or_infinite(name, divergence))
 
 
 def _interpolated(pairs: tuple[tuple[float, float], ...]) -> Callable[[float], float]:

@@ -20,18 +20,18 @@ MOVING = tuple(relation.value for relation in _MOVED)
 """The relations under which a record's norm says how far neighbours are apart."""
 
 
-def moved(adjacency: Adjacency | str | None) -> int:
+def moved(adjacency: object) -> int:
     """Δ/C: how far a sum moves between neighbours, in units of one record's largest norm.
 
     Raises:
         InvalidInput: for a missing relation, with both readings, and for one that has no records.
     """
-    if adjacency is None or adjacency == "":
+    if adjacency is None or (isinstance(adjacency, str) and not adjacency):
         raise InvalidInput(
             "adjacency is needed next to a multiplier of one record's norm: add-remove moves a sum by "
             "that norm, replace-one by twice as much; got none; try adjacency='add-remove'"
         )
-    if adjacency not in MOVING:
+    if not isinstance(adjacency, str) or adjacency not in MOVING:
         raise InvalidInput(
             f"adjacency needs add-remove or replace-one; got adjacency={str(adjacency)!r}; under any "
             "other relation give the noise over the sensitivity"

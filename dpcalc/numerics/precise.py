@@ -14,7 +14,7 @@ import threading
 from functools import cache
 from typing import Any
 
-from dpcalc.numerals import Written
+from dpcalc.numerals import Written, plain
 
 DIGITS = 60
 """Decimal digits carried by `context`."""
@@ -69,14 +69,17 @@ def _know_constants() -> None:
 _constants = threading.Lock()
 
 
-def mpf(value: float | str) -> Real:
-    """A double (or an exact decimal string) as a sixty-digit number, unchanged.
+def mpf(value: Any) -> Real:
+    """A number (or an exact decimal string) as a sixty-digit number, unchanged.
 
-    A `numerals.Written` number gives what was written, not the double next to it.
+    A `numerals.Written` number gives what was written, not the double next to it; so does a
+    fraction.
     """
     if isinstance(value, Written):
         return context().mpf(value.numerator) / value.denominator
-    return context().mpf(value)
+    if isinstance(value, float | int | str) or hasattr(value, "_mpf_"):
+        return context().mpf(value)
+    return mpf(plain(value))
 
 
 def round_up(value: Real) -> float:
