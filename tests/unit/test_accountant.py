@@ -183,4 +183,4 @@ def test_tables_and_pictures(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as stopped:
         main(["compose", str(table), "--delta", "1e-6", "--plot", str(tmp_path / "a.nonsense")])
     assert stopped.value.code == 2
-    assert "written" in capsys.readouterr().err
+    assert "--plot needs a name" in capsys.readouterr().err
