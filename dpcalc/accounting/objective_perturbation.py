@@ -127,16 +127,19 @@ class _OneRecord:
         noise: losses of the moved noise, A >= 0.
         linked: the losses G(A) that A > 0 is spread to, besides 0.
         mass_error: relative error of sums of masses.
+        unmoved: the mass that neither ``noise`` nor its mirror image holds, at loss 0.
     """
 
     noise: _Losses
     linked: _Losses
     mass_error: float
+    unmoved: float = 0.0
 
     @property
     def removed(self) -> Steps:
         """The losses of P against P₀ from the largest down, with their mass under P₀."""
-        rest = float(self.noise.mirrored_masses.sum() - self.linked.mirrored_masses.sum())
+        spread = float(self.noise.mirrored_masses.sum() - self.linked.mirrored_masses.sum())
+        rest = spread + self.unmoved
         losses = [self.linked.losses[::-1], np.zeros(1), -self.noise.losses]
         masses = [self.linked.mirrored_masses[::-1], np.array([max(rest, 0.0)]), self.noise.masses]
         return np.concatenate(losses), np.concatenate(masses)
@@ -151,7 +154,7 @@ class _OneRecord:
     def reversed(self) -> tuple[Steps, Steps]:
         """Those of P against the law with both records, with their mass under it, and of it to Q."""
         both = float(self.noise.masses.sum() - self.linked.masses.sum())
-        rest = np.array([max(both, 0.0)])
+        rest = np.array([max(both + self.unmoved, 0.0)])
         down = [self.noise.losses[::-1], np.zeros(1), -self.linked.losses]
         down_masses = [self.noise.mirrored_masses[::-1], rest, self.linked.masses]
         up = np.append(self.linked.losses[::-1], 0.0), np.append(self.linked.masses[::-1], 1.0)
@@ -165,7 +168,8 @@ def _one_record(update: Update) -> _OneRecord:
     if update.tied:
         return _OneRecord(noise, linked, error)
     both = _doubled(linked)
-    return _OneRecord(both, both, error)
+    unmoved = 1 - float(both.masses.sum() + both.mirrored_masses.sum())
+    return _OneRecord(both, both, error, max(unmoved, 0.0))
 
 
 def _moved_noise(update: Update) -> tuple[_Losses, float]:

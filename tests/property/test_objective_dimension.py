@@ -80,6 +80,32 @@ def test_laws_are_what_is_stated(dimension: int, bound: float, curvature: float)
             assert law.delta(epsilon)[1] == pytest.approx(expected, rel=3e-3, abs=1e-3 * bound)
 
 
+@pytest.mark.parametrize(("bound", "curvature"), [(0.001, 7.5), (0.1, 1.0), (0.3, 2.0)])
+def test_losses_that_are_not_tied_compose_both_steps_doubled(
+    bound: float, curvature: float
+) -> None:
+    """min over k₁k₂ = k of 2R(k₁) + k₁·2R*(k₂) in one dimension, by Gauss-Legendre quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    inner = bound * (nodes + 1) / 2  # the density of A on (0, a) is e^{(A-a)/2}/4, half is at a
+    losses = np.append(inner, bound)
+    masses = np.append(weights * bound / 2 * np.exp((inner - bound) / 2) / 4, 0.5)
+    linked = losses + np.log1p(curvature)
+    masses = 2 * masses * np.expm1(-losses) / np.expm1(-linked)
+    assert (masses * (1 + np.exp(-linked))).sum() < 1  # so that doubling is not cut short
+
+    def doubled(k: float) -> float:
+        beyond = float(masses @ np.maximum(1 - max(k, 1 / k) * np.exp(-linked), 0))
+        return beyond if k >= 1 else 1 - k + k * beyond
+
+    law = replacement_law(Update(bound, curvature, 1, tied=False))
+    top = float(linked[-1])
+    for epsilon in (0.0, 0.1 * top, 0.6 * top, 1.2 * top):
+        logs = np.append(np.linspace(epsilon - top, top, 401), [0.0, epsilon])
+        splits = [doubled(np.exp(x)) + np.exp(x) * doubled(np.exp(epsilon - x)) for x in logs]
+        assert law.delta(epsilon)[1] == pytest.approx(min(splits), rel=2e-3)
+        assert law.delta(epsilon)[1] >= min(splits) * (1 - 1e-4)
+
+
 def _unit(vector: Vector) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector))
 
