@@ -45,6 +45,7 @@ _RANGES = {
 """Fields that are real numbers, and where they are searched."""
 
 _MORE_IS_PRIVATE = {"noise_multiplier", "scale_multiplier"}
+_SOLVED_FOR = {*_RANGES, "sample", "rounds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,19 @@ class Solution:
     rounds: int
     guarantee: Guarantee
     relation: Relation
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether the search ended there, so that a still better value may meet the budget.
+
+        Never so where no larger value makes sense: a rate of 1, a sample of all records.
+        """
+        if self.field == "rounds":
+            return self.value >= MOST_ROUNDS
+        if self.field not in _RANGES or self.field == "rate":
+            return False
+        least, most = _RANGES[self.field]
+        return self.value <= least if self.field in _MORE_IS_PRIVATE else self.value >= most
 
 
 @own_arithmetic
@@ -89,16 +103,7 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
     needed = mechanism_fields(name, table)
     if "rate" in needed and "rate" not in table and ("sample" in table or "population" in table):
         needed = (*("sample" if n == "rate" else n for n in needed), "population")
-    missing = [field for field in needed if field not in table]
-    if rounds is None and not missing:
-        missing = ["rounds"]
-    if len(missing) != 1:
-        needed_options, missing_options = _options((*needed, "rounds")), _options(missing)
-        raise InvalidInput(
-            f"exactly one of {needed_options} is to be left open for {name}; got "
-            + (f"{missing_options} open; give all but one" if missing else "all; leave one out")
-        )
-    (field,) = missing
+    field = _open_field(name, (*needed, "rounds"), table, rounds)
     relation = mechanism(name).relation(table, "")
 
     if delta == 0 and _example(field, table).needs_delta():
@@ -126,6 +131,26 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
         )
     filled = {**table, field: value}
     return Solution(field, value, filled, count, guarantee(filled, count), relation)
+
+
+def _open_field(
+    name: str, needed: tuple[str, ...], table: Mapping[str, Any], rounds: int | None
+) -> str:
+    """The one thing to solve for; rounds only if nothing else is missing."""
+    missing = [field for field in needed if field != "rounds" and field not in table]
+    if given_only := [field for field in missing if field not in _SOLVED_FOR]:
+        raise InvalidInput(
+            f"{name} needs {_options(given_only)}, which nobody solves for; got none; give it"
+        )
+    if rounds is None and not missing:
+        return "rounds"
+    if len(missing) != 1:
+        open_ones = _options(field for field in needed if field in _SOLVED_FOR)
+        raise InvalidInput(
+            f"exactly one of {open_ones} is to be left open for {name}; got "
+            + (f"{_options(missing)} open; give all but one" if missing else "all; leave one out")
+        )
+    return missing[0]
 
 
 def _example(field: str, table: Mapping[str, Any]) -> Guarantee:
@@ -219,7 +244,9 @@ def _real(
     tolerance = _EXACT_TOLERANCE if exact else TOLERANCE
     found = search(height, start, tolerance=tolerance, least=least, most=most)
     if found.high == math.inf:
-        raise _infeasible(*budget)
+        raise _infeasible(
+            *budget, f" with {field.replace('_', ' ')} in [{spelt(span[0])}, {spelt(span[1])}]"
+        )
     return value(found.high)
 
 
@@ -248,8 +275,8 @@ def _height(guarantee: Guarantee, epsilon: float, delta: float) -> float:
     return math.log(found / epsilon) if found > epsilon else min(math.log(found / epsilon), 0.0)
 
 
-def _infeasible(epsilon: float, delta: float) -> Infeasible:
+def _infeasible(epsilon: float, delta: float, where: str = "") -> Infeasible:
     return Infeasible(
-        f"no value meets the budget ({epsilon:g}, {spelt(delta)}); try a larger epsilon or delta, "
-        "fewer rounds, or a smaller rate"
+        f"no value meets the budget ({spelt(epsilon)}, {spelt(delta)}){where}; try a "
+        "larger epsilon or delta, fewer rounds, or a smaller rate"
     )

@@ -110,6 +110,7 @@ def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
         "rounds": found.rounds,
         "solved_for": found.field,
         "value": found.value,
+        "at_limit": found.at_limit,
         **over_sensitivity(found.table, found.relation.name),
         **found.relation.record(),
         "budget": {"epsilon": epsilon, "delta": delta},
@@ -145,10 +146,13 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
     out.print(f"[bold]{found.field.replace('_', ' ')} = {shown}[/]")
     if "value_unit" in record:
         out.print(_unit_line(record))
+    best = f"the {'smallest' if smaller else 'largest'}"
+    end = f"; the search ends here, and a {'smaller' if smaller else 'larger'} one may meet it too"
     out.print(
-        f"the {'smallest' if smaller else 'largest'} that is certified to meet ε = "
-        f"{budget['epsilon']:g} at δ = {spelt(budget['delta'])} over {found.rounds:,} "
+        f"{'' if found.at_limit else best + ' that is '}certified to meet ε = "
+        f"{spelt(budget['epsilon'])} at δ = {spelt(budget['delta'])} over {found.rounds:,} "
         f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(record['epsilon'], 8)}"
+        + (end if found.at_limit else "")
     )
     out.print(found.relation.sentence())
     if "method" in record:
