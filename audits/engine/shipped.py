@@ -9,8 +9,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpcalc.auditing import Claim, Target
+from dpcalc.auditing import Claim, Target, features
+from dpcalc.auditing.target import Outputs
 from dpcalc.errors import MissingExtra, unknown_name
 from dpcalc.extras import install_command, need
 
@@ -84,3 +86,8 @@ def shipped(key: str) -> Shipped:
 def random_state(generator: np.random.Generator) -> np.random.RandomState:
     """The same stream behind numpy's older interface, for libraries that ask for it."""
     return np.random.RandomState(generator.bit_generator)
+
+
+def coarse(released: Outputs) -> NDArray[np.float64]:
+    """1 for runs whose number is a multiple of 2^-53, else 0; a float between ½ and 1 always is."""
+    return np.asarray(features(released)[:, 0] * 2.0**53 % 1.0 == 0.0, dtype=np.float64)

@@ -11,7 +11,7 @@ from dpcalc.audits.engine.sgd_claims import (
     MULTIPLIER,
     RECORDS,
     Array,
-    last_of_epochs,
+    evidence_of_batches,
     poisson_claim,
 )
 from dpcalc.audits.engine.shipped import Shipped
@@ -26,14 +26,14 @@ def _release(gradients: Array, generator: np.random.Generator, runs: int) -> Arr
 
 
 def _pair() -> tuple[Target, Claim]:
-    others = -np.ones(RECORDS - 1)
+    others = np.zeros(RECORDS - 1)
     target = mechanism(
         _release,
         np.append(others, 1.0),
         others,
         adjacency="add-remove",
         name="dp-sgd-poisson",
-        score=last_of_epochs,
+        score=evidence_of_batches,
     )
     return target, poisson_claim()
 

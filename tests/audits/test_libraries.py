@@ -18,6 +18,9 @@ from dpcalc.auditing.verdict import Verdict
 from dpcalc.audits.engine.shipped import shipped, shipped_keys
 from dpcalc.errors import InvalidInput, MissingExtra
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+"""Libraries run beside newer ones than they were written for; nobody but they can act on it."""
+
 KEYS = shipped_keys()
 SOUND = [key for key in KEYS if not shipped(key).refuted]
 FALSE = [key for key in KEYS if shipped(key).refuted]

@@ -1,0 +1,23 @@
+"""diffprivlib's median of five numbers, the middle one replaced."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpcalc.auditing import Claim, Target, mechanism
+from dpcalc.audits.engine.shipped import Shipped, random_state
+
+
+def _release(ones: int, generator: np.random.Generator, runs: int) -> list[float]:
+    from diffprivlib.tools import median
+
+    numbers, state = np.repeat([0.0, 1.0], [5 - ones, ones]), random_state(generator)
+    return [median(numbers, epsilon=1.0, bounds=(0, 1), random_state=state) for _ in range(runs)]
+
+
+def _pair() -> tuple[Target, Claim]:
+    target = mechanism(_release, 3, 2, adjacency="replace-one", name="diffprivlib-median")
+    return target, Claim.of(epsilon=1.0, adjacency="replace-one")
+
+
+SHIPPED = Shipped(title="diffprivlib's median", modules=("diffprivlib",), pair=_pair)
