@@ -111,17 +111,28 @@ def loaded(path: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    try:
+    needed = f"module:object was needed, importable from {here!r}; got {path!r}"
+    with of_the_user(needed):
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
             found = getattr(found, part)
+    return found
+
+
+@contextmanager
+def of_the_user(what: str) -> Iterator[None]:
+    """What goes wrong in the user's own code is told as the user's, an exit of it included.
+
+    A status that the code would end with is no verdict: 0 would read as not refuted.
+    """
+    try:
+        yield
     except DpcalcError:
         raise
-    except Exception as error:  # the user's own code runs here
-        raise InvalidInput(
-            f"module:object was needed, importable from {here!r}; got {path!r} ({error})"
-        ) from error
-    return found
+    except SystemExit as error:
+        raise InvalidInput(f"{what} (the code ends the program: exit {error.code})") from error
+    except Exception as error:
+        raise InvalidInput(f"{what} ({type(error).__name__}: {error})") from error
 
 
 def guarded(target: Target) -> Target:
@@ -129,14 +140,8 @@ def guarded(target: Target) -> Target:
 
     def checked(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
-            try:
+            with of_the_user(f"target {target.name!r} could not {what}"):
                 return function(*given)
-            except DpcalcError:
-                raise
-            except Exception as error:
-                raise InvalidInput(
-                    f"target {target.name!r} could not {what}: {type(error).__name__}: {error}"
-                ) from error
 
         return call
 
@@ -155,15 +160,9 @@ def own_cases(path: str) -> tuple[Case, ...]:
 
     found = loaded(path)
     if callable(found) and not isinstance(found, type):
-        try:
+        needed = "a Target, a pair (Target, Claim) or a function without arguments that returns one"
+        with of_the_user(f"{needed} was needed; got {path!r}"):
             found = found()
-        except DpcalcError:
-            raise
-        except TypeError as error:
-            raise InvalidInput(
-                f"a Target, a pair (Target, Claim) or a function without arguments that returns one "
-                f"was needed; got {path!r} ({error})"
-            ) from error
     if isinstance(found, Audit):
         return found.cases
     target, claim = found if isinstance(found, tuple) and len(found) == 2 else (found, None)

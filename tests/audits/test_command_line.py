@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -174,7 +175,7 @@ def test_interrupted_runs_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("broken_target", "could not release: RuntimeError: out of paper"),
+        ("broken_target", "could not release (RuntimeError: out of paper)"),
         ("nothing_target", "numbers with runs as the first axis"),
         ("words_target", "numbers with runs as the first axis"),
     ],
@@ -190,6 +191,37 @@ def test_a_module_that_fails_is_the_users(here: Path, capsys: pytest.CaptureFixt
     (here / "badly.py").write_text("1 / 0")
     assert run("audit", "badly:target", *QUICK) == 2
     assert "division by zero" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("import sys; sys.exit(0)", "the code ends the program: exit 0"),
+        ("def target(): raise ValueError('boom')", "got 'ending:target' (ValueError: boom)"),
+        ("def target(): raise SystemExit", "the code ends the program: exit None"),
+    ],
+)
+def test_code_that_ends_or_fails_gives_no_verdict(
+    here: Path, capsys: pytest.CaptureFixture[str], code: str, text: str
+) -> None:
+    """Status 0 would read as not refuted, 70 as a defect of dpcalc."""
+    (here / "ending.py").write_text(code)
+    sys.modules.pop("ending", None)
+    assert run("audit", "ending:target", *QUICK) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_release_that_ends_the_program_gives_no_verdict(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "leaving.py").write_text(
+        "from dpcalc.auditing import Claim, mechanism\n"
+        "def release(data, generator, runs): raise SystemExit(0)\n"
+        "target = mechanism(release, 1.0, 0.0, adjacency='add-remove', name='leaving')\n"
+        "pair = target, Claim.of(epsilon=1, adjacency='add-remove')\n"
+    )
+    assert run("audit", "leaving:pair", *QUICK) == 2
+    assert "could not release (the code ends the program: exit 0)" in capsys.readouterr().err
 
 
 def test_checkpoints_of_targets_with_any_name(here: Path) -> None:
