@@ -24,6 +24,7 @@ from dpcalc.guarantees import (
     compose,
 )
 from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.composition import FailingRDP
 from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -332,3 +333,27 @@ def test_the_best_with_a_bound_that_has_no_enclosure_is_enclosed_from_zero() -> 
     assert best.bracket(1e-6).lower == 0
     assert best.bracket(1e-6).upper == min(narrow.epsilon(1e-6), ZCDP(0.01).epsilon(1e-6))
     assert best.epsilon(1e-6) == best.bracket(1e-6).upper
+
+
+def test_a_claimed_formula_is_not_asked_at_delta_zero() -> None:
+    claim = ClaimedCurve(lambda delta: -math.log(delta), {"sigma": 2.0})
+    assert claim.epsilon(0.0) == math.inf
+    assert claim.epsilon(math.exp(-3)) == pytest.approx(3)
+    assert dict(claim.numbers()) == {"sigma": 2.0}
+
+
+def test_a_pair_states_its_two_numbers() -> None:
+    assert dict(ApproxDP(0.7, 1e-4).numbers()) == {"epsilon": 0.7, "delta": 1e-4}
+
+
+def test_failures_of_pairs_among_renyi_curves_multiply() -> None:
+    """(ε₀, δ₀) composed 3 times with a Rényi curve: the curves add, and 1-(1-δ₀)³ may fail."""
+    found = compose([(ApproxDP(0.5, 1e-3), 3), (ZCDP(0.02), 2)])
+    assert isinstance(found, FailingRDP)
+    with mp.workdps(50):
+        failure = 1 - (1 - mpf(1e-3)) ** 3
+        p = 1 / (1 + mp.exp(-mpf(0.5)))
+        one = mp.log(p**4 * (1 - p) ** -3 + (1 - p) ** 4 * p**-3) / 3
+        exact = 3 * one + 2 * 4 * mpf(0.02)
+    assert failure <= found.failure <= failure * (1 + mpf("1e-15"))
+    assert exact <= found.base.renyi(4.0) <= exact * (1 + mpf("1e-12"))

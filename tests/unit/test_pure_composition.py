@@ -132,3 +132,10 @@ def test_what_reveals_adds_to_the_upper_end_of_the_rest() -> None:
     found = pure_epsilon({**rest, 2e6: 3}, 1e-3)
     assert mpf(found.upper) >= mpf(6_000_000) + mpf(known.upper)
     assert mpf(found.lower) <= mpf(6_000_000) + mpf(known.upper)
+
+
+def test_delta_is_a_probability_also_where_it_is_all_but_one() -> None:
+    """Losses of which next to nothing is below ε: rounding up stops at 1."""
+    for rounds in ({20.0: 3, 25.0: 2}, {30.0: 2, 31.0: 1}, {35.0: 1, 34.0: 1}):
+        found = pure_delta(rounds, 1e-3)
+        assert 0.999 < found.lower <= found.upper <= 1.0

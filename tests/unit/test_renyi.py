@@ -123,3 +123,29 @@ def test_orders_and_divergences_grow_as_stated() -> None:
     assert ZCDP(0.25).group(3).renyi(4) == 9.0
     assert ZCDP(math.inf).renyi(2) == math.inf
     assert RDP.from_points({2: 0.1}).numbers() == {"divergence at order 2": 0.1}
+
+
+def _randomised_response(epsilon: float) -> RDP:
+    """The exact Rényi divergence of one answer to a yes-or-no question, fifty digits."""
+
+    def divergence(order: float) -> float:
+        with mp.workdps(50):
+            p = 1 / (1 + mp.exp(-mpf(epsilon)))
+            a = mpf(order)
+            moment = p**a * (1 - p) ** (1 - a) + (1 - p) ** a * p ** (1 - a)
+            return math.nextafter(float(mp.log(moment) / (a - 1)), math.inf)
+
+    return RDP(divergence, "randomised response")
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-3, 1e-2, 0.1])
+def test_the_divergence_near_order_one_bounds_the_total_variation_and_nothing_less(
+    epsilon: float,
+) -> None:
+    """Two answers whose total variation tanh(ε/2) is all but √(KL/2)."""
+    guarantee = _randomised_response(epsilon)
+    with mp.workdps(50):
+        exact = mp.tanh(mpf(epsilon) / 2)
+    assert exact <= guarantee.delta(0.0) <= exact * (1 + epsilon**2 / 10 + mpf("1e-6"))
+    assert guarantee.epsilon(float(exact) * (1 - 1e-9)) > 0
+    assert guarantee.epsilon(float(exact) * (1 + epsilon**2 / 10 + 1e-6)) == 0
