@@ -116,6 +116,17 @@ def test_falling_is_no_less_than_what_falls() -> None:
     assert tail <= bound <= 50 * tail
 
 
+def test_falling_counts_the_weights_of_rounds_that_do_not_fall() -> None:
+    """Against the binomial sum of what falls, with a weight on half of the rounds that do not."""
+    rounds, r, floor, step, weight = 60, 1e-3, 2, 0.1, 1.1
+    values = np.array([r, 0.5 - r, 0.5 * weight])
+    stays = float(values[1:].sum())
+    tail = sum(
+        math.comb(rounds, k) * r**k * stays ** (rounds - k) for k in range(floor, rounds + 1)
+    )
+    assert 0.02 < tail <= fall([(Masses(-1, values, (0.0, 0.0)), rounds)], Frame(step, 10, floor))
+
+
 @pytest.mark.parametrize(
     ("pair", "rounds", "delta", "width"),
     [

@@ -17,7 +17,8 @@ sums is at most e^{1/2} times that over split ones with the weight
 and there W_i is nearly 1.
 
 *Falling.* The weight of rounds that together take a sum down by a floor F or more is at most
-``e^{-θF}·Π E[W e^{-θ min(L,0)}]`` for every θ > 0, under P and, with e^{-L} more, under Q.
+``e^{-θF}·Π E[W e^{-θ min(L,0)}]`` for every θ > 0. Weighed, under P, the expectation is at most
+E[W - 1] more than with W = 1 for rounds that do not fall; without weights, it holds under Q as well.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ def fall(laws: Sequence[tuple[Masses, int]], frame: Frame) -> float:
         for masses, count in laws:
             drop = frame.step * np.arange(-masses.first, 0, -1)
             q = masses.values[: len(drop)] * np.exp(drop)
-            total += count * np.log1p(product(np.expm1(np.multiply.outer(_SLOPES, drop)), q))
+            heavier = max(math.fsum(masses.values.tolist()) + masses.above[0] - 1, 0.0)
+            growth = product(np.expm1(np.multiply.outer(_SLOPES, drop)), q)
+            total += count * np.log1p(growth + heavier)
     exponent = total - _SLOPES * (frame.step * frame.floor)
     return math.exp(min(float(np.nanmin(exponent)), 0.0)) * (1 + 1e-9)
 
