@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _NODES = 5
 """Of a graph that does not say how many it has."""
 
+_MOST_NODES = 100_000
+_MOST_JOINED = 2000
+"""Of a graph in which every two nodes may be joined."""
+
 
 def network(description: str, nodes: int | None = None, seed: int = 0) -> Network:
     """A network by description.
@@ -35,11 +39,14 @@ def network(description: str, nodes: int | None = None, seed: int = 0) -> Networ
     text = description.strip()
     if text.removeprefix("edges:").startswith("@"):
         edges = _edges(Path(text.removeprefix("edges:")[1:]))
+        _bounded(max(nodes or 0, 1 + max(map(max, edges))), _MOST_NODES)
         return networks.from_edges(edges, nodes)
     shape, *rest = text.lower().split(":")
     if shape == "erdos-renyi" and rest:
         count = _agreed(description, nodes, rest[:-1])
-        return networks.erdos_renyi(count, _probability(description, rest[-1]), seed)
+        return networks.erdos_renyi(
+            _bounded(count, _MOST_JOINED), _probability(description, rest[-1]), seed
+        )
     known = {
         "ring": networks.ring,
         "complete": networks.complete,
@@ -48,7 +55,14 @@ def network(description: str, nodes: int | None = None, seed: int = 0) -> Networ
     }
     if shape not in known:
         raise unknown_name("graph", description, [*known, "erdos-renyi:P", "@file"])
-    return known[shape](checks.count("nodes", _agreed(description, nodes, rest), minimum=2))
+    count = checks.count("nodes", _agreed(description, nodes, rest), minimum=2)
+    return known[shape](_bounded(count, _MOST_JOINED if shape == "complete" else _MOST_NODES))
+
+
+def _bounded(nodes: int, most: int) -> int:
+    if nodes > most:
+        raise InvalidInput(f"a graph of at most {most:,} nodes was needed; got nodes={nodes}")
+    return nodes
 
 
 def _path(nodes: int) -> Network:
@@ -94,11 +108,13 @@ def _edges(path: Path) -> list[tuple[int, int]]:
     for place, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        try:
-            i, j = (int(word) for word in line.replace(",", " ").split())
-        except ValueError:
+        words = line.replace(",", " ").split()
+        if len(words) != 2 or not all(w.isascii() and w.isdigit() and len(w) < 20 for w in words):
             raise InvalidInput(
-                f"an edge `i j` was needed; got {line!r} in line {place} of {str(path)!r}"
-            ) from None
-        found.append((i, j))
+                f"an edge `i j` of nodes counted from 0 was needed; got {shortened(line)!r} in line "
+                f"{place} of {str(path)!r}"
+            )
+        found.append((int(words[0]), int(words[1])))
+    if not found:
+        raise InvalidInput(f"at least one edge `i j` was needed; {str(path)!r} has none")
     return found

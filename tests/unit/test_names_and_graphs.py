@@ -70,3 +70,31 @@ def test_the_number_of_nodes_is_said_once() -> None:
 def test_other_graphs_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         network(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "# none\n", "0 1\n1 ٣\n", "0 1_0\n1_0 1\n", "0 +1\n", "0 -1\n", "0 99999999999\n",
+     "0 1 0.5\n", "a b\n", f"0 {'9' * 5000}\n"],
+)  # fmt: skip
+def test_other_edges_are_refused(text: str, tmp_path: Path) -> None:
+    """Numbers in other spellings are no other numbers, and no memory is asked for on trust."""
+    path = tmp_path / "edges.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput) as refused:
+        network(f"@{path}")
+    assert len(str(refused.value)) < 600
+
+
+@pytest.mark.parametrize("text", ["ring:99999999999", "complete:1e6", "erdos-renyi:1e6:0.5"])
+def test_graphs_too_large_to_hold_are_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="at most"):
+        network(text)
+
+
+def test_a_node_is_spelt_in_one_way(tmp_path: Path) -> None:
+    """1 and 01 are one node to whoever counts, two to whoever compares texts."""
+    path = tmp_path / "edges.txt"
+    path.write_text("0 1\n01 2\n1 01\n")
+    with pytest.raises(InvalidInput, match="one spelling"):
+        Graph.of("graph", f"@{path}")

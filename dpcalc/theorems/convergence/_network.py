@@ -203,8 +203,13 @@ def _read_edges(name: str, tail: str) -> list[tuple[int, int]]:
     if not rows or any(len(row) != 2 for row in rows):
         raise InvalidInput(f"{name} needs two node names a line in {tail!r}; {hint}")
     names = {x for row in rows for x in row}
-    numeric = all(x.isascii() and x.isdigit() for x in names)
+    numeric = all(x.isascii() and x.isdigit() and len(x) < 20 for x in names)
     ordered = sorted(names, key=int) if numeric else sorted(names)
+    if numeric and len(set(map(int, names))) < len(names):
+        raise InvalidInput(
+            f"{name} needs one spelling of each node's number; {tail!r} has one with zeros in front "
+            "and without"
+        )
     if not 2 <= len(ordered) <= _MOST_NODES:
         raise InvalidInput(f"{name} needs 2 to {_MOST_NODES} nodes; got {len(ordered)} in {tail!r}")
     number = {x: i for i, x in enumerate(ordered)}
