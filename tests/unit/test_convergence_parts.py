@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import mpf
 
 from dpcalc.errors import InvalidInput, NumericalFailure
 from dpcalc.theorems.convergence._base import Rate, per_node
@@ -242,3 +243,20 @@ def test_a_rate_is_never_nan():
         Rate(math.nan, {}, "")
     with pytest.raises(NumericalFailure):
         Rate(1.0, {"delta": math.nan}, "")
+
+
+@pytest.mark.parametrize("shape", [1e5 + 1, 1e6, 1e9])
+@pytest.mark.parametrize("chance", [0.1, 1e-6, 1e-30])
+def test_large_gamma_variables_exceed_the_quantile_no_more_often_than_asked(
+    shape: float, chance: float
+) -> None:
+    """Above the quantile that scipy finds, and above the mean by at most 1.5 normal deviations."""
+    from scipy.special import gammainccinv
+    from scipy.stats import norm
+
+    from dpcalc.theorems.convergence.private_recycled_admm_sample_complexity import gamma_quantile
+
+    found = float(gamma_quantile(mpf(shape), mpf(chance)))
+    exact = float(gammainccinv(shape, chance))
+    deviations = float(norm.isf(chance))
+    assert exact <= found <= shape + 1.75 * deviations * math.sqrt(shape) + deviations**2

@@ -357,3 +357,11 @@ def test_failures_of_pairs_among_renyi_curves_multiply() -> None:
         exact = 3 * one + 2 * 4 * mpf(0.02)
     assert failure <= found.failure <= failure * (1 + mpf("1e-15"))
     assert exact <= found.base.renyi(4.0) <= exact * (1 + mpf("1e-12"))
+
+
+def test_equal_rounds_that_come_in_two_parts_all_count() -> None:
+    """Rounds of one ε, some of them able to fail, cost at least what as many without failure do."""
+    apart = compose([(PureDP(0.3), 4), (ApproxDP(0.3, 1e-12), 5), (GDP(0.5), 1)])
+    together = compose([(PureDP(0.3), 9), (GDP(0.5), 1)])
+    assert together.epsilon(1e-5) * (1 - 1e-6) <= apart.epsilon(1e-5)
+    assert apart.epsilon(1e-5) <= together.epsilon(1e-5) * (1 + 1e-3)
