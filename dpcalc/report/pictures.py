@@ -33,7 +33,9 @@ def save_picture(figure: Figure, path: Path, **settings: Any) -> None:
         settings: of matplotlib's ``savefig``.
 
     Raises:
+        InvalidInput: if no picture has the suffix.
         OutputFailed: if it cannot be written.
     """
+    check_picture(path, "a picture")
     with write_atomically(path) as file:
         figure.savefig(file, format=path.suffix.lower().removeprefix("."), **settings)

@@ -101,7 +101,7 @@ def test_without_a_seed_two_fits_differ_and_with_one_they_agree():
         (ADMMClassifier(epsilon=-1.0), InvalidInput),
         (NetworkClassifier(method="admm"), InvalidInput),
         (NetworkClassifier(nodes=1), InvalidInput),
-        (NetworkClassifier(epsilon=0.01, penalty=1e-6), Infeasible),
+        (NetworkClassifier(epsilon=0.01, delta=0.0, penalty=1e-6), Infeasible),
         (ADMMClassifier(random_state="x"), InvalidInput),
         (ADMMClassifier(row_bound=0.0), InvalidInput),
     ],
