@@ -295,4 +295,4 @@ def _list(*, as_json: bool) -> None:
         (escaped(r["name"]), escaped(r["title"]), str(len(r["cases"])), escaped(r["reference"]))
         for r in rows
     ]
-    console().print(plain_table(("audit", "attacks", "cases", "source"), cells))
+    console().print(plain_table(("audit", "attacks", "cases", "source"), cells, whole=(0,)))

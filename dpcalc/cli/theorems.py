@@ -11,6 +11,13 @@ import click
 from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.errors import InvalidInput
 
+_STATUSES = {
+    "sound": "proved, nothing smaller known",
+    "loose": "proved, a smaller bound is certified",
+    "false for some settings": "some instances exceed it",
+}
+"""What became of a printed statement in general, and what the word means."""
+
 
 @click.command(
     "theorems", cls=StrictCommand, short_help="The published results and what is wrong in them."
@@ -29,7 +36,6 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
     \b
     dpcalc theorems
     dpcalc theorems dp-admm
-    dpcalc theorems shang2021
     dpcalc theorems --tightness docs/tightness.md
     """
     from dpcalc.report.records import description, to_json
@@ -88,7 +94,7 @@ def _write_tightness(path: Path) -> None:
 
 
 def _print_ledger() -> None:
-    from dpcalc.report.text import console, plain_table, status_text
+    from dpcalc.report.text import console, hanging, plain_table, status_text
     from dpcalc.theorems.base import Theorem
     from dpcalc.theorems.catalogue import results
 
@@ -105,11 +111,11 @@ def _print_ledger() -> None:
         out.print("Convergence and utility results")
         pairs = [(f"[bold]{r.key}[/]", r.reference) for r in others]
         out.print(plain_table(("key", "source"), pairs, whole=(0,)))
-    out.print(
-        "as printed: [green]sound[/] proved, nothing smaller known   [yellow]loose[/] proved, a "
-        "smaller bound is certified   [bold red]false for some settings[/] some instances exceed it; "
-        "dpcalc epsilon gives the verdict on one instance"
-    )
+    out.print("As printed")
+    width = max(map(len, _STATUSES))
+    for status, meaning in _STATUSES.items():
+        out.print(hanging(f"  {status_text(status)}{' ' * (width - len(status))}  ", meaning))
+    out.print("The verdict on one instance: dpcalc epsilon, dpcalc verify")
     out.print(f"One in full: dpcalc theorems {privacy[0].key}")
 
 

@@ -82,7 +82,6 @@ def command(
       rounds = 100
       gradient_bound = 1
       dual_start = "zero"
-
       [claim.ours]                    # why, where the source of the claim gives no value
       rounds = "not given; 100 taken"
 

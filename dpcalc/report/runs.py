@@ -10,13 +10,15 @@ import numpy as np
 from dpcalc.claims.relations import Basis, Relation
 from dpcalc.report.setting import risk_line
 from dpcalc.report.text import (
-    assumption_lines,
     claimed_and_certified,
     console,
     escaped,
+    lower,
     plain_table,
+    print_marked,
     upper,
 )
+from dpcalc.theorems.catalogue import privacy_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +88,9 @@ def _show_budget(out: Any, found: Mapping[str, Any]) -> None:
     out.print(claimed_and_certified(found))
     certified = found["certified"]
     (name, level), *_ = found["noise"].items()
+    safe = lower if privacy_result(found["theorem"]).less_is_private else upper  # more noise
     out.print(
-        f"[dim]{name.replace('_', ' ')} = {level:.6g}, calibrated by {found['theorem']}; "
+        f"[dim]{name.replace('_', ' ')} = {safe(level)}, calibrated by {found['theorem']}; "
         f"released: {found['release']}[/]"
     )
     out.print(Relation(found["adjacency"] or "", Basis(found["adjacency_basis"])).sentence())
@@ -99,8 +102,7 @@ def _show_budget(out: Any, found: Mapping[str, Any]) -> None:
     missing = [a for a in found["assumptions"] if a["state"] == "not attested"]
     if missing:
         out.print("It holds if you can promise:")
-        for line in assumption_lines(missing):
-            out.print(line)
+        print_marked(out, missing)
 
 
 def _summary(values: Sequence[float], *, spread: bool) -> tuple[str, ...]:

@@ -188,8 +188,7 @@ def print_findings(out: Console, findings: Sequence[Mapping[str, str]]) -> None:
 def print_assumptions(out: Console, assumptions: Sequence[Mapping[str, Any]]) -> None:
     """Assumptions under their heading, with a mark for what is known of each."""
     out.print("\n[bold]Assumptions[/]")
-    for mark, text in _marked(assumptions):
-        out.print(hanging(f"  {mark} ", text))
+    print_marked(out, assumptions)
     if any(a["state"] == "not attested" for a in assumptions):
         out.print("[dim]A promise is yours to make: --attest KEY, or --attest all.[/]")
 
@@ -205,9 +204,10 @@ def hanging(prefix: str, text: str) -> Table:
     return table
 
 
-def assumption_lines(assumptions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """One line per assumption, with a mark for what is known of it."""
-    return [f"  {mark} {text}" for mark, text in _marked(assumptions)]
+def print_marked(out: Console, assumptions: Sequence[Mapping[str, Any]]) -> None:
+    """One paragraph per assumption, with a mark for what is known of it."""
+    for mark, text in _marked(assumptions):
+        out.print(hanging(f"  {mark} ", text))
 
 
 def _marked(assumptions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

@@ -316,3 +316,22 @@ def test_numbers_to_predict_name_the_loss_that_takes_them(run, method, hint):
     assert (status, out) == (2, "")
     assert hint in err
     assert run("run", "dp-admm", *BUDGET, "--data", "builtin-regression", "--loss", "huber")[0] == 0
+
+
+@pytest.mark.parametrize(("method", "rounds"), [("dp-admm", 3), ("private-r-admm", 2)])
+def test_the_noise_on_the_screen_is_never_less_than_what_was_drawn(
+    run, monkeypatch, method, rounds
+):
+    """0.0026923515 is 0.00269236 to six digits, as in the table above it, not 0.00269235."""
+    monkeypatch.setenv("COLUMNS", "80")
+    line = ("run", method, *BUDGET, "--rounds", rounds, "--seed", "1")
+    ((name, drawn),) = json.loads(run(*line, "--json")[1])["noise"].items()
+    out = run(*line)[1]
+    shown = float(out.split(f"{name.replace('_', ' ')} = ")[1].split(",")[0])
+    assert shown <= drawn if name == "noise_rate" else shown >= drawn
+    if name == "sigma":
+        table = next(row for row in out.splitlines() if row.startswith(" σ "))
+        assert float(table.split()[-1]) == shown
+    assert "\n  ? public-parameters" in out
+    promise = out.split("? public-parameters")[1].splitlines()[1]
+    assert promise.startswith("    ")

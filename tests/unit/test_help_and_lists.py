@@ -1,0 +1,46 @@
+"""Help and lists at 80 columns: examples that can be copied and that work."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from dpcalc.audits.engine.catalogue import keys
+from dpcalc.cli.main import main
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(line: str) -> tuple[int, list[str]]:
+        with pytest.raises(SystemExit) as stopped:
+            main(line.split())
+        return int(stopped.value.code or 0), capsys.readouterr().out.splitlines()
+
+    return call
+
+
+def test_the_claims_file_in_the_help_keeps_its_lines(shown: Any) -> None:
+    assert '    rounds = "not given; 100 taken"' in shown("verify --help")[1]
+
+
+def test_the_examples_in_the_help_of_theorems_work(shown: Any) -> None:
+    lines = (line.strip() for line in shown("theorems --help")[1])
+    examples = [x.removeprefix("dpcalc ") for x in lines if re.match(r"dpcalc theorems\b", x)]
+    quick = [x for x in examples if "--tightness" not in x]
+    assert len(quick) >= 2
+    assert [shown(x)[0] for x in quick] == [0] * len(quick)
+
+
+def test_names_of_audits_are_not_broken(shown: Any) -> None:
+    first = {line.split()[0] for line in shown("audit")[1] if line.split()}
+    assert set(keys()) <= first
+
+
+def test_the_words_for_printed_statements_have_a_line_each(shown: Any) -> None:
+    lines = [line.strip() for line in shown("theorems")[1]]
+    for word in ("sound", "loose", "false for some settings"):
+        assert any(re.match(rf"{word}  +(proved|some)", line) for line in lines)
