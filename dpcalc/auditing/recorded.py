@@ -16,6 +16,7 @@ from dpcalc.auditing.estimators import (
     clopper_pearson,
     one_run,
     one_run_curve,
+    one_run_exact,
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
@@ -162,12 +163,23 @@ def judge_guesses(
 ) -> Verdict:
     """The verdict from counted guesses about the canaries of one run."""
     check_terms(alpha, notice)
-    found: list[Evidence] = []
-    share = alpha / 2 if claim.is_curve else alpha
-    found.append(one_run.evidence(guesses, claim, alpha=share))
+    return _verdict(name, claim, _from_guesses(claim, guesses, alpha), alpha, 1, notice)
+
+
+def _from_guesses(claim: Claim, guesses: Guesses, alpha: float) -> list[Evidence]:
+    """The bound on ε, and on μ for a curve, the exact ones where they take seconds.
+
+    Either errs only if the count of right guesses is in an upper tail of probability at most α. One
+    such tail holds the other: both may spend α.
+    """
+    exact = claim.delta > 0 and guesses.guessed <= one_run_exact.MOST
+    plain = one_run_exact if exact else one_run
+    found = [plain.evidence(guesses, claim, alpha=alpha)]
     if claim.is_curve:
-        found.append(one_run_curve.evidence(guesses, claim, alpha=share))
-    return _verdict(name, claim, found, alpha, 1, notice)
+        few = guesses.guessed <= one_run_exact.MOST_FOR_CURVES
+        curve = one_run_exact.curve_evidence if few else one_run_curve.evidence
+        found.append(curve(guesses, claim, alpha=alpha))
+    return found
 
 
 def _from_counts(claim: Claim, counts: Counts, alpha: float) -> list[Evidence]:

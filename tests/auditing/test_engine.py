@@ -332,7 +332,7 @@ def test_counts_scores_and_canaries_recorded_elsewhere(tmp_path):
     options = {"guess_in": 30, "guess_out": 30, "fair_coins": True}
     assert judge_canaries(claim, included, score, **options).outcome is Outcome.REFUTED
     curve = judge_canaries(CURVE, included, score, **options)
-    assert {e.method for e in curve.evidence} == {"one-run", "one-run-curve"}
+    assert {e.method for e in curve.evidence} == {"one-run-exact", "one-run-exact-curve"}
 
 
 @pytest.mark.parametrize("text", ["", "score\n", "1,2\n", "score\n1\nx\n"])
