@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.claims.mechanisms import release_from, release_name
+from dpcalc.claims.mechanisms import Described, release_from, release_name
 from dpcalc.claims.relations import Relation, checked, shared
 from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
@@ -93,13 +93,29 @@ def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = Non
     releases: list[Release] = []
     relations: list[tuple[Relation, str]] = []
     around = _around(content.get("adjacency"), adjacency)
+    known: dict[frozenset[tuple[str, Any]], Described] = {}
     for where, row in _rows(path, content, notes):
-        found = release_from(where, row, around)
+        found = _described(where, row, around, known)
         name = str(row.get("name", ""))
         releases.append(Release(name or release_name(row), found.guarantee, found.count))
         relations.append((found.relation, where if name else f"{where}, {release_name(row)}"))
     relation = shared(relations, "--adjacency replace-one, or adjacency at the top of the file")
     return Plan(tuple(releases), delta, epsilon, relation)
+
+
+def _described(
+    where: str,
+    row: Mapping[str, Any],
+    around: str,
+    known: dict[frozenset[tuple[str, Any]], Described],
+) -> Described:
+    """What a release is; rows of a table that differ in nothing but their names are read once."""
+    if not all(isinstance(value, str) for value in row.values()):
+        return release_from(where, row, around)
+    key = frozenset((field, value) for field, value in row.items() if field != "name")
+    if key not in known:
+        known[key] = release_from(where, row, around)
+    return known[key]
 
 
 def _around(stated: object, option: str | None) -> str:

@@ -49,7 +49,7 @@ def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     """The guarantee of adaptively composed releases.
 
     Args:
-        parts: guarantees with the number of releases that each describes.
+        parts: guarantees, all about the same neighbours (none says which), with numbers of releases.
 
     Raises:
         InvalidInput: if one of them is a mere claim, or known in a form that cannot be composed.

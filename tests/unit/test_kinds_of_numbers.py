@@ -20,6 +20,7 @@ from mpmath import mp, mpf
 
 from dpcalc.accountant import Accountant
 from dpcalc.accounting.gaussian import total_mu
+from dpcalc.claims import composition
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mechanisms import (
@@ -179,3 +180,22 @@ def test_epsilon_at_a_decimal_is_that_at_the_double_below(guarantee: Guarantee) 
 def test_a_failure_probability_that_was_typed_is_met_by_the_same_delta(delta: str) -> None:
     failing = ApproxDP(1.0, number(delta))
     assert compose([(failing, 1), (PureDP(1.0), 1)]).epsilon(number(delta)) <= 2
+
+
+def test_equal_rows_of_a_table_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of a million rounds has few kinds of them; a row that differs is another one."""
+    seen: list[str] = []
+    original = composition.release_from
+
+    def counted(where: str, row: Any, around: str) -> Any:
+        seen.append(where)
+        return original(where, row, around)
+
+    monkeypatch.setattr(composition, "release_from", counted)
+    file = tmp_path / "rounds.csv"
+    file.write_text("gdp,name\n" + "0.1,a\n0.1,b\n0.2,\n" * 50)
+    total = composition.read_plan(file).total()
+    assert len(seen) == 2
+    assert total == GDP(total_mu([(number("0.1"), 100), (number("0.2"), 50)]))
