@@ -24,4 +24,6 @@ def _pair() -> tuple[Target, Claim]:
     return target, Claim.of(epsilon=1.0, adjacency="replace-one")
 
 
-SHIPPED = Shipped(title="diffprivlib's logistic regression", modules=("diffprivlib",), pair=_pair)
+SHIPPED = Shipped(
+    title="diffprivlib's logistic regression", modules=("diffprivlib",), pair=_pair, runs=400
+)

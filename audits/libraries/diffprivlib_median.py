@@ -1,4 +1,4 @@
-"""diffprivlib's median of five numbers, the middle one replaced."""
+"""diffprivlib's median of five numbers, a 1 replaced by 0."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dpcalc.auditing import Claim, Target, mechanism
 from dpcalc.audits.engine.shipped import Shipped, random_state
 
 
-def _release(ones: int, generator: np.random.Generator, runs: int) -> list[float]:
+def _release(zeros: int, generator: np.random.Generator, runs: int) -> list[float]:
     from diffprivlib.tools import median
 
-    numbers, state = np.repeat([0.0, 1.0], [5 - ones, ones]), random_state(generator)
+    numbers, state = np.repeat([0.0, 0.5, 1.0], [zeros, 1, 4 - zeros]), random_state(generator)
     return [median(numbers, epsilon=1.0, bounds=(0, 1), random_state=state) for _ in range(runs)]
 
 
