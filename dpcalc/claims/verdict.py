@@ -197,11 +197,12 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
 
 
 def _needs_delta(kind: type[Theorem], given: Mapping[str, Any]) -> bool:
-    """Whether an algorithm with these parameters and some noise hides nothing at δ = 0."""
+    """Whether nothing is certified or claimed at δ = 0 with these parameters and some noise."""
     noise = {} if kind.noise in {str(n).replace("-", "_") for n in given} else {kind.noise: 1.0}
     try:
         some = kind.from_parameters({**noise, **given})
-        return some.certified().guarantee.needs_delta()
+        certified = some.certified().guarantee
+        return certified.needs_delta() or some.claimed().guarantee.needs_delta()
     except (InvalidInput, AssumptionViolated):
         return False
 

@@ -163,7 +163,7 @@ def test_reasons_for_chosen_values_name_parameters() -> None:
         ("[[claim]]\ntheorem = 'dp-admm'\nepsilom = 1", "did you mean 'epsilon'"),
         ("[[claim]]\ntheorem = 'dp-admm'\n[claim.parameters]\nn_recods = 1", "did you mean 'n_records'"),
         ("[[claim]]\ntheorem = 'dp-admm'\ndelta = 1.0", "delta"),
-        ("[[claim]]\ntheorem = 'dp-admm'\nattest = ['gradient-bond']\n[claim.parameters]\nsigma = 1\n"
+        ("[[claim]]\ntheorem = 'dp-admm'\ndelta = 0.1\nattest = ['gradient-bond']\n[claim.parameters]\nsigma = 1\n"
          "n_records = 1\nrounds = 1\ngradient_bound = 1", "did you mean 'gradient-bound'"),
         ("[[claim]]\nname = 'mine'\ntheorem = 'dp-admm'", "claim 1 (mine)"),
         ("claim = 3", "[[claim]]"),

@@ -76,9 +76,16 @@ def test_it_is_asked_for(run: Any, line: str, what: str) -> None:
     assert run(with_delta)[0] == 0
 
 
-def test_a_claim_that_says_zero_is_judged_and_one_that_says_nothing_is_not(run: Any) -> None:
+def test_a_claim_that_says_zero_is_judged_and_one_that_says_nothing_is_not(
+    run: Any, tmp_path: Path
+) -> None:
     status, _, err = run("verify HERE/claim.toml")
     assert status == 2
+    assert "delta is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
+    claim = (tmp_path / "claim.toml").read_text()
+    (tmp_path / "claim.toml").write_text(claim.replace('"zero"', '"data"').replace("sigma = 1", ""))
+    status, _, err = run("verify HERE/claim.toml")  # certified is no finite ε; a claim has a δ
+    assert (status, "got delta" in err) == (2, False)
     assert "delta is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
     status, out, _ = run("verify HERE/zero.toml --json")
     assert status == 1
