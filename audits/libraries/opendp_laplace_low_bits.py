@@ -1,7 +1,6 @@
 """OpenDP's Laplace measurement, seen down to the last bit.
 
-Its noise is sampled exactly and rounded to a lattice that the data do not choose, so a noisy 0 is
-as coarse as a noisy 1.
+The exact sum of number and noise is rounded once, so the last bits say no more than the sum does.
 """
 
 from __future__ import annotations
