@@ -119,7 +119,7 @@ def test_one_file_and_two_files_give_one_verdict(
         f"{x!r},{int(name == 'in')}\n" for name, values in scores.items() for x in values.tolist()
     ]
     (tmp_path / "runs.csv").write_text("score,member\n" + "".join(both))
-    claim = ["--claim", "mu=0.5,delta=1e-5", "--adjacency", "add-remove", "--json"]
+    claim = ["--claim", "mu=0.5,delta=1e-5", "--adjacency", "add-remove", "--seed", "1", "--json"]
     answers = []
     for files in (("in.csv", "out.csv"), ("runs.csv",)):
         with pytest.raises(SystemExit) as stopped:
