@@ -24,6 +24,7 @@ from dpcalc.errors import InvalidInput, shortened
 _DECIMAL = re.compile(
     r"([+-]?)(\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e([+-]?\d{1,6}))?", re.ASCII
 )
+_PADDED = re.compile(r"(?<=[\d.])e(?:\+|(-))0*(?=\d)", re.ASCII)
 _INFINITE = {"inf": math.inf, "infinity": math.inf}
 _LONGEST = 1000
 _LARGEST_EXPONENT = 2000
@@ -180,6 +181,5 @@ def spelt(value: float, digits: int = 6) -> str:
 
 
 def unpadded(text: str) -> str:
-    """The text of a number with an exponent as people write it: 1e-5 for 1e-05."""
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent)}" if e else text
+    """Text whose numbers have exponents as people write them: 1e-5 for 1e-05."""
+    return _PADDED.sub(r"e\1", text)

@@ -12,6 +12,7 @@ from dpcalc.auditing.estimators.binomial import SOUGHT
 from dpcalc.auditing.evidence import Evidence
 from dpcalc.auditing.wording import at_most
 from dpcalc.guarantees import GDP
+from dpcalc.numerals import spelt
 
 _MOST_RUNS = 10**8
 
@@ -88,6 +89,6 @@ def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
     if not seen < math.inf or gaussian_pair.epsilon_of(seen, claim.delta) > notice * claim.epsilon:
         return ""
     return (
-        f"of a Gaussian mechanism --claim mu={at_most(mu)},delta={claim.delta:g} can be tested, where "
-        f"{evidence.runs:,} runs notice mu = {seen:.4g}"
+        f"of a Gaussian mechanism --claim mu={at_most(mu)},delta={spelt(claim.delta)} can be tested, "
+        f"where {evidence.runs:,} runs notice mu = {seen:.4g}"
     )

@@ -10,6 +10,7 @@ from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.renyi import RenyiGuarantee
+from dpcalc.numerals import spelt
 from dpcalc.vocabulary import Adjacency, Release
 
 
@@ -142,11 +143,11 @@ class Claim:
 
     def _described(self) -> str:
         if self.is_curve:
-            return f"{self.guarantee.numbers()['mu']:g}-GDP"
+            return f"{spelt(self.guarantee.numbers()['mu'])}-GDP"
         if isinstance(self.guarantee, PureDP):
-            return f"{self.guarantee.bound:g}-DP"
+            return f"{spelt(self.guarantee.bound)}-DP"
         if isinstance(self.guarantee, ApproxDP):
-            return f"({self.guarantee.bound:g}, {self.guarantee.failure:g})-DP"
+            return f"({spelt(self.guarantee.bound)}, {spelt(self.guarantee.failure)})-DP"
         if self.is_renyi:
-            return f"{self.guarantee.numbers()['rho']:g}-zCDP"
+            return f"{spelt(self.guarantee.numbers()['rho'])}-zCDP"
         return f"{self.guarantee.notion} curve"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 
+from dpcalc.numerals import spelt, unpadded
+
 
 def at_least(value: float, digits: int = 4) -> str:
     """A lower bound to a few significant digits, not above it."""
     if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
+        return spelt(value)
     text = f"{value:.{digits}g}"
     if float(text) <= value:
-        return text
+        return unpadded(text)
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    return f"{value - step / 2:.{digits}g}"
+    return spelt(value - step / 2, digits)
 
 
 def at_most(value: float, digits: int = 4) -> str:
@@ -26,4 +28,4 @@ def at_most(value: float, digits: int = 4) -> str:
 
 def confidence(alpha: float) -> str:
     """1 - α, written as such where its digits would run out."""
-    return f"{1 - alpha:.6g}" if alpha >= 1e-4 else f"1 - {alpha:.3g}".replace("e-0", "e-")
+    return f"{1 - alpha:.6g}" if alpha >= 1e-4 else f"1 - {spelt(alpha, 3)}"

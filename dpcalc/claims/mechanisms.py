@@ -12,7 +12,7 @@ from dpcalc.claims.relations import Relation, resolved
 from dpcalc.claims.tables import as_real, fields
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
-from dpcalc.numerals import at_least, at_most
+from dpcalc.numerals import at_least, at_most, unpadded
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ def release_name(table: Table) -> str:
     kind = next(kind for kind in _GUARANTEES if kind in table)
     value = table[kind]
     if kind == "approx" and isinstance(value, list):
-        return f"approx {', '.join(str(number) for number in value)}"
-    return kind if isinstance(value, Mapping) else f"{kind} {value}"
+        return f"approx {', '.join(unpadded(str(number)) for number in value)}"
+    return kind if isinstance(value, Mapping) else f"{kind} {unpadded(str(value))}"
 
 
 def release_from(where: str, table: Table, adjacency: str = "") -> Described:

@@ -42,7 +42,8 @@ def _run(kind: type[Method], **given: Any) -> None:
         raise InvalidInput(f"{kind.key} needs a budget; try --epsilon 1 --delta 1e-6")
     if epsilon is None and delta is not None:
         raise InvalidInput("--delta goes with --epsilon; got --delta alone")
-    method = kind.from_parameters({k: v for k, v in given.items() if v is not None})
+    said = {k: v for k, v in given.items() if v is not None}
+    method = kind.from_parameters(said)
     table = source.load(
         common["data"],
         label=common["label"],
@@ -64,6 +65,7 @@ def _run(kind: type[Method], **given: Any) -> None:
         split.records(nodes),
         network=network,
         budget=None if epsilon is None else Budget(epsilon, 0.0 if delta is None else delta),
+        said=said,
     )
     settings = {name: common[name] for name in _SETTLED} | method.inputs()
     everything = any(target.suffix == ".npz" for target in targets)

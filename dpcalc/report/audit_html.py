@@ -159,7 +159,7 @@ def _section(result: Attacked) -> str:
         parts.append(f'<div class="figures">{figures}</div>')
     parts += [_noise_tests(result), _controls(result)]
     parts.append(
-        f'<p class="quiet">{verdict.runs} runs, seed {verdict.seed}, α = {verdict.alpha:.4g}, '
+        f'<p class="quiet">{verdict.runs} runs, seed {verdict.seed}, α = {spelt(verdict.alpha, 4)}, '
         f"{result.seconds:.1f} s.</p></section>"
     )
     return "\n".join(part for part in parts if part)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.verdict import Outcome
+from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.layout import print_table
 from dpcalc.report.text import attack_text, bound_text, console, escaped, plain_table, upper
@@ -45,13 +46,13 @@ def show(
             out.print(Padding(escaped(line), (0, 0, 0, 4)))
     for table in tables:
         out.print(f"\n[bold]{escaped(table.title)}[/]")
-        cells = [tuple(f"{value:.5g}" for value in row) for row in table.rows]
+        cells = [tuple(spelt(value, 5) for value in row) for row in table.rows]
         out.print(plain_table(table.columns, cells))
         if table.note:
             out.print(f"[dim]{escaped(table.note)}[/]")
     seeds = {r.verdict.seed for r in results if r.verdict.seed is not None and r.verdict.repeatable}
     alpha = sum(r.verdict.alpha for r in results)
-    last = f"chance of a false alarm at most {alpha:.3g} over all claims"
+    last = f"chance of a false alarm at most {spelt(alpha, 3)} over all claims"
     for seed in sorted(seeds):
         last += f"; repeat with --seed {seed}"
     if any(r.verdict.seed is not None and not r.verdict.repeatable for r in results):

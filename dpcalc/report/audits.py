@@ -66,7 +66,7 @@ def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()
         lines += [_plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
         lines += [f"- {f.check} ({f.severity}): {_plain(f.text)}" for f in verdict.findings]
         lines += [_bound(e) for e in verdict.evidence]
-        lines += ["", f"Seed {verdict.seed}, {verdict.runs} runs, α = {verdict.alpha:.3g}."]
+        lines += ["", f"Seed {verdict.seed}, {verdict.runs} runs, α = {spelt(verdict.alpha, 3)}."]
     for table in tables:
         lines += [f"\n## {table.title}", "", *_rows(table.columns, table.rows), "", table.note]
     return "\n".join(lines).rstrip() + "\n"

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dpcalc.auditing.attacked import Attacked
+from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.text import attack_text, bound_text
 
@@ -104,7 +105,7 @@ def _best(entries: Sequence[Entry]) -> list[str]:
         cells = (
             f"`{key}`",
             f"`{name}`",
-            f"{result.verdict.claim.delta:.4g}",
+            spelt(result.verdict.claim.delta, 4),
             bound_text(result.certified),
             attack_text(result.attack),
             f"{math.floor(100 * share)} %",
@@ -124,7 +125,7 @@ def _table(results: Sequence[Attacked]) -> list[str]:
             f"`{r.key}`",
             r.title,
             r.role,
-            f"{claim.delta:.4g}",
+            spelt(claim.delta, 4),
             *own_cells(r, results),
             bound_text(claim.epsilon),
             bound_text(r.certified),
@@ -143,4 +144,4 @@ def _bugs(bugs: Sequence[Attacked]) -> str:
 
 def _numbers(table: Any) -> list[str]:
     lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
-    return lines + ["| " + " | ".join(f"{v:.5g}" for v in row) + " |" for row in table.rows]
+    return lines + ["| " + " | ".join(spelt(v, 5) for v in row) + " |" for row in table.rows]

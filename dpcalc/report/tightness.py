@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from dpcalc.claims.verdict import surely_attained
+from dpcalc.numerals import spelt
 from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.theorems.catalogue import keys, privacy_result
 
@@ -96,7 +97,7 @@ def page(found: list[Row]) -> str:
         f"At least {NEAR:g} everywhere: {len(near)} of {count} results"
         + (f" ({', '.join(f'`{key}`' for key in near)})." if near else "."),
         "",
-        "| result | setting | " + " | ".join(f"δ = {delta:g}" for delta in DELTAS) + " |",
+        "| result | setting | " + " | ".join(f"δ = {spelt(delta)}" for delta in DELTAS) + " |",
         "|---|---|" + "---|" * len(DELTAS),
     ]
     for row in found:

@@ -23,7 +23,7 @@ from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.networks import Network
@@ -43,12 +43,14 @@ class Plan:
         algorithm: with its data and its noise.
         theorem: calibrated; None for a method without noise.
         budget: what may be spent; None for a method without noise.
+        said: names of parameters that the caller chose, also where they equal the defaults.
     """
 
     method: Method
     algorithm: Algorithm
     theorem: Theorem | None
     budget: Budget | None
+    said: frozenset[str] = frozenset()
 
     @property
     def relation(self) -> Relation:
@@ -58,7 +60,8 @@ class Plan:
         if "adjacency" not in parameters(type(self.method)):
             return replace(relation_of(self.theorem, stated=True), basis=Basis.ONLY)
         usual = default_of(type(self.method), "adjacency")
-        return relation_of(self.theorem, stated=self.method.inputs()["adjacency"] != usual)
+        chosen = "adjacency" in self.said or self.method.inputs()["adjacency"] != usual
+        return relation_of(self.theorem, stated=chosen)
 
     @property
     def certified(self) -> float:
@@ -122,6 +125,7 @@ def plan(
     *,
     network: Network | None = None,
     budget: Budget | None = None,
+    said: Iterable[str] = (),
 ) -> Plan:
     """A method made ready for data and a budget.
 
@@ -130,6 +134,7 @@ def plan(
         records: dealt out to as many nodes as the network has.
         network: None for a method that keeps all records in one place.
         budget: (ε, δ) of one run; None for a method without noise.
+        said: names of the method's parameters that the caller chose, for the answer to say so.
 
     Raises:
         InvalidInput: if a private method has no budget, or another one has one.
@@ -150,7 +155,13 @@ def plan(
     if budget is not None:
         calibrated = _calibrated(method, records, network, budget)
     algorithm = method.algorithm(records, network, calibrated)
-    return Plan(method=method, algorithm=algorithm, theorem=calibrated, budget=budget)
+    return Plan(
+        method=method,
+        algorithm=algorithm,
+        theorem=calibrated,
+        budget=budget,
+        said=frozenset(said),
+    )
 
 
 def _check_labels(method: Method, records: Records) -> None:

@@ -335,3 +335,12 @@ def test_the_noise_on_the_screen_is_never_less_than_what_was_drawn(
     assert "\n  ? public-parameters" in out
     promise = out.split("? public-parameters")[1].splitlines()[1]
     assert promise.startswith("    ")
+
+
+def test_a_relation_that_was_said_is_not_called_the_default(run):
+    line = ["run", "dp-admm", *BUDGET, "--rounds", "2", "--seed", "1"]
+    for said, basis in (([], "default"), (["--adjacency", "replace-one"], "stated")):
+        found = json.loads(run(*line, *said, "--json")[1])
+        assert (found["adjacency"], found["adjacency_basis"]) == ("replace-one", basis)
+        words = " ".join(run(*line, *said)[1].split())
+        assert ("(the default" in words) is (basis == "default")

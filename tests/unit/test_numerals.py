@@ -17,7 +17,7 @@ from mpmath import mp, mpf
 from dpcalc.claims.composition import read_plan
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
-from dpcalc.numerals import Written, at_least, at_most, number, ratio, spelt, whole
+from dpcalc.numerals import Written, at_least, at_most, number, ratio, spelt, unpadded, whole
 from dpcalc.numerics.precise import mpf as precise
 from dpcalc.numerics.rounding import extended
 from dpcalc.theorems.catalogue import privacy_result
@@ -212,3 +212,38 @@ def test_delta_has_one_spelling(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "δ = 1e-5" in out
     assert "1e-05" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("1e-05", "1e-5"),
+        ("1e+20", "1e20"),
+        ("1.5e-10", "1.5e-10"),
+        ("2.e-07", "2.e-7"),
+        ("1/3e-06", "1/3e-6"),
+        ("a name-e-05", "a name-e-05"),
+    ],
+)
+def test_exponents_are_unpadded_and_all_else_is_left(text: str, people: str) -> None:
+    assert unpadded(text) == people
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "audit --counts 60 40 40 60 --claim eps=1,delta=1e-5 --adjacency add-remove",
+        "audit --counts 60 40 40 60 --claim mu=1e-5,delta=1e-5 --adjacency add-remove",
+        "compose HERE",
+    ],
+)
+def test_delta_has_that_spelling_in_names_of_claims_and_releases(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("delta = 1e-4\n[[release]]\napprox = [1, 1e-5]\n[[release]]\npure = 1e-5\n")
+    with pytest.raises(SystemExit):
+        main(words.replace("HERE", str(plan)).split())
+    out = capsys.readouterr().out
+    assert "1e-5" in out
+    assert "e-0" not in out
