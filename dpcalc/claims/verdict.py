@@ -196,13 +196,21 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
         raise InvalidInput(f"{where}: {error}") from error
 
 
+def needs_delta(theorem: Theorem) -> bool:
+    """Whether nothing is certified or claimed at δ = 0, and something is at a larger δ."""
+    if theorem.certified().guarantee.needs_delta():
+        return True
+    try:
+        return theorem.claimed().guarantee.needs_delta()
+    except (InvalidInput, AssumptionViolated):
+        return False
+
+
 def _needs_delta(kind: type[Theorem], given: Mapping[str, Any]) -> bool:
-    """Whether nothing is certified or claimed at δ = 0 with these parameters and some noise."""
+    """`needs_delta` for these parameters, with some noise where none is given."""
     noise = {} if kind.noise in {str(n).replace("-", "_") for n in given} else {kind.noise: 1.0}
     try:
-        some = kind.from_parameters({**noise, **given})
-        certified = some.certified().guarantee
-        return certified.needs_delta() or some.claimed().guarantee.needs_delta()
+        return needs_delta(kind.from_parameters({**noise, **given}))
     except (InvalidInput, AssumptionViolated):
         return False
 

@@ -26,6 +26,7 @@ def _run(
     **given: Any,
 ) -> None:
     from dpcalc.claims.relations import relation_of
+    from dpcalc.claims.verdict import needs_delta
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.pictures import check_picture
     from dpcalc.report.records import budget, to_json
@@ -36,7 +37,10 @@ def _run(
     check_outputs([("--plot", plot)])
     writing = Writing()
     instance = theorem_from(theorem, given, attest)
-    if checked_delta(delta) == 0 and instance.certified().guarantee.needs_delta():
+    at_zero = checked_delta(delta) == 0
+    if at_zero and instance.certified().guarantee.needs_delta():
+        raise missing_delta(theorem.key)
+    if delta is None and needs_delta(instance):
         raise missing_delta(theorem.key)
     relation = relation_of(instance, stated=given.get("adjacency") is not None)
     record = budget(instance, checked_delta(delta), relation)

@@ -14,7 +14,7 @@ from dpcalc.cli._options import (
     json_option,
     theorem_from,
 )
-from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.errors import DpcalcError, InvalidInput, missing_delta
 
 if TYPE_CHECKING:
     from dpcalc.claims.relations import Relation
@@ -33,12 +33,13 @@ def _run(
     from dpcalc import checks
     from dpcalc.calibration import calibrate
     from dpcalc.claims.relations import relation_of
+    from dpcalc.claims.verdict import needs_delta
     from dpcalc.report.records import assumptions, bound, findings, to_json
     from dpcalc.report.setting import setting
     from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
-    delta = checked_delta(delta)
+    delta_is_given, delta = delta is not None, checked_delta(delta)
     level = given.get(theorem.noise)
     if level is not None and parameters(theorem)[theorem.noise].kind != "schedule":
         option = "--" + theorem.noise.replace("_", "-")
@@ -47,6 +48,8 @@ def _run(
         given[theorem.noise] = 1.0
     start = theorem_from(theorem, given, attest)
     relation = relation_of(start, stated=given.get("adjacency") is not None)
+    if not delta_is_given and needs_delta(start):
+        raise missing_delta(theorem.key)
     certified = calibrate(start, epsilon, delta)
     record: dict[str, Any] = {
         "theorem": theorem.key,

@@ -105,10 +105,18 @@ def test_a_pure_answer_needs_none(run: Any, line: str) -> None:
     assert run(line)[0] == 0
 
 
-def test_where_no_delta_helps_none_is_asked_for(run: Any) -> None:
+@pytest.mark.parametrize("line", ["epsilon {} --sigma 1", "noise {} --epsilon 1"])
+def test_it_is_asked_for_where_the_claim_alone_needs_one(run: Any, line: str) -> None:
+    """At δ = 0 the paper claims nothing, at 1e-6 it does; certified is nothing at any δ."""
+    status, out, err = run(line.format(ZERO_START.replace("zero", "data")))
+    assert (status, out) == (2, "")
+    assert err == "dpcalc: --delta is needed: dp-admm gives no ε at δ = 0; try --delta 1e-6\n"
+
+
+def test_a_zero_that_was_said_is_answered_where_no_delta_helps(run: Any) -> None:
     """The starting dual variable, computed from the data, is released without noise."""
     released = ZERO_START.replace("zero", "data")
-    status, out, _ = run(f"epsilon {released} --sigma 1 --json")
+    status, out, _ = run(f"epsilon {released} --sigma 1 --delta 0 --json")
     assert status == 0
     assert json.loads(out)["certified"]["epsilon"] == "inf"
 
