@@ -203,6 +203,151 @@ def dp_admm(p: Table) -> Found:
     return gaussian(moved * mp.sqrt(per)), {"epsilon": (linear + root) / 2}
 
 
+def schedule(value: Any, t: int) -> Any:
+    """Value number t, from 1: a constant, or "first:ratio"."""
+    if not isinstance(value, str):
+        return value
+    first, ratio = map(mpf, value.split(":"))
+    return first * ratio ** (t - 1)
+
+
+def logistic_cost(a: Any, kappa: Any) -> Any:
+    """The maximum over s in [0, 1] of a(1 + s) + ln(1 + κs(1 - s)), concave: halve where F' > 0."""
+    low, high = mpf(0), mpf(1)
+    for _ in range(130):
+        s = (low + high) / 2
+        rising = a + kappa * (1 - 2 * s) / (1 + kappa * s * (1 - s)) > 0
+        low, high = (s, high) if rising else (low, s)
+    return a * (1 + high) + mp.log1p(kappa * high * (1 - high))
+
+
+def responses(costs: Sequence[Any]) -> Callable[[Any], Any]:
+    """δ(ε) of equally costly randomised responses, a binomial sum."""
+    n, each = len(costs), costs[0]
+    assert all(cost == each for cost in costs)
+    p = 1 / (1 + mp.exp(-each))
+
+    def delta(e: Any) -> Any:
+        terms = ((k, (2 * k - n) * each) for k in range(n + 1))
+        return mp.fsum(
+            mp.binomial(n, k) * p**k * (1 - p) ** (n - k) * (-mp.expm1(e - loss))
+            for k, loss in terms
+            if loss > e
+        )
+
+    return delta
+
+
+def perturbed(p: Table, rounds: Sequence[tuple[Any, Any, Any]]) -> Found:
+    """From effective rate, penalty and printed cost of every round; at δ = 0 costs add up."""
+    weight = p["loss_weight"] / p["n_records"]
+    costs = []
+    for rate, penalty, _ in rounds:
+        shared = p["regularization"] / p["n_nodes"] + 2 * penalty * p["degree"]
+        costs.append(logistic_cost(rate * weight, weight / shared))
+    certified = responses(costs) if p["delta"] else mp.fsum(costs)
+    return certified, {"beta": mp.fsum(cost for *_, cost in rounds)}
+
+
+def penalty_perturbation(p: Table) -> Found:
+    rounds = []
+    for t in range(1, int(p["rounds"]) + 1):
+        eta, alpha = schedule(p["penalty"], t), schedule(p["noise_rate"], t)
+        both = eta * p["degree"]
+        printed = p["loss_weight"] * (mpf("1.4") / 4 + alpha) / (both * p["n_records"])
+        rounds.append((alpha / (2 * both), eta, printed))
+    return perturbed(p, rounds)
+
+
+def recycled_admm(p: Table) -> Found:
+    """Entry k of the penalty is that of the k-th noisy round, η(2k-1)."""
+    rounds = []
+    for k in range(1, int(p["rounds"]) + 1):
+        eta, alpha = schedule(p["penalty"], k), schedule(p["noise_rate"], k)
+        shared = p["regularization"] / p["n_nodes"] + 2 * eta * p["degree"]
+        printed = 2 * p["loss_weight"] / p["n_records"] * (mpf("1.4") / 4 / shared + alpha)
+        rounds.append((alpha, eta, printed))
+    return perturbed(p, rounds)
+
+
+def largest(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """The maximum of a concave function by thirds."""
+    for _ in range(170):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (left, high) if f(left) < f(right) else (low, right)
+    return f((low + high) / 2)
+
+
+def kernel(q: Any, share: Any, weights: tuple[Any, Any]) -> Any:
+    """Largest b²/θ + q(a + b)² with Pa² + Rb² = 1: an eigenvalue of a two-by-two matrix."""
+    x, z = q / weights[0], (1 / share + q) / weights[1]
+    return (x + z) / 2 + mp.sqrt((x - z) ** 2 / 4 + q**2 / (weights[0] * weights[1]))
+
+
+def chain(k: int, q: Any, weights: tuple[Any, Any], contraction: Any) -> Any:
+    """The largest Σ L^(1-t)/λ_t of two or three iterations, over the division of the middle noise."""
+    if k == 2:
+        return 1 / kernel(q, mpf(1), weights)
+
+    def total(theta: Any) -> Any:
+        first = kernel(q / (1 - theta), mpf(1), weights)
+        return 1 / first + 1 / (contraction * kernel(q, theta, weights))
+
+    tiny = mpf(10) ** -30
+    return largest(total, tiny, 1 - tiny)
+
+
+def admm_mu(p: Table, k: int) -> Any:
+    """Square A = σI: the local bound, or the chain from the user's own iteration."""
+    assert p["square"]
+    assert p["operator_norm"] == p["min_singular_value"]
+    e = p["step_size"] * p["penalty"] * p["min_singular_value"] ** 2
+    unit = p["step_size"] * p["sensitivity"] / p["sigma"]
+    if k == 1:
+        return unit / (1 + e)
+    sums = chain(k, (1 + e) ** -2, (mpf(1), e), mpf(1))
+    return min(unit / (1 + e), unit / mp.sqrt((1 + e) * sums))
+
+
+def printed_rho(p: Table) -> Any:
+    square = (p["step_size"] * p["sensitivity"] / p["sigma"]) ** 2
+    pairs, product = int(p["iterations"] - 1) // 2, p["step_size"] * p["penalty"]
+    if not pairs:
+        return square / 2
+    constant = (1 + product * p["operator_norm"] ** 2) * max(1, 3 / (2 * product))
+    return constant / pairs * square
+
+
+def admm_iteration(p: Table) -> Found:
+    return gaussian(admm_mu(p, int(p["iterations"]))), {"rho": printed_rho(p)}
+
+
+def admm_iteration_all_users(p: Table) -> Found:
+    users = int(p["users"])
+    whole = printed_rho({**p, "iterations": 3})  # one pair of iterations
+    rate = 4 * whole * mp.fsum(1 / mpf(j) for j in range(1, users + 1)) / users
+    return mean([admm_mu(p, t) for t in range(1, users + 1)]), {"divergence_per_order": rate}
+
+
+def admm_iteration_strongly_convex(p: Table) -> Found:
+    """The contracting norm, or the convex bound."""
+    k, eta, s = int(p["iterations"]), p["step_size"], p["min_singular_value"]
+    large, small = p["smoothness"], p["strong_convexity"]
+    tau = 2 / (large + small) - eta
+    rho2 = 1 - 2 * eta * large * small / (large + small)
+    first, plain = 1 - tau / eta, eta / p["penalty"]
+    second = plain + eta * tau / 4 * s**2
+    contraction = max((rho2 + tau / eta) / first, plain / second)
+    e = eta * p["penalty"] * s**2
+    weights = (first, second * (p["penalty"] * s) ** 2)
+    start = (eta * p["sensitivity"] / p["sigma"]) ** 2 * mp.fsum(weights) / (1 + e) ** 2
+    mu = admm_mu(p, k)
+    if k > 1:
+        mu = min(mu, mp.sqrt(start / chain(k, rho2 / (1 + e) ** 2, weights, contraction)))
+    pairs = (k - 1) // 2
+    return gaussian(mu), {"rho": printed_rho(p) * contraction ** max(pairs - 1, 0)}
+
+
 ORACLES: dict[str, Callable[[Table], Found]] = {
     "noisy-gd": noisy_gd,
     "noisy-cgd": noisy_cgd,
@@ -215,6 +360,11 @@ ORACLES: dict[str, Callable[[Table], Found]] = {
     "pnsgd-all-users": pnsgd_all_users,
     "private-dual-averaging": private_dual_averaging,
     "dp-admm": dp_admm,
+    "penalty-perturbation": penalty_perturbation,
+    "recycled-admm": recycled_admm,
+    "admm-iteration": admm_iteration,
+    "admm-iteration-all-users": admm_iteration_all_users,
+    "admm-iteration-strongly-convex": admm_iteration_strongly_convex,
 }
 
 
