@@ -25,6 +25,8 @@ _DECIMAL = re.compile(
     r"([+-]?)(\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e([+-]?\d{1,6}))?", re.ASCII
 )
 _PADDED = re.compile(r"(?<=[\d.])e(?:\+|(-))0*(?=\d)", re.ASCII)
+_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
+_COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _INFINITE = {"inf": math.inf, "infinity": math.inf}
 _LONGEST = 1000
 _LARGEST_EXPONENT = 2000
@@ -166,6 +168,7 @@ def whole(name: str, text: str) -> int:
     except (ValueError, ZeroDivisionError):
         raise InvalidInput(
             f"{name} needs a whole number such as 10000 or 1e4; got {shortened(text)!r}"
+            + comma_hint(text)
         ) from None
     if exact.denominator != 1:
         below = math.floor(exact)
@@ -173,6 +176,15 @@ def whole(name: str, text: str) -> int:
             f"{name} needs a whole number; got {shortened(text)}; try {below} or {below + 1}"
         )
     return int(exact)
+
+
+def comma_hint(text: str) -> str:
+    """What to say of a text that would be a number but for its commas; "" of any other."""
+    thousands, decimal = (_COMMAS.fullmatch(text.strip()), _COMMA.fullmatch(text.strip()))
+    if not thousands and not decimal:
+        return ""
+    plain_text = text.strip().replace(",", "" if thousands else ".")
+    return f"; a comma is no part of a number; try {plain_text}"
 
 
 def spelt(value: float, digits: int = 6) -> str:

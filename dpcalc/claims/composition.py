@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from dpcalc.claims.mechanisms import Described, release_from, release_name
 from dpcalc.claims.relations import Relation, checked, shared
 from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
-from dpcalc.delimited import refuse_unless_text
+from dpcalc.delimited import lines, refuse_unless_text
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import RDP, Guarantee, compose
 
@@ -75,7 +76,7 @@ def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = Non
     Fields: ``delta``, optionally ``epsilon`` (a budget) and ``adjacency`` (for all releases),
     ``[[release]]`` tables, and ``rounds``, a table of releases in delimited text (`claims.rounds`)
     with its ``notes``, the names of columns that are not read. ``path`` may be such a table itself
-    (.csv, .tsv, .txt).
+    (.csv, .tsv, .txt, unless it begins as TOML does).
 
     Args:
         path: the file.
@@ -130,11 +131,19 @@ def _around(stated: object, option: str | None) -> str:
 
 
 def _content(path: Path) -> Mapping[str, Any]:
-    if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+    if path.suffix.lower() in (".csv", ".tsv", ".txt") and not _begins_as_toml(path):
         return {"rounds": path.name}
     refuse_unless_text(path)
     known = ("delta", "epsilon", "adjacency", "release", "rounds", "notes")
     return fields(str(path), read_toml(path), known)
+
+
+def _begins_as_toml(path: Path) -> bool:
+    """Whether the first line is one of TOML; no line of column names looks like that."""
+    for _, line in lines(path):
+        if line.strip() and not line.startswith("#"):
+            return re.match(r"\s*(\[\[?\s*\w|[\w-]+\s*=)", line) is not None
+    return False
 
 
 def _rows(

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.files import read_text
-from dpcalc.numerals import nearest, number, ratio
+from dpcalc.numerals import comma_hint, nearest, number, ratio
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -24,13 +24,25 @@ def read_toml(path: Path) -> dict[str, Any]:
     except InvalidInput:
         raise
     except FileNotFoundError:
-        raise InvalidInput(f"a readable TOML file was needed; there is no {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(
-            f"a readable TOML file was needed; cannot read {str(path)!r} ({error})"
+            f"a readable TOML file was needed; there is no {str(path)!r}{_stream(path)}"
+        ) from None
+    except IsADirectoryError:
+        raise InvalidInput(
+            f"a readable TOML file was needed; {str(path)!r} is a folder; name a file in it"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(
+            f"a readable TOML file was needed; cannot read {str(path)!r} ({reason})"
         ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}") from error
+
+
+def _stream(path: Path) -> str:
+    """What to say to those who mean standard input."""
+    return "; for standard input try /dev/stdin" if str(path) == "-" else ""
 
 
 def fields(
@@ -75,4 +87,5 @@ def as_real(name: str, value: Any) -> float:
         pass
     raise InvalidInput(
         f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {shortened(repr(value))}"
+        + (comma_hint(value) if isinstance(value, str) else "")
     )

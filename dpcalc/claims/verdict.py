@@ -8,7 +8,7 @@ to hold, and the attained ε, which a concrete instance reaches.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,6 +173,7 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
     from dpcalc.theorems.catalogue import privacy_result
 
     known = ("name", "theorem", "parameters", "epsilon", "delta", "attest", "ours")
+    _refuse_misplaced(where, table, known)
     table = fields(where, table, known, ("theorem",))
     try:
         kind = privacy_result(table["theorem"])
@@ -204,6 +205,22 @@ def needs_delta(theorem: Theorem) -> bool:
         return theorem.claimed().guarantee.needs_delta()
     except (InvalidInput, AssumptionViolated):
         return False
+
+
+def _refuse_misplaced(where: str, table: Any, known: Sequence[str]) -> None:
+    """Refuse a parameter of the theorem among the fields of the claim, with its place."""
+    from dpcalc.theorems.catalogue import keys, privacy_result
+    from dpcalc.theorems.parameters import parameters
+
+    if not isinstance(table, Mapping) or table.get("theorem") not in keys():
+        return
+    own = parameters(privacy_result(table["theorem"]))
+    for name in table:
+        if name not in known and str(name).replace("-", "_") in own:
+            raise InvalidInput(
+                f"{where}: {name!r} is a parameter of {table['theorem']}; "
+                "it goes into [claim.parameters]"
+            )
 
 
 def _needs_delta(kind: type[Theorem], given: Mapping[str, Any]) -> bool:

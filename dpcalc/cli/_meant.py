@@ -29,6 +29,8 @@ _OPTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 _OUTPUTS = ("--output", "--out", "--csv", "--save", "--report", "--md")
 
+_SENSITIVITIES = ("--sensitivity", "--l1-sensitivity", "--l2-sensitivity")
+
 _MECHANISMS = {
     "dp-sgd": "DP-SGD is poisson-subsampled-gaussian: dpcalc calibrate poisson-subsampled-gaussian",
     "dpsgd": "DP-SGD is poisson-subsampled-gaussian: dpcalc calibrate poisson-subsampled-gaussian",
@@ -56,6 +58,11 @@ def meant_option(given: str, known: Collection[str], verb: str) -> str:
     if given == "--epsilon" and verb.startswith("dpcalc epsilon"):
         return (
             "ε is what this verb finds; dpcalc noise takes a budget, dpcalc verify judges a claim"
+        )
+    if given in _SENSITIVITIES and "--noise-over-sensitivity" in known:
+        return (
+            "noise is found as a multiple: leave the option out, and multiply the answer's noise "
+            "over the sensitivity by yours"
         )
     for option, text in _OPTIONS.get(given, ()):
         if option in known:

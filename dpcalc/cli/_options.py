@@ -90,7 +90,7 @@ class AtLeast(Number):
 
 def _reason(text: str) -> str:
     """Why a text that looks like a number is none."""
-    from dpcalc.numerals import number
+    from dpcalc.numerals import comma_hint, number
 
     try:
         number(text)
@@ -100,7 +100,7 @@ def _reason(text: str) -> str:
         for reason in ("closer to 0 than can be told from it", "beyond the largest double"):
             if reason[:6] in str(error):
                 return f", which is {reason}"
-    return ""
+    return comma_hint(text)
 
 
 NUMBER = Number()

@@ -109,7 +109,7 @@ def _source(given: dict[str, Any]) -> Guarantee:
         source = kinds[name](checks.non_negative(name, value))
     if given["steps"] is None:
         return source
-    return source.composed(checks.count("steps", given["steps"]))
+    return source.composed(checks.count("steps", given["steps"], minimum=0))
 
 
 def _pair(option: str, text: str) -> tuple[float, float]:

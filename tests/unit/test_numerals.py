@@ -17,7 +17,17 @@ from mpmath import mp, mpf
 from dpcalc.claims.composition import read_plan
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
-from dpcalc.numerals import Written, at_least, at_most, number, ratio, spelt, unpadded, whole
+from dpcalc.numerals import (
+    Written,
+    at_least,
+    at_most,
+    comma_hint,
+    number,
+    ratio,
+    spelt,
+    unpadded,
+    whole,
+)
 from dpcalc.numerics.precise import mpf as precise
 from dpcalc.numerics.rounding import extended
 from dpcalc.theorems.catalogue import privacy_result
@@ -247,3 +257,23 @@ def test_delta_has_that_spelling_in_names_of_claims_and_releases(
     out = capsys.readouterr().out
     assert "1e-5" in out
     assert "e-0" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1,000", "1000"),
+        ("12,345,678", "12345678"),
+        ("1,000.5", "1000.5"),
+        ("0,5", "0.5"),
+        ("1,5e-3", "1.5e-3"),
+        ("1,00,0", ""),
+        ("a,b", ""),
+        ("1000", ""),
+    ],
+)
+def test_commas_are_no_part_of_numbers(text: str, hint: str) -> None:
+    said = comma_hint(text)
+    assert said == (f"; a comma is no part of a number; try {hint}" if hint else "")
+    if hint:
+        assert math.isfinite(number(hint))
