@@ -15,7 +15,7 @@ from typing import Any
 from dpcalc.auditing.advice import advice
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.wording import at_least, at_most, confidence
+from dpcalc.auditing.wording import at_least, at_most, confidence, runs_text
 from dpcalc.numerals import spelt
 
 
@@ -145,7 +145,7 @@ class Verdict:
             lines.append(
                 f"  {e.method}: {e.quantity} >= {at_least(e.lower)} at confidence "
                 f"{confidence(e.alpha)}, "
-                f"delta {spelt(e.delta)}, {e.runs} runs{seen}{mark}"
+                f"delta {spelt(e.delta)}, {runs_text(e.runs)}{seen}{mark}"
             )
         lines += [f"  {f.check}: {f.severity}: {f.text}" for f in self.findings]
         return "\n".join(lines)
@@ -235,9 +235,9 @@ def _refutation(claim: Claim, e: Evidence) -> str:
     what = f"{e.quantity} >= {at_least(e.lower)} at confidence {confidence(e.alpha)}"
     claimed = f"claimed {e.quantity} = {at_most(claim.bound(e.quantity))}"
     if e.quantity is Quantity.MU:
-        return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {e.runs} runs)"
+        return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {runs_text(e.runs)})"
     at = f" at delta = {spelt(e.delta)}" if e.quantity is Quantity.EPSILON else ""
-    return f"{what}{at}, {claimed} ({e.method}, {e.runs} runs)"
+    return f"{what}{at}, {claimed} ({e.method}, {runs_text(e.runs)})"
 
 
 def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Outcome, str]:
@@ -249,7 +249,7 @@ def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Out
     claimed = claim.bound(best.quantity)
     seen = best.detectable if best.detectable is not None else math.inf
     text = (
-        f"with {best.runs} runs, {best.method} would have noticed {best.quantity} = {seen:.4g} "
+        f"with {runs_text(best.runs)}, {best.method} would have noticed {best.quantity} = {seen:.4g} "
         f"({best.reference}); claimed {at_most(claimed)}"
     )
     if math.isfinite(seen) and seen <= notice * claimed:

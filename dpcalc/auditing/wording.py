@@ -29,3 +29,8 @@ def at_most(value: float, digits: int = 4) -> str:
 def confidence(alpha: float) -> str:
     """1 - α, written as such where its digits would run out."""
     return f"{1 - alpha:.6g}" if alpha >= 1e-4 else f"1 - {spelt(alpha, 3)}"
+
+
+def runs_text(runs: int) -> str:
+    """A number of runs in words: 1 run, 2 runs."""
+    return f"{runs} run" if runs == 1 else f"{runs} runs"

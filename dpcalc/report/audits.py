@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.auditing.attacked import Attacked, exit_status
-from dpcalc.auditing.wording import at_least, confidence
+from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.files import write_text
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
@@ -66,7 +66,10 @@ def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()
         lines += [_plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
         lines += [f"- {f.check} ({f.severity}): {_plain(f.text)}" for f in verdict.findings]
         lines += [_bound(e) for e in verdict.evidence]
-        lines += ["", f"Seed {verdict.seed}, {verdict.runs} runs, α = {spelt(verdict.alpha, 3)}."]
+        lines += [
+            "",
+            f"Seed {verdict.seed}, {runs_text(verdict.runs)}, α = {spelt(verdict.alpha, 3)}.",
+        ]
     for table in tables:
         lines += [f"\n## {table.title}", "", *_rows(table.columns, table.rows), "", table.note]
     return "\n".join(lines).rstrip() + "\n"
@@ -120,5 +123,5 @@ def _bound(e: Any) -> str:
     gate = "" if e.gates else ", report only"
     return (
         f"- {e.method} ({e.direction}): {e.quantity} >= {at_least(e.lower, 5)} at confidence "
-        f"{confidence(e.alpha)}, δ = {spelt(e.delta)}, {e.runs} runs{gate}"
+        f"{confidence(e.alpha)}, δ = {spelt(e.delta)}, {runs_text(e.runs)}{gate}"
     )

@@ -344,3 +344,24 @@ def test_a_relation_that_was_said_is_not_called_the_default(run):
         assert (found["adjacency"], found["adjacency_basis"]) == ("replace-one", basis)
         words = " ".join(run(*line, *said)[1].split())
         assert ("(the default" in words) is (basis == "default")
+
+
+@pytest.mark.parametrize(
+    ("rows", "extra", "said"),
+    [
+        (("1,yes", "2,no"), ["--positive", "yes"], "label 'b', +1 is 'yes', -1 any other"),
+        (("1,7", "2,3"), [], "label 'b', +1 is 7, -1 is 3"),
+        (("1,7", "2,3", "?,3"), [], "+1 is 7, -1 is 3; 1 incomplete row left out"),
+    ],
+)
+def test_it_says_which_class_became_plus_one(run, tmp_path, rows, extra, said):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "\n".join([*rows] * 20) + "\n")
+    if "?" in rows[-1]:
+        path.write_text("a,b\n" + "\n".join([*rows[:2]] * 20 + [rows[2]]) + "\n")
+    line = ["run", "dp-admm", "--data", path, *extra, *BUDGET, "--rounds", "2", "--seed", "1"]
+    status, out, err = run(*line)
+    assert (status, err) == (0, "")
+    assert said.replace(" ", "") in "".join(out.split())
+    assert " 0 incomplete" not in " ".join(out.split())
+    assert json.loads(run(*line, "--json")[1])["data"]["source"].endswith(said)

@@ -368,3 +368,15 @@ def test_the_page_is_small_named_for_screen_readers_and_says_the_verdict_second(
     assert heads[:2] == ["case", "verdict"]
     assert text.count("<table>") == text.count("<caption>")
     assert ">0.001</text>" in text  # numbers that are read are not cut short
+
+
+def test_one_run_is_one_run(tmp_path, capsys):
+    """Scores that give every canary away refute a claim of ε = 0.1 from a single run."""
+    for name, score in (("in.csv", 1), ("out.csv", 0)):
+        (tmp_path / name).write_text("\n".join(str(score + k / 1000) for k in range(100)) + "\n")
+    line = f"audit --scores {tmp_path}/in.csv {tmp_path}/out.csv --one-run 50 50 --fair-coins"
+    with pytest.raises(SystemExit) as stopped:
+        main([*line.split(), *"--claim eps=0.1 --adjacency add-remove".split()])
+    out = " ".join(capsys.readouterr().out.split())
+    assert stopped.value.code == 1
+    assert ", 1 run)" in out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, two_classes
+from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
 from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
 
@@ -67,7 +67,7 @@ def load_table(
         features=np.array(features),
         labels=two_classes(y, str(path)) if len(np.unique(y)) == 2 else y,
         names=columns.names,
-        source=f"{path}; {incomplete} incomplete rows left out",
+        source=f"{path}; {columns.said_of(y)}{_left_out(incomplete)}",
     )
 
 
@@ -114,6 +114,15 @@ class _Columns:
         """The label of a row as it stands in the file."""
         return fields[self.header.index(self.label)]
 
+    def said_of(self, labels: Array) -> str:
+        """Which column became the label, and what became +1."""
+        column, values = f"label {self.label!r}", np.unique(labels)
+        if self.positive is not None:
+            return f"{column}, +1 is {self.positive!r}, -1 any other"
+        if len(values) == 2:
+            return f"{column}, +1 is {values[1]:g}, -1 is {values[0]:g}"
+        return f"{column}, a number"
+
     def check_labels(self, said: AbstractSet[str]) -> None:
         """Refuse labels that are the column's own name, lack the positive one, or are all alike."""
         some = ", ".join(repr(text) for text in sorted(said)[:_SHOWN])
@@ -155,6 +164,12 @@ class _Columns:
 
 _SHOWN = 8
 """Labels that an error lists."""
+
+
+def _left_out(incomplete: int) -> str:
+    if not incomplete:
+        return ""
+    return f"; {incomplete} incomplete row{'s' if incomplete > 1 else ''} left out"
 
 
 def _number(path: object, row: int, field: str, needed: str, try_this: str) -> float:
