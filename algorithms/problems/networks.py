@@ -65,7 +65,8 @@ class Network:
         if "adjacency" not in self._held:
             from scipy.sparse import csr_array
 
-            ends = np.array(self.edges, dtype=np.int64).reshape(-1, 2)
+            # Indices of 32 bits: some graph routines of scipy know no others.
+            ends = np.array(self.edges, dtype=np.int32).reshape(-1, 2)
             rows = np.concatenate([ends[:, 0], ends[:, 1]])
             columns = np.concatenate([ends[:, 1], ends[:, 0]])
             shape = (self.nodes, self.nodes)

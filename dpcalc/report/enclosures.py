@@ -28,7 +28,9 @@ def enclosure(guarantee: Guarantee, delta: float) -> dict[str, Any]:
         return _record(lower, WORST_CASE, "Gaussian composition, exact")
     if isinstance(guarantee, PureDP | ApproxDP):
         epsilon = guarantee.epsilon(delta)
-        stated = epsilon == guarantee.bound
+        # Only at its own failure probability is the bound itself the exact value.
+        own = guarantee.failure if isinstance(guarantee, ApproxDP) else 0.0
+        stated = epsilon == guarantee.bound and delta == own
         return _record(epsilon if stated else _below(epsilon, 2), WORST_CASE, "closed form")
     bracket = getattr(guarantee, "bracket", None)
     if bracket is None:

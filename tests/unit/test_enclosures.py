@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -45,6 +45,7 @@ def test_gaussian_rounds_are_enclosed(parts: list[tuple[float, int]], delta: flo
     assert found["epsilon_lower"] == pytest.approx(total.epsilon(delta), rel=1e-12, abs=1e-12)
 
 
+@example(1.0, 0.0, 2.0**-54)
 @given(st.floats(0.01, 20), st.floats(0, 0.3), st.floats(0.0, 0.6))
 def test_one_approximate_round_is_enclosed(bound: float, failure: float, delta: float) -> None:
     """ε(δ) = ln(e^{ε₀} - s(1 + e^{ε₀})), s = (δ - δ₀)/(1 - δ₀), with 160 digits.
