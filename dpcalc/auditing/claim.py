@@ -38,6 +38,7 @@ class Claim:
         adjacency: between which inputs.
         release: what the adversary is shown.
         name: for reports.
+        release_taken: whether nobody said the release, so that the default was taken.
     """
 
     guarantee: Guarantee
@@ -45,6 +46,7 @@ class Claim:
     delta: float = 0.0
     release: Release = Release.EVERY_MESSAGE
     name: str = ""
+    release_taken: bool = False
 
     def __post_init__(self) -> None:
         checks.delta(self.delta)
@@ -139,6 +141,7 @@ class Claim:
             "delta": self.delta,
             "adjacency": self.adjacency.value,
             "release": self.release.value,
+            "release_basis": "default" if self.release_taken else "stated",
         }
 
     def _described(self) -> str:

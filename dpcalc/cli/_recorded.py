@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,6 +105,7 @@ def recorded(given: dict[str, Any]) -> Attacked:
     claim = claim_of(
         parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
     )
+    claim = replace(claim, release_taken=given["release"] is None)
     terms: dict[str, Any] = {"alpha": given["alpha"], "notice": given["notice"]}
     if given["counts"] and given["scores"]:
         raise InvalidInput("--scores or --counts was needed; got both")
@@ -123,8 +125,6 @@ def recorded(given: dict[str, Any]) -> Attacked:
 
 def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Verdict:
     """The verdict on one run; canaries with equal scores stand in random order."""
-    from dataclasses import replace
-
     import numpy as np
 
     from dpcalc.auditing.recorded import judge_canaries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,16 +227,13 @@ def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
     own = cases[0].setting().claim
     adjacency = given["adjacency"] or own.adjacency.value
     release = given["release"] or own.release.value
+    taken = own.release_taken and given["release"] is None
     if numbers is not None:
-        return claim_of(numbers, adjacency, release)
-    return theorem_claim(
-        given["theorem"],
-        given["settings"],
-        delta=given["delta"],
-        certified=given["certified"],
-        adjacency=adjacency,
-        release=release,
-    )
+        return replace(claim_of(numbers, adjacency, release), release_taken=taken)
+    names: dict[str, Any] = {"delta": given["delta"], "certified": given["certified"]}
+    where: dict[str, Any] = {"adjacency": adjacency, "release": release}
+    found = theorem_claim(given["theorem"], given["settings"], **names, **where)
+    return replace(found, release_taken=taken)
 
 
 def _ledger(target: str | None, given: dict[str, Any]) -> int:

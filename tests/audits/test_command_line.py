@@ -380,3 +380,15 @@ def test_one_run_is_one_run(tmp_path, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert stopped.value.code == 1
     assert ", 1 run)" in out
+
+
+@pytest.mark.parametrize(("extra", "taken"), [("", True), ("--release every-message", False)])
+def test_a_release_that_nobody_said_is_called_the_default(extra, taken, capsys):
+    line = "audit --counts 60 40 40 60 --claim eps=1 --adjacency add-remove"
+    words = extra.replace("every-message", "every message").split(" ", 1) if extra else []
+    for form in ([], ["--json"]):
+        with pytest.raises(SystemExit):
+            main([*line.split(), *words, *form])
+        out = " ".join(capsys.readouterr().out.split())
+        mark = '"release_basis": "default"' if form else "every message (the default; --release"
+        assert (mark in out) is taken
