@@ -268,7 +268,7 @@ def test_bad_composition_files_are_one_line(
         ("convert --gdp -1 --to approx --delta 1e-5", "got gdp=-1.0"),
         ("convert --gdp 1 --to approx --delta 1", "delta"),
         ("convert --rdp 2 --to approx --delta 1e-5", "joined by a colon"),
-        ("convert --pure 1 --steps 0 --to approx", "steps"),
+        ("convert --pure 1 --steps 1.5 --to approx", "steps"),
         ("verify no-such-file.toml", "no-such-file.toml"),
         ("compose no-such-file.toml", "no-such-file.toml"),
         ("epsilon admm-iteration --step-size 3 --smoothness 1 --sensitivity 1 --penalty 1 --sigma 1 "
