@@ -68,6 +68,14 @@ class Solution:
     guarantee: Guarantee
     relation: Relation
 
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        """The field, its value and what they are for."""
+        unit = self.relation.sentence()
+        return f"{self.field} = {self.value:.10g} over {self.rounds:,} rounds; {unit}"
+
     @property
     def at_limit(self) -> bool:
         """Whether the search ended there, so that a still better value may meet the budget.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc import checks
 from dpcalc.cli._meant import meant_mechanism, meant_option
 from dpcalc.errors import InvalidInput, unknown_name
 
@@ -282,8 +281,3 @@ def theorem_from(
     """An instance from options, those not given left out."""
     known = {name: value for name, value in given.items() if value is not None}
     return kind.from_parameters(known, attest, as_options=True)
-
-
-def checked_delta(delta: float | None) -> float:
-    """δ, 0 if it was not given."""
-    return 0.0 if delta is None else checks.delta(delta)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import TheoremVerb, checked_delta, delta_option, json_option, theorem_from
-from dpcalc.errors import missing_delta
+from dpcalc.cli._options import TheoremVerb, delta_option, json_option, theorem_from
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
@@ -25,11 +24,12 @@ def _run(
     attest: tuple[str, ...],
     **given: Any,
 ) -> None:
+    from dpcalc.answers.asked import delta_asked
+    from dpcalc.answers.budget import Budget
     from dpcalc.claims.relations import relation_of
-    from dpcalc.claims.verdict import needs_delta
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.pictures import check_picture
-    from dpcalc.report.records import budget, to_json
+    from dpcalc.report.records import to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
@@ -37,18 +37,13 @@ def _run(
     check_outputs([("--plot", plot)])
     writing = Writing()
     instance = theorem_from(theorem, given, attest)
-    at_zero = checked_delta(delta) == 0
-    if at_zero and instance.certified().guarantee.needs_delta():
-        raise missing_delta(theorem.key)
-    if delta is None and needs_delta(instance):
-        raise missing_delta(theorem.key)
     relation = relation_of(instance, stated=given.get("adjacency") is not None)
-    record = budget(instance, checked_delta(delta), relation)
+    found = Budget(instance, delta_asked(instance, delta), relation)
+    record = found.record()
     if plot is not None:
         from dpcalc.report.claims import draw_claim
 
-        at = checked_delta(delta)
-        if writing.attempt(lambda: draw_claim(instance, plot, delta=at)):
+        if writing.attempt(lambda: draw_claim(instance, plot, delta=found.delta)):
             record["plot"] = str(plot)
     if as_json:
         click.echo(to_json(record))

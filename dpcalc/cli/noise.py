@@ -9,12 +9,11 @@ import click
 from dpcalc.cli._options import (
     NUMBER,
     TheoremVerb,
-    checked_delta,
     delta_option,
     json_option,
     theorem_from,
 )
-from dpcalc.errors import DpcalcError, InvalidInput, missing_delta
+from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcalc.claims.relations import Relation
@@ -31,15 +30,12 @@ def _run(
     **given: Any,
 ) -> None:
     from dpcalc import checks
-    from dpcalc.calibration import calibrate
+    from dpcalc.answers.least_noise import least_noise
     from dpcalc.claims.relations import relation_of
-    from dpcalc.claims.verdict import needs_delta
-    from dpcalc.report.records import assumptions, bound, findings, to_json
-    from dpcalc.report.setting import setting
+    from dpcalc.report.records import to_json
     from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
-    delta_is_given, delta = delta is not None, checked_delta(delta)
     level = given.get(theorem.noise)
     if level is not None and parameters(theorem)[theorem.noise].kind != "schedule":
         option = "--" + theorem.noise.replace("_", "-")
@@ -48,44 +44,11 @@ def _run(
         given[theorem.noise] = 1.0
     start = theorem_from(theorem, given, attest)
     relation = relation_of(start, stated=given.get("adjacency") is not None)
-    if not delta_is_given and needs_delta(start):
-        raise missing_delta(theorem.key)
-    certified = calibrate(start, epsilon, delta)
-    record: dict[str, Any] = {
-        "theorem": theorem.key,
-        "inputs": {k: v for k, v in start.inputs().items() if k != theorem.noise},
-        **setting(start, relation),
-        "budget": {"epsilon": epsilon, "delta": delta},
-        "claimed": _prescribed(start, epsilon, delta),
-        "certified": {
-            **bound(certified.certified(), delta),
-            theorem.noise: certified.noise_level(),
-        },
-        "findings": findings(certified),
-        "assumptions": assumptions(certified),
-    }
+    record = least_noise(start, epsilon, delta, relation).record()
     if as_json:
         click.echo(to_json(record))
     else:
         _print(start, record, relation)
-
-
-def _prescribed(theorem: Theorem, epsilon: float, delta: float) -> dict[str, Any]:
-    """The paper's noise, what it is really worth and the verdict on it; or why there is none."""
-    from dpcalc.report.records import instance_verdict
-
-    try:
-        found = theorem.prescribed(epsilon, delta)
-        worth = found.certified().guarantee.epsilon(delta)
-    except DpcalcError as error:
-        return {theorem.noise: None, "epsilon": None, "delta": delta, "reason": str(error)}
-    return {
-        theorem.noise: found.noise_level(),
-        "epsilon": epsilon,
-        "delta": delta,
-        "certified_epsilon": worth,
-        **instance_verdict(found, epsilon, worth, delta),
-    }
 
 
 def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:

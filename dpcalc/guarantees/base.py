@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
+from dpcalc.markup import html_table
 from dpcalc.numerics.arithmetic import OwnArithmetic
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
@@ -53,6 +54,11 @@ class Guarantee(OwnArithmetic, ABC):
     @abstractmethod
     def numbers(self) -> Mapping[str, float]:
         """The parameters under their field names, such as ``{"mu": 1.0}``."""
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the notion and its parameters; no ε, which may take time."""
+        rows = [("notion", self.notion), *((k, f"{v:.10g}") for k, v in self.numbers().items())]
+        return html_table(rows if len(rows) > 1 else [*rows, ("release", repr(self))])
 
     def needs_delta(self) -> bool:
         """Whether no ε follows at δ = 0, and one does at a larger δ."""

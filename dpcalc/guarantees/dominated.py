@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpcalc.guarantees.base import Directions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Dominated(Guarantee):
     """A release that is dominated by known pairs, one for each direction.
 
@@ -33,6 +33,9 @@ class Dominated(Guarantee):
     described: str
     largest: float = math.inf
     attained: bool = True
+
+    def __repr__(self) -> str:
+        return f"Dominated({self.described})"
 
     def epsilon(self, delta: float) -> float:
         """The upper end of `bracket`."""

@@ -72,6 +72,12 @@ def results() -> Iterator[type[Result]]:
         yield result(key)
 
 
+@cache
+def by_class_name(name: str) -> type[Result] | None:
+    """The result whose class has a name, such as DPADMM; None if there is none."""
+    return next((found for found in results() if found.__name__ == name), None)
+
+
 def _module_name(key: str) -> str:
     found = _modules()
     if key.lower() not in found:

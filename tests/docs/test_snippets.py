@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,6 +102,25 @@ def test_python_runs(page: Path, folder: Path) -> None:
     for block in blocks(page):
         if block.kind == "python":
             exec(compile(block.text, name(page), "exec"), names)  # noqa: S102 - our own documents
+
+
+def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> None:
+    """The checkout's own configuration and cache, strict; a misspelt name is seen."""
+    blocks_of_readme = [b.text for b in blocks(ROOT / "README.md") if b.kind == "python"]
+    right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
+    right.write_text("\n".join(blocks_of_readme))
+    wrong.write_text(
+        "import dpcalc\nfrom dpcalc.theorems import DPADMM\n"
+        "dpcalc.calibrat\nDPADMM(n_record=1, rounds=1, gradient_bound=1, sigma=1)\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
+    found = subprocess.run(
+        [*command, str(right), str(wrong)], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    complaints = found.stdout.splitlines()
+    assert not [line for line in complaints if "right.py" in line], found.stdout
+    assert any("calibrat" in line for line in complaints), found.stdout + found.stderr
+    assert any("n_record" in line for line in complaints), found.stdout + found.stderr
 
 
 def test_the_capability_table_is_the_catalogue() -> None:

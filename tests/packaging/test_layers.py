@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 ORDER = [
-    {"errors", "vocabulary", "extras"},
+    {"errors", "vocabulary", "extras", "markup"},
     {"checks", "files", "numerals"},
     {"archive", "delimited", "sealed"},
     {"numerics"},
@@ -26,6 +26,7 @@ ORDER = [
     {"claims"},
     {"accountant", "interop"},
     {"report"},
+    {"answers"},
     {"training"},
     {"estimators", "reproduction", "selftest"},
     {"cli", "__main__"},
