@@ -178,6 +178,11 @@ def bounded_rows(features: ArrayLike, on_large: str, *, bound: float = 1.0) -> A
     return features / np.maximum(norms / bound, 1)[:, None]
 
 
+def with_constant(rows: Array) -> Array:
+    """Rows of norm at most 1 with a constant feature, again of norm at most 1; shape (n, d + 1)."""
+    return np.hstack([rows, np.ones((len(rows), 1))]) / np.sqrt(2)
+
+
 def _numbers(name: str, values: ArrayLike, axes: int) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._data import data_options, split_data
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole
 from dpcalc.cli._outputs import Writing, check_outputs
 from dpcalc.cli._progress import carried_out
@@ -25,7 +26,7 @@ _WHOLE = Whole()
 
 
 def _run(kind: type[Method], **given: Any) -> None:
-    from dpcalc.training import data as source
+    from dpcalc.training.diagnosis import diagnosis
     from dpcalc.training.method import Budget
     from dpcalc.training.outcome import check_suffix, record, write
     from dpcalc.training.plan import plan
@@ -44,20 +45,7 @@ def _run(kind: type[Method], **given: Any) -> None:
         raise InvalidInput("--delta goes with --epsilon; got --delta alone")
     said = {k: v for k, v in given.items() if v is not None}
     method = kind.from_parameters(said)
-    table = source.load(
-        common["data"],
-        label=common["label"],
-        positive=common["positive"],
-        categories=common["categories"],
-        features=common["features"],
-    )
-    split = source.split(
-        table,
-        held_out=common["held_out"],
-        on_large=common["rows"],
-        row_bound=common["row_bound"],
-        seed=common["seed"] or 0,
-    )
+    split = split_data(common)
     network = _network_of(kind, common["nodes"], common["graph"], common["seed"] or 0)
     nodes = 1 if network is None else network.nodes
     ready = plan(
@@ -75,6 +63,7 @@ def _run(kind: type[Method], **given: Any) -> None:
         "graph": (common["graph"] or "ring") if kind.distributed else None,
         "seed": common["seed"],
     }
+    found["diagnosis"] = diagnosis(ready, split, found["utility"])
     writing = Writing()
     written = [t for t in targets if writing.attempt(partial(write, t, found, transcript))]
     if common["as_json"]:
@@ -111,50 +100,6 @@ def _network_of(
     from dpcalc.training.graph import network
 
     return network(graph or "ring", nodes, seed)
-
-
-def _data_options() -> list[click.Option]:
-    option: Callable[..., click.Option] = click.Option
-    return [
-        option(
-            ["--data"],
-            default="builtin",
-            show_default=True,
-            help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
-            "or a path: CSV with a header, LIBSVM, a folder with adult.data; also .xz, .gz.",
-        ),
-        option(["--label"], help="Label column of a CSV file; the last one unless given."),
-        option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),
-        option(
-            ["--categories"],
-            multiple=True,
-            metavar="COLUMN=A|B|C",
-            help="Values that a column of a CSV file may have, where they are not numbers; each "
-            "becomes a column of zeros and ones. May be repeated.",
-        ),
-        option(["--features"], type=_WHOLE, help="How many features a LIBSVM file has."),
-        option(
-            ["--rows"],
-            type=click.Choice(["rescale", "refuse"]),
-            default="rescale",
-            show_default=True,
-            help="What becomes of rows longer than the row bound.",
-        ),
-        option(
-            ["--row-bound"],
-            type=NUMBER,
-            default=1.0,
-            show_default=True,
-            help="A public number; rows are shortened to it and divided by it.",
-        ),
-        option(
-            ["--held-out"],
-            type=NUMBER,
-            default=0.2,
-            show_default=True,
-            help="Share of records kept for the test error.",
-        ),
-    ]
 
 
 def _budget_options() -> list[click.Option]:
@@ -207,7 +152,7 @@ def _output_options() -> list[click.Option]:
 
 
 def _common_options() -> list[click.Option]:
-    return [*_data_options(), *_budget_options(), *_output_options()]
+    return [*data_options(), *_budget_options(), *_output_options()]
 
 
 _COMMON = tuple(str(option.name) for option in _common_options())

@@ -83,12 +83,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
 
         Every row is looked at alone, with public numbers, so nothing is spent.
         """
-        from dpcalc.algorithms.problems.records import bounded_rows
+        from dpcalc.algorithms.problems.records import bounded_rows, with_constant
 
         rows = bounded_rows(X, "rescale", bound=self.row_bound) / self.row_bound
-        if not self.fit_intercept:
-            return np.asarray(rows)
-        return np.hstack([rows, np.ones((len(rows), 1))]) / np.sqrt(2)
+        return with_constant(rows) if self.fit_intercept else np.asarray(rows)
 
     def _fitted(self, X: Array, y: Array) -> Array:
         """Weights of the rows as given, the intercept last; fills in the fitted attributes."""

@@ -59,11 +59,8 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
     ]
     columns = ("utility", "mean", "lowest", "highest") if found["runs"] > 1 else ("utility", "")
     out.print(plain_table(columns, rows))
-    if found["budget"] is not None and _useless(found["utility"]):
-        out.print(
-            "[yellow]No better than always giving the same answer: at this budget the noise drowns "
-            "these records. More records, a larger ε or fewer rounds help.[/]"
-        )
+    if found.get("diagnosis"):
+        out.print(f"[yellow]{escaped(_why(found['diagnosis']))}[/]")
     if found["budget"] is not None and not found["private_release"]:
         seed = "" if found["seed"] is None else f"seed={found['seed']}: "
         out.print(
@@ -73,12 +70,26 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
         out.print(f"written: {escaped(path)}")
 
 
-def _useless(utility: Mapping[str, Any]) -> bool:
-    """Whether the best constant answer errs no more often on held-out records."""
-    if "test_error" not in utility or "test_error_of_a_constant" not in utility:
-        return False
-    constant = np.mean(utility["test_error_of_a_constant"])
-    return bool(np.mean(utility["test_error"]) >= constant)
+_WHY = {
+    "noise": "The same method without this noise has an error of {error}: at this budget the noise "
+    "drowns these records. More records, a larger ε or fewer rounds help.",
+    "rounds": "It is no better without noise, but with twenty times the rounds and without noise it "
+    "has an error of {error}: the rounds are too few, or the steps too short.",
+    "settings": "It is no better without noise, with these rounds or more; the exact minimum on the "
+    "same rows has an error of {error}: steps, penalties or weights keep the method from it.",
+    "scaling": "It is no better without noise, with these rounds or more; a linear model on columns of "
+    "equal spread has an error of {error}: the scaling hides what could be learnt. "
+    "Give narrow public ranges of the columns: --scale COLUMN=LOW:HIGH, or --schema.",
+    "data": "Nor is any linear model that was tried without noise (the best has an error of "
+    "{error}): noise and budget are not to blame.",
+}
+"""What is said of a run that learnt nothing, by what is at fault."""
+
+
+def _why(found: Mapping[str, Any]) -> str:
+    """What keeps a run from learning, and what helps."""
+    text = _WHY[found["fault"]].format(error=f"{found['error']:.4g}")
+    return f"No better than always giving the same answer. {text}"
 
 
 def _show_budget(out: Any, found: Mapping[str, Any]) -> None:

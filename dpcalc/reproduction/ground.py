@@ -95,9 +95,7 @@ class Ground:
         if not held_out.exists():
             return replace(_cut(first, bound, None, share=0.2), source=name)
         test = source.split(source.load(str(held_out), features=width), held_out=0, row_bound=bound)
-        return Split(
-            train=train.train, test=test.train, names=train.names, source=f"{name}, {name}.t"
-        )
+        return replace(train, test=test.train, source=f"{name}, {name}.t")
 
 
 def _cut(data: Dataset, bound: float, train: int | None, share: float) -> Split:

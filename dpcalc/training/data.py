@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +13,9 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.files import is_there
+from dpcalc.training.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcalc.algorithms.problems.data.dataset import Dataset
     from dpcalc.algorithms.problems.records import Records
 
@@ -30,6 +30,10 @@ FETCHED = ("adult", "a9a", "a8a", "ijcnn1")
 _RECORDS, _FEATURES = 6000, 10
 
 
+INTERCEPT = "(intercept)"
+"""Name of the constant feature."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
     """Records to train on, and records that no algorithm sees.
@@ -37,14 +41,22 @@ class Split:
     Attributes:
         train: rows of norm at most 1; shapes (n, d) and (n,).
         test: the same, held out; may be empty.
-        names: of the features.
+        names: of the features, the constant one last if there is one.
         source: where they came from and what was left out.
+        row_bound: what rows were shortened to and divided by.
+        intercept: whether the last feature is constant.
+        table: all records as they were before.
+        order: which of them are in `train` and in `test`.
     """
 
     train: tuple[Array, Array]
     test: tuple[Array, Array]
     names: tuple[str, ...]
     source: str
+    row_bound: float
+    intercept: bool
+    table: Dataset
+    order: tuple[NDArray[np.intp], NDArray[np.intp]]
 
     def records(self, nodes: int = 1) -> Records:
         """The training records dealt out to nodes."""
@@ -52,13 +64,36 @@ class Split:
 
         return split(*self.train, nodes)
 
+    @property
+    def label_unit(self) -> float:
+        """What a label's 1 is worth in the file."""
+        return 1.0 if self.table.units is None else self.table.units.label
+
+    def coefficients(self, weights: Array) -> dict[str, float]:
+        """A model's weights in the units of the file, for rows that need no shortening.
+
+        Args:
+            weights: of one model; shape (d,).
+        """
+        slopes = weights / self.row_bound
+        intercept = 0.0
+        if self.intercept:
+            slopes, intercept = slopes[:-1] / np.sqrt(2), float(weights[-1] / np.sqrt(2))
+        if (units := self.table.units) is not None:
+            slopes = slopes / units.stretch
+            intercept = units.label_shift + units.label * (intercept - float(slopes @ units.shift))
+            slopes = slopes * units.label
+        found = dict(zip(self.table.names, slopes.tolist(), strict=True))
+        return found | {INTERCEPT: intercept}
+
 
 def load(
     name: str,
     *,
     label: str | None = None,
     positive: str | None = None,
-    categories: Sequence[str] = (),
+    schema: Schema | None = None,
+    row_bound: float | None = None,
     features: int | None = None,
 ) -> Dataset:
     """A data set by name, or the file or folder of that path.
@@ -68,26 +103,39 @@ def load(
             a header line; or a LIBSVM file. Files may be packed as .xz or .gz.
         label: of a CSV file, the label column; the last one if left out.
         positive: of a CSV file, the label value that is +1.
-        categories: of a CSV file, ``column=A|B|C`` for every column that is not numeric.
+        schema: public ranges and categories of the columns; numbers are scaled by the ranges.
+        row_bound: how long a row may be; says of a CSV file without ranges that it is scaled.
         features: of a LIBSVM file, how many there are.
 
     Raises:
-        InvalidInput: if there is no such data, or a row cannot be used.
+        InvalidInput: if there is no such data, a row cannot be used, or a numeric column of a CSV
+            file has neither a range nor a row bound.
     """
     from dpcalc.algorithms.problems.data import adult, libsvm
 
-    if name in BUILT_IN:
-        return _built_in(name)
+    schema = schema or Schema({}, {})
     path = Path(name)
-    if is_there(path):
-        return _from_path(path, label, positive, categories, features)
-    if name == "adult":
-        return _fetched(adult.fetch_adult, name)
-    if name in FETCHED:
-        return _fetched(lambda: libsvm.fetch_libsvm(name), name)
-    if path.suffix or len(path.parts) > 1:
+    if name in BUILT_IN:
+        found = _built_in(name)
+    elif is_there(path):
+        found = _from_path(path, label, positive, schema, features)
+    elif name == "adult":
+        found = _fetched(adult.fetch_adult, name)
+    elif name in FETCHED:
+        found = _fetched(lambda: libsvm.fetch_libsvm(name), name)
+    elif path.suffix or len(path.parts) > 1:
         raise InvalidInput(f"a file or folder was needed; got data={name!r}, which does not exist")
-    raise unknown_name("data set (and no such file)", name, [*BUILT_IN, *FETCHED])
+    else:
+        raise unknown_name("data set (and no such file)", name, [*BUILT_IN, *FETCHED])
+    own = is_there(path) and is_table(path)
+    if schema.categories and not own:
+        raise InvalidInput(
+            f"a CSV file was needed for columns of categories; got data={name!r}; leave out the "
+            "categories"
+        )
+    if schema.ranges or (own and row_bound is None):
+        return schema.scaled(found, where=repr(name))
+    return found
 
 
 def split(
@@ -95,7 +143,8 @@ def split(
     *,
     held_out: float = 0.2,
     on_large: str = "rescale",
-    row_bound: float = 1.0,
+    row_bound: float | None = None,
+    intercept: bool = False,
     seed: int = 0,
 ) -> Split:
     """Shuffle with a public seed, hold out a share, and bring rows to norm 1.
@@ -104,14 +153,22 @@ def split(
         data: the table.
         held_out: share of records kept for testing, in [0, 1).
         on_large: what becomes of rows longer than the bound: "rescale" or "refuse".
-        row_bound: a public number by which rows are divided once none is longer.
+        row_bound: a public number by which rows are divided once none is longer; what follows from
+            the ranges of the columns, or 1, if left out.
+        intercept: whether a constant feature is added.
         seed: of the shuffle; not secret.
     """
-    from dpcalc.algorithms.problems.records import bounded_rows
+    from dpcalc.algorithms.problems.records import bounded_rows, with_constant
 
     if not 0 <= checks.probability("held_out", held_out) < 1:
         raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
-    rows = bounded_rows(data.features, on_large, bound=row_bound) / row_bound
+    known = data.row_bound or math.inf
+    bound = min(
+        known, (1.0 if data.row_bound is None else known) if row_bound is None else row_bound
+    )
+    rows = bounded_rows(data.features, on_large, bound=bound) / bound
+    if intercept:
+        rows = with_constant(rows)
     order = np.random.default_rng(seed).permutation(len(rows))
     cut = len(rows) - round(held_out * len(rows))
     if cut < 1:
@@ -120,8 +177,12 @@ def split(
     return Split(
         train=(rows[train], data.labels[train]),
         test=(rows[test], data.labels[test]),
-        names=data.names,
+        names=(*data.names, INTERCEPT) if intercept else data.names,
         source=data.source,
+        row_bound=bound,
+        intercept=intercept,
+        table=data,
+        order=(train, test),
     )
 
 
@@ -143,7 +204,7 @@ def _from_path(
     path: Path,
     label: str | None,
     positive: str | None,
-    categories: Sequence[str],
+    schema: Schema,
     features: int | None,
 ) -> Dataset:
     from dpcalc.algorithms.problems.data import adult, libsvm, tables
@@ -152,28 +213,29 @@ def _from_path(
     if path.is_dir() or path.name.startswith(adult.FILES):
         return adult.load_adult(path)
     refuse_unless_text(path)
-    if any(suffix in (".csv", ".tsv") for suffix in path.suffixes):
-        delimiter = "\t" if ".tsv" in path.suffixes else None
-        column = _last_column(path, delimiter) if label is None else label
-        known = dict(_category_list(text) for text in categories)
+    if is_table(path):
+        column = last_column(path) if label is None else label
         return tables.load_table(
-            path, column, categories=known, positive=positive, delimiter=delimiter
+            path,
+            column,
+            categories=schema.categories,
+            positive=positive,
+            delimiter=delimiter_of(path),
         )
     return libsvm.load_libsvm(path, features=features)
 
 
-def _category_list(text: str) -> tuple[str, tuple[str, ...]]:
-    column, found, tail = text.partition("=")
-    values = tuple(value.strip() for value in tail.split("|"))
-    if not found or not all(values):
-        raise InvalidInput(
-            f"categories needs column=A|B|C; got categories={text!r}; name every value that "
-            "the column may have"
-        )
-    return column.strip(), values
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that it is delimited text with a header."""
+    return any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
 
 
-def _last_column(path: Path, delimiter: str | None) -> str:
+def delimiter_of(path: Path) -> str | None:
+    """The delimiter that a file's name says, if any."""
+    return "\t" if ".tsv" in path.suffixes else None
+
+
+def last_column(path: Path) -> str:
     """Name of the last column.
 
     A first line that ends in a number is most likely a record, which would be lost without a word;
@@ -181,6 +243,7 @@ def _last_column(path: Path, delimiter: str | None) -> str:
     """
     from dpcalc.delimited import Row, is_number, rows
 
+    delimiter = delimiter_of(path)
     header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
     if not header:
         raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")

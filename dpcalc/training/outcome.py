@@ -48,7 +48,8 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         "runs": transcript.runs,
         "parameters": plan.method.inputs(),
         "utility": utility(plan, transcript, data),
-        "weights": plan.method.weights(transcript).tolist(),
+        "weights": (weights := plan.method.weights(transcript)).tolist(),
+        "coefficients": [data.coefficients(model) for model in weights],
         **standing(plan, transcript),
     }
     if plan.theorem is None or plan.budget is None:
@@ -82,10 +83,11 @@ def utility(plan: Plan, transcript: Transcript, data: Split) -> dict[str, list[f
     weights = plan.method.weights(transcript)
     loss: Loss = plan.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
     found = {"train_loss": mean_loss(loss, weights, *data.train).tolist()}
-    found["train_error"] = error(loss, weights, *data.train).tolist()
+    unit = data.label_unit
+    found["train_error"] = (unit * error(loss, weights, *data.train)).tolist()
     if len(data.test[1]):
-        found["test_error"] = error(loss, weights, *data.test).tolist()
-        found["test_error_of_a_constant"] = [constant_error(loss, data.test[1])]
+        found["test_error"] = (unit * error(loss, weights, *data.test)).tolist()
+        found["test_error_of_a_constant"] = [unit * constant_error(loss, data.test[1])]
     for name in GAPS:
         if name in transcript.diagnostics:
             found[name] = transcript.diagnostic(name)[:, -1].tolist()

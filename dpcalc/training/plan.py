@@ -43,6 +43,9 @@ class Plan:
         algorithm: with its data and its noise.
         theorem: calibrated; None for a method without noise.
         budget: what may be spent; None for a method without noise.
+        records: what it is run on.
+        network: of nodes; None for one place.
+        asked: the method as it was before what was left open was settled.
         said: names of parameters that the caller chose, also where they equal the defaults.
     """
 
@@ -50,6 +53,9 @@ class Plan:
     algorithm: Algorithm
     theorem: Theorem | None
     budget: Budget | None
+    records: Records
+    network: Network | None
+    asked: Method
     said: frozenset[str] = frozenset()
 
     @property
@@ -150,7 +156,7 @@ def plan(
         checks.positive("epsilon", budget.epsilon)
         checks.delta(budget.delta)
     _check_labels(method, records)
-    method = method.settled(records, network, budget)
+    asked, method = method, method.settled(records, network, budget)
     calibrated = None
     if budget is not None:
         calibrated = _calibrated(method, records, network, budget)
@@ -160,6 +166,9 @@ def plan(
         algorithm=algorithm,
         theorem=calibrated,
         budget=budget,
+        records=records,
+        network=network,
+        asked=asked,
         said=frozenset(said),
     )
 

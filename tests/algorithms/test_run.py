@@ -240,7 +240,7 @@ def test_a_checkpoint_says_what_it_was_started_with(run, tmp_path, table):
     other = ["run", "r-admm", "--rounds", "4", "--nodes", "3", "--checkpoint", path]
     assert "holds one of 'private-r-admm';" in run(*other)[2]
     path.unlink()
-    file = [*R_ADMM, "--data", table, "--positive", "yes", "--checkpoint", path]
+    file = [*R_ADMM, "--data", table, "--positive", "yes", "--row-bound", "4", "--checkpoint", path]
     assert run(*file)[0] == 0
     table.write_text(table.read_text().replace("yes", "no", 3).replace("no", "yes", 1))
     _, _, err = run(*file)
@@ -255,8 +255,16 @@ DATA = ["run", "dp-admm", *BUDGET, "--rounds", "3", "--data"]
     [
         (("--positive", "maybe"), ("'maybe'", "known: 'no', 'yes'")),
         ((), ("got 'no' in line", "--positive no")),
-        (("--positive", "yes", "--rows", "refuse"), ("--rows rescale", "--row-bound")),
+        (
+            ("--positive", "yes", "--rows", "refuse", "--row-bound", "1"),
+            ("--rows rescale", "--row-bound"),
+        ),
         (("--label", "a"), ("'no' in line", "column 'bought'", "--categories 'bought=A|B|C'")),
+        (("--positive", "yes"), ("public range", "'a', 'b'", "--scale a=LOW:HIGH", "--row-bound")),
+        (("--positive", "yes", "--scale", "a=-3:3"), ("got none for 'b'", "--scale b=LOW:HIGH")),
+        (("--positive", "yes", "--scale", "c=0:1"), ("unknown numeric column", "'c'")),
+        (("--positive", "yes", "--scale", "a=3"), ("COLUMN=LOW:HIGH",)),
+        (("--positive", "yes", "--scale", "a=3:1"), ("from a lower to a higher",)),
     ],
 )
 def test_data_errors_name_the_option_that_helps(run, table, extra, words):
@@ -290,7 +298,8 @@ def test_a_file_without_column_names_loses_no_record(run, tmp_path, last):
     assert (status, out) == (2, "")
     assert "a line of column names was needed first" in err
     path.write_text("\n".join(["a,b,y", *rows]) + "\n")
-    status, out, _ = run(*DATA, path, *(("--positive", "yes") if last == "yes" else ()))
+    scaled = ("--scale", "*=0:1")
+    status, out, _ = run(*DATA, path, *scaled, *(("--positive", "yes") if last == "yes" else ()))
     assert status == 0
     assert "8 to train on, 2 held out" in out
 
@@ -301,7 +310,7 @@ def test_numbers_may_be_the_names_of_columns(run, tmp_path):
     rows = [f"0.{k},0.{9 - k},{1 if k % 2 else -1}" for k in range(10)]
     for header, extra in (("0,1,2", ()), ("2019,2020,2021", ("--label", "2021"))):
         path.write_text("\n".join([header, *rows]) + "\n")
-        status, out, _ = run(*DATA, path, *extra)
+        status, out, _ = run(*DATA, path, "--row-bound", "1", *extra)
         assert status == 0
         assert "8 to train on, 2 held out" in out
     assert "--label 2021" in run(*DATA, path)[2]
@@ -359,7 +368,20 @@ def test_it_says_which_class_became_plus_one(run, tmp_path, rows, extra, said):
     path.write_text("a,b\n" + "\n".join([*rows] * 20) + "\n")
     if "?" in rows[-1]:
         path.write_text("a,b\n" + "\n".join([*rows[:2]] * 20 + [rows[2]]) + "\n")
-    line = ["run", "dp-admm", "--data", path, *extra, *BUDGET, "--rounds", "2", "--seed", "1"]
+    scaled = ["--scale", "a=0:3"]
+    line = [
+        "run",
+        "dp-admm",
+        "--data",
+        path,
+        *scaled,
+        *extra,
+        *BUDGET,
+        "--rounds",
+        "2",
+        "--seed",
+        "1",
+    ]
     status, out, err = run(*line)
     assert (status, err) == (0, "")
     assert said.replace(" ", "") in "".join(out.split())

@@ -32,6 +32,7 @@ ENDS: dict[tuple[str, int], str] = {
     ("rate", 0): "dual-averaging-rate --help",
     ("reproduce", 0): "",
     ("run", 0): "--help",
+    ("schema", 0): "table.csv",
     ("selftest", 0): "",
     ("theorems", 0): "dp-admm",
     ("verify", 0): "true.toml",
@@ -68,6 +69,7 @@ adjacency = "add-remove"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     files = {
+        "table.csv": "a,b\n1,2\n",
         "plan.toml": PLAN.format(epsilon=9),
         "over.toml": PLAN.format(epsilon=0.1),
         "true.toml": CLAIM.format(name="true", epsilon=50, attest='"all"'),

@@ -19,6 +19,21 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Units:
+    """How scaled numbers follow from those in the file: (number - shift)/stretch.
+
+    Attributes:
+        shift, stretch: of the features; shape (d,).
+        label_shift, label: the same of the label.
+    """
+
+    shift: Array
+    stretch: Array
+    label_shift: float = 0.0
+    label: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dataset:
     """A table ready to be dealt out to nodes with `records.split`.
 
@@ -27,12 +42,24 @@ class Dataset:
         labels: shape (n,), finite.
         names: of the features; d of them.
         source: where it came from and what was left out.
+        label: name of the label, "" if it has none.
+        row_bound: the largest norm that a row can have by the public ranges of its columns; None
+            if there are none.
+        units: what those ranges made of the numbers in the file; None if nothing.
     """
 
     features: Array
     labels: Array
     names: tuple[str, ...]
     source: str
+    label: str = ""
+    row_bound: float | None = None
+    units: Units | None = None
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether the labels are two classes, -1 and +1."""
+        return bool(np.isin(self.labels, (-1.0, 1.0)).all())
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:

@@ -68,6 +68,7 @@ def load_table(
         labels=two_classes(y, str(path)) if len(np.unique(y)) == 2 else y,
         names=columns.names,
         source=f"{path}; {columns.said_of(y)}{_left_out(incomplete)}",
+        label=label,
     )
 
 
@@ -153,7 +154,10 @@ class _Columns:
                 continue
             known = self.categories.get(name)
             if known is None:
-                hint = f"list the values that it may have: --categories {quote(name + '=A|B|C')}"
+                hint = (
+                    f"list the values that it may have: --categories {quote(name + '=A|B|C')}, or a "
+                    "schema, which dpcalc schema prints to fill in"
+                )
                 found.append(_number(self.path, row, field, f"a number in column {name!r}", hint))
             elif field in known:
                 found += [float(field == c) for c in known]

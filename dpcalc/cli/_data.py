@@ -1,0 +1,104 @@
+"""What `run` reads, and how its columns are scaled: options, and what they make of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcalc.cli._options import NUMBER, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcalc.training.data import Split
+
+
+def split_data(common: dict[str, Any]) -> Split:
+    """The data, scaled by what is public about them, and split."""
+    from dpcalc.training import data as source
+    from dpcalc.training.schema import Schema, read_schema, schema_of_options
+
+    schema = schema_of_options(common["scale"], common["categories"])
+    if common["schema"] is not None:
+        schema = read_schema(Path(common["schema"])).joined(schema)
+    table = source.load(
+        common["data"],
+        label=common["label"],
+        positive=common["positive"],
+        schema=schema or Schema({}, {}),
+        row_bound=common["row_bound"],
+        features=common["features"],
+    )
+    intercept = common["intercept"]
+    return source.split(
+        table,
+        held_out=common["held_out"],
+        on_large=common["rows"],
+        row_bound=common["row_bound"],
+        intercept=table.row_bound is not None if intercept is None else intercept,
+        seed=common["seed"] or 0,
+    )
+
+
+def data_options() -> list[click.Option]:
+    """Options that say what the data are."""
+    option: Callable[..., click.Option] = click.Option
+    return [
+        option(
+            ["--data"],
+            default="builtin",
+            show_default=True,
+            help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
+            "or a path: CSV with a header, LIBSVM, a folder with adult.data; also .xz, .gz.",
+        ),
+        option(["--label"], help="Label column of a CSV file; the last one unless given."),
+        option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),
+        option(
+            ["--categories"],
+            multiple=True,
+            metavar="COLUMN=A|B|C",
+            help="Values that a column of a CSV file may have, where they are not numbers; each "
+            "becomes a column of zeros and ones. May be repeated.",
+        ),
+        option(
+            ["--scale"],
+            multiple=True,
+            metavar="COLUMN=LOW:HIGH",
+            help="The public range of a numeric column: values are clipped to it and mapped onto "
+            "[-1, 1]. *=LOW:HIGH for all others. May be repeated.",
+        ),
+        option(
+            ["--schema"],
+            type=click.Path(dir_okay=False),
+            help="Ranges and categories in a TOML file: age = [18, 90]; dpcalc schema writes one to "
+            "fill in.",
+        ),
+        option(
+            ["--intercept/--no-intercept"],
+            default=None,
+            help="Whether a constant feature is added; it is where columns have ranges, unless said.",
+        ),
+        option(["--features"], type=Whole(), help="How many features a LIBSVM file has."),
+        option(
+            ["--rows"],
+            type=click.Choice(["rescale", "refuse"]),
+            default="rescale",
+            show_default=True,
+            help="What becomes of rows longer than the row bound.",
+        ),
+        option(
+            ["--row-bound"],
+            type=NUMBER,
+            help="A public number; rows are shortened to it and divided by it. Unless given, what "
+            "follows from the ranges of the columns, else 1.",
+        ),
+        option(
+            ["--held-out"],
+            type=NUMBER,
+            default=0.2,
+            show_default=True,
+            help="Share of records kept for the test error.",
+        ),
+    ]

@@ -1,0 +1,151 @@
+"""What keeps a run from learning, by what the same method does without noise.
+
+Every number here looks at the data without noise, as utility does: it is for whoever holds the
+data, and no part of what the budget covers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.training.outcome import constant_error, error
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.losses import Loss
+    from dpcalc.training.data import Split
+    from dpcalc.training.plan import Plan
+
+Array = NDArray[np.float64]
+
+_MORE_ROUNDS = 20
+_NO_NOISE = 1e-12
+"""What is left of the noise where a method insists on some."""
+
+_RIDGE = 1e-8
+"""Curvature that makes a minimiser unique."""
+
+
+def without_noise(plan: Plan, data: Split) -> float:
+    """The error of the same method with the same settings, but hardly any noise."""
+    return _error(plan, _silent(plan), data)
+
+
+def diagnosis(plan: Plan, data: Split, utility: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Why a run is no better than the best constant answer; None if it is better.
+
+    The first of these that is better than a constant decides what is at fault:
+
+    ========  =========================================================
+    noise     the same without noise
+    noise     the same, with what the budget had set, without a budget
+    rounds    the same without noise and with more rounds
+    settings  the exact minimum of the loss on the same rows
+    scaling   the same on columns brought to their own mean and spread
+    data      none: no linear model does better
+    ========  =========================================================
+
+    Of the last two scaling is at fault where it accounts for more than half of what can be learnt.
+
+    Args:
+        plan: of the run.
+        data: what it was trained on and measured by.
+        utility: as `dpcalc.training.outcome.utility` found it.
+    """
+    loss: Loss = plan.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
+    constant = data.label_unit * constant_error(loss, _measured(data)[1])
+    found = np.mean(utility.get("test_error", utility["train_error"]))
+    if plan.theorem is None or found < constant:
+        return None
+    tried: list[tuple[str, float]] = []
+    for fault, value in _trials(plan, data):
+        tried.append((fault, value))
+        if value < constant:
+            return _answer(fault, value, tried)
+    settings = _best_linear(loss, (data.train[0], _measured(data)[0]), data)
+    scaling = _best_linear(loss, _own_scale(data), data)
+    tried += [("settings", settings), ("scaling", scaling)]
+    if min(settings, scaling) >= constant:
+        return _answer("data", min(value for _, value in tried), tried)
+    if constant - settings < (constant - scaling) / 2:
+        return _answer("scaling", scaling, tried)
+    return _answer("settings", settings, tried)
+
+
+def _answer(fault: str, value: float, tried: list[tuple[str, float]]) -> dict[str, Any]:
+    return {
+        "fault": fault,
+        "error": value,
+        "tried": [{"fault": fault, "error": value} for fault, value in tried],
+    }
+
+
+def _trials(plan: Plan, data: Split) -> Iterator[tuple[str, float]]:
+    yield "noise", without_noise(plan, data)
+    if plan.asked != plan.method:
+        free = plan.asked.settled(plan.records, plan.network, None)
+        yield "noise", _error(plan, _silent(replace(plan, method=free)), data)
+    if (rounds := getattr(plan.method, "rounds", None)) is not None:
+        more = plan.method.changed(rounds=_MORE_ROUNDS * rounds)
+        yield "rounds", _error(plan, _silent(replace(plan, method=more)), data)
+
+
+def _silent(plan: Plan) -> Algorithm:
+    """The algorithm of a plan with next to no noise."""
+    theorem = plan.theorem
+    if theorem is None:
+        return plan.algorithm
+    factor = 1 / _NO_NOISE if theorem.less_is_private else _NO_NOISE
+    rate: Any = theorem.noise_level()
+    silent = theorem.with_noise_level(rate * factor)
+    return plan.method.algorithm(plan.records, plan.network, silent)
+
+
+def _error(plan: Plan, algorithm: Algorithm, data: Split) -> float:
+    transcript = algorithm.run(0)
+    loss: Loss = algorithm.problem.loss  # type: ignore[attr-defined]
+    weights = plan.method.weights(transcript)
+    return data.label_unit * float(error(loss, weights, *_measured(data))[0])
+
+
+def _measured(data: Split) -> tuple[Array, Array]:
+    """Held-out records, or where there are none those that were trained on."""
+    return data.test if len(data.test[1]) else data.train
+
+
+def _own_scale(data: Split) -> tuple[Array, Array]:
+    """Rows whose columns have mean 0 and spread 1 over all records, with a constant column."""
+    table = data.table.features
+    spread = table.std(axis=0)
+    spread[spread == 0] = 1.0
+    rows = np.hstack([(table - table.mean(axis=0)) / spread, np.ones((len(table), 1))])
+    rows /= math.sqrt(rows.shape[1])
+    train, test = data.order
+    return rows[train], rows[test if len(test) else train]
+
+
+def _best_linear(loss: Loss, rows: tuple[Array, Array], data: Split) -> float:
+    """The error of the exact minimum of a smooth loss of the same kind, on rows to measure by."""
+    from dpcalc.algorithms.problems.consensus import smooth_sum
+    from dpcalc.algorithms.problems.losses import Huber, Logistic
+    from dpcalc.algorithms.problems.minimise import minimise
+    from dpcalc.algorithms.problems.records import Records, row_norms
+
+    labels = data.train[1]
+    smooth = loss if loss.smooth else Logistic() if loss.of_margin else Huber()
+    records = Records(
+        features=rows[0],
+        labels=labels,
+        sizes=(len(labels),),
+        row_bound=float(row_norms(rows[0]).max()) or 1.0,
+    )
+    total = smooth_sum(records, slice(None), smooth, 1 / len(labels))
+    start = np.zeros((1, rows[0].shape[1]))
+    best = minimise(total, start, _RIDGE, start).points
+    return data.label_unit * float(error(loss, best, rows[1], _measured(data)[1])[0])

@@ -1,0 +1,243 @@
+"""Public facts about columns: the range of a number, the categories of a word.
+
+    age = [18, 90]
+    city = ["Bonn", "Ulm"]
+    income = [0, 200_000]
+
+Statement
+    A number is clipped to its range and mapped onto [-1, 1]; a category becomes a column of zeros
+    and ones. With p ranges and q lists of categories no row is longer than √(p + q), whatever the
+    data are. Every entry is looked at alone, with public numbers, so that nothing is spent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from dpcalc.errors import InvalidInput, shortened, unknown_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcalc.algorithms.problems.data.dataset import Dataset
+
+REST = "*"
+"""In place of a column's name: every numeric column that is not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The public range of a number; what lies outside is clipped to it."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """What becomes 0."""
+        return self.low + self.half
+
+    @property
+    def half(self) -> float:
+        """The distance from the middle that becomes 1."""
+        return self.high / 2 - self.low / 2
+
+    def scaled(self, values: Any) -> Any:
+        """Clipped and mapped onto [-1, 1]."""
+        inside = np.clip(values, self.low, self.high)
+        return np.clip((inside - self.middle) / self.half, -1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is public about the columns of a table.
+
+    Attributes:
+        ranges: of numeric columns by name; `REST` stands for all others.
+        categories: of columns of words: the values each may have.
+    """
+
+    ranges: Mapping[str, Range]
+    categories: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any]) -> Self:
+        """A schema from two numbers or a list of words per column.
+
+        Raises:
+            InvalidInput: if a column has something else, or has yet to be filled in.
+        """
+        ranges, categories = {}, {}
+        for name, fact in columns.items():
+            if isinstance(fact, Range):
+                ranges[name] = fact
+                continue
+            listed = isinstance(fact, Iterable) and not isinstance(fact, str | Mapping)
+            given = list(fact) if listed else []
+            if given and all(isinstance(value, str) for value in given):
+                categories[name] = _words(name, given)
+            else:
+                ranges[name] = _range(name, fact, given)
+        return cls(ranges, categories)
+
+    def joined(self, other: Schema) -> Schema:
+        """Both together.
+
+        Raises:
+            InvalidInput: if a column is in both.
+        """
+        mine = {*self.ranges, *self.categories}
+        for name in (*other.ranges, *other.categories):
+            if name in mine:
+                raise InvalidInput(
+                    f"one range or list of categories per column was needed; got two for {name!r}; "
+                    "leave one out"
+                )
+        return Schema({**self.ranges, **other.ranges}, {**self.categories, **other.categories})
+
+    def __bool__(self) -> bool:
+        """Whether anything is said."""
+        return bool(self.ranges or self.categories)
+
+    def scaled(self, data: Dataset, *, where: str = "the data") -> Dataset:
+        """The table with every number on [-1, 1] and the row bound that follows.
+
+        Labels that are numbers to predict are scaled as well.
+
+        Args:
+            data: as loaded with this schema's categories.
+            where: what to call the table in an error.
+
+        Raises:
+            InvalidInput: if a numeric column has no range; names them all.
+        """
+        from dpcalc.algorithms.problems.data.dataset import Units
+
+        zero_one = {f"{name}={value}" for name, known in self.categories.items() for value in known}
+        numeric = [k for k, name in enumerate(data.names) if name not in zero_one]
+        self._check(data, [data.names[k] for k in numeric], where)
+        features = np.array(data.features)
+        shift, stretch = np.zeros(len(data.names)), np.ones(len(data.names))
+        for k in numeric:
+            known = self.ranges.get(data.names[k]) or self.ranges[REST]
+            features[:, k] = known.scaled(features[:, k])
+            shift[k], stretch[k] = known.middle, known.half
+        label = Range(-1.0, 1.0) if data.of_classes else self.ranges[data.label]
+        return replace(
+            data,
+            features=features,
+            labels=label.scaled(data.labels),
+            units=Units(shift=shift, stretch=stretch, label_shift=label.middle, label=label.half),
+            row_bound=math.sqrt(len(numeric) + len(self.categories)),
+        )
+
+    def _check(self, data: Dataset, numeric: list[str], where: str) -> None:
+        if len(set(data.names)) < len(data.names):
+            raise InvalidInput(
+                f"every column was needed once; {where} has two that are called alike once "
+                "categories have columns of their own; rename one"
+            )
+        for name in self.ranges:
+            if name not in (*numeric, data.label, REST):
+                raise unknown_name(f"numeric column of {where}", name, numeric)
+        missing = [n for n in numeric if n not in self.ranges and REST not in self.ranges]
+        if not data.of_classes and data.label not in self.ranges:
+            missing.append(data.label)
+        if missing:
+            raise without_range(missing, where)
+
+
+def without_range(missing: list[str], where: str) -> InvalidInput:
+    """The error for numeric columns of which nothing public is known."""
+    shown = ", ".join(repr(name) for name in missing[:_SHOWN])
+    rest = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    return InvalidInput(
+        f"a public range was needed for every numeric column of {where}, to scale it by; got none "
+        f"for {shown}{rest}; give what is known without looking at the data: --scale "
+        f"{missing[0]}=LOW:HIGH, or --schema FILE (dpcalc schema writes one to fill in); or, if "
+        "the columns are scaled by public numbers already, say how long a row may be: --row-bound"
+    )
+
+
+_NARROWEST = 1e-300
+_SHOWN = 6
+"""Columns that an error lists."""
+
+
+def read_schema(path: Path) -> Schema:
+    """The schema of a TOML file.
+
+    Raises:
+        InvalidInput: if it cannot be read, or has yet to be filled in.
+    """
+    from dpcalc.claims.tables import read_toml
+
+    return Schema.of(read_toml(path))
+
+
+def schema_of_options(scale: Iterable[str], categories: Iterable[str]) -> Schema:
+    """The schema of ``column=LOW:HIGH`` and ``column=A|B|C``.
+
+    Raises:
+        InvalidInput: if one is neither, or a column is there twice.
+    """
+    found = Schema({}, {})
+    for text in scale:
+        name, range_ = _scale(text)
+        found = found.joined(Schema({name: range_}, {}))
+    for text in categories:
+        name, equals, tail = text.partition("=")
+        words = [word.strip() for word in tail.split("|")]
+        if not equals or not all(words):
+            raise InvalidInput(
+                f"categories needs column=A|B|C; got categories={text!r}; name every value that "
+                "the column may have"
+            )
+        found = found.joined(Schema({}, {name.strip(): _words(name.strip(), words)}))
+    return found
+
+
+def _scale(text: str) -> tuple[str, Range]:
+    from dpcalc.numerals import number
+
+    name, _, tail = text.rpartition("=")
+    low, colon, high = tail.partition(":")
+    try:
+        ends = [number(low), number(high)]
+    except (ValueError, ZeroDivisionError):
+        ends = []
+    if not (name.strip() and colon and ends):
+        raise InvalidInput(
+            f"--scale needs COLUMN=LOW:HIGH, such as age=18:90; got {shortened(text)!r}"
+        )
+    return name.strip(), _range(name.strip(), tail, ends)
+
+
+def _range(name: str, fact: Any, given: list[Any]) -> Range:
+    numbers = [
+        float(x) for x in given if isinstance(x, int | float | np.number) and type(x) is not bool
+    ]
+    if not (len(numbers) == len(given) == 2 and all(map(math.isfinite, numbers))):
+        got = "nothing yet" if fact == [] else repr(fact)
+        raise InvalidInput(
+            f"column {name!r} needs its public range, [LOW, HIGH], or its categories, "
+            f'["A", "B"]; got {shortened(got)}'
+        )
+    found = Range(*numbers)
+    if not (found.low < found.high and found.half > _NARROWEST):
+        raise InvalidInput(
+            f"column {name!r} needs a range from a lower to a higher number; got "
+            f"{found.low:g} to {found.high:g}"
+        )
+    return found
+
+
+def _words(name: str, given: list[str]) -> tuple[str, ...]:
+    if len(set(given)) < len(given):
+        raise InvalidInput(f"column {name!r} needs every category once; got {given!r}")
+    return tuple(given)

@@ -1,0 +1,88 @@
+"""A schema to fill in: the columns of a table and their kinds, and no value from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.training.data import delimiter_of, is_table, last_column
+
+NUMBER, WORDS = "number", "words"
+
+_MISSING = ("", "?", "NA")
+_EMPTY = {NUMBER: "[LOWEST, HIGHEST]", WORDS: 'every value it may have: ["A", "B"]'}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Names and kinds of columns.
+
+    Attributes:
+        kinds: `NUMBER` or `WORDS` by column, without the label.
+        label: name of the label column.
+    """
+
+    kinds: dict[str, str]
+    label: str
+
+    def to_toml(self) -> str:
+        """The schema to fill in; it is refused as long as a column is empty."""
+        keys = {name: _key(name) for name in self.kinds}
+        width = max(map(len, keys.values()), default=0)
+        lines = [
+            f"{keys[name]} = []{' ' * (width - len(keys[name]))}  # {_EMPTY[kind]}"
+            for name, kind in self.kinds.items()
+        ]
+        return "\n".join(
+            [
+                "# Public facts about the columns, known without a look at the records.",
+                "# Numbers outside their range are clipped to it.",
+                *lines,
+                f"# {_key(self.label)} is the label; give it a range if it is a number to predict.",
+                "",
+            ]
+        )
+
+
+def template_of(path: Path, label: str | None = None) -> Template:
+    """The columns of a CSV file, and whether every entry of one is a number.
+
+    Args:
+        path: plain, .xz or .gz.
+        label: the label column; the last one if left out.
+
+    Raises:
+        InvalidInput: if it is no table.
+    """
+    from dpcalc.delimited import is_number, rows
+
+    if not is_table(path):
+        raise InvalidInput(
+            f"a CSV file with the names of its columns was needed; got {str(path)!r}; other files "
+            'have a range for all of their numbers: "*" = [LOWEST, HIGHEST]'
+        )
+    label = last_column(path) if label is None else label
+    found = rows(path, delimiter=delimiter_of(path), comments=False)
+    header = next(found).cells
+    if label not in header:
+        raise unknown_name(f"column of {str(path)!r}", label, header)
+    numeric = [True] * len(header)
+    for _, cells in found:
+        for k, cell in enumerate(cells):
+            numeric[k] = numeric[k] and (cell in _MISSING or is_number(cell))
+    return Template(
+        {
+            name: NUMBER if yes else WORDS
+            for name, yes in zip(header, numeric, strict=True)
+            if name != label
+        },
+        label,
+    )
+
+
+def _key(name: str) -> str:
+    """A column's name as TOML writes it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
