@@ -64,7 +64,7 @@ def test_a_narrow_terminal_gets_a_block_per_claim(verify: Any) -> None:
 def test_a_name_without_spaces_is_folded_rather_than_cut(verify: Any, tmp_path: Path) -> None:
     file = tmp_path / "claims.toml"
     text = default_file().read_text(encoding="utf-8")
-    file.write_text(text.replace("zhang2018, fig. 2, penalty perturbation", "x" * 200))
+    file.write_text(text.replace('zhang2018, fig. 2, penalty perturbation"', "x" * 200 + '"'))
     for columns in (60, 80):
         _, out = verify(str(file), columns=columns)
         folded = [word for word in out.split() if len(word) > 4 and not word.strip("x")]

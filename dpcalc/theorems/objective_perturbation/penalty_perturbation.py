@@ -119,6 +119,7 @@ class PenaltyPerturbation(NetworkTheorem):
         "penalty": "0.5:1.02",
         "noise_rate": "3:1.01",
         "rounds": 50,
+        "dimension": 105,
     }
 
     dual_step: float | None = number(

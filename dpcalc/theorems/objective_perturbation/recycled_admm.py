@@ -109,6 +109,7 @@ class RecycledADMM(NetworkTheorem):
         "penalty": 1,
         "noise_rate": 1,
         "rounds": 25,
+        "dimension": 105,
     }
 
     def _effective_rate(self, noise_rate: Values, pull: Values) -> Values:
