@@ -31,10 +31,8 @@ from functools import cache
 import numpy as np
 
 from dpcalc.accounting.laws import AtomicLaw, LossLaw, Reals
+from dpcalc.accounting.quadrature import MASS_ERROR, mass_error
 from dpcalc.errors import NumericalFailure
-
-MASS_ERROR = 1e-13
-"""Relative error of a cell mass: the exponential of a logarithm of size up to 700, and quadrature."""
 
 
 class DensityPair(ABC):
@@ -43,7 +41,8 @@ class DensityPair(ABC):
     Attributes:
         mirrored: the law is that of the positive losses of this pair, their mirror image, and the
             rest of the mass at zero; see `dpcalc.accounting.subsampling`.
-        mass_error: relative error of the masses of cells no wider than `widest_cell`.
+        mass_error: least relative error of the masses of cells no wider than `widest_cell`; that of
+            masses far out is larger, see `dpcalc.accounting.quadrature`.
         outside: P-mass on either side of the window that no choice of tail makes smaller.
         touched: bound of the total variation between p and q; for a sampled record, the probability
             that it is in the sample.
@@ -170,8 +169,8 @@ def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[Atomic
     tail = max(tail, pair.outside)
     losses = pair.loss(edges)
     cells = _integrate(pair, edges, losses)
-    upper = _upper_law(losses, cells, tail, pair.mass_error)
-    lower = _lower_law(losses, cells, tail, pair.mass_error)
+    upper = _upper_law(losses, cells, tail)
+    lower = _lower_law(losses, cells, tail)
     if pair.mirrored:
         return _mirrored(upper, missing=-tail), _mirrored(lower, missing=tail)
     return upper, lower
@@ -188,12 +187,11 @@ def law_above(pair: DensityPair, edges: Reals, tail: float, lowest: float) -> At
         first = int(np.searchsorted(losses, lowest))
         edges, losses = edges[first:], losses[first:]
     cells = _integrate(pair, edges, losses)
-    upper = _upper_law(losses, cells, tail, pair.mass_error)
+    upper = _upper_law(losses, cells, tail)
     if not pair.mirrored:
         return upper
     last = int(np.searchsorted(losses, -lowest, side="right"))
-    near = _Cells(*(values[: last - 1] for values in (cells.p, cells.above, cells.rise)))
-    below = _upper_law(losses[:last], near, tail, pair.mass_error)
+    below = _upper_law(losses[:last], cells.first(last - 1), tail)
     return AtomicLaw(
         np.concatenate([-below.losses[::-1], upper.losses]),
         np.concatenate([(below.masses * np.exp(-below.losses))[::-1], upper.masses]),
@@ -211,20 +209,25 @@ class _Cells:
         p: P-mass.
         above: P-mass minus e^l times Q-mass, as the integral of e^l q(e^{loss-l} - 1).
         rise: P-mass over e^l times Q-mass, minus one.
+        error: bound on the relative error of all of these.
     """
 
     p: Reals
     above: Reals
     rise: Reals
+    error: float
+
+    def first(self, n: int) -> _Cells:
+        """The first ``n`` of them."""
+        return _Cells(self.p[:n], self.above[:n], self.rise[:n], self.error)
 
 
 def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
     nodes, weights = _legendre()
     half = np.diff(edges) / 2
     x = (edges[:-1] + half)[:, None] + half[:, None] * nodes
-    left = losses[:-1, None]
-    log_q = pair.log_q(x)
-    climb = np.clip(pair.loss(x) - left, 0.0, np.diff(losses)[:, None])
+    log_q, inner = pair.log_q(x), pair.loss(x)
+    climb = np.clip(inner - losses[:-1, None], 0.0, np.diff(losses)[:, None])
     # q may underflow where p does not, so both are taken relative to q's maximum in the cell.
     peak = log_q.max(axis=1, keepdims=True)
     relative = np.exp(log_q - peak) * weights
@@ -232,7 +235,9 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
         growth = (relative * np.expm1(climb)).sum(axis=1)
         total = relative.sum(axis=1)
         scale = np.exp(peak[:, 0] + losses[:-1]) * half
-        cells = _Cells(scale * (total + growth), scale * growth, growth / total)
+        p = scale * (total + growth)
+        error = max(pair.mass_error, mass_error(x, log_q, inner, p))
+        cells = _Cells(p, scale * growth, growth / total, error)
     if not (np.isfinite(cells.p).all() and np.isfinite(cells.rise).all()):
         raise NumericalFailure(
             "cells in which the privacy loss rises by less than 700 were needed; the noise is too "
@@ -241,7 +246,7 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
     return cells
 
 
-def _upper_law(losses: Reals, cells: _Cells, tail: float, mass_error: float) -> AtomicLaw:
+def _upper_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
     width = np.diff(losses)
     fall = -np.expm1(-width)
     # Where the loss is constant to rounding, all of a cell's mass goes to its right end.
@@ -253,7 +258,7 @@ def _upper_law(losses: Reals, cells: _Cells, tail: float, mass_error: float) -> 
         _at_edges(cells.p - right, right),
         infinite_mass=tail,
         missing=-tail,
-        mass_error=mass_error,
+        mass_error=cells.error,
         blur=_at_edges(blurred, blurred),
     )
 
@@ -265,12 +270,12 @@ def _at_edges(left: Reals, right: Reals) -> Reals:
     return atoms
 
 
-def _lower_law(losses: Reals, cells: _Cells, tail: float, mass_error: float) -> AtomicLaw:
+def _lower_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
     return AtomicLaw(
         losses[:-1] + np.log1p(cells.rise),
         cells.p,
         missing=tail,
-        mass_error=mass_error,
+        mass_error=cells.error,
         blur=cells.p * np.diff(losses),
     )
 

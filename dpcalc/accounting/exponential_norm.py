@@ -28,8 +28,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcalc.accounting.cells import MASS_ERROR, DensityPair
+from dpcalc.accounting.cells import DensityPair
 from dpcalc.accounting.laws import Reals
+from dpcalc.accounting.quadrature import MASS_ERROR
 
 LARGEST_DIMENSION = 1_000_000
 
@@ -49,8 +50,12 @@ class ExponentialNorm(DensityPair):
 
     @property
     def mass_error(self) -> float:  # type: ignore[override] # a value like the others
-        """Grows with the size of the logarithms."""
-        return MASS_ERROR * (1 + (self.bound + self.dimension) / 1000)
+        """Grows with the pieces of ln p, which may be much larger than their sum.
+
+        Twice, in ln p and in its normaliser: 4.5u·a of the term in tanh, 1.5u·a of the recurrence of
+        Bessel functions; what goes with d and ln cosh is of the size of ln p.
+        """
+        return MASS_ERROR * (1 + self.bound / 75 + self.dimension / 1000)
 
     def window(self, tail: float) -> tuple[float, float]:
         """Where ``p(X)/|slope of ln p at X|``, a bound of the tails, is below ``tail``.

@@ -201,7 +201,7 @@ class _Nodes:
 
     def __init__(self, tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float):
         self._tilted, self._c, self._step, self.gain = tilted, c, step, gain
-        self._base = sum(n * law.rounding for law, n in tilted) + 4 * ELEMENTARY_ERROR
+        self._base = sum(n * law.rounding for law, n in tilted) + 6 * ELEMENTARY_ERROR
         self._blocks: list[Complexes] = []
         self.count, self.rounding = 0, 0.0
 

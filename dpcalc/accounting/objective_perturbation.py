@@ -36,9 +36,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcalc.accounting.cells import MASS_ERROR, enclosing_laws, plan_cells
+from dpcalc.accounting.cells import enclosing_laws, plan_cells
 from dpcalc.accounting.exponential_norm import ExponentialNorm
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, AtomicLaw, Reals
+from dpcalc.accounting.quadrature import MASS_ERROR
 from dpcalc.accounting.steps import Steps, lower_of, meet
 
 _TAIL = 1e-60

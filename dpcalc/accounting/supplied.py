@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.cells import DensityPair, enclosing_laws
 from dpcalc.accounting.laws import Reals
+from dpcalc.accounting.quadrature import MASS_ERROR
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
 Density = Callable[[Reals], Reals]
@@ -18,6 +19,8 @@ Density = Callable[[Reals], Reals]
 
 _SAMPLES = 2001
 _NORMALISED = 1e-9
+_COARSEST = 1e-11
+"""Quadrature that is off by more is refused; what it is off by counts as an error of masses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class SuppliedPair(DensityPair):
         scale: length over which p and q change smoothly: quadrature uses cells a tenth as wide.
         outside: bound on P's mass on either side of the interval.
         sign: -1 if ln(p/q) decreases; the line is then read from right to left.
+        mass_error: least relative error of masses; with what quadrature at twice the resolution
+            found.
     """
 
     first: Density
@@ -40,6 +45,7 @@ class SuppliedPair(DensityPair):
     outside: float = 0.0
     sign: float = 1.0
     mirrored: bool = False
+    mass_error: float = MASS_ERROR
 
     def window(self, tail: float) -> tuple[float, float]:
         """The support, whatever the tail: its ``outside`` takes the tail's place."""
@@ -98,13 +104,15 @@ def supplied_pair(
             "falls; try a finite distribution or a privacy profile"
         )
     pair = SuppliedPair(log_p, log_q, (low, high), scale, outside, 1.0 if rises else -1.0)
-    _check_masses(pair)
-    return pair
+    return replace(pair, mass_error=MASS_ERROR + _quadrature_error(pair))
 
 
-def _check_masses(pair: SuppliedPair) -> None:
-    coarse, fine = (_masses(pair, cells) for cells in (1.0, 2.0))
-    for name, mass, finer in zip("pq", coarse, fine, strict=True):
+def _quadrature_error(pair: SuppliedPair) -> float:
+    """How far masses of cells are from those of their halves, all together; both are checked."""
+    coarse, fine = (_masses(pair, cells) for cells in (1, 2))
+    found = 0.0
+    for name, masses, halves in zip("pq", coarse, fine, strict=True):
+        finer = float(halves.sum())
         if not 1 - 2 * pair.outside - _NORMALISED <= finer <= 1 + _NORMALISED and name == "p":
             raise InvalidInput(
                 f"a density p of mass 1 was needed; its mass on the support is {finer:.12g}; "
@@ -112,15 +120,19 @@ def _check_masses(pair: SuppliedPair) -> None:
             )
         if finer > 1 + _NORMALISED:
             raise InvalidInput(f"a density {name} of mass 1 was needed; its mass is {finer:.12g}")
-        if abs(mass - finer) > 1e-11:
+        error = float(np.abs(masses - halves.reshape(-1, 2).sum(axis=1)).sum())
+        if error > _COARSEST:
             raise AssumptionViolated(
                 f"scale needs to be small enough for quadrature; got scale={pair.scale!r}, which "
-                f"leaves an error of {abs(mass - finer):.1g}; try {pair.scale / 4:g}"
+                f"leaves an error of {error:.1g}; try {pair.scale / 4:g}"
             )
+        found = max(found, error)
+    return found
 
 
-def _masses(pair: SuppliedPair, refinement: float) -> tuple[float, float]:
+def _masses(pair: SuppliedPair, refinement: int) -> tuple[Reals, Reals]:
+    """P's and Q's masses of cells a tenth of the scale wide, or of their parts."""
     low, high = pair.window(0.0)
-    count = max(2, math.ceil(refinement * (high - low) / (pair.scale / 10)))
+    count = refinement * max(2, math.ceil((high - low) / (pair.scale / 10)))
     law = enclosing_laws(pair, np.linspace(low, high, count + 1), 0.0)[1]
-    return float(law.masses.sum()), float((law.masses * np.exp(-law.losses)).sum())
+    return law.masses, law.masses * np.exp(-law.losses)

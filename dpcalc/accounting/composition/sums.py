@@ -50,16 +50,21 @@ class Sums:
         """At least δ(ε)."""
         epsilon = min(epsilon - self.slip, self.reach)
         value, size = self._split(self.kept, epsilon)
-        left_out = 4 * self.rounds * NOTHING * len(self.kept.values)
         # (1 - e^{ε-S})₊ exceeds 1 - e^{ε-S} where S fell below ε, by at most e^{ε-S}.
         fallen = self.kept.above[0] * math.exp(-self.frame.step * self.frame.floor) * self.falling
-        return value + self.mass_error * size + left_out + 1.001 * fallen
+        return value + self.mass_error * size + self._left_out + 1.001 * fallen
 
     def lower(self, epsilon: float) -> float:
         """At most δ(ε)."""
         value, size = self._split(self.surely, epsilon + self.slip)
         added = self._added(epsilon + self.slip) * (1 + self.mass_error)
+        added += self.splitting.height * self._left_out
         return max(0.0, value - self.mass_error * size - added - self.lost)
+
+    @property
+    def _left_out(self) -> float:
+        """What was left out as next to nothing, at every point and in every round, twice over."""
+        return 4 * self.rounds * NOTHING * max(len(self.kept.values), len(self.moved.values))
 
     def unit(self, epsilon: float) -> float:
         """About |dε/d ln δ|."""

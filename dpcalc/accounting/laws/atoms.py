@@ -60,8 +60,10 @@ class AtomicLaw(LossLaw):
         """A sum over the atoms."""
         gains = -np.expm1(np.minimum(epsilon - self.losses, 0.0))
         value = float((self.masses * gains).sum())
-        slope = float((self.masses * np.abs(self.losses) * (gains > 0)).sum())
-        error = (self.mass_error + 1e-14) * (value + slope)
+        # A loss that rounding put below ε counts too: its share is what it may be off by.
+        size = np.abs(self.losses)
+        exposed = (self.masses * size + self.blur) * (self.losses + 1e-9 * size > epsilon)
+        error = (self.mass_error + 1e-14) * (value + float(exposed.sum()))
         infinite = self.infinite_mass
         return infinite + max(value - error, 0.0), infinite + value + error
 
@@ -174,11 +176,12 @@ class TiltedAtoms(Tilted):
             moved *= offset
         rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)
         error *= 5 * UNIT_ROUNDOFF * math.log2(size) * math.sqrt(size)
-        # turns is rounded: a relative error of 2u of a loss of that many lattice steps.
-        slip = (
-            4 * UNIT_ROUNDOFF * np.pi * float((self._weights * np.abs(turns)).sum()) / size * stop
-        )
-        return change, error + rest * float(self._weights.sum()) + slip
+        # turns is rounded: a relative error of 3u of a loss of that many lattice steps. Angles,
+        # their powers and the sum of the terms cost 2k + 20 roundings of the k-th, of which all
+        # together are e^{π/2} at most.
+        slip = 6 * np.pi * float((self._weights * np.abs(turns)).sum()) / size * stop
+        slip += 120 * float(self._weights.sum())
+        return change, error + rest * float(self._weights.sum()) + UNIT_ROUNDOFF * slip
 
     def _fine_powers(self, step: float, block: int) -> Complexes:
         """e^{ibθ} - 1 for b up to the block length and every atom, θ = step·loss."""
