@@ -101,6 +101,8 @@ def epsilon(
 ) -> Budget:
     """What a paper claims of its algorithm next to what is certified.
 
+    Example::
+
         import dpcalc
         found = dpcalc.epsilon(
             "dp-admm", delta=1e-5,

@@ -33,6 +33,8 @@ def calibrate(
 ) -> Theorem | Solution:
     """The smallest noise, largest rate or batch, or most rounds for a budget.
 
+    Example::
+
         import dpcalc
         found = dpcalc.calibrate(
             "poisson-subsampled-gaussian", epsilon=2, delta=1e-5,

@@ -10,6 +10,8 @@ from dpcalc.guarantees.composition import compose as compose_counted
 def compose(*parts: Guarantee | tuple[Guarantee, int]) -> Guarantee:
     """The guarantee of releases that may each depend on those before.
 
+    Example::
+
         import dpcalc
         print(dpcalc.compose((dpcalc.PureDP(0.1), 100), dpcalc.GDP(0.5)).epsilon(1e-6))
 

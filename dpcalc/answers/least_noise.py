@@ -115,6 +115,8 @@ def noise(
 ) -> Noise:
     """The smallest certified noise of a paper's algorithm for a budget.
 
+    Example::
+
         import dpcalc
         found = dpcalc.noise(
             "dp-admm", epsilon=1, delta=1e-5,

@@ -58,7 +58,7 @@ def laplace(
     """Laplace noise on a sum of records, norms being sums of absolute values.
 
     Args:
-        scale_multiplier: scale b of the density e^{-|x|/b}/2b over the largest norm of one record's
+        scale_multiplier: scale b of the density ``e^{-|x|/b}/2b`` over the largest norm of one record's
             contribution, above 0; needs ``adjacency``.
         adjacency: add-remove, or replace-one, which moves the sum twice as far.
         scale_over_sensitivity: instead of both, the scale over the largest distance of two

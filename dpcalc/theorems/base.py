@@ -251,9 +251,9 @@ def _attestations(given: object, promises: Iterable[str]) -> tuple[str, ...]:
 
 
 class Theorem(Result):
-    """A published privacy result.
+    """A published privacy result; also has the class attributes of `Result`.
 
-    Class attributes beside those of `Result`:
+    Class attributes:
         releases: what the adversary may be assumed to see; the first unless an instance says other.
         status: what became of the printed statement in general.
         noise: name of the parameter that says how much noise is added.

@@ -1,0 +1,58 @@
+"""How the site is built: ``sphinx-build -W docs build/site`` with the extra ``docs`` installed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+from dpcalc import __version__
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "dpcalc"
+author = "The dpcalc developers"
+copyright = "The dpcalc developers, Apache-2.0"  # noqa: A001 - the name that Sphinx reads
+release = version = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "mathml",
+]
+exclude_patterns = ["_extensions"]
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+napoleon_google_docstring = True
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Class attributes", "params_style")]
+
+
+def setup(app: Sphinx) -> None:
+    """Pages of the checkout's root that documents link to are pages of the site."""
+
+    def inside(app: Sphinx, page: str, text: list[str]) -> None:
+        del app, page
+        for name in ("SECURITY", "CONTRIBUTING", "CHANGELOG"):
+            text[0] = text[0].replace(f"(../{name}.md", f"(/project/{name.lower()}.md")
+
+    app.connect("source-read", inside)
+    app.add_lexer("csv", TextLexer)
+
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_title = f"dpcalc {release}"
+html_copy_source = False
+html_show_sphinx = False
+copybutton_prompt_text = "$ "
