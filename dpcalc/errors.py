@@ -7,6 +7,7 @@
     ├── Infeasible            no noise meets the budget; says what to change
     ├── MissingExtra          a library that the base installation leaves out is needed
     ├── OutputFailed          a result could not be written to its file
+    ├── WorkersLost           processes or machines that were computing went away
     └── NumericalFailure      a computation could not be carried to a certified answer
 
 A message reads: what was needed; ``name=value`` that was given; what to try.
@@ -24,8 +25,8 @@ class DpcalcError(Exception):
     """Base of all errors raised on purpose; its text is meant for the user, and never drowns."""
 
     def __str__(self) -> str:
-        """The message, with what was given cut where it is long."""
-        return readable(super().__str__())
+        """The message, with what was given cut where it is long, and where it happened."""
+        return readable("; ".join([super().__str__(), *getattr(self, "__notes__", ())]))
 
 
 class InvalidInput(DpcalcError, ValueError):
@@ -50,6 +51,10 @@ class MissingExtra(DpcalcError, ImportError):
 
 class OutputFailed(DpcalcError, OSError):
     """A file could not be written; what was computed for it is not lost by that."""
+
+
+class WorkersLost(DpcalcError, RuntimeError):
+    """Processes or machines that were computing went away; nothing was concluded without them."""
 
 
 class NumericalFailure(DpcalcError):

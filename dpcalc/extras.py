@@ -20,6 +20,7 @@ _EXTRAS = {
     "networkx": ("networkx", "algorithms"),
     "sklearn": ("scikit-learn", "algorithms"),
     "matplotlib": ("matplotlib", "plots"),
+    "distributed": ("distributed", "scale"),
     "dp_accounting": ("dp-accounting", "dp-accounting"),
     "diffprivlib": ("diffprivlib", "libraries"),
     "jax_privacy": ("jax-privacy", "libraries"),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.bounds import bounds
-from dpcalc.auditing.checks import deterministic_findings
+from dpcalc.auditing.checks import deterministic_findings, repetition
 from dpcalc.auditing.checks import noise as noise_check
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
@@ -20,7 +21,7 @@ from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.runner import new_seed
 from dpcalc.auditing.target import Target
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def attack(
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Verdict, Experiment | None]:
     """Carry out a plan: the verdict and what was observed.
 
@@ -100,10 +102,19 @@ def attack(
             on the machine.
         progress: called after every batch.
         checkpoint: a file from which an interrupted audit goes on.
+        executor: who makes the runs, anything with the ``submit`` of `concurrent.futures.Executor`;
+            this process if left out. The verdict is the same.
+
+    Raises:
+        AssumptionViolated: if the target has randomness of its own and an executor is given: its
+            copies in several workers could repeat each other's runs.
+        WorkersLost: if workers went away and took runs with them.
     """
     _same_adjacency(target, claim)
-    watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint)
+    watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint, executor=executor)
     findings = deterministic_findings(target, claim, seed=seed, error=plan.for_checks)
+    if executor is not None:
+        _refuse_own_randomness(target, findings)
     if any(finding.severity is Severity.REFUTES for finding in findings):
         return _concluded(target, claim, plan, seed, findings), None
     experiment = carry_out(target, claim, plan, seed=seed, watch=watch)
@@ -113,7 +124,7 @@ def attack(
     if controls:
         from dpcalc.auditing.controls import controlled
 
-        known, more = controlled(claim, plan, seed=seed)
+        known, more = controlled(claim, plan, seed=seed, executor=executor)
         findings += more
     return _concluded(target, claim, plan, seed, findings, evidence, experiment, known), experiment
 
@@ -185,6 +196,15 @@ def versions() -> dict[str, str]:
         "scipy": scipy.__version__,
         "python": platform.python_version(),
     }
+
+
+def _refuse_own_randomness(target: Target, findings: Sequence[Finding]) -> None:
+    if any(finding.check == repetition.NAME for finding in findings):
+        raise AssumptionViolated(
+            "a target that takes all randomness from the generator was needed for workers; "
+            f"{target.name!r} gave other numbers from the same generator, and its copies in several "
+            "workers could repeat each other's runs; leave the workers out"
+        )
 
 
 def _same_adjacency(target: Target, claim: Claim) -> None:

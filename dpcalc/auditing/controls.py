@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,9 @@ from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.target import Noise, Target, Tilted, World
 from dpcalc.auditing.verdict import Outcome, decide
+from dpcalc.execution import in_order
 from dpcalc.guarantees import GDP
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.vocabulary import Adjacency
 
 Array = NDArray[np.float64]
@@ -150,13 +154,16 @@ def subsampled_gaussian(mu: float, rate: float) -> Target:
     )
 
 
-def controlled(claim: Claim, plan: Plan, *, seed: int) -> tuple[dict[str, str], list[Finding]]:
+def controlled(
+    claim: Claim, plan: Plan, *, seed: int, executor: Executor | None = None
+) -> tuple[dict[str, str], list[Finding]]:
     """The outcomes of the three controls, and a finding for each that contradicts its answer.
 
     Args:
         claim: what is tested.
         plan: the design; the controls use the same methods, runs and shares.
         seed: of the audit; the controls' runs are drawn apart.
+        executor: who carries them out; this process if left out.
     """
     if not 0 < claim.epsilon < math.inf:
         return {}, []
@@ -174,8 +181,12 @@ def controlled(claim: Claim, plan: Plan, *, seed: int) -> tuple[dict[str, str], 
         "a third of the noise": (_leaking(claim, 3.0), plan, lambda _: True),
     }
     outcomes, findings = {}, []
-    for number, (name, (target, design, fits)) in enumerate(cases.items()):
-        outcome = _outcome(_like(target, plan), claim, design, seed=seed + number + 1)
+    designs = [
+        (_like(target, plan), design, seed + number + 1)
+        for number, (target, design, _) in enumerate(cases.values())
+    ]
+    found = in_order(partial(_outcome, claim), designs, executor, what="control")
+    for (name, (_, _, fits)), outcome in zip(cases.items(), found, strict=True):
         outcomes[name] = outcome.value
         if not fits(outcome):
             findings.append(
@@ -210,10 +221,12 @@ def _like(target: Target, plan: Plan) -> Target:
     return replace(target, score=target.log_ratio, log_ratio=None, tilted=None, noise=None)
 
 
-def _outcome(target: Target, claim: Claim, plan: Plan, *, seed: int) -> Outcome:
+@own_arithmetic
+def _outcome(claim: Claim, designed: tuple[Target, Plan, int]) -> Outcome:
     from dpcalc.auditing.audit import examined
     from dpcalc.auditing.experiment import carry_out
 
+    target, plan, seed = designed
     methods = plan.methods
     if target.tilted is None:  # randomised response has no noise to tilt
         methods = tuple(m for m in methods if m != "importance-sampling") or ("accuracy",)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.counted import counted
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.kept import mark_judged
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.observations import Observations, joined
+from dpcalc.auditing.pilot import pilot
 from dpcalc.auditing.plan import Plan
-from dpcalc.auditing.runner import Stage, batches, generator, pilot
 from dpcalc.auditing.running import RunningTest
 from dpcalc.auditing.target import Noise, Outputs, Target, Tilted, World
+from dpcalc.auditing.tilting import tilted_runs, tilted_spread
 
 if TYPE_CHECKING:
     import os
@@ -91,12 +95,14 @@ class Watch:
         seconds: after this time no further batch of counted runs is begun.
         progress: called after every batch.
         checkpoint: a file from which interrupted counted runs go on.
+        executor: who makes the runs; this process if left out.
         begun: when the clock started.
     """
 
     seconds: float | None = None
     progress: Callable[[Progress], None] | None = None
     checkpoint: str | os.PathLike[str] | None = None
+    executor: Executor | None = None
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -114,7 +120,12 @@ def carry_out(
     """
     watch = watch or Watch()
     tried = pilot(
-        target, seed=seed, runs=plan.pilot, promise=lambda seen: promised(seen, claim, plan.share)
+        target,
+        seed=seed,
+        runs=plan.pilot,
+        promise=lambda seen: promised(seen, claim, plan.share),
+        size=plan.batch,
+        executor=watch.executor,
     )
     trial = tried.trial
     running = None
@@ -125,9 +136,9 @@ def carry_out(
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
     if plan.tilted:  # their number is fixed, whatever ended the counted runs
-        spread = _spread(target, seed)
+        spread = tilted_spread(target, seed)
         tilt = chosen_tilt(spread, claim.delta)[0]
-        tilted = _tilted_runs(target, plan, seed, tilt)
+        tilted = tilted_runs(target, plan, seed, tilt, executor=watch.executor)
     return Experiment(
         plan=plan,
         seed=seed,
@@ -153,35 +164,34 @@ def _counted_runs(
     watch: Watch,
 ) -> tuple[Observations, bool]:
     """The counted runs, and whether the e-process ended them; fills in the first batch's noise."""
-
-    def look(world: World, outputs: Outputs) -> None:
-        if target.noise is not None:
-            noise[world] = target.noise(world, outputs)
-
     parts: list[Observations] = []
-    for batch in batches(
+    done = 0
+    made = counted(
         target,
         score,
         seed=seed,
         runs=plan.runs,
         size=plan.batch,
         exact=target.log_ratio is not None,
-        inspect=look,
         checkpoint=watch.checkpoint,
-    ):
-        parts.append(batch)
-        done = sum(part.runs for part in parts)
-        if running is not None:
-            running.update(batch)
-        if watch.progress is not None:
-            watch.progress(_progress(done, plan.runs, running))
-        if plan.early_stop and running is not None and running.rejects and done < plan.runs:
-            return _joined(parts), True
-        if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
-            if watch.checkpoint is not None and done < plan.runs:
-                mark_judged(watch.checkpoint)
-            break
-    return _joined(parts), False
+        executor=watch.executor,
+    )
+    with closing(made):
+        for batch, looked in made:
+            noise.update(looked)
+            parts.append(batch)
+            done += batch.runs
+            if running is not None:
+                running.update(batch)
+            if watch.progress is not None:
+                watch.progress(_progress(done, plan.runs, running))
+            if plan.early_stop and running is not None and running.rejects and done < plan.runs:
+                return joined(parts), True
+            if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
+                if watch.checkpoint is not None and done < plan.runs:
+                    mark_judged(watch.checkpoint)
+                break
+    return joined(parts), False
 
 
 def running_rule(trial: Observations, claim: Claim, alpha: float) -> Rule:
@@ -210,39 +220,7 @@ def middle_threshold(trial: Observations) -> float:
     return 0.0 if trial.exact else float(accuracy.choose_threshold(trial))
 
 
-def _tilted_runs(
-    target: Target, plan: Plan, seed: int, tilt: float
-) -> dict[World, tuple[Tilted, Tilted]]:
-    """Untilted and tilted runs of each world: a quarter of the planned ones each."""
-    if target.tilted is None:
-        return {}
-    draw, each = target.tilted, max(plan.tilted // 4, 1)
-    return {
-        world: (
-            draw(world, tilt, False, generator(seed, Stage.TILTED, number, 0), each),
-            draw(world, tilt, True, generator(seed, Stage.TILTED, number, 1), each),
-        )
-        for number, world in enumerate(World)
-    }
-
-
-def _spread(target: Target, seed: int) -> float:
-    """Mean of V = Σ‖d_t‖²/σ_t² over pilot runs: L has mean V/2 and variance V."""
-    if target.tilted is None:
-        return 0.0
-    trial = target.tilted(World.IN, 1.0, True, generator(seed, Stage.PILOT, 2), 50)
-    # ln dP_a/dP = a·L - (a + a²)V/2 at a = 1
-    return float(np.mean(trial.log_ratio - trial.log_tilt))
-
-
 def _progress(done: int, planned: int, running: RunningTest | None) -> Progress:
     if running is None:
         return Progress(runs=done, planned=planned)
     return Progress(runs=done, planned=planned, lower=running.lower, e_value=running.value)
-
-
-def _joined(parts: list[Observations]) -> Observations:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.joined(part)
-    return whole

@@ -154,15 +154,6 @@ class Observations:
             is_in=~self.is_in, score=-self.score, fair_coins=self.fair_coins, exact=self.exact
         )
 
-    def joined(self, other: Self) -> Self:
-        """These runs followed by the other's."""
-        return type(self)(
-            is_in=np.concatenate([self.is_in, other.is_in], axis=-1),
-            score=np.concatenate([self.score, other.score], axis=-1),
-            fair_coins=self.fair_coins and other.fair_coins,
-            exact=self.exact and other.exact,
-        )
-
     def counts(self, threshold: Array | float) -> Counts:
         """Right and wrong answers of "IN if the score is above the threshold".
 
@@ -202,6 +193,16 @@ class Observations:
             fair_coins=bool(header["fair_coins"]),
             exact=bool(header["exact"]),
         )
+
+
+def joined(parts: Sequence[Observations]) -> Observations:
+    """Runs one after the other."""
+    return Observations(
+        is_in=np.concatenate([part.is_in for part in parts], axis=-1),
+        score=np.concatenate([part.score for part in parts], axis=-1),
+        fair_coins=all(part.fair_coins for part in parts),
+        exact=all(part.exact for part in parts),
+    )
 
 
 def from_scores(

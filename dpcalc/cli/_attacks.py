@@ -119,6 +119,14 @@ def loaded(path: str) -> Any:
     return found
 
 
+def send_along(path: str) -> None:
+    """Send the module of ``module:object`` with the work: other machines do not have it."""
+    import cloudpickle
+
+    loaded(path)
+    cloudpickle.register_pickle_by_value(sys.modules[path.partition(":")[0]])
+
+
 @contextmanager
 def of_the_user(what: str) -> Iterator[None]:
     """What goes wrong in the user's own code is told as the user's, an exit of it included.

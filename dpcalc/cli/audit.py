@@ -12,6 +12,7 @@ import click
 
 from dpcalc.cli._options import NUMBER, AtLeast, Whole, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
+from dpcalc.cli._workers import workers_of, workers_options
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -79,6 +80,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
     help="Keep the counted runs of every case in FILE.CASE.npz; after an interruption the same "
     "command goes on, with the seed of the runs that are kept.",
 )
+@workers_options
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -160,17 +162,23 @@ def _carried_out(
     refuse_recorded(target, given)
     from dpcalc.auditing.runner import new_seed
     from dpcalc.audits.engine.carry_out import beside, carry_out, exhibited
-    from dpcalc.cli._attacks import kept_seed, live_progress, saying_where
+    from dpcalc.cli._attacks import kept_seed, live_progress, saying_where, send_along
     from dpcalc.cli._outputs import check_outputs
 
     built_in, cases = _cases(target, given)
+    if built_in is None and given["scheduler"] is not None:
+        send_along(target)
     claim = _claim(given, cases)
     seed, kept = given["seed"], given["checkpoint"]
     if kept is not None:
         check_outputs(("--checkpoint", beside(kept, case)) for case in cases)
     seed = kept_seed(kept, cases) if seed is None else seed
     seed = new_seed() if seed is None else seed
-    with saying_where(kept, cases), live_progress(len(cases)) as live:
+    with (
+        workers_of(given["workers"], given["scheduler"]) as executor,
+        saying_where(kept, cases),
+        live_progress(len(cases)) as live,
+    ):
         results = carry_out(
             cases,
             alpha=given["alpha"],
@@ -185,6 +193,7 @@ def _carried_out(
             progress=live.report,
             begin=live.begin,
             checkpoint=kept,
+            executor=executor,
         )
     if built_in is None:
         return target, results, []

@@ -15,7 +15,7 @@ import click
 import dpcalc
 from dpcalc.cli._errors import asks_for_help, one_line
 from dpcalc.cli._options import unwrapped
-from dpcalc.errors import DpcalcError, OutputFailed, readable
+from dpcalc.errors import DpcalcError, OutputFailed, WorkersLost, readable
 from dpcalc.report.streams import Closed, make_safe, visible
 
 _FOLDER = Path(__file__).parent
@@ -105,7 +105,8 @@ def group() -> None:
       2    bad use
       3, 4 audit: too weak to say more; a precondition failed
       70   a defect of dpcalc (DPCALC_DEBUG=1 shows where)
-      74   the output or a file could not be written; 130 interrupted; 141 reader left
+      74   the output or a file could not be written; 75 workers went away;
+           130 interrupted; 141 reader left
     """
 
 
@@ -113,7 +114,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error.
 
     Exit status: 0 fine, 1 a claim is refuted or a budget exceeded, 2 bad use, 70 a defect of dpcalc,
-    74 the output or a file could not be written, 130 interrupted, 141 the reader closed the pipe.
+    74 the output or a file could not be written, 75 workers went away, 130 interrupted, 141 the
+    reader closed the pipe.
     """
     # Read when numpy is first imported: threads cost more than they bring for products this small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -135,6 +137,8 @@ def _status(arguments: list[str]) -> int:
         return _failed(one_line(error), 2)
     except OutputFailed as error:
         return _failed(str(error), 74)
+    except WorkersLost as error:
+        return _failed(str(error), 75)
     except DpcalcError as error:
         return _failed(str(error), 2)
     except click.exceptions.Abort:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     {"errors", "vocabulary", "extras", "markup"},
     {"checks", "files", "numerals"},
-    {"archive", "delimited", "sealed"},
+    {"archive", "delimited", "execution", "sealed"},
     {"numerics"},
     {"accounting"},
     {"transcript"},

@@ -1,0 +1,17 @@
+"""Independent pieces of work, on whatever offers ``concurrent.futures.Executor``.
+
+The standard library's pools, loky's and joblib's, Dask's ``client.get_executor()``, mpi4py's and
+submitit's executors are taken as they are; `Processes` are those of this machine.
+
+    with Processes(4) as executor:
+        verdict = audit(target, claim, executor=executor)
+
+Each piece is a pure function of its item, so the answers are the same bits whatever made them, in
+what order, and how often it had to be begun again. Threads of linear algebra are part of what made
+them: give every process as many (``OPENBLAS_NUM_THREADS=1``, as the command line does).
+"""
+
+from dpcalc.execution.order import in_order, workers_of
+from dpcalc.execution.processes import Processes
+
+__all__ = ["Processes", "in_order", "workers_of"]

@@ -1,0 +1,190 @@
+"""Answers in the order of their questions, whoever computed them and when.
+
+Statement
+    `in_order` yields function(item) for every item, in the items' order. What the function raises
+    is raised when its turn comes, as without workers. A piece whose worker was lost is made again,
+    at most `ATTEMPTS` times in all, and said so in the log; then, or when nobody takes work any
+    more, `WorkersLost` is raised: no answer is ever left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from dpcalc.errors import InvalidInput, WorkersLost
+from dpcalc.execution.pieces import answer, opened, packed
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+ATTEMPTS = 3
+"""How often a piece is begun before it is given up."""
+
+_AHEAD = 4
+"""Pieces sent ahead for each worker, so that none waits."""
+
+_UNKNOWN = 16
+"""Workers that an executor is taken to have where it does not say."""
+
+_WIDTHS = ("_max_workers", "num_workers", "max_workers")
+"""Where executors say it: the standard library and loky, mpi4py, others."""
+
+_LOST = (Exception, asyncio.CancelledError)
+"""What a lost worker raises: anything, since errors of the work itself come back as answers."""
+
+_log = logging.getLogger("dpcalc.execution")
+
+
+def in_order(
+    function: Callable[[Item], Answer],
+    items: Iterable[Item],
+    executor: Executor | None = None,
+    *,
+    what: str = "piece",
+    finished: Callable[[int, Answer], None] | None = None,
+) -> Generator[Answer, None, None]:
+    """The function's answers, in the order of the items.
+
+    Args:
+        function: pure; it and the items are packed by cloudpickle for an executor.
+        items: what it is applied to; taken one after the other, a few for each worker ahead.
+        executor: anything with the ``submit`` of `concurrent.futures.Executor`; without one,
+            everything is done here, item by item as answers are asked for.
+        what: what a piece is called when it has to be made again.
+        finished: called with number and answer as soon as a piece is finished, in any order.
+
+    Raises:
+        InvalidInput: if the executor is none, or the work cannot be sent.
+        WorkersLost: if a piece cannot be brought to its end.
+    """
+    if executor is None:
+        for number, item in enumerate(items):
+            value = function(item)
+            if finished is not None:
+                finished(number, value)
+            yield value
+        return
+    check_executor(executor)
+    with closing(_Line(executor, packed(function), what, finished)) as line:
+        source, upcoming = enumerate(items), 0
+        ahead = _AHEAD * (workers_of(executor) or _UNKNOWN)
+        while True:
+            while len(line.sent) + len(line.back) < ahead:
+                following = next(source, None)
+                if following is None:
+                    ahead = 0
+                    break
+                line.send(*following)
+            if upcoming in line.back:
+                yield line.turn(upcoming)
+                upcoming += 1
+            elif line.sent:
+                line.collect()
+            else:
+                return
+
+
+def workers_of(executor: Executor) -> int | None:
+    """How many workers an executor has; None where it does not say."""
+    found = (getattr(executor, name, None) for name in _WIDTHS)
+    return next((number for number in found if isinstance(number, int) and number > 0), None)
+
+
+def check_executor(executor: Any) -> None:
+    """Refuse what does not take work."""
+    if not callable(getattr(executor, "submit", None)):
+        raise InvalidInput(
+            "an executor was needed, with submit(function, ...) as that of concurrent.futures; got "
+            f"{type(executor).__name__}; try dpcalc.execution.Processes(2)"
+        )
+
+
+@dataclass(slots=True)
+class _Line:
+    """Pieces under way.
+
+    Attributes:
+        executor: who takes them.
+        function: packed.
+        what: what a piece is called.
+        finished: see `in_order`.
+        sent: pieces under way, each with its item.
+        back: outcomes that wait for their turn.
+        tries: how often a piece was sent.
+    """
+
+    executor: Executor
+    function: bytes
+    what: str
+    finished: Callable[[int, Any], None] | None
+    sent: dict[int, tuple[Any, Future[bytes]]] = field(default_factory=dict)
+    back: dict[int, tuple[bool, Any]] = field(default_factory=dict)
+    tries: dict[int, int] = field(default_factory=dict)
+
+    def send(self, number: int, item: Any, cause: BaseException | None = None) -> None:
+        """Send a piece, for the first time or again."""
+        tried = self.tries[number] = self.tries.get(number, 0) + 1
+        try:
+            if tried > ATTEMPTS and cause is not None:
+                raise cause
+            self.sent[number] = (item, self.executor.submit(answer, self.function, packed(item)))
+        except _LOST as error:
+            raise WorkersLost(
+                f"workers that bring their work to an end were needed; {self.what} {number + 1} was "
+                f"lost {tried - 1} times, at last by {_said(error)}; nothing is concluded from the "
+                "rest; see whether a worker ran out of memory, and try fewer workers or none"
+            ) from error
+
+    def collect(self) -> None:
+        """Wait for at least one piece, and take all that are finished."""
+        waiting = {number: future for number, (_, future) in self.sent.items()}
+        _wait(list(waiting.values()))
+        for number in [n for n, future in waiting.items() if future.done()]:
+            item, future = self.sent.pop(number)
+            try:
+                self.back[number] = opened(future.result())
+            except _LOST as error:
+                _log.warning(
+                    "%s %d was lost with its worker (%s); it is made again",
+                    self.what, number + 1, _said(error),
+                )  # fmt: skip
+                self.send(number, item, error)
+                continue
+            done, value = self.back[number]
+            if done and self.finished is not None:
+                self.finished(number, value)
+
+    def turn(self, number: int) -> Any:
+        """The answer whose turn it is; an error is raised."""
+        done, value = self.back.pop(number)
+        if not done:
+            raise value
+        return value
+
+    def close(self) -> None:
+        """Take back what was not begun; nobody waits for the rest."""
+        for _, future in self.sent.values():
+            with suppress(*_LOST):
+                future.cancel()
+
+
+def _wait(futures: list[Future[bytes]]) -> None:
+    """Until one is done; executors with futures of their own are asked now and then."""
+    if all(isinstance(future, Future) for future in futures):
+        wait(futures, return_when=FIRST_COMPLETED)
+        return
+    pause = 0.001
+    while not any(future.done() for future in futures):
+        time.sleep(pause)
+        pause = min(1.5 * pause, 1.0)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,123 @@
+"""Processes of this machine, replaced when one of them dies."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import ParamSpec, Self, TypeVar
+
+from dpcalc import checks
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+THREADS = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+"""What decides how many threads linear algebra takes; one in each process unless they say more."""
+
+
+class Processes(Executor):
+    """An executor of processes that are started anew and share nothing.
+
+    A `concurrent.futures.ProcessPoolExecutor` that is replaced when one of its processes dies: what
+    was under way fails as usual, and can be submitted again. The processes end with the one that
+    made them, whatever ended it. Linear algebra has one thread in each, unless the environment says
+    otherwise. A script that makes them needs ``if __name__ == "__main__":``.
+    """
+
+    def __init__(self, workers: int) -> None:
+        """As many processes as ``workers``, 1 or above."""
+        self._max_workers = checks.count("workers", workers)
+        self._lock = threading.Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._lifeline: tuple[Connection, Connection] | None = None
+        self._closed = False
+
+    def submit(
+        self, fn: Callable[Arguments, Answer], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Answer]:
+        """As that of every executor."""
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("work was given to processes that were shut down")
+            with _one_thread_each():  # a process may be started by any piece of work
+                if self._pool is None:
+                    self._pool = self._begun()
+                try:
+                    return self._pool.submit(fn, *args, **kwargs)
+                except BrokenExecutor:
+                    self._end(wait=True)
+                    self._pool = self._begun()
+                    return self._pool.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As that of every executor."""
+        with self._lock:
+            self._closed = True
+            if self._pool is not None and not cancel_futures:
+                self._pool.shutdown(wait=wait)
+            self._end(wait=wait)
+
+    def __exit__(self, *error: object) -> None:
+        """Stop at once: who leaves early does not want the rest."""
+        self.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def _begun(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        self._lifeline = context.Pipe(duplex=False)
+        return ProcessPoolExecutor(
+            self._max_workers,
+            mp_context=context,
+            initializer=_begin,
+            initargs=(self._lifeline[0],),
+        )
+
+    def _end(self, *, wait: bool) -> None:
+        """Cut the lifeline, which ends the processes in the middle of whatever they do."""
+        pool, line = self._pool, self._lifeline
+        self._pool = self._lifeline = None
+        if line is not None:
+            for end in line:
+                end.close()
+        if pool is not None:
+            pool.shutdown(wait=wait, cancel_futures=True)
+
+
+def _begin(lifeline: Connection) -> None:
+    """First in every process: leave interruptions to the parent, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _end_with(lifeline: Connection) -> None:
+    try:
+        lifeline.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """The environment in which processes are started."""
+    missing = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(missing, "1"))
+    try:
+        yield
+    finally:
+        for name in missing:
+            os.environ.pop(name, None)

@@ -1,0 +1,160 @@
+"""An audit on workers: the same verdict, bit for bit, or none at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcalc.auditing import Claim, Target, World, audit, controls, mechanism
+from dpcalc.audits.engine.carry_out import carry_out
+from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.execution import Processes
+
+PURE = Claim.of(epsilon=0.8, adjacency="add-remove")
+CURVE = Claim.of(epsilon=1, delta=1e-5, adjacency="add-remove")
+
+
+def told(verdict: Any) -> str:
+    return json.dumps(verdict.record(), sort_keys=True)
+
+
+def laplace() -> Target:
+    """A closure, which plain pickle cannot send."""
+    scale = 1.0
+
+    def release(data: float, generator: np.random.Generator, runs: int) -> Any:
+        return data + generator.laplace(scale=scale, size=runs)
+
+    return mechanism(release, 1.0, 0.0, adjacency="add-remove", name="own")
+
+
+class Unreliable(Executor):
+    """Backwards, and every third piece is lost the first time."""
+
+    _max_workers = 2
+
+    def __init__(self) -> None:
+        self.held: list[tuple[Future[Any], Any, Any]] = []
+        self.count = 0
+
+    def submit(self, fn: Any, /, *args: Any, **_: Any) -> Future[Any]:
+        self.count += 1
+        future: Future[Any] = Future()
+        if self.count % 3 == 0:
+            future.set_exception(BrokenExecutor("gone"))
+            return future
+        future.set_result(fn(*args))
+        return future
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Processes]:
+    with Processes(2) as executor:
+        yield executor
+
+
+DESIGNS: list[tuple[str, Target, Claim, dict[str, Any]]] = [
+    ("learnt score", laplace(), PURE, {"runs": 5000}),
+    ("exact ratio", controls.gaussian(1.0), CURVE, {"runs": 3500}),
+    ("stopped early", controls.gaussian(3.0), CURVE, {"runs": 9000, "early_stop": True}),
+    ("one short batch", laplace(), PURE, {"runs": 1003}),
+]
+
+
+@pytest.mark.parametrize(("what", "target", "claim", "design"), DESIGNS, ids=lambda x: str(x)[:12])
+def test_the_same_bits_for_every_executor(
+    what: str, target: Target, claim: Claim, design: dict[str, Any], two: Processes
+) -> None:
+    alone = told(audit(target, claim, seed=5, **design))
+    assert told(audit(target, claim, seed=5, executor=two, **design)) == alone
+    assert told(audit(target, claim, seed=5, executor=Unreliable(), **design)) == alone
+    with ThreadPoolExecutor(7) as seven:
+        assert told(audit(target, claim, seed=5, executor=seven, **design)) == alone
+
+
+def test_the_same_bits_for_cases_one_by_one_and_whole(two: Processes) -> None:
+    cases = [c for c in audit_of("dp-admm").default_cases() if c.key != "as-printed"][:4]
+
+    def records(chosen: Any, **more: Any) -> list[Any]:
+        found = [r.record() for r in carry_out(chosen, seed=2, runs=400, **more)]
+        return [json.dumps({k: v for k, v in r.items() if k != "seconds"}) for r in found]
+
+    assert records(cases, executor=two) == records(cases)
+    assert records(cases[:1], executor=two) == records(cases[:1])
+
+
+def test_the_same_noise_is_looked_at(two: Processes) -> None:
+    hollow = controls.gaussian(1.0, scale=1.3)
+    large = Claim.of(epsilon=20, delta=1e-5, adjacency="add-remove")
+    alone = audit(hollow, large, seed=1, methods=["hockey-stick"])
+    assert alone.outcome.value == "PRECONDITION FAILED"
+    assert told(audit(hollow, large, seed=1, methods=["hockey-stick"], executor=two)) == told(alone)
+
+
+def test_randomness_of_its_own_is_refused_with_workers() -> None:
+    hidden = np.random.default_rng(1)
+
+    def release(data: float, _: np.random.Generator, runs: int) -> Any:
+        return data + hidden.laplace(size=runs)
+
+    target = mechanism(release, 1.0, 0.0, adjacency="add-remove")
+    audit(target, PURE, seed=1, runs=200, controls=False)
+    with (
+        ThreadPoolExecutor(2) as executor,
+        pytest.raises(AssumptionViolated, match="takes all randomness from the generator"),
+    ):
+        audit(target, PURE, seed=1, runs=200, executor=executor)
+
+
+def test_a_worker_killed_in_mid_audit_changes_nothing(
+    two: Processes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    own, mark = os.getpid(), tmp_path / "killed"
+
+    def release(data: float, generator: np.random.Generator, runs: int) -> Any:
+        noise = generator.laplace(size=runs)
+        if os.getpid() != own and noise[0] > 2 and not mark.exists():
+            mark.touch()
+            os._exit(11)
+        return data + noise
+
+    target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="own")
+    found = audit(target, PURE, seed=5, runs=9000, executor=two)
+    assert mark.exists()
+    assert "lost with its worker" in caplog.text
+    mark.unlink()
+    assert told(audit(target, PURE, seed=5, runs=9000)) == told(found)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("fault", ["raises", "NaN", "too few"])
+def test_one_bad_run_in_a_thousand_ends_the_audit_by_name(fault: str, workers: int) -> None:
+    def release(data: float, generator: np.random.Generator, runs: int) -> Any:
+        noise = generator.laplace(size=runs)
+        bad = noise > 6.2  # about one run in a thousand
+        if bad.any() and fault == "raises":
+            raise ValueError("no convergence")
+        if fault == "too few":
+            return data + noise[~bad]
+        return np.where(bad, np.nan, data + noise)
+
+    target = mechanism(
+        release, 1.0, 0.0, adjacency="add-remove", name="rarely bad", score=lambda x: x
+    )
+    with (
+        ThreadPoolExecutor(max(workers, 1)) as threads,
+        pytest.raises((ValueError, InvalidInput)) as stopped,
+    ):
+        audit(target, PURE, seed=1, runs=8000, executor=threads if workers else None)
+    notes = " ".join(stopped.value.__notes__)
+    assert "batch" in notes
+    assert "seed 1; no verdict rests on the other runs" in notes
+    assert World.IN.name in notes or World.OUT.name in notes
