@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dpcalc import checks
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.markup import html_table
 from dpcalc.numerics.arithmetic import OwnArithmetic
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
+from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     Directions = tuple[Losses, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee(OwnArithmetic, ABC):
     """An upper bound on what a release reveals about one record; a frozen value.
 
@@ -30,11 +34,32 @@ class Guarantee(OwnArithmetic, ABC):
 
     Attributes:
         notion: the notion of privacy, as the command line spells it.
+        adjacency: the neighbouring relation it holds under, None if nobody said; set by `under`. It
+            is no part of what makes two guarantees equal.
     """
 
-    __slots__ = ()
-
     notion: ClassVar[str]
+    adjacency: Adjacency | None = field(default=None, compare=False, repr=False)
+
+    def under(self, adjacency: Adjacency | str | None) -> Self:
+        """The same guarantee, said to hold under a neighbouring relation; none says nothing.
+
+        Guarantees under different relations are refused where they are composed.
+
+        Raises:
+            InvalidInput: for an unknown relation, and for one that contradicts its own.
+        """
+        if not adjacency or adjacency == self.adjacency:
+            return self
+        known = [relation.value for relation in Adjacency]
+        if adjacency not in known:
+            raise unknown_name("neighbouring relation", str(adjacency), known)
+        if self.adjacency is not None:
+            raise InvalidInput(
+                f"a guarantee under {adjacency} was needed; got one that holds under "
+                f"{self.adjacency}; state its mechanism under {adjacency}"
+            )
+        return dataclasses.replace(self, adjacency=Adjacency(adjacency))
 
     @abstractmethod
     def epsilon(self, delta: float) -> float:
@@ -58,7 +83,8 @@ class Guarantee(OwnArithmetic, ABC):
     def _repr_html_(self) -> str:
         """For notebooks: the notion and its parameters; no ε, which may take time."""
         rows = [("notion", self.notion), *((k, f"{v:.10g}") for k, v in self.numbers().items())]
-        return html_table(rows if len(rows) > 1 else [*rows, ("release", repr(self))])
+        rows = rows if len(rows) > 1 else [*rows, ("release", repr(self))]
+        return html_table([*rows, *([("neighbours", self.adjacency)] if self.adjacency else [])])
 
     def needs_delta(self) -> bool:
         """Whether no ε follows at δ = 0, and one does at a larger δ."""
@@ -139,7 +165,7 @@ class Guarantee(OwnArithmetic, ABC):
         from dpcalc.guarantees.profile import GroupProfile
 
         size = checks.count("size", size)
-        return self if size == 1 else GroupProfile(base=self, size=size)
+        return self if size == 1 else GroupProfile(base=self, size=size, adjacency=self.adjacency)
 
     def post_processed(self) -> Guarantee:
         """The guarantee of anything computed from the release alone: the same."""

@@ -61,7 +61,8 @@ class BestOf(Guarantee):
 
     def group(self, size: int) -> Guarantee:
         """Every bound for the group."""
-        return BestOf(tuple(bound.group(size) for bound in self.bounds))
+        bounds = tuple(bound.group(size) for bound in self.bounds)
+        return BestOf(bounds, adjacency=self.adjacency)
 
 
 def _enclosed(bound: Guarantee, method: str, at: float, upper: Callable[[float], float]) -> Bracket:

@@ -25,17 +25,18 @@ from dpcalc.accounting.composition import worst_delta, worst_epsilon
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
-from dpcalc.accounting.renyi import failure, renyi_while_finite
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.profile import ClaimedCurve
 from dpcalc.guarantees.pure import ApproxDP, PureDP
-from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
+from dpcalc.guarantees.renyi import ZCDP
+from dpcalc.guarantees.through_renyi import through_renyi
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from dpcalc.accounting.cells import Loss
@@ -49,12 +50,31 @@ def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
     """The guarantee of adaptively composed releases.
 
     Args:
-        parts: guarantees, all about the same neighbours (none says which), with numbers of releases.
+        parts: guarantees, all about the same neighbours, with numbers of releases. What says under
+            which relation it holds (`Guarantee.under`, a theorem's bound, a mechanism that asks for
+            one) says so of all.
 
     Raises:
-        InvalidInput: if one of them is a mere claim, or known in a form that cannot be composed.
+        InvalidInput: if one of them is a mere claim, or known in a form that cannot be composed, or
+            if they say that they hold under different relations.
     """
-    flat = _flattened(parts)
+    parts = [(part, checks.count("count", n, minimum=0)) for part, n in parts]
+    return _composed(_flattened(parts)).under(_shared_relation(parts))
+
+
+def _shared_relation(parts: Iterable[tuple[Guarantee, int]]) -> Adjacency | None:
+    """The relation of all that say one."""
+    said = list(dict.fromkeys(part.adjacency for part, n in parts if n and part.adjacency))
+    if len(said) > 1:
+        raise InvalidInput(
+            "releases under one neighbouring relation were needed; got some under "
+            f"{' and some under '.join(said)}; state all of them under one, or compose apart those "
+            "of each"
+        )
+    return said[0] if said else None
+
+
+def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
     for k, (part, n) in enumerate(flat):
         if isinstance(part, WorstOf):
             return _over_cases(part, n, flat[:k] + flat[k + 1 :])
@@ -72,7 +92,7 @@ def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
         return ZCDP(round_up(total))
     if all(part.losses() is not None for part, _ in flat):
         return Composition(tuple(flat))
-    return _through_renyi(flat)
+    return through_renyi(flat)
 
 
 def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -> Guarantee:
@@ -82,7 +102,7 @@ def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -
     are too many, the divergences of the worst case at every order add up, which holds for each.
     """
     if math.comb(count + len(worst.cases) - 1, count) > _MOST_WAYS:
-        return _through_renyi([(worst, count), *rest])
+        return through_renyi([(worst, count), *rest])
     cases: list[tuple[int, Guarantee]] = []
     for way in combinations_with_replacement(worst.cases, count):
         used = Counter(guarantee for _, guarantee in way)
@@ -199,42 +219,10 @@ def _merged(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FailingRDP(Guarantee):
-    """A Rényi guarantee that holds except with a probability.
-
-    Args:
-        base: what holds otherwise.
-        failure: the probability, in [0, 1).
-    """
-
-    notion: ClassVar[str] = "rdp"
-    base: RenyiGuarantee
-    failure: float
-
-    def epsilon(self, delta: float) -> float:
-        """The base's ε at what is left of δ."""
-        checks.delta(delta)
-        if delta <= self.failure:
-            return math.inf
-        share = float((mpf(delta) - self.failure) / (1 - mpf(self.failure)))
-        return self.base.epsilon(math.nextafter(share, 0.0))
-
-    def delta(self, epsilon: float) -> float:
-        """The failure probability plus the base's δ otherwise."""
-        held = 1 - mpf(self.failure)
-        return min(1.0, round_up(self.failure + held * self.base.delta(epsilon)))
-
-    def numbers(self) -> Mapping[str, float]:
-        """The base's numbers and the failure probability."""
-        return {**self.base.numbers(), "failure": self.failure}
-
-
 def _flattened(parts: Iterable[tuple[Guarantee, int]]) -> list[tuple[Guarantee, int]]:
     """Parts with equal guarantees added up and compositions opened."""
     counts: dict[Guarantee, int] = {}
     for part, n in parts:
-        checks.count("count", n, minimum=0)
         if isinstance(part, ClaimedCurve):
             raise InvalidInput(
                 "a certified guarantee is needed for composition; got a paper's claim; "
@@ -245,56 +233,3 @@ def _flattened(parts: Iterable[tuple[Guarantee, int]]) -> list[tuple[Guarantee, 
             if n:
                 counts[guarantee] = counts.get(guarantee, 0) + k * n
     return list(counts.items())
-
-
-@dataclass(frozen=True, slots=True)
-class _WhileFinite(RenyiGuarantee):
-    """What a release with known losses is worth while its loss is finite."""
-
-    notion: ClassVar[str] = "rdp"
-    base: Guarantee
-
-    def renyi(self, order: float) -> float:
-        checks.above_one("order", order)
-        return max(renyi_while_finite(losses, order) for losses in self.base.losses() or ())
-
-    def numbers(self) -> Mapping[str, float]:
-        return self.base.numbers()
-
-
-def _failure(part: Guarantee) -> float:
-    """The probability of an infinite loss; zero if nothing is known of the losses."""
-    return max((failure(losses) for losses in part.losses() or ()), default=0.0)
-
-
-def _through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
-    survived = mpf(1)
-    regular: list[tuple[Guarantee, int]] = []
-    for part, n in parts:
-        if isinstance(part, ApproxDP):
-            survived *= (1 - mpf(part.failure)) ** n
-            regular.append((PureDP(part.bound), n))
-        elif isinstance(part, FailingRDP):
-            survived *= (1 - mpf(part.failure)) ** n
-            regular.append((part.base, n))
-        elif (revealed := _failure(part)) >= 1:
-            return GDP(math.inf)  # one release tells everything, and no other mends that
-        elif revealed > 0:
-            survived *= (1 - mpf(revealed)) ** n
-            regular.append((_WhileFinite(part), n))
-        else:
-            regular.append((part, n))
-    for part, _ in regular:
-        if not math.isfinite(part.renyi(2.0)) and not math.isfinite(part.renyi(1.001)):
-            raise InvalidInput(
-                f"a guarantee with a known loss or Rényi divergence is needed; got {part.notion}; "
-                "convert it to (ε, δ) at a fixed δ first"
-            )
-    frozen = tuple(regular)
-
-    def curve(order: float) -> float:
-        return math.fsum(part.renyi(order) * n for part, n in frozen) * (1 + 1e-15)
-
-    total = RDP(curve, f"sum over {sum(n for _, n in frozen)} releases")
-    failure = round_up(1 - survived)
-    return FailingRDP(total, failure) if failure > 0 else total

@@ -71,4 +71,5 @@ class GDP(Guarantee):
     def group(self, size: int) -> Guarantee:
         """μ grows with the size of the group."""
         size = checks.count("size", size)
-        return GDP(round_up(mpf(self.mu) * size) if math.isfinite(self.mu) else self.mu)
+        mu = round_up(mpf(self.mu) * size) if math.isfinite(self.mu) else self.mu
+        return GDP(mu, adjacency=self.adjacency)

@@ -45,7 +45,7 @@ def gaussian(
             of two neighbours.
     """
     mu = sensitivity_over_noise("noise", noise_multiplier, adjacency, noise_over_sensitivity)
-    return GDP(round_up(mu))
+    return GDP(round_up(mu)).under(adjacency)
 
 
 @own_arithmetic
@@ -67,7 +67,8 @@ def laplace(
     epsilon = round_up(
         sensitivity_over_noise("scale", scale_multiplier, adjacency, scale_over_sensitivity)
     )
-    return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), f"Laplace, ε = {epsilon:g}", epsilon)
+    described = f"Laplace, ε = {epsilon:g}"
+    return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), described, epsilon).under(adjacency)
 
 
 @own_arithmetic
@@ -101,7 +102,7 @@ def exponential_norm(
         )
     pair = ExponentialNorm(epsilon, dimension)
     described = f"exponential-norm noise, ε = {epsilon:g}, d = {dimension}"
-    return Dominated((((pair, 1),),), described, epsilon)
+    return Dominated((((pair, 1),),), described, epsilon).under(adjacency)
 
 
 @own_arithmetic
@@ -125,7 +126,8 @@ def finite_distributions(
     else:
         laws = [law_in_either_order(p, q)]
         largest = _largest(laws[0])
-    return Dominated(tuple(((law, 1),) for law in laws), described, largest, len(laws) == 2)
+    directions = tuple(((law, 1),) for law in laws)
+    return Dominated(directions, described, largest, len(laws) == 2).under(adjacency)
 
 
 def _largest(law: AtomicLaw) -> float:
@@ -193,8 +195,10 @@ def from_densities(
         if not keeps_order:
             law = density_law_in_either_order(*pairs)
             described = "supplied densities in either order"
-            return Dominated((((law, 1),),), described, _largest(law), attained=False)
-    return Dominated(tuple(((pair, 1),) for pair in pairs), "supplied densities")
+            found = Dominated((((law, 1),),), described, _largest(law), attained=False)
+            return found.under(adjacency)
+    directions = tuple(((pair, 1),) for pair in pairs)
+    return Dominated(directions, "supplied densities").under(adjacency)
 
 
 @own_arithmetic
@@ -217,8 +221,8 @@ def poisson_subsampled_gaussian(
     noise, share = at_most(noise_multiplier), min(1.0, at_least(rate))
     if adjacency == Adjacency.ADD_REMOVE:
         pairs = PoissonRemove(noise, share), PoissonAdd(noise, share)
-        return Dominated(tuple(((pair, 1),) for pair in pairs), described)
-    return Dominated((((PoissonReplace(noise, share), 1),),), described)
+        return Dominated(tuple(((pair, 1),) for pair in pairs), described).under(adjacency)
+    return Dominated((((PoissonReplace(noise, share), 1),),), described).under(adjacency)
 
 
 @own_arithmetic
@@ -252,9 +256,10 @@ def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
     """
     mu, rate = at_least(checks.positive("mu", mu)), min(1.0, at_least(_rate(rate)))
     if rate == 1:
-        return GDP(mu)
+        return GDP(mu, adjacency=Adjacency.REPLACE_ONE)
     described = f"Gaussian sampled without replacement, γ = {rate:g}, μ = {mu:g}"
-    return Dominated((((WithoutReplacement(mu, rate), 1),),), described, attained=False)
+    directions = (((WithoutReplacement(mu, rate), 1),),)
+    return Dominated(directions, described, attained=False).under(Adjacency.REPLACE_ONE)
 
 
 def _rate(rate: float) -> float:

@@ -69,7 +69,8 @@ class PureDP(Guarantee):
     def group(self, size: int) -> Guarantee:
         """ε₀ grows with the size of the group."""
         size = checks.count("size", size)
-        return PureDP(round_up(mpf(self.bound) * size) if math.isfinite(self.bound) else self.bound)
+        bound = round_up(mpf(self.bound) * size) if math.isfinite(self.bound) else self.bound
+        return PureDP(bound, adjacency=self.adjacency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,8 @@ class ZCDP(RenyiGuarantee):
     def group(self, size: int) -> Guarantee:
         """ρ grows with the square of the group's size."""
         size = checks.count("size", size)
-        return ZCDP(round_up(mpf(self.rho) * size**2) if math.isfinite(self.rho) else self.rho)
+        rho = round_up(mpf(self.rho) * size**2) if math.isfinite(self.rho) else self.rho
+        return ZCDP(rho, adjacency=self.adjacency)
 
 
 @dataclass(frozen=True, slots=True)

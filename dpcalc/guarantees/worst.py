@@ -48,4 +48,5 @@ class WorstOf(Guarantee):
 
     def group(self, size: int) -> Guarantee:
         """Every case for the group."""
-        return WorstOf(tuple((label, case.group(size)) for label, case in self.cases))
+        cases = tuple((label, case.group(size)) for label, case in self.cases)
+        return WorstOf(cases, adjacency=self.adjacency)

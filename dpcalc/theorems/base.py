@@ -5,97 +5,16 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import wraps
+from typing import Any, ClassVar, Self
 
 from dpcalc.errors import AssumptionViolated, InvalidInput, Unattested, unknown_name
 from dpcalc.numerics.arithmetic import OwnArithmetic
 from dpcalc.theorems.parameters import converted, parameters, required
+from dpcalc.theorems.statements import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.vocabulary import Bearing, Release, Status
 
-if TYPE_CHECKING:
-    import sympy
-
-    from dpcalc.guarantees.base import Guarantee
-
-
-class Scope(StrEnum):
-    """Which of a theorem's two bounds needs an assumption."""
-
-    CLAIMED = "claimed"
-    CERTIFIED = "certified"
-    BOTH = "both"
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """Something that must hold before a bound means anything.
-
-    Attributes:
-        key: a short name, used to attest it.
-        text: what must hold, in one sentence.
-        scope: which bound needs it.
-        violated: for an assumption the parameters can decide: the reason it fails, or None. An
-            assumption without this is a promise that only the caller can make.
-    """
-
-    key: str
-    text: str
-    scope: Scope = Scope.BOTH
-    violated: Callable[[Any], str | None] | None = None
-
-    @property
-    def promised(self) -> bool:
-        """Whether only the caller can vouch for it."""
-        return self.violated is None
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something a careful reading found.
-
-    Attributes:
-        text: what is so, in one or two sentences.
-        bearing: what it says of the printed statement or its proof where it applies.
-        applies: whether it concerns an instance; all of them by default.
-    """
-
-    text: str
-    bearing: Bearing
-    applies: Callable[[Any], bool] = field(default=lambda _: True)
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A guarantee with the theorem's own numbers and how it was obtained.
-
-    Attributes:
-        guarantee: answers ε(δ) and all else.
-        numbers: the theorem's own quantities under their names in the glossary.
-        method: one phrase.
-    """
-
-    guarantee: Guarantee
-    numbers: Mapping[str, float]
-    method: str
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """A printed formula in the symbols of the parameters.
-
-    Attributes:
-        name: which number it gives, such as ``claimed.beta``.
-        expression: the formula.
-        values: the symbols' values for the instance, exact where they are exact.
-        shown: a form that is easier to read than the expression, if there is one.
-    """
-
-    name: str
-    expression: sympy.Expr
-    values: Mapping[str, float]
-    shown: str = ""
+__all__ = ["Assumption", "Bound", "Finding", "Formula", "Result", "Scope", "Theorem"]
 
 
 class Result(OwnArithmetic, ABC):
@@ -268,6 +187,14 @@ class Theorem(Result):
     noise: ClassVar[str]
     less_is_private: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        """Its bounds say under which neighbouring relation they hold."""
+        super().__init_subclass__(**settings)
+        for name in ("claimed", "certified", "attained"):
+            bound = vars(cls).get(name)
+            if bound is not None and not hasattr(bound, "says_relation"):
+                setattr(cls, name, _under_its_relation(bound))
+
     @property
     def release(self) -> Release:
         """What the adversary sees of this instance."""
@@ -326,3 +253,16 @@ class Theorem(Result):
     def remedy(self, epsilon: float, delta: float) -> str:
         """What to change when no noise meets a budget."""
         return "a larger epsilon or delta, or fewer rounds"
+
+
+def _under_its_relation(bound: Callable[[Any], Bound | None]) -> Callable[[Any], Bound | None]:
+    @wraps(bound)
+    def stated(theorem: Any) -> Bound | None:
+        found = bound(theorem)
+        if found is None:
+            return None
+        guarantee = found.guarantee.under(theorem.adjacency)
+        return dataclasses.replace(found, guarantee=guarantee)
+
+    stated.says_relation = True  # type: ignore[attr-defined] # with slots a class is made twice
+    return stated

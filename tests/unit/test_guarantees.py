@@ -24,10 +24,10 @@ from dpcalc.guarantees import (
     compose,
 )
 from dpcalc.guarantees.best import BestOf
-from dpcalc.guarantees.composition import FailingRDP
 from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.guarantees.through_renyi import FailingRDP
 from dpcalc.guarantees.worst import WorstOf
 
 ALL = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.guarantees import GDP, RDP, ZCDP
-from dpcalc.guarantees.composition import FailingRDP
 from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.guarantees.through_renyi import FailingRDP
 
 TIGHT = 1e-11
 """What an upper bound computed in doubles with a stated allowance may exceed the exact value by."""

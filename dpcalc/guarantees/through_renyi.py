@@ -1,0 +1,105 @@
+"""Releases of which some are known only through Rényi divergences, which add up.
+
+The failure probabilities of approximate guarantees, and of losses that may be infinite, are kept apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpcalc import checks
+from dpcalc.accounting.renyi import failure, renyi_while_finite
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.pure import ApproxDP, PureDP
+from dpcalc.guarantees.renyi import RDP, RenyiGuarantee
+from dpcalc.numerics.precise import mpf, round_up
+
+
+@dataclass(frozen=True, slots=True)
+class FailingRDP(Guarantee):
+    """A Rényi guarantee that holds except with a probability.
+
+    Args:
+        base: what holds otherwise.
+        failure: the probability, in [0, 1).
+    """
+
+    notion: ClassVar[str] = "rdp"
+    base: RenyiGuarantee
+    failure: float
+
+    def epsilon(self, delta: float) -> float:
+        """The base's ε at what is left of δ."""
+        checks.delta(delta)
+        if delta <= self.failure:
+            return math.inf
+        share = float((mpf(delta) - self.failure) / (1 - mpf(self.failure)))
+        return self.base.epsilon(math.nextafter(share, 0.0))
+
+    def delta(self, epsilon: float) -> float:
+        """The failure probability plus the base's δ otherwise."""
+        held = 1 - mpf(self.failure)
+        return min(1.0, round_up(self.failure + held * self.base.delta(epsilon)))
+
+    def numbers(self) -> Mapping[str, float]:
+        """The base's numbers and the failure probability."""
+        return {**self.base.numbers(), "failure": self.failure}
+
+
+@dataclass(frozen=True, slots=True)
+class _WhileFinite(RenyiGuarantee):
+    """What a release with known losses is worth while its loss is finite."""
+
+    notion: ClassVar[str] = "rdp"
+    base: Guarantee
+
+    def renyi(self, order: float) -> float:
+        checks.above_one("order", order)
+        return max(renyi_while_finite(losses, order) for losses in self.base.losses() or ())
+
+    def numbers(self) -> Mapping[str, float]:
+        return self.base.numbers()
+
+
+def _failure(part: Guarantee) -> float:
+    """The probability of an infinite loss; zero if nothing is known of the losses."""
+    return max((failure(losses) for losses in part.losses() or ()), default=0.0)
+
+
+def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
+    """The sum of the releases' divergences, except with the probability that one of them fails."""
+    survived = mpf(1)
+    regular: list[tuple[Guarantee, int]] = []
+    for part, n in parts:
+        if isinstance(part, ApproxDP):
+            survived *= (1 - mpf(part.failure)) ** n
+            regular.append((PureDP(part.bound), n))
+        elif isinstance(part, FailingRDP):
+            survived *= (1 - mpf(part.failure)) ** n
+            regular.append((part.base, n))
+        elif (revealed := _failure(part)) >= 1:
+            return GDP(math.inf)  # one release tells everything, and no other mends that
+        elif revealed > 0:
+            survived *= (1 - mpf(revealed)) ** n
+            regular.append((_WhileFinite(part), n))
+        else:
+            regular.append((part, n))
+    for part, _ in regular:
+        if not math.isfinite(part.renyi(2.0)) and not math.isfinite(part.renyi(1.001)):
+            raise InvalidInput(
+                f"a guarantee with a known loss or Rényi divergence is needed; got {part.notion}; "
+                "convert it to (ε, δ) at a fixed δ first"
+            )
+    frozen = tuple(regular)
+
+    def curve(order: float) -> float:
+        return math.fsum(part.renyi(order) * n for part, n in frozen) * (1 + 1e-15)
+
+    total = RDP(curve, f"sum over {sum(n for _, n in frozen)} releases")
+    failure = round_up(1 - survived)
+    return FailingRDP(total, failure) if failure > 0 else total

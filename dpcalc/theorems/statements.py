@@ -1,0 +1,93 @@
+"""What a published result is made of: assumptions, findings, bounds and formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.vocabulary import Bearing
+
+if TYPE_CHECKING:
+    import sympy
+
+    from dpcalc.guarantees.base import Guarantee
+
+
+class Scope(StrEnum):
+    """Which of a theorem's two bounds needs an assumption."""
+
+    CLAIMED = "claimed"
+    CERTIFIED = "certified"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something that must hold before a bound means anything.
+
+    Attributes:
+        key: a short name, used to attest it.
+        text: what must hold, in one sentence.
+        scope: which bound needs it.
+        violated: for an assumption the parameters can decide: the reason it fails, or None. An
+            assumption without this is a promise that only the caller can make.
+    """
+
+    key: str
+    text: str
+    scope: Scope = Scope.BOTH
+    violated: Callable[[Any], str | None] | None = None
+
+    @property
+    def promised(self) -> bool:
+        """Whether only the caller can vouch for it."""
+        return self.violated is None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a careful reading found.
+
+    Attributes:
+        text: what is so, in one or two sentences.
+        bearing: what it says of the printed statement or its proof where it applies.
+        applies: whether it concerns an instance; all of them by default.
+    """
+
+    text: str
+    bearing: Bearing
+    applies: Callable[[Any], bool] = field(default=lambda _: True)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A guarantee with the theorem's own numbers and how it was obtained.
+
+    Attributes:
+        guarantee: answers ε(δ) and all else.
+        numbers: the theorem's own quantities under their names in the glossary.
+        method: one phrase.
+    """
+
+    guarantee: Guarantee
+    numbers: Mapping[str, float]
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A printed formula in the symbols of the parameters.
+
+    Attributes:
+        name: which number it gives, such as ``claimed.beta``.
+        expression: the formula.
+        values: the symbols' values for the instance, exact where they are exact.
+        shown: a form that is easier to read than the expression, if there is one.
+    """
+
+    name: str
+    expression: sympy.Expr
+    values: Mapping[str, float]
+    shown: str = ""
