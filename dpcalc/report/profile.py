@@ -1,4 +1,4 @@
-"""A picture of δ(ε) with its enclosure."""
+"""A picture of ε over δ with its enclosure."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _POINTS = 25
 _SMALLEST = 1e-12
+_LARGEST = math.log10(0.3)
+_BLUE = "#0072B2"
 
 
 def draw_profile(
@@ -26,7 +28,7 @@ def draw_profile(
     budget: float | None = None,
     title: str = "",
 ) -> None:
-    """Write a picture of δ(ε), of the width of its bracket, and of the point of interest.
+    """Write a picture of ε over δ, of the width of its bracket, and of the point of interest.
 
     Args:
         guarantee: what to draw.
@@ -42,56 +44,61 @@ def draw_profile(
     need("matplotlib", purpose="a picture")
     from matplotlib.figure import Figure
 
-    least = min(_SMALLEST, delta / 100) if delta > 0 else _SMALLEST
-    far = guarantee.epsilon(least)
-    if not math.isfinite(far):
-        far = 2 * guarantee.epsilon(delta) if delta > 0 else far
-    if not math.isfinite(far) or far == 0:
-        raise InvalidInput(f"a finite ε above 0 was needed for a picture; got epsilon={far!r}")
-    far = max(far, 1.05 * budget) if budget is not None and budget < 2 * far else far
-    epsilons = [far * k / (_POINTS - 1) for k in range(_POINTS)]
-    enclosures = [_enclosure(guarantee, e) for e in epsilons]
-    two_sided = all(lower is not None for lower, _ in enclosures)
+    deltas = _deltas(delta)
+    found = [(d, *_enclosure(guarantee, d)) for d in deltas]
+    found = [(d, lower, upper) for d, lower, upper in found if math.isfinite(upper)]
+    far = max((upper for _, _, upper in found), default=0.0)
+    if far == 0:
+        raise InvalidInput("a finite ε above 0 was needed for a picture; got none at any δ")
+    places, uppers = [d for d, _, _ in found], [upper for _, _, upper in found]
+    lowers = [lower for _, lower, _ in found if lower is not None]
     figure = Figure(figsize=(7.0, 5.2), layout="constrained")
-    if two_sided:
+    if two_sided := len(lowers) == len(found):
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
-        _width_panel(bottom, epsilons, enclosures)
+        _width_panel(bottom, places, lowers, uppers)
+        top.fill_between(places, lowers, uppers, color=_BLUE, alpha=0.25, label="enclosure")
     else:
         top = figure.subplots()
-        top.set_xlabel("ε")
-    uppers = [upper for _, upper in enclosures]
-    if two_sided:
-        lowers = [max(lower or 0.0, least / 10) for lower, _ in enclosures]
-        top.fill_between(epsilons, lowers, uppers, color="tab:blue", alpha=0.25, label="bracket")
-    top.semilogy(epsilons, uppers, color="tab:blue", label="δ(ε), upper end")
+        top.set_xlabel("δ")
+    top.semilogx(places, uppers, color=_BLUE, label="upper end" if two_sided else "ε")
     _marks(top, guarantee, delta, budget)
-    top.set_ylim(least / 3, min(1.0, 3 * max(*uppers, delta, 1e-3)))
-    top.set_xlim(0, far)
-    top.set_ylabel("δ")
+    far = max(far, 1.05 * budget) if budget is not None and budget < 2 * far else far
+    top.set_ylim(0, 1.05 * far)
+    top.set_ylabel("ε")
     top.set_title(title)
     top.grid(visible=True, alpha=0.3)
     top.legend()
     save_picture(figure, path, dpi=150)
 
 
-def _enclosure(guarantee: Guarantee, epsilon: float) -> tuple[float | None, float]:
-    bracket = getattr(guarantee, "delta_bracket", None)
+def _deltas(delta: float) -> list[float]:
+    """Places of the axis, the marked one among them."""
+    least = math.log10(min(_SMALLEST, delta / 100) if delta > 0 else _SMALLEST)
+    return sorted(
+        {
+            10 ** (least * (1 - k / (_POINTS - 1)) + _LARGEST * k / (_POINTS - 1))
+            for k in range(_POINTS)
+        }
+        | ({delta} if delta > 0 else set())
+    )
+
+
+def _enclosure(guarantee: Guarantee, delta: float) -> tuple[float | None, float]:
+    bracket = getattr(guarantee, "bracket", None)
     if bracket is None:
-        return None, guarantee.delta(epsilon)
-    found = bracket(epsilon)
+        return None, guarantee.epsilon(delta)
+    found = bracket(delta)
     return found.lower, found.upper
 
 
-def _width_panel(
-    axes: Any, epsilons: list[float], enclosures: list[tuple[float | None, float]]
-) -> None:
+def _width_panel(axes: Any, places: list[float], lowers: list[float], uppers: list[float]) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     widths = [
-        max((upper - (lower or 0.0)) / upper, 1e-16) if upper > 0 else 1e-16
-        for lower, upper in enclosures
+        max((upper - lower) / upper, 1e-16) if upper > 0 else 1e-16
+        for lower, upper in zip(lowers, uppers, strict=True)
     ]
-    axes.semilogy(epsilons, widths, color="tab:gray", marker=".")
+    axes.loglog(places, widths, color="tab:gray", marker=".")
     # Whole decades, few of them labelled: the panel is too low for more.
     axes.set_ylim(
         10.0 ** math.floor(math.log10(min(widths))),
@@ -100,7 +107,7 @@ def _width_panel(
     axes.yaxis.set_major_locator(LogLocator(numticks=3))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("relative\nwidth")
-    axes.set_xlabel("ε")
+    axes.set_xlabel("δ")
     axes.grid(visible=True, alpha=0.3)
 
 
@@ -109,11 +116,11 @@ def _marks(axes: Any, guarantee: Guarantee, delta: float, budget: float | None) 
         epsilon = guarantee.epsilon(delta)
         if math.isfinite(epsilon):
             axes.plot(
-                [epsilon],
                 [delta],
+                [epsilon],
                 "o",
-                color="tab:red",
+                color="#D55E00",
                 label=f"ε = {epsilon:.5g} at δ = {spelt(delta)}",
             )
     if budget is not None:
-        axes.axvline(budget, color="black", linestyle="--", label=f"budget ε = {budget:g}")
+        axes.axhline(budget, color="black", linestyle="--", label=f"budget ε = {budget:g}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import dpcalc
 from dpcalc.claims.relations import Relation
+from dpcalc.numerals import spelt, unpadded
 from dpcalc.report.text import upper
 from dpcalc.vocabulary import Adjacency
 
@@ -28,6 +30,33 @@ def setting(theorem: Theorem, relation: Relation) -> dict[str, Any]:
 def setting_lines(record: Mapping[str, Any], relation: Relation) -> list[str]:
     """For people: release and relation of a record with `setting`."""
     return [f"release: {record['release']}", relation.sentence()]
+
+
+def setting_note(theorem: Theorem, *, varied: str = "", delta: float | None = None) -> str:
+    """For the foot of a picture: parameters, release, neighbours, source and version.
+
+    Args:
+        theorem: what is drawn.
+        varied: the parameter that the picture varies; "epsilon" if the noise answers.
+        delta: the δ at which it is drawn; None if δ is varied.
+    """
+    skipped = {varied, "release", theorem.noise if varied == "epsilon" else varied}
+    shown = [
+        f"{name.replace('_', ' ')} = {_short(value)}"
+        for name, value in theorem.inputs().items()
+        if name not in skipped and value not in (None, False)
+    ]
+    if delta is not None:
+        shown.append(f"δ = {spelt(delta)}")
+    adjacency = str(getattr(theorem, "adjacency", ""))
+    if adjacency and "adjacency" not in theorem.inputs():
+        shown.append(f"neighbours: {adjacency}")
+    shown.append(f"release: {theorem.release.value}")
+    return f"{theorem.key}: {', '.join(shown)}. {theorem.reference}. dpcalc {dpcalc.__version__}."
+
+
+def _short(value: object) -> str:
+    return unpadded(f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def risk_line(accuracy: float, adjacency: str | None) -> str:

@@ -1,0 +1,185 @@
+"""Pictures of curves: colours that everybody can tell apart, labels at the lines, the setting below."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.errors import InvalidInput
+from dpcalc.extras import need
+from dpcalc.files import write_atomically
+from dpcalc.numerals import spelt
+from dpcalc.report.curves import Curve, Picture
+from dpcalc.report.pictures import save_picture
+from dpcalc.report.svg import svg_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+STYLES = {
+    "claimed": ("#D55E00", (0, (5, 2))),
+    "prescribed": ("#D55E00", (0, (5, 2))),
+    "certified": ("#0072B2", "solid"),
+    "attained": ("#000000", (0, (1, 1.5))),
+    "attacked": ("#009E73", "none"),
+}
+"""Colours of Okabe and Ito, which differ for every kind of colour vision; and dashes for print."""
+
+_ALIKE = 0.005
+"""Relative distance below which two lines lie on one another."""
+
+_NAMES = {"epsilon": "ε", "delta": "δ"}
+_HTML = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>body {{ font-family: sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+svg {{ max-width: 100%; height: auto }} table {{ border-collapse: collapse }}
+td, th {{ padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc }}</style></head>
+<body><h1>{title}</h1>{picture}<p>{setting}</p>
+<details><summary>The numbers</summary><table><thead><tr>{heads}</tr></thead>
+<tbody>{rows}</tbody></table></details></body></html>
+"""
+
+
+def draw(picture: Picture, path: Path, *, title: str, setting: str, mark: float = 0.0) -> None:
+    """Write a picture.
+
+    Args:
+        picture: what to draw.
+        path: where to; the ending decides the format (png, svg, pdf, html).
+        title: above it.
+        setting: below it: parameters, release, neighbours, version.
+        mark: a place of the horizontal axis to mark, 0 for none.
+
+    Raises:
+        InvalidInput: if no curve has a point.
+        OutputFailed: if it cannot be written.
+    """
+    figure = figure_of(picture, title=title, setting=setting, mark=mark)
+    if path.suffix.lower() not in (".html", ".htm"):
+        save_picture(figure, path, dpi=160)
+        return
+    heads, rows = table_of(picture)
+    page = _HTML.format(
+        title=escape(title),
+        picture=svg_text(figure),
+        setting=escape(setting),
+        heads="".join(f'<th scope="col">{escape(_named(head))}</th>' for head in heads),
+        rows="".join(
+            "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows
+        ),
+    )
+    with write_atomically(path) as file:
+        file.write(page.encode())
+
+
+def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) -> Figure:
+    """The picture as a figure of matplotlib; arguments as of `draw`."""
+    need("matplotlib", purpose="a picture")
+    from matplotlib.figure import Figure
+
+    if not any(curve.points for curve in picture.curves):
+        raise InvalidInput("nothing finite and above 0 to draw; try other parameters")
+    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
+    axes = figure.subplots()
+    shown, y_name = _merged(picture.curves), _named(picture.y)
+    for label, curve in shown:
+        color, dashes = STYLES[curve.name]
+        x, y = zip(*curve.points, strict=True)
+        if len(x) == 1:
+            axes.plot(x, y, color=color, marker="o", linestyle="none", label=label)
+        else:
+            axes.plot(x, y, color=color, linestyle=dashes, linewidth=1.8, label=label)
+    _scale(axes, picture)
+    for curve in picture.curves:
+        if not curve.points and curve.name != "attained":
+            axes.plot(
+                [], [], color=STYLES[curve.name][0], label=f"{curve.name}: no finite {y_name}"
+            )
+    if mark > 0:
+        axes.axvline(mark, color="0.5", linewidth=0.8)
+        axes.annotate(
+            f"{_named(picture.x)} = {spelt(mark)}",
+            (mark, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -10),
+            textcoords="offset points",
+            fontsize=8,
+            color="0.35",
+        )
+    axes.set_xlabel(_named(picture.x))
+    axes.set_ylabel(y_name)
+    axes.set_title(title, fontsize=10)
+    axes.grid(visible=True, alpha=0.25)
+    axes.legend(loc="best", frameon=False, fontsize=9)
+    figure.supxlabel("\n".join(textwrap.wrap(setting, 110)), fontsize=7, color="0.35")
+    return figure
+
+
+def table_of(picture: Picture) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the numbers behind a picture; empty cells where a curve has no value."""
+    columns = [dict(curve.points) for curve in picture.curves]
+    places = sorted({x for column in columns for x in column})
+    heads = [picture.x, *(curve.name for curve in picture.curves)]
+    rows = [
+        [repr(x), *("" if x not in column else repr(column[x]) for column in columns)]
+        for x in places
+    ]
+    return heads, rows
+
+
+def _merged(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
+    """Curves with their labels; of those that lie on one another the last, which says so."""
+    found: list[tuple[str, Curve]] = []
+    for curve in curves:
+        if not curve.points:
+            continue
+        twin = next((k for k, (_, other) in enumerate(found) if _alike(curve, other)), None)
+        if twin is None:
+            found.append((curve.name, curve))
+        else:
+            label, other = found[twin]
+            found[twin] = (f"{label} = {curve.name}", other)
+    return found
+
+
+def _alike(one: Curve, other: Curve) -> bool:
+    a, b = dict(one.points), dict(other.points)
+    return a.keys() == b.keys() and all(abs(a[x] - b[x]) <= _ALIKE * abs(b[x]) for x in a)
+
+
+def _scale(axes: Axes, picture: Picture) -> None:
+    """Logarithmic axes where the numbers span more than a factor of five."""
+    points = [point for curve in picture.curves for point in curve.points]
+    scales: tuple[tuple[Any, int], ...] = ((axes.set_xscale, 0), (axes.set_yscale, 1))
+    for set_scale, place in scales:
+        values = [point[place] for point in points]
+        if min(values) > 0 and max(values) / min(values) > 5:
+            set_scale("log")
+            _plain_numbers(axes.yaxis if place else axes.xaxis, max(values) / min(values))
+        elif place == 1 and math.isfinite(max(values)):
+            axes.set_ylim(bottom=0)
+
+
+def _plain_numbers(axis: Axis, span: float) -> None:
+    """Numbers as people write them, 0.02 and 1e-5; between the decades of a short axis too."""
+    from matplotlib.ticker import FuncFormatter
+
+    digits = "25" if span < 1000 else ""
+
+    def between(value: float, place: int) -> str:
+        del place
+        return spelt(float(f"{value:.3g}")) if f"{value:e}"[0] in digits else ""
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: spelt(float(f"{value:.3g}"))))
+    axis.set_minor_formatter(FuncFormatter(between))
+
+
+def _named(word: str) -> str:
+    return _NAMES.get(word, word.replace("_", " "))
