@@ -1,4 +1,4 @@
-"""Hooks appended to the tests' settings in the copy that `mutation.py` makes; of no use elsewhere.
+"""Hooks appended to the tests' settings in the copy that the campaign makes; of no use elsewhere.
 
 If ``MUTATION_STATISTICS`` names a file, each test writes there which functions it reached.
 """

@@ -1,0 +1,57 @@
+"""What a mutant changes, and whether anyone could notice."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from difflib import ndiff
+from pathlib import Path
+
+REGISTER = Path(__file__).with_name("survivors.toml")
+
+_WORDS = re.compile(r"XX|[\"'][A-Z ]{4,}[\"']")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The lines that a mutant removes and adds."""
+
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def wording(self) -> bool:
+        """Whether only the text of a message differs."""
+        return bool(_WORDS.search(" ".join(self.added))) and not _WORDS.search(
+            " ".join(self.removed)
+        )
+
+
+def change(copy: Path, name: str) -> Change:
+    """The change that a mutant makes in its function."""
+    module, _, mutant = name.rpartition(".")
+    path = copy / (module.replace(".", "/") + ".py")
+    text = (path if path.exists() else path.with_suffix("") / "__init__.py").read_text("utf-8")
+
+    def body(function: str) -> list[str]:
+        start = re.search(rf"^( *)def {re.escape(function)}\(.*\n", text, re.MULTILINE)
+        assert start is not None
+        rest = text[start.end() :]
+        end = re.search(rf"^ {{0,{len(start[1])}}}[^ )\n]", rest, re.MULTILINE)
+        return rest[: end.start() if end else None].splitlines()
+
+    lines = list(ndiff(body(mutant.partition("__mutmut_")[0] + "__mutmut_orig"), body(mutant)))
+    removed = tuple(line[2:].strip() for line in lines if line.startswith("- "))
+    return Change(removed, tuple(line[2:].strip() for line in lines if line.startswith("+ ")))
+
+
+def registered() -> set[tuple[str, str]]:
+    """Changes, removed and added line, that no test can or need see."""
+    with REGISTER.open("rb") as file:
+        return {(entry["was"], entry["is"]) for entry in tomllib.load(file).get("survivor", [])}
+
+
+def unnoticeable(found: Change, known: set[tuple[str, str]]) -> bool:
+    """Whether no user could tell the change from the original."""
+    return found.wording or (" ".join(found.removed), " ".join(found.added)) in known

@@ -1,0 +1,143 @@
+"""A copy of the checkout with every mutant in it, and which functions each test reaches there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic
+
+from tests.campaign.mutation.areas import ABOUT_SURROUNDINGS, MEASURED, TESTS, area
+
+ROOT = Path(__file__).resolve().parents[3]
+HOOKS = Path(__file__).with_name("hooks.py")
+OPTIONS = ("-q", "--tb=no", "-p", "no:cacheprovider", "--benchmark-disable")
+
+SETTINGS = """
+[tool.mutmut]
+source_paths = ["dpcalc"]
+only_mutate = [{patterns}]
+also_copy = [{everything}]
+"""
+
+GENERATE = """
+from pathlib import Path
+from mutmut import __main__ as mutmut
+mutmut.set_mutant_under_test("mutant_generation")
+Path("mutants").mkdir()
+mutmut.copy_src_dir()
+mutmut.copy_also_copy_files()
+mutmut.setup_source_paths()
+mutmut.store_lines_covered_by_tests()
+mutmut.create_mutants(2)
+"""
+
+_MARK = re.compile(r"def (x[^ (]*__mutmut_\d+)\(")
+
+
+def prepare(folder: Path) -> Path:
+    """A copy of the checkout without links, and its mutants; the folder that holds them."""
+    copy = folder / "mutants"
+    if (folder / "complete").exists():
+        return copy
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "venv", "__pycache__", "*.egg-info", "mutants"
+    )
+    shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True)
+    patterns = [m.replace(".", "/") + tail for m in MEASURED for tail in (".py", "/*")]
+    everything = [p.name for p in folder.iterdir() if p.name != "tests"]
+    with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            SETTINGS.format(
+                patterns=", ".join(f'"{p}"' for p in patterns),
+                everything=", ".join(f'"{p}"' for p in everything),
+            )
+        )
+    subprocess.run([sys.executable, "-c", GENERATE], cwd=folder, check=True, capture_output=True)
+    (folder / "reached").mkdir()
+    (folder / "complete").touch()
+    return copy
+
+
+def renew_tests(copy: Path) -> None:
+    """The checkout's tests as they are now, with the hooks in the settings."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests", copy / "tests", ignore=ignored, dirs_exist_ok=True)
+    hooks = HOOKS.read_text("utf-8").partition("from __future__ import annotations\n")[2]
+    with (copy / "tests" / "conftest.py").open("a", encoding="utf-8") as file:
+        file.write(hooks)
+
+
+def _record(folder: Path, name: str) -> Path:
+    """Where it stands what a file of tests reaches, by the name and the text of the file."""
+    digest = hashlib.sha256((ROOT / name).read_bytes()).hexdigest()[:16]
+    return folder / "reached" / f"{name.replace('/', '.')}.{digest}.jsonl"
+
+
+def _files() -> list[str]:
+    found = []
+    for test in TESTS:
+        path = ROOT / test
+        found += [path] if path.is_file() else sorted(path.glob("test_*.py"))
+    kept = [path for path in found if path.stem.removeprefix("test_") not in ABOUT_SURROUNDINGS]
+    return [str(path.relative_to(ROOT)) for path in kept]
+
+
+def measure_reach(folder: Path, until: float) -> bool:
+    """Run each file of tests once, with honest code; whether that is done before a time."""
+    copy = folder / "mutants"
+    for name in _files():
+        record = _record(folder, name)
+        if record.exists():
+            continue
+        if monotonic() > until:
+            return False
+        unfinished = record.with_suffix(".unfinished")
+        unfinished.write_text("", "utf-8")
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "MUTATION_STATISTICS": str(unfinished),
+        }
+        command = [sys.executable, "-m", "pytest", *OPTIONS, name]
+        subprocess.run(command, cwd=copy, env=environment, check=False, capture_output=True)
+        unfinished.rename(record)
+    return True
+
+
+def reached(folder: Path) -> dict[str, list[tuple[float, str]]]:
+    """The tests that reach a function and pass, with their seconds, shortest first."""
+    found: dict[str, set[tuple[float, str]]] = {}
+    failed = set()
+    for name in _files():
+        for line in _record(folder, name).read_text("utf-8").splitlines():
+            entry = json.loads(line)
+            if not entry["passed"]:
+                failed.add(entry["test"])
+            for function in entry["functions"]:
+                found.setdefault(function, set()).add((entry["seconds"], entry["test"]))
+    return {f: sorted(t for t in tests if t[1] not in failed) for f, tests in found.items()}
+
+
+def edition(folder: Path, tests: list[tuple[float, str]]) -> str:
+    """What tells these tests, as they stand, from others."""
+    files = {test.partition("::")[0] for _, test in tests}
+    parts = [_record(folder, name).name for name in files] + [test for _, test in tests]
+    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()[:16]
+
+
+def mutants(copy: Path) -> dict[str, list[str]]:
+    """The names of all mutants, by area."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(copy.glob("dpcalc/**/*.py")):
+        module = str(path.relative_to(copy))[:-3].replace("/", ".").removesuffix(".__init__")
+        where = area(module)
+        if where:
+            names = [f"{module}.{name}" for name in _MARK.findall(path.read_text("utf-8"))]
+            found.setdefault(where, []).extend(names)
+    return found
