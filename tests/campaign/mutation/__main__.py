@@ -153,7 +153,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--area", choices=AREAS, action="append", help="default: each")
     parser.add_argument("--only", default="", help="a module's prefix")
-    parser.add_argument("--budget", type=float, default=60, help="seconds of tests per mutant")
+    parser.add_argument("--budget", type=float, default=20, help="seconds of tests per mutant")
     parser.add_argument("--minutes", type=float, default=math.inf, help="length of this piece")
     parser.add_argument("--folder", type=Path, help="default: a new temporary one")
     return parser.parse_args()
