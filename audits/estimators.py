@@ -166,7 +166,12 @@ def one_run(seed: int) -> list[tuple[float, ...]]:
         coins = np.random.default_rng([seed, int(epsilon)]).random(canaries) < 0.5
         labels = np.where(coins, 1.0, -1.0)
         model = fitted("ADMMClassifier", np.eye(canaries), labels, seed, epsilon, delta=delta)
-        claim = Claim.of(epsilon=epsilon, delta=delta, adjacency=Adjacency.REPLACE_ONE)
+        claim = Claim.of(
+            epsilon=epsilon,
+            delta=delta,
+            adjacency=Adjacency.REPLACE_ONE,
+            release=Release.EVERY_MESSAGE,
+        )
         verdict = judge_canaries(
             claim, coins, model, guess_in=each, guess_out=each, fair_coins=True
         )

@@ -27,6 +27,7 @@ def poisson_claim(epochs: int = EPOCHS) -> Claim:
         epsilon=accountant.get_epsilon(DELTA),
         delta=DELTA,
         adjacency="add-remove",
+        release="every message",
         name="dp-accounting, Poisson",
     )
 

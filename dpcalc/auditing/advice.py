@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
@@ -78,7 +79,7 @@ def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
     if evidence.quantity is not Quantity.EPSILON or claim.delta == 0 or not 0 < claim.epsilon < 100:
         return ""
     mu = float(gaussian_pair.mu_of(claim.epsilon, claim.delta))
-    curve = Claim(guarantee=GDP(mu), delta=claim.delta, adjacency=claim.adjacency)
+    curve = replace(claim, guarantee=GDP(mu), name="")
     seen = accuracy.detectable(
         runs=evidence.runs,
         claim=curve,

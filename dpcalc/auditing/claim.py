@@ -25,6 +25,9 @@ class Quantity(StrEnum):
     """Rényi divergence over its order, at the worst order: ρ of zero-concentrated privacy."""
 
 
+_NOT_SAID: Any = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A guarantee that somebody claims.
@@ -36,7 +39,7 @@ class Claim:
         guarantee: what is claimed.
         delta: at which ε is stated; in [0, 1), 0 only where the guarantee has a finite ε there.
         adjacency: between which inputs.
-        release: what the adversary is shown.
+        release: what the adversary is shown; every message if nobody says.
         name: for reports.
         release_taken: whether nobody said the release, so that the default was taken.
     """
@@ -44,12 +47,15 @@ class Claim:
     guarantee: Guarantee
     adjacency: Adjacency
     delta: float = 0.0
-    release: Release = Release.EVERY_MESSAGE
+    release: Release = _NOT_SAID
     name: str = ""
     release_taken: bool = False
 
     def __post_init__(self) -> None:
         checks.delta(self.delta)
+        if self.release is _NOT_SAID:
+            object.__setattr__(self, "release", Release.EVERY_MESSAGE)
+            object.__setattr__(self, "release_taken", True)
         for name, kind in (("adjacency", Adjacency), ("release", Release)):
             value = getattr(self, name)
             if value not in list(kind):
@@ -71,7 +77,7 @@ class Claim:
         epsilon: float,
         delta: float = 0.0,
         adjacency: Adjacency | str,
-        release: Release | str = Release.EVERY_MESSAGE,
+        release: Release | str | None = None,
         name: str = "",
     ) -> Self:
         """The claim of (ε, δ)-differential privacy, pure if δ is 0.
@@ -80,7 +86,7 @@ class Claim:
             epsilon: 0 or above, finite.
             delta: in [0, 1).
             adjacency: between which inputs; there is no default, since a factor of two hangs on it.
-            release: what the adversary is shown.
+            release: what the adversary is shown; every message if nobody says.
             name: for reports.
         """
         checks.non_negative("epsilon", epsilon)
@@ -98,6 +104,12 @@ class Claim:
     def epsilon(self) -> float:
         """The claimed ε at the claim's δ; infinite if nothing is claimed there."""
         return self.guarantee.epsilon(self.delta)
+
+    @property
+    def about(self) -> str:
+        """Between which inputs and of which release, and whether somebody said the latter."""
+        taken = " (the default; --release says another)" if self.release_taken else ""
+        return f"{self.adjacency} and {self.release}{taken}"
 
     @property
     def is_curve(self) -> bool:

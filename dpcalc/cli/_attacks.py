@@ -197,7 +197,7 @@ def _unclaimed(target: Any, path: str) -> Case:
     from dpcalc.auditing import Claim
     from dpcalc.audits.engine.case import Case, Role, Setting
 
-    nothing = replace(Claim.of(epsilon=0.0, adjacency=target.adjacency), release_taken=True)
+    nothing = Claim.of(epsilon=0.0, adjacency=target.adjacency)
     return Case(
         key=target.name,
         title=path,

@@ -135,7 +135,7 @@ def _summary(results: Sequence[Attacked]) -> str:
 def _section(result: Attacked) -> str:
     verdict = result.verdict
     claim = verdict.claim
-    about = f"Claim {claim.name}, {claim.adjacency}, {claim.release}. {result.note}"
+    about = f"Claim {claim.name}, about {claim.about}. {result.note}"
     figures = "".join(_figure(svg, caption) for caption, svg in pictures(result))
     reason = verdict.reason[:1].upper() + verdict.reason[1:]
     parts = [

@@ -79,8 +79,7 @@ def _row(result: Attacked, results: Sequence[Attacked]) -> tuple[str, ...]:
 
 def _about(claim: Claim) -> str:
     """What a claim is about."""
-    taken = " (the default; --release says another)" if claim.release_taken else ""
-    return f"about {claim.adjacency} and {claim.release}{taken}, at δ = {upper(claim.delta, 3)}"
+    return f"about {claim.about}, at δ = {upper(claim.delta, 3)}"
 
 
 def _reasons(result: Attacked) -> list[str]:

@@ -64,6 +64,7 @@ def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()
         lines += [f"\n## {_plain(result.key)}: {verdict.outcome.value}", ""]
         lines += [f"{_plain(result.title)}.", ""]
         lines += [_plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
+        lines += [f"Claim {_plain(f'{verdict.claim.name}, about {verdict.claim.about}')}.", ""]
         lines += [f"- {f.check} ({f.severity}): {_plain(f.text)}" for f in verdict.findings]
         lines += [_bound(e) for e in verdict.evidence]
         lines += [
@@ -96,7 +97,7 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             result.title,
             claim.name,
             claim.adjacency.value,
-            claim.release.value,
+            claim.release.value + (" (default)" if claim.release_taken else ""),
             f"{spelt(claim.delta)}",
             *own_cells(result, results),
             bound_text(claim.epsilon),

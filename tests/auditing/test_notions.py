@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -135,3 +136,16 @@ def test_what_nothing_finite_holds_for_is_infinite_and_not_unknown():
     for name in ("dp-admm", "dp-acc-admm"):
         case = audit_of(name).case("as-printed")
         assert case.setting().certified == math.inf
+
+
+def test_a_release_that_nobody_said_is_called_the_default_in_python_and_in_reports():
+    for release in (None, "every message"):
+        made = Claim.of(epsilon=1.0, adjacency="add-remove", release=release)
+        assert made.record()["release_basis"] == ("default" if release is None else "stated")
+        assert replace(made, name="x").release_taken is (release is None)
+        verdict = judge_counts(made, Counts.of(60, 40, 40, 60))
+        result = Attacked(key="k", title="t", role="own", verdict=verdict)
+        for report in (page("t", [result]), markdown("t", [result])):
+            said = "every message (the default; --release says another)" in report
+            assert said is (release is None)
+            assert ("default" in report) is (release is None)
