@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, shortened, unknown_name
-from dpcalc.files import read_text
 from dpcalc.numerals import number, whole
+from dpcalc.theorems.edges import read_edges
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
@@ -27,7 +27,8 @@ def network(description: str, nodes: int | None = None, seed: int = 0) -> Networ
     Args:
         description: ring:5, complete:5, star:5, path:5, erdos-renyi:5:0.5 (nodes, then the
             probability of an edge), or @file (edges:@file) with one edge ``i j`` a line, nodes
-            counted from 0. The number of nodes may be left out and given as ``nodes``.
+            counted from 0 or from 1, or named. The number of nodes may be left out and given as
+            ``nodes``.
         nodes: how many; what the description or the file says, else 5, if left out.
         seed: of a random graph; not secret.
 
@@ -38,7 +39,7 @@ def network(description: str, nodes: int | None = None, seed: int = 0) -> Networ
 
     text = description.strip()
     if text.removeprefix("edges:").startswith("@"):
-        edges = _edges(Path(text.removeprefix("edges:")[1:]))
+        edges = read_edges("graph", Path(text.removeprefix("edges:")[1:]))
         _bounded(max(nodes or 0, 1 + max(map(max, edges))), _MOST_NODES)
         return networks.from_edges(edges, nodes)
     shape, *rest = text.lower().split(":")
@@ -94,27 +95,3 @@ def _probability(description: str, text: str) -> float:
             f"graph erdos-renyi needs a probability; got graph={shortened(description)!r}; "
             "try erdos-renyi:0.5, or erdos-renyi:5:0.5 with the number of nodes"
         ) from None
-
-
-def _edges(path: Path) -> list[tuple[int, int]]:
-    found = []
-    try:
-        text = read_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(
-            f"a readable list of edges was needed; got {str(path)!r} "
-            f"({getattr(error, 'strerror', None) or error})"
-        ) from error
-    for place, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        words = line.replace(",", " ").split()
-        if len(words) != 2 or not all(w.isascii() and w.isdigit() and len(w) < 20 for w in words):
-            raise InvalidInput(
-                f"an edge `i j` of nodes counted from 0 was needed; got {shortened(line)!r} in line "
-                f"{place} of {str(path)!r}"
-            )
-        found.append((int(words[0]), int(words[1])))
-    if not found:
-        raise InvalidInput(f"at least one edge `i j` was needed; {str(path)!r} has none")
-    return found

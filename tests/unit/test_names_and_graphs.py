@@ -44,9 +44,19 @@ def test_a_graph_is_the_same_in_both_verbs(text: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["@", "edges:@"])
-def test_a_file_of_edges_is_the_same_in_both_verbs(prefix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 1\n1 2\n2 3\n0 2\n",
+        "1 2\n2 3\n3 4\n1 3\n",
+        "# four\n1,2\n\n 2, 3\n3,4\n3,1\n1 2\n",
+        "a b\nb c\nc d\na c\n",
+    ],
+    ids=["from 0", "from 1", "commas", "names"],
+)
+def test_a_file_of_edges_is_the_same_in_both_verbs(prefix: str, text: str, tmp_path: Path) -> None:
     path = tmp_path / "edges.txt"
-    path.write_text("0 1\n1 2\n2 3\n0 2\n")
+    path.write_text(text)
     parameter, made = Graph.of("graph", f"{prefix}{path}"), network(f"{prefix}{path}")
     assert made.nodes == parameter.nodes == 4
     assert edges(made) == edges(parameter) == {(0, 1), (1, 2), (2, 3), (0, 2)}
@@ -75,7 +85,7 @@ def test_other_graphs_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "# none\n", "0 1\n1 ٣\n", "0 1_0\n1_0 1\n", "0 +1\n", "0 -1\n", "0 99999999999\n",
-     "0 1 0.5\n", "a b\n", f"0 {'9' * 5000}\n"],
+     "0 1 0.5\n", "a 1\n", f"0 {'9' * 5000}\n"],
 )  # fmt: skip
 def test_other_edges_are_refused(text: str, tmp_path: Path) -> None:
     """Numbers in other spellings are no other numbers, and no memory is asked for on trust."""
@@ -90,6 +100,26 @@ def test_other_edges_are_refused(text: str, tmp_path: Path) -> None:
 def test_graphs_too_large_to_hold_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="at most"):
         network(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("1 2\n2 4\n", "node 3 "),
+        ("0 1\n1 3\n", "node 2 "),
+        ("2 3\n", "node 1 "),
+        ("5 7\n", "node 1 "),
+    ],
+)
+def test_a_number_without_an_edge_is_a_gap_in_both_verbs(
+    text: str, missing: str, tmp_path: Path
+) -> None:
+    """It may be a node that is cut off, for which no network is connected, or a slip."""
+    path = tmp_path / "edges.txt"
+    path.write_text(text)
+    for reader in (lambda t: Graph.of("graph", t), network):
+        with pytest.raises(InvalidInput, match=missing):
+            reader(f"@{path}")
 
 
 def test_a_node_is_spelt_in_one_way(tmp_path: Path) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.files import read_text
 from dpcalc.theorems.convergence._definite import (
     UNIT,
     Array,
     largest_eigenvalue,
     smallest_eigenvalue,
 )
+from dpcalc.theorems.edges import read_edges
 
 _MOST_NODES = 2000
 _SHAPES = ("ring", "complete", "star", "path", "edges")
@@ -189,28 +188,8 @@ def _node_count(name: str, text: str, tail: str) -> int:
 
 
 def _read_edges(name: str, tail: str) -> list[tuple[int, int]]:
-    """Edges from a file with two node names a line; nodes are numbered in their sorted order."""
-    hint = "try one edge a line, such as 1,2"
-    try:
-        table = csv.reader(io.StringIO(read_text(tail.removeprefix("@")), newline=""))
-        rows = [[x.strip() for x in row if x.strip()] for row in table]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(
-            f"{name} needs a readable edge list; cannot read {tail!r} ({error}); {hint}"
-        ) from error
-    rows = [row[0].split() if len(row) == 1 else row for row in rows]
-    rows = [row for row in rows if row and not row[0].startswith("#")]
-    if not rows or any(len(row) != 2 for row in rows):
-        raise InvalidInput(f"{name} needs two node names a line in {tail!r}; {hint}")
-    names = {x for row in rows for x in row}
-    numeric = all(x.isascii() and x.isdigit() and len(x) < 20 for x in names)
-    ordered = sorted(names, key=int) if numeric else sorted(names)
-    if numeric and len(set(map(int, names))) < len(names):
-        raise InvalidInput(
-            f"{name} needs one spelling of each node's number; {tail!r} has one with zeros in front "
-            "and without"
-        )
-    if not 2 <= len(ordered) <= _MOST_NODES:
-        raise InvalidInput(f"{name} needs 2 to {_MOST_NODES} nodes; got {len(ordered)} in {tail!r}")
-    number = {x: i for i, x in enumerate(ordered)}
-    return [(number[a], number[b]) for a, b in rows]
+    found = read_edges(name, Path(tail.removeprefix("@")))
+    nodes = 1 + max(map(max, found))
+    if nodes > _MOST_NODES:
+        raise InvalidInput(f"{name} needs 2 to {_MOST_NODES} nodes; got {nodes} in {tail!r}")
+    return found
