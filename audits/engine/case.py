@@ -60,7 +60,7 @@ class Case:
         tilted: runs for importance sampling.
         alpha: error probability that this case may spend at most.
         methods: estimators; chosen by what is known if left out.
-        batch: runs made at once.
+        batch: runs made at once; left to the plan if not given.
         slow: whether it is left out unless asked for by name or with all.
         theorem: key of the theorem whose claim it is; the audit's first if left out.
     """
@@ -74,7 +74,7 @@ class Case:
     tilted: int = 1000
     alpha: float = 1.0
     methods: tuple[str, ...] | None = None
-    batch: int = 1000
+    batch: int | None = None
     slow: bool = False
     theorem: str = ""
 

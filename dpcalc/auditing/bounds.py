@@ -60,8 +60,8 @@ class Question:
 def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evidence]:
     """Every planned lower bound, and the Bayesian estimate where error rates were counted.
 
-    If the e-process ended the runs, their number depends on what was seen and of all bounds that
-    count them only its own speaks. Tilted runs are others, as many as were planned, and still count.
+    If a bet ended the runs, their number depends on what was seen and of all bounds that count them
+    only those of bets speak. Tilted runs are others, as many as were planned, and still count.
 
     Args:
         experiment: what was observed.
@@ -71,7 +71,7 @@ def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evide
     plan = experiment.plan
     asked = Question(experiment=experiment, claim=claim, alpha=plan.share, trusted=trusted)
     if experiment.stopped:
-        return [*_e_process(asked), *_importance(asked)]
+        return [*_e_process(asked), *_sequential_curve(asked), *_importance(asked)]
     found = [evidence for name in plan.methods for evidence in _BOUNDS[name](asked)]
     if "clopper-pearson" in plan.methods:
         counts = experiment.seen.counts(asked.tail_threshold)
@@ -89,9 +89,17 @@ def _accuracy(q: Question) -> list[Evidence]:
     return [accuracy.evidence(seen, q.rule, q.claim, alpha=q.alpha, curve=curve)]
 
 
+def _running(q: Question, method: str) -> list[Evidence]:
+    bets = q.experiment.running.get(method)
+    return [] if bets is None else [bets.evidence(planned=q.experiment.plan.runs)]
+
+
 def _e_process(q: Question) -> list[Evidence]:
-    e = q.experiment
-    return [] if e.running is None else [e.running.evidence(planned=e.plan.runs)]
+    return _running(q, "e-process")
+
+
+def _sequential_curve(q: Question) -> list[Evidence]:
+    return _running(q, "sequential-curve")
 
 
 def _hockey_stick(q: Question) -> Sequence[Evidence]:
@@ -136,4 +144,5 @@ _BOUNDS: dict[str, Callable[[Question], Sequence[Evidence]]] = {
     "renyi": _renyi,
     "renyi-density": _renyi_density,
     "e-process": _e_process,
+    "sequential-curve": _sequential_curve,
 }

@@ -22,6 +22,7 @@ from dpcalc.auditing.observations import Observations, joined
 from dpcalc.auditing.pilot import pilot
 from dpcalc.auditing.plan import Plan
 from dpcalc.auditing.running import RunningTest
+from dpcalc.auditing.running_curve import RunningCurve
 from dpcalc.auditing.target import Noise, Outputs, Target, Tilted, World
 from dpcalc.auditing.tilting import tilted_runs, tilted_spread
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import os
 
 Array = NDArray[np.float64]
+Running = RunningTest | RunningCurve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +40,8 @@ class Progress:
     Attributes:
         runs: counted runs done.
         planned: counted runs planned.
-        lower: the anytime-valid lower bound so far, of μ for a curve claim, else of ε; 0 without an
-            e-process, since no other bound may be looked at before the end.
+        lower: the anytime-valid lower bound so far, of μ for a curve claim, else of ε; 0 where no
+            method bets, since no other bound may be looked at before the end.
         e_value: the evidence against the claim so far; it is refuted at one over its share of α.
     """
 
@@ -63,8 +65,8 @@ class Experiment:
         tilt: by how much they were tilted.
         spread: V = Σ‖d_t‖²/σ_t² on pilot runs, which sets the tilt and the scale of the bets.
         noise: unit noise of the first counted batch in each world.
-        running: the e-process, if it was part of the plan.
-        stopped: whether the e-process ended the counted runs, so that their number depends on what
+        running: what was bet, by method: those of the plan that hold whenever one stops.
+        stopped: whether one of these ended the counted runs, so that their number depends on what
             was seen and of the bounds that count them only anytime-valid ones hold.
     """
 
@@ -77,7 +79,7 @@ class Experiment:
     tilt: float = 0.0
     spread: float = 0.0
     noise: Mapping[World, Noise] = field(default_factory=dict)
-    running: RunningTest | None = None
+    running: Mapping[str, Running] = field(default_factory=dict)
     stopped: bool = False
 
     @property
@@ -113,7 +115,7 @@ def carry_out(
 
     Args:
         target: what is attacked.
-        claim: what is tested; only the e-process and the tilt depend on it.
+        claim: what is tested; only bets and the tilt depend on it.
         plan: see `Plan`.
         seed: from which everything is drawn.
         watch: what happens beside the runs.
@@ -128,9 +130,7 @@ def carry_out(
         executor=watch.executor,
     )
     trial = tried.trial
-    running = None
-    if "e-process" in plan.methods:
-        running = RunningTest(claim, running_rule(trial, claim, plan.share), plan.share)
+    running = _bets(trial, claim, plan)
     noise: dict[World, Noise] = {}
     seen, stopped = _counted_runs(target, plan, tried.score, running, noise, seed, watch)
     tilt, spread = 0.0, 0.0
@@ -154,16 +154,27 @@ def carry_out(
     )
 
 
+def _bets(trial: Observations, claim: Claim, plan: Plan) -> dict[str, Running]:
+    """The planned methods that may be looked at while running, before their first run."""
+    running: dict[str, Running] = {}
+    if "e-process" in plan.methods:
+        rule = running_rule(trial, claim, plan.share)
+        running["e-process"] = RunningTest(claim, rule, plan.share)
+    if "sequential-curve" in plan.methods:
+        running["sequential-curve"] = RunningCurve(claim, plan.share, trial)
+    return running
+
+
 def _counted_runs(
     target: Target,
     plan: Plan,
     score: Callable[[Outputs], Array],
-    running: RunningTest | None,
+    running: Mapping[str, Running],
     noise: dict[World, Noise],
     seed: int,
     watch: Watch,
 ) -> tuple[Observations, bool]:
-    """The counted runs, and whether the e-process ended them; fills in the first batch's noise."""
+    """The counted runs, and whether a bet ended them; fills in the first batch's noise."""
     parts: list[Observations] = []
     done = 0
     made = counted(
@@ -181,11 +192,12 @@ def _counted_runs(
             noise.update(looked)
             parts.append(batch)
             done += batch.runs
-            if running is not None:
-                running.update(batch)
+            for bets in running.values():
+                bets.update(batch)
             if watch.progress is not None:
                 watch.progress(_progress(done, plan.runs, running))
-            if plan.early_stop and running is not None and running.rejects and done < plan.runs:
+            refuted = any(bets.rejects for bets in running.values())
+            if plan.early_stop and refuted and done < plan.runs:
                 return joined(parts), True
             if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
                 if watch.checkpoint is not None and done < plan.runs:
@@ -220,7 +232,8 @@ def middle_threshold(trial: Observations) -> float:
     return 0.0 if trial.exact else float(accuracy.choose_threshold(trial))
 
 
-def _progress(done: int, planned: int, running: RunningTest | None) -> Progress:
-    if running is None:
+def _progress(done: int, planned: int, running: Mapping[str, Running]) -> Progress:
+    if not running:
         return Progress(runs=done, planned=planned)
-    return Progress(runs=done, planned=planned, lower=running.lower, e_value=running.value)
+    best = max(running.values(), key=lambda bets: bets.value)
+    return Progress(runs=done, planned=planned, lower=best.lower, e_value=best.value)

@@ -24,8 +24,12 @@ METHODS = {
     "renyi": "Rényi divergence from error rates",
     "renyi-density": "Rényi divergence from exact log-likelihood ratios",
     "e-process": "right and wrong answers as bets, valid whenever one stops",
+    "sequential-curve": "the same on the whole trade-off curve, by rules learnt on the way",
 }
 """Methods that may refute, each with what it looks at."""
+
+ANYTIME = ("e-process", "sequential-curve")
+"""Methods that hold whenever one stops."""
 
 _EXACT = ("hockey-stick", "likelihood-ratio", "renyi-density")
 
@@ -40,7 +44,7 @@ class Plan:
         pilot: runs on which scores and thresholds are chosen and that are not counted.
         tilted: runs for importance sampling, both worlds together; 0 without it.
         alpha: probability of refuting a true claim, over all methods, directions and checks.
-        early_stop: whether to stop when the e-process has refuted the claim.
+        early_stop: whether to stop when a method that may be looked at has refuted the claim.
         batch: runs made at once.
         notice: the design has enough power if it notices this many times the claimed value.
     """
@@ -76,19 +80,24 @@ class Plan:
         pilot: int | None = None,
         tilted: int = 1000,
         early_stop: bool = False,
-        batch: int = 1000,
+        batch: int | None = None,
         notice: float = ENOUGH,
     ) -> Self:
         """The plan for a target and a claim; methods are chosen by what is known if left out.
+
+        Batches have a thousand runs, a hundred where only bets on the whole curve are made: these
+        learn their rules from counted runs, need next to no pilot, and often stop early.
 
         Raises:
             AssumptionViolated: if a method does not suit the claim or the target.
         """
         checks.count("runs", runs, minimum=10)
-        checks.count("batch", batch)
         check_terms(alpha, notice)
         chosen = tuple(methods) if methods is not None else default_methods(target, claim)
-        if early_stop and "e-process" not in chosen:
+        if batch is None:
+            batch = 100 if set(chosen) == {"sequential-curve"} else 1000
+        checks.count("batch", batch)
+        if early_stop and not set(ANYTIME) & set(chosen):
             chosen = (*chosen, "e-process")
         _check(chosen, target, claim)
         return cls(
@@ -162,6 +171,8 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
 
 def _pilot(target: Target, claim: Claim, chosen: Sequence[str], runs: int) -> int:
     """Half of the counted runs where a rule must be found, few where it is known."""
+    if set(chosen) == {"sequential-curve"}:
+        return 20 if target.log_ratio is not None or target.score is not None else 200
     known = target.log_ratio is not None and claim.is_curve
     needs = {"clopper-pearson", "renyi"} & set(chosen) or (
         {"accuracy", "e-process"} & set(chosen) and not known

@@ -70,7 +70,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 @click.option(
     "--early-stop/--no-early-stop",
     default=True,
-    help="Stop when the e-process has refuted the claim (default).",
+    help="Stop when bets have refuted the claim (default); they hold whenever one stops.",
 )
 @click.option("--controls/--no-controls", default=True, help="Run known mechanisms too (default).")
 @click.option(

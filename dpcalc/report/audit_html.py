@@ -77,8 +77,8 @@ a{color:inherit}section{border-top:1px solid var(--line);margin-top:1.5rem}
 
 
 _STOPPED = """The claim was refuted before all planned runs were made. Runs that end because of what was
-seen void every bound from them but that of the e-process, which holds whenever one stops and is
-weaker for it; tilted runs, where there are any, are others and count.
+seen void every bound from them but those of bets, which hold whenever one stops and are weaker
+for it; tilted runs, where there are any, are others and count.
 <code>--no-early-stop</code> makes all runs and gives the tightest bound."""
 
 

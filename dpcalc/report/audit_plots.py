@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dpcalc.auditing import World
 from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, importance
 from dpcalc.auditing.experiment import running_rule
+from dpcalc.auditing.plan import ANYTIME
+from dpcalc.auditing.running_curve import RunningCurve
 from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
 from dpcalc.report.svg import svg_text
@@ -94,7 +96,7 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
     lines = _bounds(experiment, deltas, share)
     figure, axis = _axes()
     for name, values in lines.items():
-        colour = _OTHER if name in ("error rates", "e-process") else _OBSERVED
+        colour = _OTHER if name in ("error rates", *ANYTIME) else _OBSERVED
         axis.plot(deltas, values, color=colour, lw=1.4, label=f"lower bound, {name}")
     claimed = np.array([claim.guarantee.epsilon(float(d)) for d in deltas])
     shown = np.isfinite(claimed)
@@ -112,7 +114,7 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
     )
     if experiment.stopped:
         caption += (
-            " The e-process ended the runs, so their number depends on what was seen and no other "
+            " Bets ended the runs, so their number depends on what was seen and no other "
             "bound from them holds; --no-early-stop gives the tightest ones."
         )
     return caption, svg_text(figure)
@@ -121,9 +123,8 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
 def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     """Wealth of the bets on right answers, run by run."""
     claim, seen = result.verdict.claim, experiment.seen
-    running = experiment.running
+    running = experiment.running.get("e-process")
     rule = running_rule(experiment.trial, claim, experiment.plan.share)
-    rule = rule if running is None else running.rule
     places = np.unique(np.linspace(1, seen.runs, min(200, seen.runs)).astype(int))
     says_in, says_out = seen.score > rule.upper, seen.score <= rule.lower
     right = np.cumsum((says_in & seen.is_in) | (says_out & ~seen.is_in))[places - 1]
@@ -138,11 +139,16 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
         wealth = eprocess.log_wealth(right, places, allowed)
     share = experiment.plan.share
     figure, axis = _axes()
-    axis.plot(places, wealth / math.log(10), color=_OBSERVED, lw=1.4, label="e-process")
+    curve = experiment.running.get("sequential-curve")
+    if running is not None or curve is None:
+        axis.plot(places, wealth / math.log(10), color=_OBSERVED, lw=1.4, label="e-process")
+    if isinstance(curve, RunningCurve):
+        after, grown = np.array(curve.path()).T
+        axis.plot(after, grown / math.log(10), color=_OTHER, lw=1.4, label="sequential-curve")
     axis.axhline(-math.log10(share), color=_CLAIMED, lw=1.2, ls="--", label="refuted above")
     axis.set(xlabel="counted runs", ylabel="log₁₀ of the evidence against the claim")
     axis.legend(frameon=False, fontsize=8)
-    part = "" if running is not None else " It had no part in the verdict."
+    part = "" if experiment.running else " It had no part in the verdict."
     caption = (
         "Evidence from right and wrong answers, valid whenever one stops: above the dashed line the "
         f"claim is refuted at α = {share:.3g}.{part}"
@@ -227,11 +233,11 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> str:
 
 def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Array]:
     """The strongest bound that the runs allow, and the one from right and wrong answers."""
-    seen, running = experiment.seen, experiment.running
+    seen = experiment.seen
     found: dict[str, Array] = {}
-    if experiment.stopped and running is not None:  # nothing else holds of runs that ended so
-        values = [running.epsilon_lower(float(d)) for d in deltas]
-        found["e-process"] = np.array(values)
+    if experiment.stopped:  # nothing else holds of runs that ended so
+        for method, bets in experiment.running.items():
+            found[method] = np.array([bets.epsilon_lower(float(d)) for d in deltas])
     else:
         found["right answers"] = _from_answers(experiment, deltas, share)
     if experiment.tilted:
