@@ -1,14 +1,18 @@
-"""What would decide a claim that an audit was too weak for: more runs, or another form of it."""
+"""What would decide a claim that an audit was too weak for.
+
+More runs; the claim in another form, the density or fair coins where they tell as much with the runs
+that there are.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators import abstention, accuracy
+from dpcalc.auditing.estimators import abstention, accuracy, hockey_stick, importance
 from dpcalc.auditing.estimators.binomial import SOUGHT
 from dpcalc.auditing.evidence import Evidence
 from dpcalc.auditing.wording import at_most
@@ -16,17 +20,38 @@ from dpcalc.guarantees import GDP
 from dpcalc.numerals import spelt
 
 _MOST_RUNS = 10**8
+_TILTED = 1000  # runs for importance sampling, unless the audit had fewer
 
 
-def advice(claim: Claim, evidence: Evidence, notice: float) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unused:
+    """What could have been said of the runs and was not.
+
+    Attributes:
+        density: whether runs of a target were counted whose log-likelihood ratio is not given.
+        coins: runs that would count if their worlds had been promised to be drawn by fair coins; 0
+            where they are, or cannot be.
+    """
+
+    density: bool = False
+    coins: int = 0
+
+
+def advice(claim: Claim, evidence: Evidence, notice: float, unused: Unused) -> str:
     """What would decide the claim, a clause or several; empty if nothing is known to.
 
     Args:
         claim: what was tested.
         evidence: the method that came nearest.
         notice: how many times the claimed value was to be noticed.
+        unused: what could have been said of the runs.
     """
-    found = [_runs(claim, evidence, notice), _other_form(claim, evidence, notice)]
+    found = [
+        _runs(claim, evidence, notice),
+        _other_form(claim, evidence, notice),
+        _density(claim, evidence, notice) if unused.density else "",
+        _coins(claim, evidence, notice, unused.coins) if unused.coins else "",
+    ]
     if evidence.method == "clopper-pearson" and evidence.quantity is not Quantity.RHO:
         found.append("scores say more than counts")
     return "; ".join(clause for clause in found if clause)
@@ -92,4 +117,36 @@ def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
     return (
         f"of a Gaussian mechanism --claim mu={at_most(mu)},delta={spelt(claim.delta)} can be tested, "
         f"where {evidence.runs:,} runs notice mu = {seen:.4g}"
+    )
+
+
+def _density(claim: Claim, evidence: Evidence, notice: float) -> str:
+    """Exact log-likelihood ratios, if they tell as much: from all runs, or from few tilted ones."""
+    if not 0 < claim.epsilon < 100:
+        return ""
+    if claim.delta == 0:
+        return "with an exact log_ratio, one outcome beyond the claim refutes it"
+    terms = {"delta": claim.delta, "alpha": evidence.alpha / 2}
+    runs, what = evidence.runs, "an exact log_ratio and the drawn noise"
+    seen = hockey_stick.detectable(runs=max(runs // 2, 1), claimed=claim.epsilon, **terms)
+    if seen > notice * claim.epsilon:
+        runs, what = min(runs, _TILTED), "tilted runs of Gaussian noise"
+        seen = importance.detectable(runs=max(runs // 2, 1), claim=claim, alpha=evidence.alpha / 2)
+    if seen > notice * claim.epsilon:
+        return ""
+    return f"{what} would do: {runs:,} runs then notice epsilon = {seen:.4g}"
+
+
+def _coins(claim: Claim, evidence: Evidence, notice: float, runs: int) -> str:
+    """Right answers, if every world was drawn by its own fair coin."""
+    quantity = evidence.quantity
+    if quantity is Quantity.RHO or not 0 < claim.bound(quantity) < math.inf:
+        return ""
+    find = accuracy.detectable if evidence.method == "clopper-pearson" else accuracy.noticed
+    seen = find(runs=runs, claim=claim, alpha=evidence.alpha, quantity=quantity)
+    if seen > notice * claim.bound(quantity):
+        return ""
+    return (
+        "if every run's world was drawn by its own fair coin, --fair-coins would do: "
+        f"{runs:,} runs then notice {quantity} = {seen:.4g}"
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.bounds import bounds
 from dpcalc.auditing.checks import deterministic_findings, repetition
 from dpcalc.auditing.checks import noise as noise_check
@@ -139,7 +140,8 @@ def _concluded(
     experiment: Experiment | None = None,
     controls: Mapping[str, str] | None = None,
 ) -> Verdict:
-    outcome, reason = decide(claim, evidence, findings, notice=plan.notice)
+    unused = Unused(density=target.log_ratio is None)
+    outcome, reason = decide(claim, evidence, findings, notice=plan.notice, unused=unused)
     return Verdict(
         target=target.name,
         claim=claim,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.audit import versions
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.coin_game import FEWEST, coin_game
@@ -20,6 +21,7 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
+from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.observations import Counts, Observations, from_scores
 from dpcalc.auditing.plan import check_terms
@@ -30,6 +32,8 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
 
+_NOTHING = Unused()
+
 
 @own_arithmetic
 def judge_counts(
@@ -37,22 +41,35 @@ def judge_counts(
     counts: Counts,
     *,
     alpha: float = 0.05,
+    fair_coins: bool = False,
     notice: float = ENOUGH,
     name: str = "recorded counts",
 ) -> Verdict:
     """The verdict from true and false positives and negatives.
+
+    Both error rates are bounded; right answers are counted if fair coins drew the worlds.
 
     Args:
         claim: what is tested.
         counts: answers of a rule that was fixed before these runs. Counts at the best of many
             thresholds are not such counts, and nothing in them gives that away.
         alpha: probability of refuting a true claim.
+        fair_coins: whether every run's world was drawn by its own independent fair coin.
         notice: see `Verdict`.
         name: for the report.
     """
     check_terms(alpha, notice)
-    found = _from_counts(claim, counts, alpha)
-    return _verdict(name, claim, found, alpha, int(counts.runs), notice)
+    runs = int(counts.runs)
+    if not fair_coins or claim.is_renyi:
+        unused = Unused(coins=0 if fair_coins else runs)
+        found = _from_counts(claim, counts, alpha)
+        return _verdict(name, claim, found, alpha, runs, notice, unused=unused)
+    one_run.require_coins(int(counts.n_in), runs, fair_coins)
+    right = counts.correct
+    answers = Answers(right=right, wrong=counts.runs - right, runs=runs)
+    bound = accuracy.from_answers(answers, None, claim, alpha=alpha, curve=claim.is_curve)
+    estimate = bayesian.evidence(counts, claim, alpha=alpha)
+    return _verdict(name, claim, [bound, estimate], alpha, runs, notice)
 
 
 @own_arithmetic
@@ -104,7 +121,8 @@ def judge_scores(
     found = [accuracy.from_answers(answers, rule, claim, alpha=alpha, curve=claim.is_curve)]
     left = f"{rule.describe()}, chosen on {game.pilot.runs} runs that are not counted"
     note = Finding(check="split", severity=Severity.HOLDS, text=left, numbers=rule.record())
-    return _verdict(name, claim, found, alpha, seen.runs, notice, (note,), seed=seed)
+    unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * seen.runs))
+    return _verdict(name, claim, found, alpha, seen.runs, notice, (note,), seed, unused)
 
 
 def _by_error_rates(
@@ -201,8 +219,9 @@ def _verdict(
     notice: float,
     findings: tuple[Finding, ...] = (),
     seed: int | None = None,
+    unused: Unused = _NOTHING,
 ) -> Verdict:
-    outcome, reason = decide(claim, evidence, findings, notice=notice)
+    outcome, reason = decide(claim, evidence, findings, notice=notice, unused=unused)
     return Verdict(
         target=name,
         claim=claim,

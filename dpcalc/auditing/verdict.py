@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from dpcalc.auditing.advice import advice
+from dpcalc.auditing.advice import Unused, advice
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.wording import at_least, at_most, confidence, runs_text
@@ -42,6 +42,8 @@ _EXIT = {
 
 ENOUGH = 2.0
 """A design has enough power if it would notice a privacy loss this many times the claimed one."""
+
+_NOTHING = Unused()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +183,7 @@ def decide(
     findings: Sequence[Finding],
     *,
     notice: float = ENOUGH,
+    unused: Unused = _NOTHING,
 ) -> tuple[Outcome, str]:
     """The outcome and its reason.
 
@@ -209,7 +212,7 @@ def decide(
                 f"cent of it, and {100 / notice:.3g} were asked for, would have found more if there "
                 "was much more"
             )
-    return _power(claim, [e for e in evidence if e.gates], notice)
+    return _power(claim, [e for e in evidence if e.gates], notice, unused)
 
 
 def _voids(finding: Finding) -> bool:
@@ -240,7 +243,9 @@ def _refutation(claim: Claim, e: Evidence) -> str:
     return f"{what}{at}, {claimed} ({e.method}, {runs_text(e.runs)})"
 
 
-def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Outcome, str]:
+def _power(
+    claim: Claim, gating: Sequence[Evidence], notice: float, unused: Unused
+) -> tuple[Outcome, str]:
     """Whether some method would have noticed ``notice`` times the claimed value."""
     known = [e for e in gating if e.detectable is not None]
     if not known:
@@ -255,5 +260,5 @@ def _power(claim: Claim, gating: Sequence[Evidence], notice: float) -> tuple[Out
     if math.isfinite(seen) and seen <= notice * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
     text += f", and {notice:g} times the claim was to be noticed"
-    help_ = advice(claim, best, notice)
+    help_ = advice(claim, best, notice, unused)
     return Outcome.UNDERPOWERED, f"{text}; {help_}" if help_ else text

@@ -49,7 +49,7 @@ _OPTIONS = (
     click.option(
         "--fair-coins",
         is_flag=True,
-        help="Every run of --scores (or canary) had its own independent fair coin: stronger bounds.",
+        help="Every run (or canary) had its own independent fair coin: stronger bounds.",
     ),
     click.option(
         "--one-run",
@@ -98,7 +98,7 @@ def recorded(given: dict[str, Any]) -> Attacked:
             "try --claim eps=1,delta=1e-5 --adjacency add-remove"
         )
     for name, option in _GO_WITH_SCORES.items():
-        if given[name] and not given["scores"]:
+        if given[name] and not given["scores"] and not (name == "fair_coins" and given["counts"]):
             raise InvalidInput(f"{option} goes with --scores")
     if given["methods"] is not None:
         raise InvalidInput("--methods goes with a TARGET; recorded runs settle their own method")
@@ -110,7 +110,8 @@ def recorded(given: dict[str, Any]) -> Attacked:
     if given["counts"] and given["scores"]:
         raise InvalidInput("--scores or --counts was needed; got both")
     if given["counts"]:
-        verdict = judge_counts(claim, Counts.of(*given["counts"]), **terms)
+        coins = given["fair_coins"]
+        verdict = judge_counts(claim, Counts.of(*given["counts"]), fair_coins=coins, **terms)
         title = "counts of right and wrong answers"
     elif given["one_run"]:
         verdict = _canaries(claim, given, terms)

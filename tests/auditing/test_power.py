@@ -10,10 +10,12 @@ import math
 from dataclasses import replace
 
 import pytest
+from scipy import stats
 
 from dpcalc.auditing import Claim, Counts, Outcome, Target, audit, gaussian_pair, judge_counts
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators.abstention import detectable
+from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.vocabulary import Adjacency
 
@@ -68,6 +70,58 @@ def test_underpowered_says_what_would_be_enough():
     again = judge_counts(claim, Counts.of(50, 50, 50, 50)).reason
     assert "runs would be enough; " in again
     assert "scores say more than counts" in again
+
+
+def test_underpowered_names_the_density_where_it_tells_as_much():
+    """The number of runs that is named, given to a target that has it, decides the same claim."""
+    claim = Claim.of(epsilon=4.377, delta=DELTA, adjacency=ADD)
+    whole = known.gaussian(1.0)
+    said = audit(blind(whole), claim, seed=1, controls=False).reason
+    assert "an exact log_ratio and the drawn noise would do: 2,000 runs then notice" in said
+    stated = float(said.split("notice epsilon = ")[1].split(";")[0])
+    seen = audit(replace(whole, tilted=None), claim, seed=1, controls=False)
+    assert seen.outcome is Outcome.NOT_REFUTED
+    assert seen.detectable == pytest.approx(stated, rel=0.05)
+    tilted = audit(blind(whole), claim, runs=400, notice=1.3, seed=1, controls=False).reason
+    assert "tilted runs of Gaussian noise would do: 400 runs then notice" in tilted
+    pure = Claim.of(epsilon=1, adjacency=ADD)
+    response = known.randomised_response(1.0, adjacency=ADD)
+    short = audit(blind(response), pure, runs=20, seed=1, controls=False)
+    assert short.outcome is Outcome.UNDERPOWERED
+    assert "with an exact log_ratio, one outcome beyond the claim refutes it" in short.reason
+    assert "log_ratio" not in audit(response, pure, runs=20, seed=1, controls=False).reason
+    assert "log_ratio" not in judge_counts(pure, Counts.of(5, 5, 5, 5)).reason
+
+
+def test_underpowered_names_fair_coins_where_they_tell_as_much():
+    claim = Claim.of(epsilon=0.4, adjacency=ADD)
+    short = judge_counts(claim, Counts.of(55, 45, 45, 55))
+    assert short.outcome is Outcome.UNDERPOWERED
+    assert "--fair-coins would do: 200 runs then notice epsilon = 0.7771" in short.reason
+    tossed = judge_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True)
+    assert tossed.outcome is Outcome.NOT_REFUTED
+    assert tossed.detectable == pytest.approx(0.7771, abs=1e-4)
+    assert "fair" not in judge_counts(claim, Counts.of(6, 4, 4, 6)).reason  # would not do either
+
+
+def test_counts_of_fair_coins_have_the_level_of_one_binomial():
+    """Exact: 100 runs of randomised response with ε = 1, refuted by the right answers alone."""
+    claim = Claim.of(epsilon=1, adjacency=ADD)
+    right = [
+        k
+        for k in range(101)
+        if judge_counts(
+            claim, Counts.of(k // 2, 50 - k // 2, 50 - (k + 1) // 2, (k + 1) // 2), fair_coins=True
+        ).outcome
+        is Outcome.REFUTED
+    ]
+    assert right == list(range(right[0], 101))
+    assert 0.02 < stats.binom.sf(right[0] - 1, 100, math.e / (1 + math.e)) <= 0.05
+
+
+def test_counts_that_no_fair_coin_made_are_refused():
+    with pytest.raises(AssumptionViolated, match="150 of 200"):
+        judge_counts(CLAIMS["pure"][0], Counts.of(100, 50, 25, 25), fair_coins=True)
 
 
 def test_nothing_is_advised_where_nothing_helps():

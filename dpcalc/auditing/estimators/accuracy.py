@@ -18,6 +18,7 @@ Assumes
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -126,7 +127,7 @@ def evidence(
 
 def from_answers(
     answers: Answers,
-    rule: Rule,
+    rule: Rule | None,
     claim: Claim,
     *,
     alpha: float,
@@ -137,7 +138,7 @@ def from_answers(
 
     Args:
         answers: of the rule.
-        rule: fixed before.
+        rule: fixed before; None for one that answered every run, whatever it was.
         claim: what is tested.
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
@@ -146,6 +147,12 @@ def from_answers(
     if curve:
         require_curve(claim)
     quantity = Quantity.MU if curve else Quantity.EPSILON
+    terms: dict[str, Any] = {
+        "runs": answers.runs,
+        "claim": claim,
+        "alpha": alpha,
+        "quantity": quantity,
+    }
     epsilon, lower = _bounds(rule, answers, claim.delta, alpha, curve)
     return Evidence(
         method="accuracy",
@@ -156,30 +163,33 @@ def from_answers(
         delta=claim.delta,
         access=Access.RUNS,
         runs=answers.runs,
-        detectable=_noticed(answers.runs, claim, alpha, quantity, known),
+        detectable=detectable(**terms) if rule is None else noticed(**terms, known=known),
         reference=gaussian_pair.reference(claim.delta),
-        counted=answers.record() | rule.record(),
+        counted=answers.record() | (rule.record() if rule else {}),
         assumes=("fair coins", "the decision rule was fixed before these runs"),
     )
 
 
 def _bounds(
-    rule: Rule, answers: Answers, delta: float, alpha: float, curve: bool
+    rule: Rule | None, answers: Answers, delta: float, alpha: float, curve: bool
 ) -> tuple[float, float]:
     """ε at δ, and the number that is bounded; on a curve both from one event of probability α."""
     right, wrong, runs = answers.right, answers.wrong, answers.runs
-    if rule.abstains and curve:
+    abstains = rule is not None and rule.abstains
+    if abstains and curve:
         epsilon, mu = abstention.joint_lower(right, wrong, runs, delta=delta, alpha=alpha)
         return float(epsilon), float(mu)
-    if rule.abstains:
+    if abstains:
         epsilon = abstention.epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha)
         return float(epsilon), float(epsilon)
     epsilon = epsilon_lower(right, runs, delta=delta, alpha=alpha)
     return float(epsilon), float(mu_lower(right, runs, alpha=alpha) if curve else epsilon)
 
 
-def _noticed(runs: int, claim: Claim, alpha: float, quantity: Quantity, known: bool) -> float:
-    """`detectable`; at δ > 0 runs that say little are passed over, which shows more."""
+def noticed(
+    *, runs: int, claim: Claim, alpha: float, quantity: Quantity, known: bool = False
+) -> float:
+    """What a rule sought on a pilot shows; at δ > 0 it passes over runs that say little."""
     if quantity is Quantity.EPSILON and claim.delta > 0:
         return abstention.detectable(
             runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
