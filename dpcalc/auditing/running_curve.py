@@ -22,7 +22,7 @@ from dpcalc.auditing.estimators.sequential_curve import (
     slopes,
 )
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.observations import Observations, joined
 from dpcalc.errors import AssumptionViolated
 
 FIRST = 50
@@ -70,7 +70,7 @@ class RunningCurve:
             part = batch.between(start, stop)
             if self._open is not None:
                 self._settle(settled(self._open, part))
-            self.earlier = part if self.earlier is None else self.earlier.joined(part)
+            self.earlier = part if self.earlier is None else joined([self.earlier, part])
             self.runs += part.runs
             self._left -= part.runs
             start = stop
