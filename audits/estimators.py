@@ -38,12 +38,14 @@ _KINDS: dict[str, dict[str, Any]] = {
         "delta": DELTA,
         "loss": "smoothed-hinge",
         "rounds": 3,
+        "accelerated": False,
         "l1": 0.0,
+        "l2": 1e-3,
         "step_size": 0.01,
         "penalty": 0.01,
     },
-    "AveragingClassifier": {"delta": DELTA, "rounds": 20, "proximal": 1000.0},
-    "NetworkClassifier": {"delta": 0.0, "rounds": 1, "penalty": 10.0},
+    "AveragingClassifier": {"delta": DELTA, "rounds": 20, "proximal": 1000.0, "ridge": 5e-4},
+    "NetworkClassifier": {"delta": 0.0, "rounds": 1, "penalty": 10.0, "ridge": 1e-3},
 }
 """Estimators under attack, with settings that keep what one record did visible."""
 

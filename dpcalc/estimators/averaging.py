@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcalc.estimators.base import PrivateClassifier
+from dpcalc.training.defaults import averaging_rounds, proximal_weight
 from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 class AveragingClassifier(PrivateClassifier):
     """Hinge loss plus ridge by private dual averaging on a network (liu2022).
 
-    Every message of every round is covered; delta is above 0.
+    Every message of every round is covered; delta is above 0. What is None is chosen from the number
+    of records and columns and the budget alone, by the rules of `dpcalc.training.defaults`, which
+    were fitted on data sets that are named there.
 
     Args:
         epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`.
@@ -34,12 +38,20 @@ class AveragingClassifier(PrivateClassifier):
     sampling: str = "full"
     nodes: int = 2
     graph: str = "ring"
-    rounds: int = 100
-    ridge: float = 5e-4
-    proximal: float = 20.0
+    rounds: int | None = None
+    ridge: float = 0.0
+    proximal: float | None = None
 
-    def _method(self) -> Method:
-        return self._made("private-dual-averaging", "loss sampling rounds ridge proximal")
+    def _method(self, n_records: int, dimension: int) -> Method:
+        # Half of the noise in a mean over two nodes is that of the other.
+        noise = self._noise(n_records, dimension) * math.sqrt(self.nodes)
+        rounds = averaging_rounds(noise) if self.rounds is None else self.rounds
+        return self._made(
+            "private-dual-averaging",
+            "loss sampling ridge",
+            rounds=rounds,
+            proximal=proximal_weight(noise, rounds),
+        )
 
     def _network(self, n_records: int) -> Network:
         return network(self.graph, self.nodes)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.training.catalogue import method
+from dpcalc.training.defaults import noise_norm
 from dpcalc.training.method import Budget
 from dpcalc.training.plan import plan
 
@@ -65,14 +66,28 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     random_state: Any = None
 
     @abstractmethod
-    def _method(self) -> Method:
-        """The method with the estimator's parameters."""
+    def _method(self, n_records: int, dimension: int) -> Method:
+        """The method with the estimator's parameters, those left open filled in by public numbers."""
 
-    def _made(self, key: str, fields: str, **further: Any) -> Method:
-        """The method ``key`` with the estimator's parameters of these names."""
-        return method(key).from_parameters(
-            {name: getattr(self, name) for name in fields.split()} | further
-        )
+    def _made(self, key: str, fields: str, **open_: Any) -> Method:
+        """The method ``key`` with the estimator's parameters of these names.
+
+        Args:
+            key: of the method.
+            fields: names of parameters.
+            open_: values of further parameters, for those that the estimator has as None.
+        """
+        given = {name: getattr(self, name) for name in fields.split()}
+        for name, value in open_.items():
+            own = getattr(self, name, None)
+            given[name] = value if own is None else own
+        return method(key).from_parameters(given)
+
+    def _noise(self, n_records: int, dimension: int, *, pure: bool = False) -> float:
+        """The noise that one look at the records asks for; see `noise_norm`."""
+        checks.positive("epsilon", self.epsilon)
+        checks.delta(self.delta)
+        return noise_norm(n_records, dimension, self.epsilon, self.delta, pure=pure)
 
     def _network(self, n_records: int) -> Network | None:
         """The network that records are dealt out to; None for one place."""
@@ -88,15 +103,19 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         rows = bounded_rows(X, "rescale", bound=self.row_bound) / self.row_bound
         return with_constant(rows) if self.fit_intercept else np.asarray(rows)
 
-    def _fitted(self, X: Array, y: Array) -> Array:
-        """Weights of the rows as given, the intercept last; fills in the fitted attributes."""
-        network = self._network(len(y))
-        ready = plan(
-            self._method(),
-            self._records(self._rows(X), y, 1 if network is None else network.nodes),
+    def _planned(self, X: Array, y: Array) -> Plan:
+        """A calibrated run on rows as given."""
+        network, rows = self._network(len(y)), self._rows(X)
+        return plan(
+            self._method(*rows.shape),
+            self._records(rows, y, 1 if network is None else network.nodes),
             network=network,
             budget=Budget(self.epsilon, self.delta),
         )
+
+    def _fitted(self, X: Array, y: Array) -> Array:
+        """Weights of the rows as given, the intercept last; fills in the fitted attributes."""
+        ready = self._planned(X, y)
         self._account(ready)
         transcript = ready.carry_out(_seed(self.random_state))
         weights = ready.method.weights(transcript)[0]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc.estimators.base import PrivateClassifier, PrivateLinearModel, PrivateRegressor
+from dpcalc.training.defaults import LENGTH, STEP, accelerated_rounds, plain_rounds, small_ridge
 
 if TYPE_CHECKING:
     from dpcalc.training.method import Method
@@ -15,21 +16,39 @@ if TYPE_CHECKING:
 class _GradientPerturbedADMM(PrivateLinearModel):
     """What both have in common."""
 
-    rounds: int = 100
-    l1: float = 1e-4
-    l2: float = 1e-3
-    penalty: float = 0.1
-    step_size: float = 4.0
-    accelerated: bool = False
+    rounds: int | None = None
+    l1: float = 0.0
+    l2: float | None = None
+    penalty: float = 0.05
+    step_size: float | None = None
+    accelerated: bool = True
 
-    def _of_loss(self, loss: str) -> Method:
-        key = "dp-acc-admm" if self.accelerated else "dp-admm"
-        return self._made(key, "rounds l1 l2 penalty step_size", loss=loss)
+    _step: ClassVar[float] = STEP
+    _length: ClassVar[float] = LENGTH
+
+    def _of_loss(self, loss: str, n_records: int, dimension: int) -> Method:
+        noise = self._noise(n_records, dimension)
+        step = self._step if self.step_size is None else self.step_size
+        rounds = accelerated_rounds if self.accelerated else plain_rounds
+        return self._made(
+            "dp-acc-admm" if self.accelerated else "dp-admm",
+            "l1 penalty",
+            step_size=step,
+            rounds=rounds(noise, step, 2 * self._length),
+            output="mean",
+            l2=small_ridge(noise),
+            loss=loss,
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ADMMClassifier(PrivateClassifier, _GradientPerturbedADMM):
     """Logistic regression with an elastic net by DP-ADMM (shang2021).
+
+    The model is the mean of the iterates of the later half of the rounds.
+
+    What is None is chosen from the number of records and columns and the budget alone, by the rules
+    of `dpcalc.training.defaults`, which were fitted on data sets that are named there.
 
     Args:
         epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta is
@@ -38,15 +57,15 @@ class ADMMClassifier(PrivateClassifier, _GradientPerturbedADMM):
         l1: weight of |y|₁.
         l2: weight of |y|²/2.
         penalty: ρ of the augmented Lagrangian.
-        step_size: η.
+        step_size: η; one over the curvature of the loss if None.
         accelerated: whether momentum is added (DP-AccADMM), at the same cost.
         loss: logistic or smoothed-hinge.
     """
 
     loss: str = "logistic"
 
-    def _method(self) -> Method:
-        return self._of_loss(self.loss)
+    def _method(self, n_records: int, dimension: int) -> Method:
+        return self._of_loss(self.loss, n_records, dimension)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -59,12 +78,12 @@ class ADMMRegressor(PrivateRegressor, _GradientPerturbedADMM):
     Args:
         epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta is
             above 0.
-        rounds, l1, l2, penalty, accelerated: see `ADMMClassifier`.
-        step_size: η.
+        rounds, l1, l2, penalty, step_size, accelerated: see `ADMMClassifier`.
         label_bound: a public number; labels are clipped to ±label_bound.
     """
 
-    step_size: float = 1.0
+    _step: ClassVar[float] = 1.0
+    _length: ClassVar[float] = LENGTH / 10
 
-    def _method(self) -> Method:
-        return self._of_loss("huber")
+    def _method(self, n_records: int, dimension: int) -> Method:
+        return self._of_loss("huber", n_records, dimension)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
 from dpcalc.estimators.base import PrivateClassifier
+from dpcalc.training.defaults import ridge as local_ridge
 from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ _METHODS = (
 class NetworkClassifier(PrivateClassifier):
     """Logistic regression by private ADMM on a network (zhang2018, zhang2019).
 
-    Every broadcast of every round is covered, as if the records really were on those nodes.
+    Every broadcast of every round is covered, as if the records really were on those nodes. What is
+    None is chosen from the number of records and columns and the budget alone. One round is a local
+    model of every node, of which the mean is taken: on two nodes more rounds cost more in noise than
+    they gain in agreement. The ridge follows the rule of `dpcalc.training.defaults`, which was fitted
+    on data sets that are named there.
 
     Args:
         epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta may
@@ -33,7 +38,8 @@ class NetworkClassifier(PrivateClassifier):
         method: dual-variable-perturbation, penalty-perturbation, private-r-admm or private-mr-admm.
         nodes: of the network, 2 or more.
         graph: ring, complete, star, erdos-renyi:P or @file.
-        rounds: of which all, or for the recycled methods every second, look at the data.
+        rounds: of which all, or for the recycled methods every second, look at the data; 1 unless
+            given.
         penalty: None for the smallest at which curvature costs nothing.
         ridge: weight of the regulariser over all nodes.
     """
@@ -41,14 +47,15 @@ class NetworkClassifier(PrivateClassifier):
     method: str = "dual-variable-perturbation"
     nodes: int = 2
     graph: str = "ring"
-    rounds: int = 10
+    rounds: int | None = None
     penalty: float | None = None
-    ridge: float = 1e-3
+    ridge: float | None = None
 
-    def _method(self) -> Method:
+    def _method(self, n_records: int, dimension: int) -> Method:
         if self.method not in _METHODS:
             raise InvalidInput(f"method needs one of {', '.join(_METHODS)}; got {self.method!r}")
-        return self._made(self.method, "rounds penalty ridge")
+        noise = self._noise(max(1, n_records // self.nodes), dimension, pure=True)
+        return self._made(self.method, "penalty", rounds=1, ridge=self.nodes * local_ridge(noise))
 
     def _network(self, n_records: int) -> Network:
         return network(self.graph, self.nodes)

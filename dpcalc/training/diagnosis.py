@@ -108,7 +108,7 @@ def _silent(plan: Plan) -> Algorithm:
 
 
 def _error(plan: Plan, algorithm: Algorithm, data: Split) -> float:
-    transcript = algorithm.run(0)
+    transcript = replace(plan, algorithm=algorithm).carry_out(0)
     loss: Loss = algorithm.problem.loss  # type: ignore[attr-defined]
     weights = plan.method.weights(transcript)
     return data.label_unit * float(error(loss, weights, *_measured(data))[0])

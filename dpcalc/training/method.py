@@ -82,6 +82,11 @@ class Method(ABC):
     ) -> Algorithm:
         """The algorithm with the noise of the calibrated theorem, or without noise."""
 
+    @property
+    def uses_every_round(self) -> bool:
+        """Whether `weights` needs what every round released, not the end alone."""
+        return False
+
     @abstractmethod
     def weights(self, transcript: Transcript) -> Array:
         """The released model of every run; shape (runs, d)."""

@@ -110,6 +110,7 @@ class Plan:
             settings: what the caller set, to tell how another run of that file differs.
         """
         release = Release.LAST_ITERATE
+        everything = everything or self.method.uses_every_round
         if everything and (self.theorem is None or self.theorem.release != release):
             release = self.algorithm.full_release
         return self.algorithm.run(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.training.method import own_noise
+from dpcalc.training.method import Array, own_noise
 from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
 from dpcalc.vocabulary import Adjacency
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.theorems.base import Theorem
+    from dpcalc.transcript import Transcript
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +35,12 @@ class DPADMM(CompositeMethod):
         "start of the dual: zero, or from a gradient with noise of its own, or from that of round 1",
         ("zero", "noised", "shared"),
         default="zero",
+    )
+    output: str = choice(
+        "the model: the last x, or the mean of the x of the later half of the rounds, which are "
+        "released and paid for as well",
+        ("last", "mean"),
+        default="last",
     )
     adjacency: str = choice(
         "neighbouring relation",
@@ -67,6 +76,18 @@ class DPADMM(CompositeMethod):
             sigma=noise.sigma,
             dual_start=self.dual_start,
         )
+
+    @property
+    def uses_every_round(self) -> bool:
+        """Whether the model is computed from all that is released."""
+        return self.output == "mean"
+
+    def weights(self, transcript: Transcript) -> Array:
+        """The last x, or the mean of the later half."""
+        x = np.asarray(transcript["x"], dtype=np.float64)
+        if self.output == "last":
+            return x if x.ndim == 2 else x[:, -1]
+        return x[:, x.shape[1] // 2 :].mean(axis=1)
 
 
 METHOD = DPADMM

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dpcalc import checks
 from dpcalc.theorems.parameters import choice, count, number
 from dpcalc.training.method import Array, Method, loss_named, needed_network
 
@@ -30,8 +31,14 @@ class DualAveraging(Method):
     loss: str = choice(
         "loss of one record", ("hinge", "logistic", "smoothed-hinge", "huber"), default="hinge"
     )
-    ridge: float = number("weight of the regulariser |x|²/2", default=5e-4)
-    proximal: float = number("weight γ of |x|²/2 next to all rounds", default=20.0)
+    ridge: float = number(
+        "weight of the regulariser |x|²/2", check=checks.non_negative, default=5e-4
+    )
+    proximal: float = number(
+        "weight γ of |x|²/2 next to all rounds; 0 needs a ridge",
+        check=checks.non_negative,
+        default=20.0,
+    )
     mixing: str = choice("weights of the network", ("metropolis", "uniform"), default="metropolis")
     sampling: str = choice(
         "records a subgradient is computed from: one drawn at random, or all",

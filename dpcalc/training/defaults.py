@@ -1,0 +1,88 @@
+"""Rounds, steps and penalties from public numbers: records, columns, budget.
+
+Statement
+    Spent in one look at the mean gradient of n rows of norm at most 1, a budget asks for noise of
+    norm about λ (`noise_norm`). Every method here ends with about that noise times a length s: the
+    time of a gradient flow, or one over the curvature of a ridge. What is not learnt after s is
+    about ‖w‖²/(2s), what the noise costs at most λ²s/8, for a loss of curvature 1/4 and a best model
+    w; so s = 2‖w‖/λ, and only ‖w‖ is left to choose. Of 18, 25, 50, 75 and 100 it was 50 that had
+    the least mean loss and the least mean error over nine problems from the KEEL repository at four
+    budgets each (marketing, page-blocks, penbased twice, satimage, optdigits, mushroom, spambase,
+    letter), none of which is among the data that the estimators are compared on.
+
+Where a model is the mean of the later half of the iterates, twice that was best.
+
+Nothing here is a bound, and nothing looks at a record.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpcalc.accounting.gaussian import gaussian_mu
+
+LENGTH = 100.0
+"""λs: twice the norm of a model."""
+
+STEP = 4.0
+"""One over the curvature of the logistic loss on rows of norm at most 1."""
+
+_AVERAGING_ROUNDS = (400, 2000)
+_ROUNDS = (5, 400)
+"""The fewest and the most rounds: time grows with them, and little is learnt after the last."""
+
+
+def noise_norm(
+    n_records: int, dimension: int, epsilon: float, delta: float, *, pure: bool = False
+) -> float:
+    """λ, the norm of the noise that one look at a mean gradient asks for, rows of norm at most 1.
+
+    2√d/(nμ) for Gaussian noise; 2d/(nε) for noise of density exp(-α‖b‖) at δ = 0.
+
+    Args:
+        n_records: of the mean.
+        dimension: columns, the constant one included.
+        epsilon: of the budget; replace-one.
+        delta: of the budget.
+        pure: whether the noise may be that of a budget without δ, whichever is less.
+    """
+    norms = []
+    if delta > 0:
+        norms.append(2 * math.sqrt(dimension) / (n_records * gaussian_mu(epsilon, delta)))
+    if pure or delta == 0:
+        norms.append(2 * dimension / (n_records * epsilon))
+    return min(norms)
+
+
+def accelerated_rounds(noise: float, step: float = STEP, length: float = LENGTH) -> int:
+    """Rounds T of an accelerated method: a flow of time ηT²/2 = s."""
+    return _within(math.sqrt(2 * length / (noise * step)), _ROUNDS)
+
+
+def plain_rounds(noise: float, step: float = STEP, length: float = LENGTH) -> int:
+    """Rounds T of a gradient method: a flow of time ηT = s."""
+    return _within(length / (noise * step), _ROUNDS)
+
+
+def averaging_rounds(noise: float) -> int:
+    """Rounds T of dual averaging: more do not add noise, but time."""
+    return _within(2 / noise, _AVERAGING_ROUNDS)
+
+
+def proximal_weight(noise: float, rounds: int) -> float:
+    """γ of dual averaging with weights a(t) = t and without a ridge: A(T)/γ = s, but for a half."""
+    return noise * rounds**2 / LENGTH
+
+
+def small_ridge(noise: float) -> float:
+    """A ridge that early stopping leaves little to do for, but that keeps late rounds stable."""
+    return 0.03 * noise
+
+
+def ridge(noise: float) -> float:
+    """The curvature that a minimiser needs: 1/s."""
+    return noise / LENGTH
+
+
+def _within(rounds: float, limits: tuple[int, int]) -> int:
+    return max(limits[0], min(round(rounds), limits[1]))

@@ -1,0 +1,90 @@
+"""Defaults come from public numbers alone, and estimators learn by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpcalc.estimators import ADMMClassifier, ADMMRegressor, AveragingClassifier, NetworkClassifier
+from dpcalc.training.defaults import (
+    accelerated_rounds,
+    averaging_rounds,
+    noise_norm,
+    plain_rounds,
+    proximal_weight,
+    ridge,
+)
+
+CLASSIFIERS = (ADMMClassifier, AveragingClassifier, NetworkClassifier)
+
+
+def survey(records: int, seed: int):
+    """Answers to eight questions, one of five each, as zeros and ones; a quarter are +1."""
+    rng = np.random.default_rng(seed)
+    truth = np.random.default_rng(99).normal(0, 1.2, (8, 5))
+    answers = rng.integers(0, 5, (records, 8))
+    X = np.zeros((records, 8, 5))
+    np.put_along_axis(X, answers[:, :, None], 1.0, axis=2)
+    score = np.einsum("nqa,qa->n", X, truth) - truth.mean() * 8
+    y = np.where(score + rng.logistic(size=records) > 2.2, "yes", "no")
+    return X.reshape(records, 40), y
+
+
+def inputs(model, X, y):
+    codes = np.where(np.asarray(y) == y[0], 1.0, -1.0)
+    return model._planned(X, codes).method.inputs()
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_defaults_do_not_depend_on_the_records(kind):
+    """Records of another scale, of other labels: the same settings; of another number: others."""
+    X, y = survey(2000, 1)
+    model = kind(delta=1e-6, row_bound=8**0.5)
+    other = np.where(np.arange(2000) < 3, "yes", "no")
+    assert inputs(model, X, y) == inputs(model, 1e-3 * X[::-1], other)
+    assert inputs(model, X, y) != inputs(model, X[:1000], y[:1000])
+    assert inputs(model, X, y) != inputs(kind(epsilon=2.0, row_bound=8**0.5), X, y)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_it_beats_the_majority_at_a_small_budget(kind):
+    """ε = .5, 20,000 records; seeded. The majority is right for 75.9 % of those held out."""
+    (X, y), (X_test, y_test) = survey(20_000, 1), survey(20_000, 2)
+    model = kind(epsilon=0.5, delta=1e-6, row_bound=8**0.5, random_state=3).fit(X, y)
+    assert model.certified_ <= 0.5
+    assert model.score(X_test, y_test) > (y_test == "no").mean() + 0.02
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_large_budget_costs_next_to_nothing(kind):
+    from sklearn.linear_model import LogisticRegression
+
+    (X, y), (X_test, y_test) = survey(6000, 1), survey(20_000, 2)
+    best = LogisticRegression(C=1e4, max_iter=2000).fit(X, y).score(X_test, y_test)
+    model = kind(epsilon=1e4, delta=1e-6, row_bound=8**0.5, random_state=3).fit(X, y)
+    assert model.score(X_test, y_test) > best - 0.005
+
+
+def test_a_regressor_needs_no_settings():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (20_000, 5))
+    y = X @ [0.3, -0.2, 0.1, 0, 0.25] + 0.1 + rng.normal(0, 0.05, 20_000)
+    model = ADMMRegressor(epsilon=1.0, delta=1e-6, row_bound=5**0.5, random_state=1).fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+def test_noise_and_rounds_by_hand():
+    """μ = 1 is ε = 4.37718 at δ = 1e-5 (Dong, Roth and Su 2022, by the Gaussian profile)."""
+    assert noise_norm(1000, 25, 4.377178, 1e-5) == pytest.approx(0.01, rel=1e-4)
+    assert noise_norm(1000, 25, 0.5, 0.0) == pytest.approx(0.1)
+    assert noise_norm(1000, 2, 1.0, 1e-6, pure=True) == pytest.approx(0.004)
+    assert plain_rounds(0.1, step=4.0) == 250
+    assert accelerated_rounds(0.02, step=4.0) == 50
+    assert (accelerated_rounds(1e9), accelerated_rounds(1e-9)) == (5, 400)
+    assert (averaging_rounds(1.0), averaging_rounds(2e-3), averaging_rounds(1e-9)) == (
+        400,
+        1000,
+        2000,
+    )
+    assert ridge(0.1) == pytest.approx(1e-3)
+    assert proximal_weight(0.01, 100) == pytest.approx(1.0)
