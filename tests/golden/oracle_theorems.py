@@ -110,35 +110,40 @@ def largest(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return f((low + high) / 2)
 
 
-def kernel(q: Any, share: Any, weights: tuple[Any, Any]) -> Any:
-    """Largest b²/θ + q(a + b)² with Pa² + Rb² = 1: an eigenvalue of a two-by-two matrix."""
-    x, z = q / weights[0], (1 / share + q) / weights[1]
-    return (x + z) / 2 + mp.sqrt((x - z) ** 2 / 4 + q**2 / (weights[0] * weights[1]))
+def revealed(e: Any, steps: Sequence[tuple[Any, Any]]) -> Any:
+    """dᵀC⁻¹d of (x, λ) after the user's own iteration and some more, in one dimension.
+
+    Each step multiplies by m and keeps r: the exact law of quadratics, whatever proves a bound.
+    """
+    d, c = mp.matrix([1, 0]), mp.matrix([[1, 0], [0, 0]])
+    for m, r in steps:
+        swing = e * (2 * r - 1)
+        a = mp.matrix([[(m - swing) / (1 + e), swing / (1 + e)], [-r, r]])
+        d, c = a * d, a * c * a.T + mp.matrix([[1, 0], [0, 0]])
+    det = c[0, 0] * c[1, 1] - c[0, 1] ** 2
+    return (c[1, 1] * d[0] ** 2 - 2 * c[0, 1] * d[0] * d[1] + c[0, 0] * d[1] ** 2) / det
 
 
-def chain(k: int, q: Any, weights: tuple[Any, Any], contraction: Any) -> Any:
-    """The largest Σ L^(1-t)/λ_t of two or three iterations, over the division of the middle noise."""
-    if k == 2:
-        return 1 / kernel(q, mpf(1), weights)
+def worst_of_three(e: Any, moved: tuple[Any, Any], least: Any) -> Any:
+    """The largest over curvatures: at an end of their range, but for the last of g, which is searched."""
+    tiny = mpf(10) ** -9
+    low, high = max(least, tiny), 1 - tiny
+    return max(
+        largest(lambda r: revealed(e, [(m, first), (n, r)]), low, high)  # noqa: B023 # called at once
+        for m in set(moved)
+        for n in set(moved)
+        for first in (low, high)
+    )
 
-    def total(theta: Any) -> Any:
-        first = kernel(q / (1 - theta), mpf(1), weights)
-        return 1 / first + 1 / (contraction * kernel(q, theta, weights))
 
-    tiny = mpf(10) ** -30
-    return largest(total, tiny, 1 - tiny)
-
-
-def admm_mu(p: Table, k: int) -> Any:
-    """Square A = σI: the local bound, or the chain from the user's own iteration."""
+def admm_mu(p: Table, k: int, moved: tuple[Any, Any] | None = None, least: Any = 0) -> Any:
+    """Square A = σI: one and two iterations reveal what the first does, three what the worst does."""
     assert p["square"]
     assert p["operator_norm"] == p["min_singular_value"]
     e = p["step_size"] * p["penalty"] * p["min_singular_value"] ** 2
-    unit = p["step_size"] * p["sensitivity"] / p["sigma"]
-    if k == 1:
-        return unit / (1 + e)
-    sums = chain(k, (1 + e) ** -2, (mpf(1), e), mpf(1))
-    return min(unit / (1 + e), unit / mp.sqrt((1 + e) * sums))
+    local = p["step_size"] * p["sensitivity"] / p["sigma"] / (1 + e)
+    ends = moved or (1 - p["step_size"] * p["smoothness"], mpf(1))
+    return local if k <= 2 else local * mp.sqrt(worst_of_three(e, ends, least))
 
 
 def printed_rho(p: Table) -> Any:
@@ -162,7 +167,7 @@ def admm_iteration_all_users(p: Table) -> Found:
 
 
 def admm_iteration_strongly_convex(p: Table) -> Found:
-    """The contracting norm, or the convex bound."""
+    """The claim's L, and the worst quadratics of these curvatures."""
     k, eta, s = int(p["iterations"]), p["step_size"], p["min_singular_value"]
     large, small = p["smoothness"], p["strong_convexity"]
     tau = 2 / (large + small) - eta
@@ -170,12 +175,9 @@ def admm_iteration_strongly_convex(p: Table) -> Found:
     first, plain = 1 - tau / eta, eta / p["penalty"]
     second = plain + eta * tau / 4 * s**2
     contraction = max((rho2 + tau / eta) / first, plain / second)
-    e = eta * p["penalty"] * s**2
-    weights = (first, second * (p["penalty"] * s) ** 2)
-    start = (eta * p["sensitivity"] / p["sigma"]) ** 2 * mp.fsum(weights) / (1 + e) ** 2
-    mu = admm_mu(p, k)
-    if k > 1:
-        mu = min(mu, mp.sqrt(start / chain(k, rho2 / (1 + e) ** 2, weights, contraction)))
+    curved = p["regularizer_strong_convexity"]
+    least = curved / (curved + p["penalty"] * (p["coupling_norm"] / s) ** 2)
+    mu = admm_mu(p, k, (1 - eta * large, 1 - eta * small), least)
     pairs = (k - 1) // 2
     return gaussian(mu), {"rho": printed_rho(p) * contraction ** max(pairs - 1, 0)}
 

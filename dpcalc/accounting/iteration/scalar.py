@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpcalc.numerics.precise import mpf
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -61,6 +63,13 @@ class Stretch:
         """μ² of the end from a common start; of x alone if nothing else moves."""
         (x, y), (u, v, w) = self.shift, self.spread
         return (w * x * x - 2 * v * x * y + u * y * y) / (u * w - v * v)
+
+    def surely_revealed(self) -> Any:
+        """`mu_squared` in sixty digits, of x alone where too many of them cancel."""
+        u, v, w = self.spread
+        if u * w - v * v < u * w * mpf("1e-30"):
+            return self.mu_squared_of_x()
+        return self.mu_squared()
 
     def mu_squared_of_x(self) -> Any:
         """μ² of x alone."""

@@ -56,7 +56,7 @@ def _printed_rho(theorem: GradientADMM) -> sympy.Expr:
 
 
 def _certified_convex(theorem: FirstUser) -> Formula:
-    """Min of the local μ and that of k - 1 kernels; their worth W is a sum over the chosen shares."""
+    """Min of the local and the amplified μ; W is a number that chosen shares or multipliers give."""
     import sympy
 
     s = _symbols()
@@ -69,7 +69,7 @@ def _certified_convex(theorem: FirstUser) -> Formula:
     if theorem.iterations < 2:
         return Formula("certified.mu", local, _values(theorem))
     weight = sympy.Symbol("W", positive=True)
-    values = {**_values(theorem), "W": round_up(theorem.kernels().weight(theorem.iterations))}
+    values = {**_values(theorem), "W": round_up(theorem.amplification())}
     amplified = sympy.sqrt(start / weight) / s["sigma"]
     return Formula("certified.mu", sympy.Min(amplified, local), values)
 

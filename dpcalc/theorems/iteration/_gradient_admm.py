@@ -21,6 +21,8 @@ from dpcalc.accounting.iteration import (
     local_mu,
 )
 from dpcalc.accounting.iteration.average import Averaged
+from dpcalc.accounting.iteration.sector_bounds import cost_after, cost_by_table
+from dpcalc.accounting.iteration.sectors import Sectors
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ZCDP, Guarantee
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
@@ -122,12 +124,42 @@ class GradientADMM(Theorem):
             expansion=expansion,
         )
 
-    def mu_after(self, iterations: int) -> Real:
+    def curvature(self) -> float:
+        """The least eigenvalue of a user's Hessian."""
+        return -self.weakness()
+
+    def least_kept(self, value: float) -> Real:  # of a curved g only
+        """The least share of w that a step of the dual variable keeps at a singular value of A."""
+        return mpf(0)
+
+    def sectors(self, value: float, *, wide: bool) -> Sectors:
+        """What an iteration may do to a difference along one singular value of A."""
+        eta = mpf(self.step_size)
+        pull = eta * mpf(self.penalty) * mpf(value) ** 2
+        cost = (1 + pull) ** 2 if self.noise_in == "gradient" else mpf(1)
+        least, most = 1 - eta * mpf(self.smoothness), 1 - eta * mpf(self.curvature())
+        return Sectors(pull, cost, least, most, self.least_kept(value), wide)
+
+    def mu_by_multipliers(self, iterations: int, *, table: bool = False) -> Real:
+        """μ after 2 or more iterations if A has one singular value; infinite otherwise.
+
+        Args:
+            iterations: the user's own included.
+            table: whether a few searches are to serve all numbers of iterations.
+        """
+        if self.min_singular_value != self.operator_norm:
+            return mpf("inf")
+        sectors = self.sectors(self.operator_norm, wide=not self.square)
+        cost = (cost_by_table if table else cost_after)(sectors, iterations)
+        scale = mpf(1) if self.noise_in == "gradient" else mpf(self.step_size)
+        return scale * mpf(self.sensitivity) / mpf(self.sigma) * context().sqrt(cost)
+
+    def mu_after(self, iterations: int, kernels: Kernels, *, table: bool = False) -> Real:
         """The smallest certified μ of a user with this many iterations, their own included."""
         if iterations < 2:
             return self.mu_local()
-        amplified = context().sqrt(self.kernels().mu_squared(self.sigma, iterations))
-        return min(amplified, self.mu_local())
+        by_kernels = context().sqrt(kernels.mu_squared(self.sigma, iterations))
+        return min(by_kernels, self.mu_by_multipliers(iterations, table=table), self.mu_local())
 
     def mu_repeated(self, kernels: Kernels, *, passes: int, gap: int, tail: int) -> Real:
         """The smallest certified μ of a user who takes part several times.
@@ -185,13 +217,16 @@ class FirstUser(GradientADMM):
     def _mu(self) -> Real:
         return self.mu_with(self.kernels())
 
+    def amplification(self) -> Real:
+        """W = start/(σ²μ²) of the better of kernels and multipliers, for one pass."""
+        kernels = self.kernels()
+        mu = self.mu_by_multipliers(self.iterations)
+        return max(kernels.weight(self.iterations), kernels.start / (mpf(self.sigma) * mu) ** 2)
+
     def mu_with(self, kernels: Kernels) -> Real:
         """The smallest certified μ by one kind of kernels, over all passes."""
         if self.passes == 1 or self.pass_length is None:
-            if self.iterations < 2:
-                return self.mu_local()
-            amplified = context().sqrt(kernels.mu_squared(self.sigma, self.iterations))
-            return min(amplified, self.mu_local())
+            return self.mu_after(self.iterations, kernels)
         return self.mu_repeated(
             kernels, passes=self.passes, gap=self.pass_length, tail=self.iterations
         )
@@ -237,7 +272,7 @@ class FirstUser(GradientADMM):
         uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)
         if self.passes == 1 and self.iterations == 1:
             return self.mu_local() ** 2
-        found = worst_mu_squared(self, uses, curvature=-self.weakness())
+        found = worst_mu_squared(self, uses)
         return max(found, self.mu_attained(self.iterations) ** 2) if self.passes == 1 else found
 
     def noise_tolerance(self) -> float:

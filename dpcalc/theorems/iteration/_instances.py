@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.accounting.iteration.scalar import ScalarADMM, Stretch
+from dpcalc.accounting.iteration.worst_run import worst_law
 from dpcalc.numerics.precise import Real, mpf
 
 if TYPE_CHECKING:
@@ -40,17 +42,16 @@ class Pattern:
     switch: int
 
 
-def worst_mu_squared(
-    theorem: GradientADMM, uses: Uses, *, curvature: float = 0.0, coupling: Real | None = None
-) -> Real:
+def worst_mu_squared(theorem: GradientADMM, uses: Uses) -> Real:
     """The largest μ² among the instances tried.
 
     Args:
-        theorem: sizes of A, steps and noise.
+        theorem: sizes of A, steps and noise, curvatures.
         uses: when the user takes part.
-        curvature: the least curvature of every f.
-        coupling: s -> the least r for the singular value s, if g has to be curved; else 0.
     """
+    if uses.passes == 1:
+        return max(_single_use(theorem, uses.tail))
+    curvature = theorem.curvature()
     curvatures = np.linspace(curvature, theorem.smoothness, 5).tolist()
     patterns = [Pattern(h, h, 0) for h in dict.fromkeys(curvatures)]
     ends = curvature, theorem.smoothness
@@ -58,7 +59,7 @@ def worst_mu_squared(
     for switch in (x for x in _SWITCHES if x < longest and ends[0] < ends[1]):
         patterns += [Pattern(*ends, switch), Pattern(*ends[::-1], switch)]
     found = [
-        _over_regularisers(theorem, uses, pattern, value, coupling)
+        _over_regularisers(theorem, uses, pattern, value)
         for value in {theorem.min_singular_value, theorem.operator_norm}
         for pattern in patterns
     ]
@@ -67,11 +68,34 @@ def worst_mu_squared(
     return max(found)
 
 
-def _over_regularisers(
-    theorem: GradientADMM, uses: Uses, pattern: Pattern, value: float, coupling: Real | None
-) -> Real:
+def _single_use(theorem: GradientADMM, iterations: int) -> list[Real]:
+    """Other users' curvatures and that of g chosen for every iteration; walks in the kernel of A."""
+    found = []
+    for value in {theorem.min_singular_value, theorem.operator_norm}:
+        jump, noise = _scales(theorem, value)
+        sectors = theorem.sectors(value, wide=False)
+        found.append(worst_law(sectors, iterations, jump, noise).surely_revealed())
+    if not theorem.square:
+        walk = Averaged(
+            *_scales(theorem, 0.0), mpf(0), 1 - mpf(theorem.step_size) * mpf(theorem.curvature())
+        )
+        found.append(walk.last_mu_squared(passes=1, gap=iterations, tail=iterations))
+    return found
+
+
+def _scales(theorem: GradientADMM, value: float) -> tuple[Real, Real]:
+    """How far the own iteration moves x along a singular value, and the noise that reaches x."""
+    eta = mpf(theorem.step_size)
+    damped = 1 + eta * mpf(theorem.penalty) * mpf(value) ** 2
+    noise = mpf(theorem.sigma)
+    if theorem.noise_in == "gradient":
+        noise = noise * eta / damped
+    return eta * mpf(theorem.sensitivity) / damped, noise
+
+
+def _over_regularisers(theorem: GradientADMM, uses: Uses, pattern: Pattern, value: float) -> Real:
     """The largest μ² over r, for one singular value."""
-    least = mpf(0) if coupling is None else coupling(value)
+    least = theorem.least_kept(value)
     low = float(least)
     tried = np.clip(low + (1 - low) * _KEPT, max(low, 1e-6), 1 - 1e-9)
     best, width = float(tried[0]), 0.0
@@ -82,7 +106,7 @@ def _over_regularisers(
         best = float(tried[at])
         width = float(tried[min(at + 1, len(tried) - 1)] - tried[max(at - 1, 0)])
         tried = np.clip(best + width * np.linspace(-0.5, 0.5, 41), max(low, 1e-6), 1 - 1e-9)
-    return _law(theorem, uses, pattern, value, max(mpf(best), least)).mu_squared()
+    return _law(theorem, uses, pattern, value, max(mpf(best), least)).surely_revealed()
 
 
 def _law(
@@ -97,11 +121,7 @@ def _law(
     number = mpf if exact else float
     eta = number(theorem.step_size)
     pull = eta * number(theorem.penalty) * number(value) ** 2
-    damped = 1 + pull
-    noise = number(theorem.sigma)
-    if theorem.noise_in == "gradient":
-        noise = noise * eta / damped
-    jump = eta * number(theorem.sensitivity) / damped
+    jump, noise = (number(x) for x in _scales(theorem, value))
     return ScalarADMM(pull, kept, jump, noise).run(
         1 - eta * number(pattern.early),
         1 - eta * number(pattern.late),

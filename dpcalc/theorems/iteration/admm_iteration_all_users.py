@@ -149,7 +149,7 @@ class ADMMIterationAllUsers(GradientADMM):
     def mu_with_left(self, iterations: int) -> Real:
         """μ of a user with this many iterations left in the last pass, their own included."""
         if self.passes == 1:
-            return self.mu_after(iterations)
+            return self.mu_after(iterations, self.kernels(), table=True)
         return self.mu_repeated(self.kernels(), passes=self.passes, gap=self.users, tail=iterations)
 
     def paper_order_constant(self) -> Real:

@@ -197,17 +197,20 @@ class ADMMIterationStronglyConvex(FirstUser):
         """None: a curved g moves λ, and nothing is known of the mean then."""
         return None
 
+    def curvature(self) -> float:
+        """The strong convexity."""
+        return self.strong_convexity
+
+    def least_kept(self, value: float) -> Real:
+        """The r of the least curved g, with B as large as its coupling allows."""
+        curved = mpf(self.regularizer_strong_convexity)
+        return curved / (curved + mpf(self.penalty) * (mpf(self.coupling_norm) / mpf(value)) ** 2)
+
     def _worst_mu_squared(self) -> Real:
         if self.passes == 1 and self.iterations == 1:
             return self.mu_local() ** 2
-        curved, penalty = mpf(self.regularizer_strong_convexity), mpf(self.penalty)
-
-        def least(value: float) -> Real:
-            """The r of the least curved g, with B as large as its coupling allows."""
-            return curved / (curved + penalty * (mpf(self.coupling_norm) / mpf(value)) ** 2)
-
         uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)
-        return worst_mu_squared(self, uses, curvature=self.strong_convexity, coupling=least)
+        return worst_mu_squared(self, uses)
 
     def own_numbers(self) -> dict[str, float]:
         """L."""
