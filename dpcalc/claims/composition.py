@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from dpcalc.claims.mechanisms import Described, release_from, release_name
 from dpcalc.claims.relations import Relation, checked, shared
 from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
-from dpcalc.delimited import lines, refuse_unless_text
+from dpcalc.delimited import REMEMBERED, lines, refuse_unless_text
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import RDP, Guarantee, compose
 
@@ -56,7 +57,10 @@ class Plan:
             InvalidInput: if some cannot be composed, with the first that is to blame.
         """
         try:
-            return compose([(r.guarantee, r.count) for r in self.releases])
+            each = Counter(map(id, self.releases))  # equal rows of a table are one object
+            different = {id(release): release for release in self.releases}
+            parts = [(r.guarantee, r.count * each[key]) for key, r in different.items()]
+            return compose(parts)
         except InvalidInput as error:
             raise InvalidInput(f"{self._culprit()}: {error}") from error
 
@@ -95,11 +99,17 @@ def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = Non
     relations: list[tuple[Relation, str]] = []
     around = _around(content.get("adjacency"), adjacency)
     known: dict[frozenset[tuple[str, Any]], Described] = {}
+    read: dict[int, tuple[Mapping[str, Any], Release]] = {}
     for where, row in _rows(path, content, notes):
+        if id(row) in read:  # of equal rows of a table, which are one object
+            releases.append(read[id(row)][1])
+            continue
         found = _described(where, row, around, known)
         name = str(row.get("name", ""))
         releases.append(Release(name or release_name(row), found.guarantee, found.count))
         relations.append((found.relation, where if name else f"{where}, {release_name(row)}"))
+        if len(read) < REMEMBERED:
+            read[id(row)] = row, releases[-1]
     relation = shared(relations, "--adjacency replace-one, or adjacency at the top of the file")
     return Plan(tuple(releases), delta, epsilon, relation)
 

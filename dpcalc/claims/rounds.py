@@ -9,7 +9,7 @@ from typing import Any
 
 from dpcalc.claims.mechanisms import GUARANTEE_NAMES
 from dpcalc.claims.named import field_names
-from dpcalc.delimited import Row, rows
+from dpcalc.delimited import REMEMBERED, Row, rows
 from dpcalc.errors import InvalidInput, shortened
 
 NOTE = "note"
@@ -28,6 +28,8 @@ _ELSEWHERE = {
 def read_rounds(path: Path, notes: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
     """Where each release stands, and its table, from delimited text with a line of column names.
 
+    Equal rows have one table, the same object, as long as they are few.
+
     Columns are the fields of a mechanism, ``mechanism``, ``name``, ``count``, and the bare
     guarantees: ``pure``, ``zcdp``, ``gdp``, ``epsilon`` with ``delta``, ``rdp`` with cells such as
     ``2:0.1 8:0.5`` (order:divergence). An empty cell is a field that the release does not have. A
@@ -45,11 +47,16 @@ def read_rounds(path: Path, notes: Sequence[str] = ()) -> Iterator[tuple[str, di
     if header is None:
         raise InvalidInput(f"a line of column names was needed; {str(path)!r} is empty")
     columns = _columns(header, str(path), [note.strip() for note in notes])
-    number = 0
-    for number, row in enumerate(found, start=1):
-        where = f"release {number}, line {row.line} of {path.name}"
-        cells = zip(columns, row.cells, strict=True)
-        yield where, _release(where, {name: cell for name, cell in cells if name})
+    number, name = 0, path.name
+    tables: dict[tuple[str, ...], dict[str, Any]] = {}
+    for number, (line, cells) in enumerate(found, start=1):
+        where = f"release {number}, line {line} of {name}"
+        table = tables.get(cells)
+        if table is None:
+            table = _release(where, {c: cell for c, cell in zip(columns, cells, strict=True) if c})
+            if len(tables) < REMEMBERED:
+                tables[cells] = table
+        yield where, table
     if not number:
         raise InvalidInput(f"at least one release was needed; {str(path)!r} has column names alone")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,34 @@ def test_a_stray_character_never_changes_the_answer_silently(
     except InvalidInput:
         return
     assert after == before
+
+
+def test_a_long_table_of_few_kinds_of_rounds_costs_what_its_kinds_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every cell of every line counts; what is the same line again is not read again."""
+    from dpcalc.claims import composition, rounds
+
+    seen: list[str] = []
+    read, table = composition.release_from, rounds._release
+    monkeypatch.setattr(composition, "release_from", lambda w, *a: seen.append(w) or read(w, *a))
+    monkeypatch.setattr(rounds, "_release", lambda w, *a: seen.append(w) or table(w, *a))
+    path = tmp_path / "long.csv"
+    path.write_text("gdp,count,name\n" + "0.1,2,a\n0.2,1,b\n0.1,2,c\n" * 700)
+    plan = read_plan(path)
+    assert len(seen) == 3 + 2  # three different lines, two that differ in more than their names
+    assert [r.name for r in plan.releases] == ["a", "b", "c"] * 700
+    exact = math.sqrt(700 * (4 * 0.1**2 + 0.2**2))
+    total = plan.total()
+    assert isinstance(total, GDP)
+    assert exact * (1 - 1e-15) <= total.mu <= exact * (1 + 1e-12)
+    path.write_text("gdp,count\n" + "0.1,1\n" * 900 + "0.1\n")
+    with pytest.raises(InvalidInput, match="line 902"):
+        read_plan(path)
+
+
+def test_tables_of_many_different_rows_are_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "different.csv"
+    path.write_text("pure,count\n" + "".join(f"{1 + k % 1500}e-6,1\n" for k in range(3000)))
+    plan = read_plan(path)
+    assert math.isclose(plan.total().epsilon(0.0), 2 * 1500 * 1501 / 2 * 1e-6, rel_tol=1e-12)
