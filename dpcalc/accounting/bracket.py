@@ -17,6 +17,9 @@ _FARTHEST = 1e15
 _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
 
+_STEEP = 10.0
+"""Where a function falls faster, wide enclosures tell places apart that are nearer than their width."""
+
 _relative_width = ContextVar("relative width", default=1e-6)
 
 
@@ -69,6 +72,15 @@ def root_of_enclosed(
             rough = enclose_root(
                 height, start, tolerance=width, slope=slope, step=step, least=least, most=most
             )
+            if rough.low < rough.high < math.inf and rough.slope > _STEEP:
+                rough = enclose_root(
+                    height,
+                    rough.high,
+                    tolerance=max(1 / rough.slope, tolerance),
+                    slope=rough.slope,
+                    least=least,
+                    most=most,
+                )
         if rough.low == rough.high or (rough.high == math.inf and width == widths[-1]):
             return rough
         start, slope = min(rough.high, most), rough.slope

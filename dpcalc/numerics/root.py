@@ -26,7 +26,7 @@ class Root:
     Attributes:
         low: the left end; equal to ``high`` if the function is nowhere above zero.
         high: the right end; infinite if the function is above zero everywhere.
-        slope: about how fast the function falls between them.
+        slope: about how fast the function falls between them, down to zero if it is infinite there.
     """
 
     low: float
@@ -72,7 +72,7 @@ def enclose_root(
         at_low = height(low)
         step = _next_step(step, at_low - at_high, at_low)
     (low, at_low), (high, at_high) = _narrowed(height, (low, at_low), (high, at_high), tolerance)
-    fall = (at_low - at_high) / (high - low)
+    fall = (at_low - (at_high if math.isfinite(at_high) else 0.0)) / (high - low)
     return Root(low, high, fall if 0 < fall < math.inf else slope)
 
 

@@ -47,3 +47,26 @@ def test_wide_enclosures_do_not_make_a_budget_infeasible() -> None:
 
     found = root_of_enclosed(height, 0.0, tolerance=1e-6, least=-9, most=1.0, widths=(0.05, 1e-3))
     assert found.high <= 1.0
+
+
+def test_where_epsilon_falls_to_nothing_few_enclosures_are_narrow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """δ is next to the total variation, so ε is 0 right of a place and falls steeply before it."""
+    effort: Counter[float] = Counter()
+    plain = calibration._height
+
+    def counted(*given: object) -> float:
+        effort[relative_width()] += 1
+        return plain(*given)
+
+    monkeypatch.setattr(calibration, "_height", counted)
+    table = {
+        "mechanism": "poisson-subsampled-gaussian",
+        "rate": 0.01,
+        "adjacency": "add-remove",
+    }
+    found = calibration.solve(table, 100, 2e-9, 1e-5)
+    assert 3989.02 < found.value < 3989.03
+    assert found.guarantee.epsilon(1e-5) <= 2e-9
+    assert sum(times for width, times in effort.items() if width < 1e-5) <= 8  # were 20
