@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
@@ -47,10 +48,7 @@ def guarantee_of(event: DpEvent, adjacency: Adjacency | str) -> Guarantee:
             type or range; the text names the event.
     """
     moved(adjacency)
-    try:
-        return compose(_parts(event, 1, Adjacency(adjacency)))
-    except RecursionError:
-        raise InvalidInput("an event of fewer nested compositions was needed") from None
+    return compose(_Reader(Adjacency(adjacency)).parts(event).items())
 
 
 def event_of(accountant: Accountant, adjacency: Adjacency | str | None = None) -> DpEvent:
@@ -89,29 +87,68 @@ def _events() -> Any:
     return dp_event
 
 
-def _parts(event: Any, count: int, adjacency: Adjacency) -> list[tuple[Guarantee, int]]:
-    """What an event consists of, with how often each part is used."""
-    e = _events()
-    if isinstance(event, e.NoOpDpEvent):
-        return []
-    if isinstance(event, e.ComposedDpEvent):
-        if not isinstance(event.events, list | tuple):
-            raise InvalidInput(f"a list of events was needed; got {_shown(event)}")
-        return [part for inner in event.events for part in _parts(inner, count, adjacency)]
-    try:
-        if isinstance(event, e.SelfComposedDpEvent):
-            times = checks.count("count", event.count, minimum=0)
-            return _parts(event.event, count * times, adjacency)
-        return [(_single(event, e, adjacency), count)]
-    except InvalidInput as error:
-        text = str(error)
-        raise InvalidInput(
-            text if " DpEvent" in text else f"{text} (in the DpEvent {_shown(event)})"
-        ) from error
+_DEEPEST = 200
+"""Events within events, at most; deeper ones are a mistake, or an event that contains itself."""
+
+
+class _Reader:
+    """Reads an event once, however often it stands within others."""
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self._events, self._adjacency = _events(), adjacency
+        self._known: dict[
+            int, tuple[object, Counter[Guarantee]]
+        ] = {}  # holds events: ids stay theirs
+
+    def parts(self, event: Any, depth: int = 0) -> Counter[Guarantee]:
+        """What an event consists of, with how often each part is used."""
+        if depth > _DEEPEST:
+            raise InvalidInput(
+                f"events nested at most {_DEEPEST} deep were needed; got more; compose "
+                "shallower ones, or check that none contains itself"
+            )
+        if id(event) not in self._known:
+            self._known[id(event)] = event, self._read(event, depth)
+        return self._known[id(event)][1]
+
+    def _read(self, event: Any, depth: int) -> Counter[Guarantee]:
+        e = self._events
+        if isinstance(event, e.NoOpDpEvent):
+            return Counter()
+        if isinstance(event, e.ComposedDpEvent):
+            if not isinstance(event.events, list | tuple):
+                raise InvalidInput(f"a list of events was needed; got {_shown(event)}")
+            total: Counter[Guarantee] = Counter()
+            for inner in event.events:
+                total.update(self.parts(inner, depth + 1))
+            return total
+        try:
+            if isinstance(event, e.SelfComposedDpEvent):
+                times = checks.count("count", event.count, minimum=0)
+                inner = self.parts(event.event, depth + 1)
+                return Counter({part: times * n for part, n in inner.items() if times})
+            return Counter({_single(event, e, self._adjacency): 1})
+        except InvalidInput as error:
+            text = str(error)
+            raise InvalidInput(
+                text if " DpEvent" in text else f"{text} (in the DpEvent {_shown(event)})"
+            ) from error
 
 
 def _shown(event: object) -> str:
-    return shortened(repr(event))
+    """The event's own fields; of events inside it the kind alone, since they may be millions."""
+    names = [field.name for field in getattr(type(event), "__attrs_attrs__", ())]
+    if not names:
+        return shortened(repr(event))
+    fields = ", ".join(f"{name}={_field(getattr(event, name))}" for name in names)
+    return shortened(f"{type(event).__name__}({fields})")
+
+
+def _field(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"{len(value)} events"
+    inside = hasattr(type(value), "__attrs_attrs__")
+    return f"{type(value).__name__}(...)" if inside else shortened(repr(value))
 
 
 def _single(event: Any, e: Any, adjacency: Adjacency) -> Guarantee:

@@ -240,3 +240,39 @@ def test_an_event_is_written_under_one_relation() -> None:
 def test_releases_without_an_event_are_refused() -> None:
     with pytest.raises(InvalidInput, match="no event"):
         event_of(Accountant().spend(PureDP(0.5)), ADD)
+
+
+def test_an_event_that_stands_in_others_many_times_is_read_once() -> None:
+    """Doubled forty times it is used 2^40 times; walking every path would take years."""
+    from dp_accounting import ComposedDpEvent, GaussianDpEvent, SelfComposedDpEvent
+
+    event = GaussianDpEvent(1e6)
+    for k in range(40):
+        event = ComposedDpEvent([event, event]) if k % 2 else SelfComposedDpEvent(event, 2)
+    found = guarantee_of(event, "add-remove")
+    assert isinstance(found, GDP)
+    assert 2**20 * 1e-6 <= found.mu <= 2**20 * 1e-6 * (1 + 1e-12)
+
+
+def test_a_refusal_of_an_event_with_millions_inside_is_short_and_names_the_field() -> None:
+    from dp_accounting import ComposedDpEvent, GaussianDpEvent, SelfComposedDpEvent
+
+    event = GaussianDpEvent(1.0)
+    for _ in range(40):
+        event = ComposedDpEvent([event, event])
+    with pytest.raises(InvalidInput, match=r"count.*SelfComposedDpEvent\(event=") as refused:
+        guarantee_of(SelfComposedDpEvent(event, 1.5), "add-remove")
+    assert len(str(refused.value)) < 400
+
+
+def test_events_too_deep_in_one_another_are_refused() -> None:
+    from dp_accounting import ComposedDpEvent, GaussianDpEvent, SelfComposedDpEvent
+
+    event = GaussianDpEvent(1.0)
+    for _ in range(3000):
+        event = SelfComposedDpEvent(event, 1)
+    itself: list[Any] = []
+    itself.append(ComposedDpEvent(itself))
+    for deep in (event, itself[0]):
+        with pytest.raises(InvalidInput, match="nested at most 200 deep"):
+            guarantee_of(deep, "add-remove")
