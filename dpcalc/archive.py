@@ -75,7 +75,7 @@ def write_arrays(
         OutputFailed: if it cannot be written.
     """
     whole = {"layout": LAYOUT, "dpcalc": dpcalc.__version__, "numpy": np.__version__, **header}
-    whole["sha256"] = _checksum(whole, arrays)
+    whole["sha256"] = checksum(whole, arrays)
     contents: dict[str, Any] = {"header": np.array(json.dumps(whole)), **arrays}
     with write_atomically(path, secret=secret) as file:
         np.savez(file, **contents)
@@ -93,12 +93,12 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     except _DAMAGE as error:
         reason = getattr(error, "strerror", None) or "it is damaged, or holds something else"
         raise _needed(path, reason) from error
-    layout, checksum = header.get("layout"), header.pop("sha256", None)
+    layout, sealed = header.get("layout"), header.pop("sha256", None)
     if layout != LAYOUT:
         raise _needed(
             path, f"of layout {LAYOUT}, not {layout!r}: it was written by another version"
         )
-    if checksum != _checksum(header, arrays):
+    if sealed != checksum(header, arrays):
         raise _needed(path, "its checksum does not fit: it is damaged, or was edited")
     return header, arrays
 
@@ -159,7 +159,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Value
     return cast("dict[str, Any]", dict(json.loads(str(arrays.pop("header"))))), arrays
 
 
-def _checksum(header: Mapping[str, Any], arrays: Mapping[str, Values]) -> str:
+def checksum(header: Mapping[str, Any], arrays: Mapping[str, Values]) -> str:
+    """SHA-256 over a header, and over names, types, shapes and bytes of arrays."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name, values in sorted(arrays.items()):
         array = np.asarray(values)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from dpcalc.auditing import Claim, Outcome, Plan, Progress, Verdict
 from dpcalc.auditing.attacked import Attacked
@@ -16,8 +14,9 @@ from dpcalc.auditing.audit import attack
 from dpcalc.auditing.experiment import Experiment
 from dpcalc.auditing.verdict import ENOUGH
 from dpcalc.audits.engine.case import Case, Exhibit, Setting, Table
-from dpcalc.execution import in_order, workers_of
+from dpcalc.execution import in_order, is_enough
 from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.store import Store
 
 Report = Callable[[Case, Progress], None]
 
@@ -57,7 +56,7 @@ def carry_out(
     seconds: float | None = None,
     progress: Report | None = None,
     begin: Callable[[Case], None] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: Store | None = None,
     executor: Executor | None = None,
     **more: object,
 ) -> list[Attacked]:
@@ -73,7 +72,7 @@ def carry_out(
         seconds: for all cases together, shared evenly.
         progress: called after every batch; not for cases that workers carry out whole.
         begin: called before anything of a case is done.
-        checkpoint: where interrupted runs are kept; every case has a file of its own beside it.
+        checkpoint: where runs are kept; every case has a section of its own.
         executor: who does the work; this process if left out.
         more: further `Terms`.
     """
@@ -87,15 +86,14 @@ def carry_out(
                 begin(case)
             yield case
 
-    workers = None if executor is None else workers_of(executor)
-    if workers is not None and len(cases) >= 2 * workers and checkpoint is None and not seconds:
+    if is_enough(len(cases), executor) and checkpoint is None and seconds is None:
         return list(in_order(partial(carried_out, terms), begun(), executor, what="case"))
     return [
         carried_out(
             terms,
             case,
             progress=None if progress is None else partial(progress, case),
-            checkpoint=None if checkpoint is None else beside(checkpoint, case),
+            checkpoint=None if checkpoint is None else checkpoint.section(case.key),
             executor=executor,
         )
         for case in begun()
@@ -108,7 +106,7 @@ def carried_out(
     case: Case,
     *,
     progress: Callable[[Progress], None] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: Store | None = None,
     executor: Executor | None = None,
 ) -> Attacked:
     """One case under attack.
@@ -117,7 +115,7 @@ def carried_out(
         terms: what holds for every case.
         case: what is attacked.
         progress: called after every batch.
-        checkpoint: the file of this case.
+        checkpoint: where the runs of this case are kept.
         executor: who makes the runs; this process if left out.
     """
     begun, setting = time.monotonic(), case.setting()
@@ -169,17 +167,18 @@ def _attacked(
     )
 
 
+def exhibited_all(
+    exhibits: Sequence[Exhibit], *, seed: int, executor: Executor | None = None
+) -> list[Table]:
+    """The tables of several exhibits."""
+    return list(in_order(partial(exhibited, seed=seed), exhibits, executor, what="table"))
+
+
 @own_arithmetic
 def exhibited(exhibit: Exhibit, *, seed: int) -> Table:
     """The exhibit's table."""
     rows = tuple(tuple(float(value) for value in row) for row in exhibit.rows(seed))
     return Table(title=exhibit.title, columns=exhibit.columns, rows=rows, note=exhibit.note)
-
-
-def beside(path: Path, case: Case) -> Path:
-    """The file in which the runs of a case are kept: ``kept.npz`` gives ``kept.CASE.npz``."""
-    key = re.sub(r"[^\w.-]+", "-", case.key)
-    return path.with_name(f"{path.stem}.{key}.npz")
 
 
 def _certified(setting: Setting, claim: Claim) -> float | None:

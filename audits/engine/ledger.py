@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from functools import partial
 
-from dpcalc.audits.engine.carry_out import carry_out, exhibited
-from dpcalc.audits.engine.case import Role
+from dpcalc.audits.engine.carry_out import carry_out, exhibited_all
+from dpcalc.audits.engine.case import Case, Role
 from dpcalc.audits.engine.catalogue import audit_of, keys
 from dpcalc.report.ledger import Entry
 
 
 def entries(
-    *, seed: int, alpha: float = 0.05, names: Sequence[str] = (), say: Callable[[str], None]
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    names: Sequence[str] = (),
+    say: Callable[[str], None],
+    executor: Executor | None = None,
 ) -> list[Entry]:
     """Every audit carried out in full, α split over the cases of each.
 
@@ -20,17 +27,21 @@ def entries(
         alpha: per audit.
         names: of audits; all if left out.
         say: told what is under attack.
+        executor: who does the work; this process if left out.
     """
     found = []
     for key in names or keys():
         audit_of(key).need_libraries()
     for key in names or keys():
         audit = audit_of(key)
-        results = []
-        for case in audit.cases:
-            say(f"{key}: {case.title}")
-            share = alpha / len(audit.cases)
-            results += carry_out([case], alpha=share, seed=seed, controls=False)
+        results = carry_out(
+            audit.cases,
+            alpha=alpha,
+            seed=seed,
+            controls=False,
+            begin=partial(_said, say, key),
+            executor=executor,
+        )
         found.append(
             Entry(
                 key=key,
@@ -39,7 +50,11 @@ def entries(
                 results=[r for r in results if r.role != Role.BUG.value],
                 bugs=[r for r in results if r.role == Role.BUG.value],
                 theorems={case.key: case.theorem or audit.theorem for case in audit.cases},
-                tables=[exhibited(e, seed=seed) for e in audit.exhibits],
+                tables=exhibited_all(audit.exhibits, seed=seed, executor=executor),
             )
         )
     return found
+
+
+def _said(say: Callable[[str], None], key: str, case: Case) -> None:
+    say(f"{key}: {case.title}")

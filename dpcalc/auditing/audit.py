@@ -28,6 +28,8 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 if TYPE_CHECKING:
     import os
 
+    from dpcalc.store import Store
+
 
 @own_arithmetic
 def audit(
@@ -86,7 +88,7 @@ def attack(
     controls: bool = True,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | Store | None = None,
     executor: Executor | None = None,
 ) -> tuple[Verdict, Experiment | None]:
     """Carry out a plan: the verdict and what was observed.
@@ -102,7 +104,7 @@ def attack(
         seconds: begin no further batch of counted runs after this time; their number then depends
             on the machine.
         progress: called after every batch.
-        checkpoint: a file from which an interrupted audit goes on.
+        checkpoint: a file, or a section of an open store, from which an interrupted audit goes on.
         executor: who makes the runs, anything with the ``submit`` of `concurrent.futures.Executor`;
             this process if left out. The verdict is the same.
 

@@ -1,4 +1,4 @@
-"""The counted runs of an audit, kept in a checkpoint as they are made."""
+"""The counted runs of an audit, kept in a store as they are made."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import contextlib
 from collections.abc import Generator, Mapping
 from concurrent.futures import Executor
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcalc.archive import held_alone
-from dpcalc.auditing.kept import KeptRuns
+from dpcalc.auditing.kept import judged
 from dpcalc.auditing.observations import Observations
 from dpcalc.auditing.runner import Score, Stage, make, numbered, observed, scored, sizes
 from dpcalc.auditing.target import Noise, Target, World
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
-    import os
+    from dpcalc.store import Store
 
 
 def counted(
@@ -30,8 +28,8 @@ def counted(
     runs: int,
     size: int,
     exact: bool = False,
-    checkpoint: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
+    store: Store | None = None,
 ) -> Generator[tuple[Observations, Mapping[World, Noise]], None, None]:
     """The counted runs batch by batch; those in the checkpoint are read, not made again.
 
@@ -45,50 +43,37 @@ def counted(
         runs: counted runs in all.
         size: runs per batch; the last may be smaller.
         exact: whether the score is the exact log-likelihood ratio.
-        checkpoint: a file that holds the batches done so far, held by this process alone; their
-            number and the planned one stay as they were begun, and no further batch follows those
-            that were judged early.
         executor: who makes the runs; this process if left out.
+        store: where they are kept; no further batch follows those that were judged early.
     """
-    with contextlib.ExitStack() as stack:
-        saved: KeptRuns | None = None
-        kept: list[Observations] = []
-        judged = False
-        if checkpoint:
-            stack.enter_context(held_alone(checkpoint))
-            saved = KeptRuns(Path(checkpoint), target.name, seed, size, runs)
-            kept, judged = saved.load()
-        wanted = numbered(0, sizes(runs, size), apart=1)[: len(kept) if judged else None]
-        fresh = stack.enter_context(
-            contextlib.closing(
-                make(
-                    target,
-                    partial(scored, target, score),
-                    seed=seed,
-                    stage=Stage.COUNTED,
-                    wanted=wanted[:1] + wanted[max(len(kept), 1) :],
-                    look=True,
-                    executor=executor,
-                )
-            )
-        )
-        for number, _ in wanted:
-            if 0 < number < len(kept):
-                yield kept[number], {}
-                continue
-            batch = next(fresh)
+    made = make(
+        target,
+        partial(scored, target, score),
+        seed=seed,
+        stage=Stage.COUNTED,
+        wanted=numbered(0, sizes(runs, size), apart=1)[: judged(store)],
+        look=True,
+        executor=executor,
+        store=store,
+    )
+    with contextlib.closing(made):
+        for number, batch in enumerate(made):
             seen = observed([batch], exact=exact)
-            if saved and number < len(kept):
-                _refuse_others(kept[number], seen, saved)
-            elif saved:
-                kept.append(seen)
-                saved.store(kept)
+            if number == 0 and store is not None:
+                _check_repeated(seen, target, store)
             yield seen, batch.noise
 
 
-def _refuse_others(kept: Observations, made: Observations, saved: KeptRuns) -> None:
-    if not np.array_equal(kept.score, made.score):
+def _check_repeated(first: Observations, target: Target, store: Store) -> None:
+    """Refuse to go on where the first batch does not come out as it did before."""
+    kept = store.read(_FIRST)
+    if kept is None:
+        store.write(_FIRST, {}, {"score": first.score})
+    elif not np.array_equal(kept[1]["score"], first.score):
         raise InvalidInput(
-            f"the same runs from the same seed were needed; target {saved.target!r} released "
-            f"others than {str(saved.path)!r} holds; take all randomness from the generator"
+            f"the same runs from the same seed were needed; target {target.name!r} released "
+            f"others than {str(store.path)!r} holds; take all randomness from the generator"
         )
+
+
+_FIRST = "counted/first"

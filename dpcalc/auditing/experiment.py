@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from dpcalc.auditing.counted import counted
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.kept import mark_judged
+from dpcalc.auditing.kept import kept_runs, mark_judged
 from dpcalc.auditing.observations import Observations, joined
 from dpcalc.auditing.pilot import pilot
 from dpcalc.auditing.plan import Plan
@@ -28,6 +28,8 @@ from dpcalc.auditing.tilting import tilted_runs, tilted_spread
 
 if TYPE_CHECKING:
     import os
+
+    from dpcalc.store import Store
 
 Array = NDArray[np.float64]
 Running = RunningTest | RunningCurve
@@ -96,14 +98,14 @@ class Watch:
     Attributes:
         seconds: after this time no further batch of counted runs is begun.
         progress: called after every batch.
-        checkpoint: a file from which interrupted counted runs go on.
+        checkpoint: a file or a section of an open store from which interrupted runs go on.
         executor: who makes the runs; this process if left out.
         begun: when the clock started.
     """
 
     seconds: float | None = None
     progress: Callable[[Progress], None] | None = None
-    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint: str | os.PathLike[str] | Store | None = None
     executor: Executor | None = None
     begun: float = field(default_factory=time.monotonic)
 
@@ -121,24 +123,32 @@ def carry_out(
         watch: what happens beside the runs.
     """
     watch = watch or Watch()
+    with kept_runs(watch.checkpoint, target, plan, seed) as store:
+        return _carried_out(target, claim, plan, seed, watch, store)
+
+
+def _carried_out(
+    target: Target, claim: Claim, plan: Plan, seed: int, watch: Watch, store: Store | None
+) -> Experiment:
+    where: dict[str, Any] = {"executor": watch.executor, "store": store}
     tried = pilot(
         target,
         seed=seed,
         runs=plan.pilot,
         promise=lambda seen: promised(seen, claim, plan.share),
         size=plan.batch,
-        executor=watch.executor,
+        **where,
     )
     trial = tried.trial
     running = _bets(trial, claim, plan)
     noise: dict[World, Noise] = {}
-    seen, stopped = _counted_runs(target, plan, tried.score, running, noise, seed, watch)
+    seen, stopped = _counted_runs(target, plan, tried.score, running, noise, seed, watch, store)
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[Tilted, Tilted]] = {}
     if plan.tilted:  # their number is fixed, whatever ended the counted runs
         spread = tilted_spread(target, seed)
         tilt = chosen_tilt(spread, claim.delta)[0]
-        tilted = tilted_runs(target, plan, seed, tilt, executor=watch.executor)
+        tilted = tilted_runs(target, plan, seed, tilt, **where)
     return Experiment(
         plan=plan,
         seed=seed,
@@ -173,6 +183,7 @@ def _counted_runs(
     noise: dict[World, Noise],
     seed: int,
     watch: Watch,
+    store: Store | None,
 ) -> tuple[Observations, bool]:
     """The counted runs, and whether a bet ended them; fills in the first batch's noise."""
     parts: list[Observations] = []
@@ -184,7 +195,7 @@ def _counted_runs(
         runs=plan.runs,
         size=plan.batch,
         exact=target.log_ratio is not None,
-        checkpoint=watch.checkpoint,
+        store=store,
         executor=watch.executor,
     )
     with closing(made):
@@ -200,8 +211,8 @@ def _counted_runs(
             if plan.early_stop and refuted and done < plan.runs:
                 return joined(parts), True
             if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
-                if watch.checkpoint is not None and done < plan.runs:
-                    mark_judged(watch.checkpoint)
+                if store is not None and done < plan.runs:
+                    mark_judged(store, len(parts))
                 break
     return joined(parts), False
 

@@ -1,24 +1,24 @@
-"""Counted runs in a file, from which an interrupted audit goes on.
+"""The runs of an audit in a store, from which an interrupted audit goes on.
 
-A file belongs to one target, seed, batch size and planned number of runs. The number stays: a test
-that is looked at and then given more runs raises false alarms more often than α.
+The part of a store belongs to one target, seed, batch size and planned number of runs. The number
+stays: a test that is looked at and then given more runs raises false alarms more often than α.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dpcalc.archive import read_arrays, refuse_other_versions, write_arrays
-from dpcalc.auditing.observations import Observations
 from dpcalc.errors import InvalidInput
+from dpcalc.store import Store, open_store, plan_of
 
 if TYPE_CHECKING:
-    import os
+    from dpcalc.auditing.plan import Plan
+    from dpcalc.auditing.target import Target
+
+_PLANNED, _JUDGED = "planned", "judged"
 
 
 def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:
@@ -27,88 +27,67 @@ def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:
     Raises:
         InvalidInput: if the file holds something else.
     """
-    path = Path(checkpoint)
-    if not path.exists():
+    plan = plan_of(checkpoint)
+    if plan is None:
         return None
-    seed = read_arrays(path)[0].get("seed")
+    seed = plan.get("seed")
     if not isinstance(seed, int):
-        raise InvalidInput(f"a file of kept runs was needed; got {str(path)!r}; name another file")
+        raise InvalidInput(
+            f"a file of kept runs was needed; got {str(checkpoint)!r}; name another file"
+        )
     return seed
 
 
-def mark_judged(checkpoint: str | os.PathLike[str]) -> None:
-    """Note in a checkpoint that its runs are judged as they are: further ones are never made."""
-    if Path(checkpoint).exists():
-        header, arrays = read_arrays(checkpoint)
-        write_arrays(checkpoint, header | {"judged": True}, arrays)
+@contextlib.contextmanager
+def kept_runs(
+    checkpoint: str | os.PathLike[str] | Store | None, target: Target, plan: Plan, seed: int
+) -> Iterator[Store | None]:
+    """Where the runs of an audit are kept; None if nowhere.
 
+    Args:
+        checkpoint: a file, or a section of an open store.
+        target: what is attacked.
+        plan: of the audit.
+        seed: of the audit.
 
-_NAMES = {"target": "target", "seed": "seed", "size": "batch size"}
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRuns:
-    """Batches in a file, with what they belong to.
-
-    Attributes:
-        path: the file.
-        target: what was attacked.
-        seed: of the experiment.
-        size: runs per batch.
-        planned: counted runs in all.
+    Raises:
+        InvalidInput: if there are runs of another audit.
     """
+    if checkpoint is None:
+        yield None
+    elif isinstance(checkpoint, Store):
+        checkpoint.begin({"target": target.name, "seed": seed, "batch_size": plan.batch})
+        _keep_number(checkpoint, plan.runs)
+        yield checkpoint
+    else:
+        with (
+            open_store(checkpoint, {"work": "audit", "seed": seed}) as store,
+            kept_runs(store.section("audit"), target, plan, seed) as section,
+        ):
+            yield section
 
-    path: Path
-    target: str
-    seed: int
-    size: int
-    planned: int
 
-    def load(self) -> tuple[list[Observations], bool]:
-        """The batches, and whether they were judged as they are."""
-        if not self.path.exists():
-            return [], False
-        header, arrays = read_arrays(self.path)
-        refuse_other_versions(header, self.path)
-        different = [
-            f"{_NAMES[name]} {header.get(name)} instead of {wanted}"
-            for name, wanted in self._header().items()
-            if header.get(name) != wanted
-        ]
-        if different:
-            raise InvalidInput(
-                f"runs of this audit were needed; {str(self.path)!r} holds others: "
-                f"{', '.join(different)}; repeat the audit that made them, or name another file"
-            )
-        if header.get("planned") != self.planned:
-            raise InvalidInput(
-                f"the planned number of runs was needed, {header.get('planned')}, which "
-                f"{str(self.path)!r} was begun with; got {self.planned}: who looks and then adds runs "
-                "tests more than once, and raises false alarms more often than alpha; keep the number, "
-                "or begin anew with another file and another seed"
-            )
-        edges = np.cumsum([0, *header["runs"]])
-        whole = Observations(
-            is_in=arrays["is_in"],
-            score=arrays["score"],
-            fair_coins=True,
-            exact=bool(header["exact"]),
+def _keep_number(store: Store, planned: int) -> None:
+    """Refuse another number of runs than that which was planned."""
+    found = store.read(_PLANNED)
+    if found is None:
+        store.write(_PLANNED, {"runs": planned})
+        return
+    if found[0]["runs"] != planned:
+        raise InvalidInput(
+            f"the planned number of runs was needed, {found[0]['runs']}, which "
+            f"{str(store.path)!r} was begun with; got {planned}: who looks and then adds runs tests "
+            "more than once, and raises false alarms more often than alpha; keep the number, or "
+            "begin anew with another file and another seed"
         )
-        parts = [whole.between(a, b) for a, b in pairwise(edges)]
-        return parts, header.get("judged") is True
 
-    def store(self, done: list[Observations]) -> None:
-        """Write all batches done so far."""
-        header = self._header() | {
-            "planned": self.planned,
-            "runs": [o.runs for o in done],
-            "exact": done[0].exact,
-        }
-        arrays = {
-            "is_in": np.concatenate([o.is_in for o in done]),
-            "score": np.concatenate([o.score for o in done]),
-        }
-        write_arrays(self.path, header, arrays)
 
-    def _header(self) -> dict[str, Any]:
-        return {"target": self.target, "seed": self.seed, "size": self.size}
+def mark_judged(store: Store, batches: int) -> None:
+    """Note that as many batches are judged as they are: further ones are never made."""
+    store.write(_JUDGED, {"batches": batches})
+
+
+def judged(store: Store | None) -> int | None:
+    """How many batches were judged as they are; None if all are to be made."""
+    found = None if store is None else store.read(_JUDGED)
+    return None if found is None else int(found[0]["batches"])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from dpcalc.auditing.observations import Observations
 from dpcalc.auditing.runner import Score, Stage, make, numbered, observe, sizes
 from dpcalc.auditing.target import Outputs, Target, numbers_of
 from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcalc.store import Store
 
 Array = NDArray[np.float64]
 
@@ -43,6 +47,7 @@ def pilot(
     promise: Callable[[Observations], float],
     size: int | None = None,
     executor: Executor | None = None,
+    store: Store | None = None,
 ) -> Pilot:
     """The target's own score, in the direction that promises more, or the best that is learnt.
 
@@ -55,11 +60,15 @@ def pilot(
         promise: observations -> how large a bound from such scores would be.
         size: runs per batch; one batch if left out.
         executor: who makes the runs; this process if left out.
+        store: where they are kept.
     """
     checks.count("pilot runs", runs, minimum=20)
-    tried = partial(
-        observe, target, seed=seed, stage=Stage.PILOT, runs=runs, size=size, executor=executor
-    )
+    where: dict[str, Any] = {"executor": executor, "store": store}
+
+    def tried(score: Score, *, exact: bool = False) -> Observations:
+        pilots: dict[str, Any] = {"stage": Stage.PILOT, "runs": runs, "size": size}
+        return observe(target, score, seed=seed, exact=exact, **pilots, **where)
+
     if target.log_ratio is not None:
         return Pilot(score=target.log_ratio, trial=tried(target.log_ratio, exact=True))
     if target.score is not None:
@@ -70,7 +79,7 @@ def pilot(
             return Pilot(score=lambda outputs: -np.asarray(own(outputs), float), trial=turned)
         return Pilot(score=own, trial=trial)
     half = runs // 2
-    labelled = partial(_labelled, target, seed, size, executor)
+    labelled = partial(_labelled, target, seed, size, where)
     scores = candidates(*_in_both_worlds(*labelled(0, half), half))
     flags, released = labelled(1, runs - half)
 
@@ -93,7 +102,7 @@ def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tup
 
 
 def _labelled(
-    target: Target, seed: int, size: int | None, executor: Executor | None, batch: int, runs: int
+    target: Target, seed: int, size: int | None, where: dict[str, Any], batch: int, runs: int
 ) -> tuple[NDArray[np.bool_], Array]:
     """Which world each pilot run was in, and what it released."""
     found = list(
@@ -103,7 +112,7 @@ def _labelled(
             seed=seed,
             stage=Stage.PILOT,
             wanted=numbered(batch, sizes(runs, size or runs)),
-            executor=executor,
+            **where,
         )
     )
     return np.concatenate([b.is_in for b in found]), np.concatenate([b.values for b in found])

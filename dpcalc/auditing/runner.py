@@ -8,14 +8,13 @@ process, or with more batches behind it; so the same seed gives the same verdict
 from __future__ import annotations
 
 import contextlib
-import itertools
 import secrets
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,11 @@ from dpcalc import checks
 from dpcalc.auditing.observations import Observations, joined
 from dpcalc.auditing.target import Noise, Outputs, Target, World
 from dpcalc.errors import InvalidInput
-from dpcalc.execution import in_order
+from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
+
+if TYPE_CHECKING:
+    from dpcalc.store import Store
 
 Array = NDArray[np.float64]
 Score = Callable[[Outputs], Array]
@@ -129,6 +131,7 @@ def make(
     wanted: Sequence[tuple[int, int]],
     look: bool = False,
     executor: Executor | None = None,
+    store: Store | None = None,
 ) -> Generator[Batch, None, None]:
     """Batches in the order in which they are wanted.
 
@@ -140,31 +143,37 @@ def make(
         wanted: number and runs of every batch.
         look: whether to look at the noise of batch 0.
         executor: who makes the pieces; this process if left out.
+        store: where pieces are kept as they are made, and read if they are there.
     """
+    coins = [generator(seed, stage, number).random(runs) < 0.5 for number, runs in wanted]
+    pieces = [
+        Piece(stage=stage, batch=number, world=world, runs=count, look=look and number == 0)
+        for (number, _), is_in in zip(wanted, coins, strict=True)
+        for world in World
+        if (count := int(_of(world, is_in).sum()))
+    ]
     work = partial(made, target, measure, seed)
-    coins: deque[NDArray[np.bool_]] = deque()
+    what = f"{stage.name.lower()} piece"
+    keeping = Keeping(store=store, key=_key, pack=_packed, unpack=_unpacked)
+    done = in_order_kept(work, pieces, executor, keeping=keeping, what=what)
+    with contextlib.closing(done):
+        for is_in in coins:
+            yield _together(is_in, done)
 
-    def pieces() -> Iterator[Piece]:
-        for number, runs in wanted:
-            is_in = generator(seed, stage, number).random(runs) < 0.5
-            coins.append(is_in)
-            for world in World:
-                count = int(_of(world, is_in).sum())
-                if count:
-                    yield Piece(
-                        stage=stage,
-                        batch=number,
-                        world=world,
-                        runs=count,
-                        look=look and number == 0,
-                    )
 
-    with contextlib.closing(
-        in_order(work, pieces(), executor, what=f"{stage.name.lower()} piece")
-    ) as done:
-        for _ in wanted:
-            first = next(done)  # its batch's coins are drawn
-            yield _together(coins.popleft(), itertools.chain([first], done))
+def _key(piece: Piece) -> str | None:
+    """The name of a piece in a store; what is looked at is made every time."""
+    if piece.look:
+        return None
+    return f"{piece.stage.name.lower()}/{piece.batch}/{piece.world.value}"
+
+
+def _packed(answer: Made) -> tuple[dict[str, Any], dict[str, Array]]:
+    return {}, {"values": answer[0]}
+
+
+def _unpacked(_: Mapping[str, Any], arrays: Mapping[str, Array]) -> Made:
+    return arrays["values"], None
 
 
 def _of(world: World, is_in: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -200,6 +209,7 @@ def observe(
     size: int | None = None,
     exact: bool = False,
     executor: Executor | None = None,
+    store: Store | None = None,
 ) -> Observations:
     """Runs that are no counted ones: coins, runs of both worlds, scores.
 
@@ -213,6 +223,7 @@ def observe(
         size: runs per batch; one batch if left out.
         exact: whether the score is the exact log-likelihood ratio.
         executor: who makes them; this process if left out.
+        store: where they are kept.
     """
     checks.count("runs", runs)
     found = list(
@@ -223,6 +234,7 @@ def observe(
             stage=stage,
             wanted=numbered(batch, sizes(runs, size or runs)),
             executor=executor,
+            store=store,
         )
     )
     return observed(found, exact=exact)

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcalc.auditing.runner import PURPOSES, Stage, generator, sizes
 from dpcalc.auditing.target import Target, Tilted, World
 from dpcalc.errors import InvalidInput
-from dpcalc.execution import in_order
+from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcalc.archive import Values
     from dpcalc.auditing.plan import Plan
+    from dpcalc.store import Store
 
 _Piece = tuple[int, bool, int, int]
 """Number of the world, whether it is moved, number of the batch, runs."""
 
 
 def tilted_runs(
-    target: Target, plan: Plan, seed: int, tilt: float, *, executor: Executor | None = None
+    target: Target,
+    plan: Plan,
+    seed: int,
+    tilt: float,
+    *,
+    executor: Executor | None = None,
+    store: Store | None = None,
 ) -> dict[World, tuple[Tilted, Tilted]]:
     """Untilted and tilted runs of each world: a quarter of the planned ones each.
 
@@ -32,6 +42,7 @@ def tilted_runs(
         seed: of the experiment.
         tilt: by how much they are moved.
         executor: who makes them; this process if left out.
+        store: where they are kept.
     """
     if target.tilted is None:
         return {}
@@ -42,7 +53,9 @@ def tilted_runs(
         for moved in (False, True)
         for batch, runs in enumerate(each)
     ]
-    made = in_order(partial(_drawn, target, seed, tilt), wanted, executor, what="tilted piece")
+    keeping = Keeping(store=store, key=_key, pack=_packed, unpack=_unpacked)
+    work = partial(_drawn, target, seed, tilt)
+    made = in_order_kept(work, wanted, executor, keeping=keeping, what="tilted piece")
     found: dict[tuple[int, bool], list[Tilted]] = {}
     for (number, moved, _, _), part in zip(wanted, made, strict=True):
         found.setdefault((number, moved), []).append(part)
@@ -68,6 +81,19 @@ def _drawn(target: Target, seed: int, tilt: float, piece: _Piece) -> Tilted:
         raise InvalidInput(f"tilted sampling was needed; target {target.name!r} has none")
     draw = generator(seed, Stage.TILTED, number + PURPOSES * batch, int(moved))
     return target.tilted(list(World)[number], tilt, moved, draw, runs)
+
+
+def _key(piece: _Piece) -> str:
+    number, moved, batch, _ = piece
+    return f"tilted/{list(World)[number].value}/{'moved' if moved else 'own'}/{batch}"
+
+
+def _packed(answer: Tilted) -> tuple[dict[str, Any], dict[str, Values]]:
+    return {}, {"log_ratio": answer.log_ratio, "log_tilt": answer.log_tilt}
+
+
+def _unpacked(_: Mapping[str, Any], arrays: Mapping[str, Values]) -> Tilted:
+    return Tilted(log_ratio=arrays["log_ratio"], log_tilt=arrays["log_tilt"])
 
 
 def _joined(parts: list[Tilted]) -> Tilted:

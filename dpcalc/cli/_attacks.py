@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -205,42 +203,6 @@ def _unclaimed(target: Any, path: str) -> Case:
         setting=lambda: Setting(target=target, claim=nothing),
         expected=(),
     )
-
-
-def kept_seed(checkpoint: Path | None, cases: Sequence[Case]) -> int | None:
-    """The seed of the runs that an interrupted audit left behind; None if there are none."""
-    from dpcalc.auditing.kept import saved_seed
-    from dpcalc.audits.engine.carry_out import beside
-
-    if checkpoint is None:
-        return None
-    found = {path: saved_seed(path) for path in (beside(checkpoint, case) for case in cases)}
-    seeds = {path: seed for path, seed in found.items() if seed is not None}
-    if len(set(seeds.values())) > 1:
-        listed = ", ".join(f"{str(path)!r} of seed {seed}" for path, seed in seeds.items())
-        raise InvalidInput(f"runs of one seed were needed; got {listed}; try --seed")
-    for path, seed in seeds.items():
-        click.echo(f"going on with the runs in {path}, seed {seed}", err=True)
-    return next(iter(seeds.values()), None)
-
-
-@contextmanager
-def saying_where(checkpoint: Path | None, cases: Sequence[Case]) -> Iterator[None]:
-    """On an interruption: where the runs are kept, and how to go on."""
-    from dpcalc.audits.engine.carry_out import beside
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint is not None:
-            kept = [str(path) for case in cases if (path := beside(checkpoint, case)).exists()]
-            click.echo(
-                f"saved in {', '.join(kept)}; the same command goes on"
-                if kept
-                else "no batch of counted runs was complete, so nothing is saved",
-                err=True,
-            )
-        raise
 
 
 class LiveProgress:

@@ -37,6 +37,12 @@ def workers_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def refuse_workers(workers: int, scheduler: str | None, needed: str) -> None:
+    """Refuse workers where there is nothing for them to do."""
+    if workers != 1 or scheduler is not None:
+        raise InvalidInput(f"--workers and --scheduler go with {needed}; leave them out, or add it")
+
+
 @contextmanager
 def workers_of(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
     """Who does the work; None for this process alone.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
 from dpcalc.cli._options import NUMBER, AtLeast, Whole, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
 from dpcalc.cli._workers import workers_of, workers_options
@@ -73,13 +74,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
     help="Stop when bets have refuted the claim (default); they hold whenever one stops.",
 )
 @click.option("--controls/--no-controls", default=True, help="Run known mechanisms too (default).")
-@click.option(
-    "--checkpoint",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep the counted runs of every case in FILE.CASE.npz; after an interruption the same "
-    "command goes on, with the seed of the runs that are kept.",
-)
+@checkpoint_options
 @workers_options
 @click.option(
     "--report",
@@ -112,7 +107,9 @@ def command(target: str | None, **given: Any) -> int:
     4 a precondition failed (the noise is not as modelled, runs are not independent).
     """
     if given["ledger"] is not None:
-        return _ledger(target, given)
+        from dpcalc.cli._ledger import write_ledger
+
+        return write_ledger(target, given)
     if target is None and not given["scores"] and not given["counts"]:
         _list(as_json=given["as_json"])
         return 0
@@ -161,22 +158,20 @@ def _carried_out(
         return "Recorded runs", [recorded(given)], []
     refuse_recorded(target, given)
     from dpcalc.auditing.runner import new_seed
-    from dpcalc.audits.engine.carry_out import beside, carry_out, exhibited
-    from dpcalc.cli._attacks import kept_seed, live_progress, saying_where, send_along
-    from dpcalc.cli._outputs import check_outputs
+    from dpcalc.audits.engine.carry_out import carry_out, exhibited_all
+    from dpcalc.cli._attacks import live_progress, send_along
 
     built_in, cases = _cases(target, given)
     if built_in is None and given["scheduler"] is not None:
         send_along(target)
     claim = _claim(given, cases)
-    seed, kept = given["seed"], given["checkpoint"]
-    if kept is not None:
-        check_outputs(("--checkpoint", beside(kept, case)) for case in cases)
-    seed = kept_seed(kept, cases) if seed is None else seed
+    seed = given["seed"]
+    seed = seed_of(given["checkpoint"]) if seed is None else seed
     seed = new_seed() if seed is None else seed
+    work = {"work": f"audit {target}", "seed": seed}
     with (
+        kept_work(given["checkpoint"], work, resume=given["resume"]) as kept,
         workers_of(given["workers"], given["scheduler"]) as executor,
-        saying_where(kept, cases),
         live_progress(len(cases)) as live,
     ):
         results = carry_out(
@@ -195,11 +190,10 @@ def _carried_out(
             checkpoint=kept,
             executor=executor,
         )
-    if built_in is None:
-        return target, results, []
-    whole = not given["names"] and claim is None
-    tables = [exhibited(e, seed=seed) for e in built_in.exhibits] if whole else []
-    return f"{built_in.title} ({built_in.reference})", results, tables
+        shown = built_in.exhibits if built_in and not given["names"] and claim is None else ()
+        tables = exhibited_all(shown, seed=seed, executor=executor)
+    title = target if built_in is None else f"{built_in.title} ({built_in.reference})"
+    return title, results, tables
 
 
 def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[Case]]:
@@ -243,31 +237,6 @@ def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
     where: dict[str, Any] = {"adjacency": adjacency, "release": release}
     found = theorem_claim(given["theorem"], given["settings"], **names, **where)
     return replace(found, release_taken=taken)
-
-
-def _ledger(target: str | None, given: dict[str, Any]) -> int:
-    """The dated page; exit status 1 if a case comes out otherwise than it must."""
-    from rich.console import Console
-
-    from dpcalc.auditing.runner import new_seed
-    from dpcalc.audits.engine.ledger import entries
-    from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.files import write_text
-    from dpcalc.report.ledger import page
-
-    seed = new_seed() if given["seed"] is None else given["seed"]
-    check_outputs([("--ledger", given["ledger"])])
-    with Console(stderr=True).status("audits") as status:
-        names = () if target is None else (target,)
-        found = entries(seed=seed, alpha=given["alpha"], names=names, say=status.update)
-    text, writing = page(found, seed=seed), Writing()
-    if not writing.attempt(lambda: write_text(given["ledger"], text)):
-        click.echo(text)
-    wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]
-    for key, result in wrong:
-        click.echo(f"unexpected: {key} {result.key}: {result.verdict.outcome.value}", err=True)
-    writing.settle()
-    return int(bool(wrong))
 
 
 def _check_report(path: Path) -> None:

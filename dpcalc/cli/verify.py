@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
+from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
 if TYPE_CHECKING:
     from dpcalc.auditing.attacked import Attacked
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     help="Exit status 1 for UNSUPPORTED too, and without FILE; a failure in --junit.",
 )
 @click.option("--details", is_flag=True, help="Texts of promises and reasons for chosen values.")
+@workers_options
 @json_option
 def command(
     file: Path | None,
@@ -63,6 +65,8 @@ def command(
     runs: int,
     seed: int,
     junit: Path | None,
+    workers: int,
+    scheduler: str | None,
     as_json: bool,
 ) -> int:
     r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
@@ -100,6 +104,8 @@ def command(
     from dpcalc.report.records import to_json
     from dpcalc.vocabulary import Verdict
 
+    if not audit:
+        refuse_workers(workers, scheduler, "--audit")
     check_outputs([("--junit", junit)], inputs=[file])
     writing = Writing()
     claims = read_claims(file if file is not None else default_file())
@@ -108,7 +114,10 @@ def command(
 
         need_libraries(claim.theorem.key for claim in claims)
     judgements = list(_judged(claims))
-    attacks = _attacked(judgements, alpha=alpha, runs=runs, seed=seed) if audit else None
+    attacks = None
+    if audit:
+        terms = {"alpha": alpha, "runs": runs, "seed": seed}
+        attacks = _attacked(judgements, terms, workers, scheduler)
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
     if junit is not None:
         from dpcalc.report.junit import write_junit
@@ -142,17 +151,15 @@ def _record(
 
 
 def _attacked(
-    judgements: Sequence[Judgement], *, alpha: float, runs: int, seed: int
+    judgements: Sequence[Judgement], terms: dict[str, Any], workers: int, scheduler: str | None
 ) -> list[Attacked | None]:
-    """Every claim attacked on the worst mechanism known, α split evenly; None where there is none."""
-    from dpcalc.audits.engine.claims import attacked
+    """Every claim attacked on the worst mechanism known; None where there is none."""
+    from dpcalc.audits.engine.claims import attack_claims
     from dpcalc.report.text import with_progress
 
-    share = alpha / max(len(judgements), 1)
-    return [
-        attacked(judgement, alpha=share, runs=runs, seed=seed)
-        for judgement in with_progress(judgements, "attacking claims")
-    ]
+    with workers_of(workers, scheduler) as executor:
+        told = with_progress(judgements, "attacking claims")
+        return attack_claims(told, count=len(judgements), executor=executor, **terms)
 
 
 def _refuted(found: Attacked) -> bool:

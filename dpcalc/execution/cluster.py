@@ -42,7 +42,9 @@ def cluster(address: str, *, patience: float = _PATIENCE) -> Iterator[Executor]:
         ) from error
     try:
         _check_workers(client, address, patience)
-        yield client.get_executor()
+        executor = client.get_executor()
+        executor.num_workers = sum(client.ncores().values())
+        yield executor
     finally:
         client.close(timeout=patience)
 

@@ -91,6 +91,12 @@ def in_order(
                 return
 
 
+def is_enough(count: int, executor: Executor | None) -> bool:
+    """Whether so many pieces of different lengths keep all workers of an executor busy."""
+    workers = None if executor is None else workers_of(executor)
+    return workers is not None and count >= 2 * workers
+
+
 def workers_of(executor: Executor) -> int | None:
     """How many workers an executor has; None where it does not say."""
     found = (getattr(executor, name, None) for name in _WIDTHS)

@@ -20,6 +20,7 @@ from dpcalc.audits.engine.carry_out import carry_out
 from dpcalc.audits.engine.case import Case
 from dpcalc.audits.engine.catalogue import audit_of
 from dpcalc.cli.main import main
+from dpcalc.store import open_store
 
 MINE = """
 from dpcalc.auditing import Claim, mechanism
@@ -153,20 +154,21 @@ def test_interrupted_runs_go_on(tmp_path: Path) -> None:
     """Stopped after the first of four batches and started again: the verdict of one go."""
     case = audit_of("dp-admm").case("half-the-noise")
     case = replace(case, runs=2000, batch=500)
-    kept = tmp_path / "kept.npz"
+    kept = tmp_path / "kept.sqlite"
 
     def interrupt(_: Case, seen: Progress) -> None:
         if seen.runs == 500:
             raise KeyboardInterrupt
 
     options = {"seed": 3, "controls": False}
-    with pytest.raises(KeyboardInterrupt):
-        carry_out([case], checkpoint=kept, progress=interrupt, **options)
-    assert [p.name for p in tmp_path.glob("*.npz")] == ["kept.half-the-noise.npz"]
+    with pytest.raises(KeyboardInterrupt), open_store(kept, {"seed": 3}) as store:
+        carry_out([case], checkpoint=store, progress=interrupt, **options)
     made: list[int] = []
-    (resumed,) = carry_out(
-        [case], checkpoint=kept, progress=lambda _, seen: made.append(seen.runs), **options
-    )
+    with open_store(kept, {"seed": 3}) as store:
+        assert "counted/0/in" not in store.section("half-the-noise").names()
+        (resumed,) = carry_out(
+            [case], checkpoint=store, progress=lambda _, seen: made.append(seen.runs), **options
+        )
     (at_once,) = carry_out([case], **options)
     assert made == [500, 1000, 1500, 2000]
     assert resumed.verdict.record() == at_once.verdict.record()

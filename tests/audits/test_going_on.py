@@ -31,7 +31,7 @@ INTERRUPTED, LIMIT = False, 16
 target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="slow")
 """
 WORDS = ("slow_mechanism:target", "--claim", "eps=1", "--runs", "4000", "--no-controls")
-KEPT = ("--checkpoint", "kept.npz")
+KEPT = ("--checkpoint", "kept.sqlite")
 
 
 def run(*words: str) -> int:
@@ -59,13 +59,13 @@ def test_the_same_command_without_a_seed_goes_on(
 ) -> None:
     module.INTERRUPTED = True
     assert run(*WORDS, *KEPT) not in (0, 1)
-    assert "saved in kept.slow.npz; the same command goes on" in capsys.readouterr().err
-    seed = kept.saved_seed("kept.slow.npz")
+    assert "finished pieces are in kept.sqlite; the same command goes on" in capsys.readouterr().err
+    seed = kept.saved_seed("kept.sqlite")
     module.INTERRUPTED = False
     module.made.clear()
     status = run(*WORDS, *KEPT, "--json")
     shown = capsys.readouterr()
-    assert f"going on with the runs in kept.slow.npz, seed {seed}" in shown.err
+    assert f"going on with the work in kept.sqlite, seed {seed}" in shown.err
     resumed = json.loads(shown.out)["results"][0]["verdict"]
     assert resumed["seed"] == seed
     from_kept = sum(module.made)
@@ -80,7 +80,7 @@ def test_an_interruption_before_anything_is_kept_says_so(
 ) -> None:
     module.INTERRUPTED, module.LIMIT = True, 0
     assert run(*WORDS, *KEPT) not in (0, 1)
-    assert "nothing is saved" in capsys.readouterr().err
+    assert "nothing is kept" in capsys.readouterr().err
 
 
 def test_what_differs_is_named(module: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,22 +90,37 @@ def test_what_differs_is_named(module: Any, capsys: pytest.CaptureFixture[str]) 
     shown = capsys.readouterr().err
     assert "seed 3 instead of 4" in shown
     assert "{" not in shown
-    Path("kept.slow.npz").write_bytes(b"nothing of the kind")
+    Path("kept.sqlite").write_bytes(b"nothing of the kind")
     assert run(*WORDS, *KEPT) == 2
 
 
-def test_files_of_different_seeds_are_not_mixed(
+def test_one_file_holds_the_work_of_one_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = ("--checkpoint", str(tmp_path / "kept"), "--no-controls")
-    names = [case.key for case in audit_of("dp-admm").cases[:3]]
-    drawn = [n for n in names if n != "as-printed"][:2]
-    for number, name in enumerate(drawn):
-        run("dp-admm", "--case", name, *kept, "--seed", str(number))
-    assert len(list(tmp_path.glob("*.npz"))) == 2
+    kept = ("--checkpoint", str(tmp_path / "kept"), "--no-controls", "--runs", "40")
+    names = [case.key for case in audit_of("dp-admm").cases if case.key != "as-printed"][:2]
+    run("dp-admm", "--case", names[0], *kept, "--seed", "3")
+    run("dp-admm", "--case", names[0], "--case", names[1], *kept)
     capsys.readouterr()
-    assert run("dp-admm", "--case", drawn[0], "--case", drawn[1], *kept) == 2
-    assert "runs of one seed were needed" in capsys.readouterr().err
+    assert run("gradient-admm", *kept) == 2
+    assert "audit dp-admm instead of audit gradient-admm" in capsys.readouterr().err
+    assert run("dp-admm", "--case", names[0], *kept[:-1], "50") == 2
+    assert "the planned number of runs was needed, 40" in capsys.readouterr().err
+
+
+def test_resume_does_not_begin_anew(module: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*WORDS, *KEPT, "--resume") == 2
+    assert "work that was begun was needed for --resume" in capsys.readouterr().err
+    assert not Path("kept.sqlite").exists()
+    assert run(*WORDS, "--resume") == 2
+    assert "--resume goes with --checkpoint FILE" in capsys.readouterr().err
+    status = run(*WORDS, *KEPT, "--seed", "5")
+    module.made.clear()
+    assert run(*WORDS, *KEPT, "--resume") == status
+    again = sum(module.made)
+    module.made.clear()
+    run(*WORDS, "--seed", "5")
+    assert again < sum(module.made) / 2
 
 
 def test_something_is_shown_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:

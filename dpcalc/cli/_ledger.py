@@ -1,0 +1,38 @@
+"""``dpcalc audit --ledger``: every built-in audit on one dated page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpcalc.cli._workers import workers_of
+
+
+def write_ledger(target: str | None, given: dict[str, Any]) -> int:
+    """The dated page; exit status 1 if a case comes out otherwise than it must."""
+    from rich.console import Console
+
+    from dpcalc.auditing.runner import new_seed
+    from dpcalc.audits.engine.ledger import entries
+    from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.files import write_text
+    from dpcalc.report.ledger import page
+
+    seed = new_seed() if given["seed"] is None else given["seed"]
+    check_outputs([("--ledger", given["ledger"])])
+    with (
+        workers_of(given["workers"], given["scheduler"]) as executor,
+        Console(stderr=True).status("audits") as status,
+    ):
+        names = () if target is None else (target,)
+        alpha = given["alpha"]
+        found = entries(seed=seed, alpha=alpha, names=names, say=status.update, executor=executor)
+    text, writing = page(found, seed=seed), Writing()
+    if not writing.attempt(lambda: write_text(given["ledger"], text)):
+        click.echo(text)
+    wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]
+    for key, result in wrong:
+        click.echo(f"unexpected: {key} {result.key}: {result.verdict.outcome.value}", err=True)
+    writing.settle()
+    return int(bool(wrong))

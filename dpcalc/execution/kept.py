@@ -1,0 +1,69 @@
+"""Pieces of work whose answers are kept in a store as they are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from dpcalc.archive import Values
+from dpcalc.execution.order import in_order
+from dpcalc.store import Store
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping(Generic[Item, Answer]):
+    """How answers are kept.
+
+    Attributes:
+        store: where; nothing is kept without one.
+        key: the name of an item's answer; None for one that is made anew every time.
+        pack: an answer as header and arrays.
+        unpack: the answer again.
+    """
+
+    store: Store | None
+    key: Callable[[Item], str | None]
+    pack: Callable[[Answer], tuple[Mapping[str, Any], Mapping[str, Values]]]
+    unpack: Callable[[Mapping[str, Any], Mapping[str, Values]], Answer]
+
+    def held(self, items: Sequence[Item]) -> list[bool]:
+        """Which items' answers are there already."""
+        names = set(self.store.names()) if self.store is not None else set()
+        return [self.key(item) in names for item in items]
+
+
+def in_order_kept(
+    function: Callable[[Item], Answer],
+    items: Sequence[Item],
+    executor: Executor | None = None,
+    *,
+    keeping: Keeping[Item, Answer],
+    what: str = "piece",
+) -> Generator[Answer, None, None]:
+    """`in_order`, with answers that are there already read instead of computed.
+
+    Args:
+        function: pure; see `in_order`.
+        items: what it is applied to.
+        executor: who does the work; this process if left out.
+        keeping: where and how answers are kept: each as soon as it is finished.
+        what: what a piece is called when it has to be made again.
+    """
+    held = keeping.held(items)
+    missing = [item for item, there in zip(items, held, strict=True) if not there]
+
+    def finished(number: int, answer: Answer) -> None:
+        key = keeping.key(missing[number])
+        if keeping.store is not None and key is not None:
+            keeping.store.write(key, *keeping.pack(answer))
+
+    with closing(in_order(function, missing, executor, what=what, finished=finished)) as made:
+        for item, there in zip(items, held, strict=True):
+            found = keeping.store.read(keeping.key(item) or "") if keeping.store and there else None
+            yield next(made) if found is None else keeping.unpack(*found)

@@ -1,0 +1,249 @@
+"""Finished pieces of work in one SQLite file, from which interrupted work goes on.
+
+Statement
+    A piece that `Store.write` has returned from is there after any process was killed at any moment,
+    and after a power cut where the disk keeps what it says that it wrote; of other pieces nothing
+    is. What `Store.read` returns is what was written, bit for bit: each piece has a checksum
+    (SHA-256), which finds damage and careless edits and is no signature.
+    The file belongs to one plan, one version of dpcalc and one feature release of numpy, and is
+    held by one process at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dpcalc
+from dpcalc.archive import Values, checksum, held_alone, refuse_other_versions
+from dpcalc.errors import InvalidInput, OutputFailed, shortened
+from dpcalc.files import is_there, refuse_pipe
+
+LAYOUT = 1
+"""Version of the table."""
+
+_PLAN = "plan"
+_NOT_PIECES = (_PLAN, "planned")
+_ANOTHER = "name another file, or repeat what began it"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Pieces by name; those of a part of the work have names that begin alike.
+
+    Attributes:
+        path: the file.
+        connection: to it.
+        prefix: of all names.
+    """
+
+    path: Path
+    connection: sqlite3.Connection
+    prefix: str = ""
+
+    def section(self, name: str) -> Store:
+        """The pieces of a part of the work, by names of their own."""
+        return Store(self.path, self.connection, f"{self.prefix}{name}/")
+
+    def names(self) -> list[str]:
+        """Names of all pieces of this section, in the order of the alphabet."""
+        rows = _asked(
+            self.path,
+            self.connection,
+            "SELECT key FROM pieces WHERE substr(key, 1, ?) = ? ORDER BY key",
+            (len(self.prefix), self.prefix),
+        )
+        return [str(key)[len(self.prefix) :] for (key,) in rows]
+
+    def finished(self) -> int:
+        """How many pieces there are, plans left out."""
+        return sum(key.rpartition("/")[2] not in _NOT_PIECES for key in self.names())
+
+    def read(self, key: str) -> tuple[dict[str, Any], dict[str, Values]] | None:
+        """Header and arrays of a piece; None if there is none.
+
+        Raises:
+            InvalidInput: if it is damaged.
+        """
+        rows = _asked(
+            self.path,
+            self.connection,
+            "SELECT header, arrays, sha256 FROM pieces WHERE key = ?",
+            (self.prefix + key,),
+        )
+        return _opened(self.path, self.prefix + key, *rows[0]) if rows else None
+
+    def write(
+        self, key: str, header: Mapping[str, Any], arrays: Mapping[str, Values] | None = None
+    ) -> None:
+        """Add a piece, or put it in the place of the one with its name.
+
+        Args:
+            key: its name.
+            header: ready for JSON.
+            arrays: by name.
+
+        Raises:
+            OutputFailed: if the disk is full or gone; all earlier pieces are there still.
+        """
+        arrays = arrays or {}
+        text = json.dumps(dict(header))
+        row = (self.prefix + key, text, _packed(arrays), checksum(json.loads(text), arrays))
+        try:
+            self.connection.execute("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise OutputFailed(
+                f"{str(self.path)!r} could not be written: {error}; what was finished before is in "
+                "it, and the same command goes on from there"
+            ) from error
+
+    def begin(self, plan: Mapping[str, Any]) -> None:
+        """Note the plan of this section, or hold it against the one that began it.
+
+        Args:
+            plan: what decides the bits of its pieces, ready for JSON.
+
+        Raises:
+            InvalidInput: if it was begun with another plan or by another version.
+        """
+        wanted = json.loads(json.dumps(dict(plan)))
+        found = self.read(_PLAN)
+        if found is None:
+            about = {"layout": LAYOUT, "dpcalc": dpcalc.__version__, "numpy": np.__version__}
+            self.write(_PLAN, about | {"plan": wanted})
+            return
+        header = found[0]
+        if header.get("layout") != LAYOUT:
+            raise _needed(self.path, f"of layout {header.get('layout')!r}, not {LAYOUT}")
+        refuse_other_versions(header, self.path)
+        held = header["plan"]
+        names = [name for name in {**held, **wanted} if held.get(name) != wanted.get(name)]
+        if names:
+            listed = ", ".join(
+                f"{name.replace('_', ' ')} {_short(held.get(name))} instead of "
+                f"{_short(wanted.get(name))}"
+                for name in names
+            )
+            raise InvalidInput(
+                f"the file of this work was needed; {str(self.path)!r} holds others: {listed}; "
+                + _ANOTHER
+            )
+
+
+@contextlib.contextmanager
+def open_store(
+    path: str | os.PathLike[str],
+    plan: Mapping[str, Any],
+    *,
+    option: str = "--checkpoint",
+    resume: bool = False,
+    secret: bool = False,
+) -> Iterator[Store]:
+    """The store of a plan, begun if there is no such file, held by this process alone.
+
+    Args:
+        path: the file.
+        plan: what decides the bits of the work, ready for JSON.
+        option: what the file was given to, for errors.
+        resume: refuse to begin anew.
+        secret: whether nobody but the owner may read it, where the file system knows owners.
+
+    Raises:
+        InvalidInput: if another process holds it, or it belongs to another plan or version, or is
+            no store.
+    """
+    if resume and not is_there(path):
+        raise InvalidInput(
+            f"work that was begun was needed for --resume; there is no {str(path)!r}; leave --resume "
+            "out to begin"
+        )
+    refuse_pipe(path)
+    with held_alone(path, option.lstrip("-")):
+        if secret and not is_there(path):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        with contextlib.closing(_connected(path)) as connection:
+            store = Store(Path(path), connection)
+            store.begin(plan)
+            yield store
+
+
+def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """The plan that a store belongs to; None if there is no such file, or nothing in it.
+
+    Raises:
+        InvalidInput: if the file holds something else.
+    """
+    if not is_there(path) or Path(path).stat().st_size == 0:
+        return None
+    refuse_pipe(path)
+    with contextlib.closing(_connected(path)) as connection:
+        found = Store(Path(path), connection).read(_PLAN)
+    return None if found is None else dict(found[0]["plan"])
+
+
+def _short(value: Any) -> str:
+    return shortened(value if isinstance(value, str) else json.dumps(value))
+
+
+def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
+    """A connection that writes every piece at once and waits until the disk has it."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, header TEXT NOT NULL, "
+            "arrays BLOB NOT NULL, sha256 TEXT NOT NULL)"
+        )
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise _needed(path, str(error)) from error
+    return connection
+
+
+def _asked(
+    path: Path, connection: sqlite3.Connection, question: str, given: tuple[Any, ...]
+) -> list[tuple[Any, ...]]:
+    try:
+        return connection.execute(question, given).fetchall()
+    except sqlite3.DatabaseError as error:
+        raise _needed(path, str(error)) from error
+
+
+def _packed(arrays: Mapping[str, Values]) -> bytes:
+    if not arrays:
+        return b""
+    file = io.BytesIO()
+    np.savez(file, **dict(arrays))  # type: ignore[arg-type] # names are ours, none is allow_pickle
+    return file.getvalue()
+
+
+def _opened(
+    path: Path, key: str, text: str, packed: bytes, sha256: str
+) -> tuple[dict[str, Any], dict[str, Values]]:
+    try:
+        header = json.loads(text)
+        arrays: dict[str, Values] = {}
+        if packed:
+            with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        whole = checksum(header, arrays) == sha256
+    except Exception as error:
+        raise _needed(path, f"its piece {key!r} is damaged") from error
+    if not whole:
+        raise _needed(path, f"the checksum of its piece {key!r} does not fit: it is damaged")
+    return header, arrays
+
+
+def _needed(path: str | os.PathLike[str], reason: str) -> InvalidInput:
+    return InvalidInput(
+        f"a file of finished work was needed; got {str(path)!r} ({reason}); {_ANOTHER}"
+    )

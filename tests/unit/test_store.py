@@ -1,0 +1,215 @@
+"""Finished work in a file: whole pieces or none, whoever is killed and whatever is full."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpcalc.errors import InvalidInput
+from dpcalc.store import Store, open_store, plan_of
+
+PLAN = {"work": "test", "seed": 3}
+
+WRITER = """
+import sys
+import numpy as np
+from dpcalc.store import open_store
+
+with open_store(sys.argv[1], {"work": "test", "seed": 3}) as store:
+    number = len(store.names())
+    while True:
+        values = np.random.default_rng(number).standard_normal(20_000)
+        store.write(f"{number:06d}", {"number": number}, {"values": values})
+        print(number, flush=True)
+        number += 1
+"""
+
+
+def _killed(script: Path, file: Path, seconds: float) -> int:
+    """The last number whose piece the writer said was finished, when it was killed."""
+    writer = subprocess.Popen(
+        [sys.executable, str(script), str(file)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    last = int(writer.stdout.readline())
+    time.sleep(seconds)
+    writer.kill()
+    rest = [line for line in writer.stdout.read().split("\n") if line]
+    writer.wait()
+    writer.stdout.close()
+    return int(rest[-1]) if rest else last
+
+
+def _kill_again_and_again(folder: Path, times: int) -> None:
+    script, file = folder / "writer.py", folder / "pieces.sqlite"
+    script.write_text(WRITER, encoding="utf-8")
+    draw = random.Random(1)
+    for _ in range(times):
+        last = _killed(script, file, draw.random() * 0.05)
+        with open_store(file, PLAN) as store:
+            pieces = [key for key in store.names() if key != "plan"]
+            assert pieces == [f"{n:06d}" for n in range(1, len(pieces) + 1)]
+            assert last <= len(pieces) <= last + 1  # nothing that was told is lost
+            for key in (pieces[0], pieces[-1]):
+                found = store.read(key)
+                assert found is not None
+                values = np.random.default_rng(int(key)).standard_normal(20_000)
+                assert np.array_equal(found[1]["values"], values)
+
+
+def test_whoever_is_killed_leaves_whole_pieces(tmp_path: Path) -> None:
+    _kill_again_and_again(tmp_path, 3)
+
+
+@pytest.mark.campaign
+def test_a_hundred_kills_leave_whole_pieces(tmp_path: Path) -> None:
+    _kill_again_and_again(tmp_path, 100)
+
+
+def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "pieces"
+    arrays = {"a": np.array([np.nan, -0.0, np.inf]), "b": np.arange(6, dtype=np.int8).reshape(2, 3)}
+    with open_store(file, PLAN) as store:
+        store.section("one").write("x", {"text": "ε"}, arrays)
+        store.section("one").write("empty", {})
+        assert store.section("one").names() == ["empty", "x"]
+        assert store.section("on").names() == []
+        assert store.section("two").read("x") is None
+    with open_store(file, PLAN) as store:
+        found = store.section("one").read("x")
+        assert found is not None
+        assert found[0] == {"text": "ε"}
+        for name, values in arrays.items():
+            assert found[1][name].dtype == values.dtype
+            assert found[1][name].tobytes() == values.tobytes()
+        assert store.section("one").read("empty") == ({}, {})
+    assert plan_of(file) == PLAN
+
+
+def test_two_writers_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "pieces"
+    with open_store(file, PLAN), pytest.raises(InvalidInput, match="is held by one"):  # noqa: SIM117
+        with open_store(file, PLAN):
+            pass
+    with open_store(file, PLAN):
+        pass
+
+
+def _changed(file: Path, statement: str) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_a_piece_that_was_edited_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "pieces"
+    with open_store(file, PLAN) as store:
+        store.write("x", {"epsilon": 1}, {"values": np.ones(3)})
+    _changed(file, "UPDATE pieces SET header = '{\"epsilon\": 2}' WHERE key = 'x'")
+    with (
+        open_store(file, PLAN) as store,
+        pytest.raises(InvalidInput, match="checksum of its piece 'x'"),
+    ):
+        store.read("x")
+    _changed(file, "UPDATE pieces SET arrays = x'00' WHERE key = 'x'")
+    with open_store(file, PLAN) as store, pytest.raises(InvalidInput, match="piece 'x' is damaged"):
+        store.read("x")
+
+
+def test_another_plan_or_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "pieces"
+    with open_store(file, PLAN):
+        pass
+    with pytest.raises(InvalidInput, match="holds others: seed 3 instead of 4"):  # noqa: SIM117
+        with open_store(file, PLAN | {"seed": 4}):
+            pass
+    with pytest.raises(InvalidInput, match="data null instead of adult"):  # noqa: SIM117
+        with open_store(file, PLAN | {"data": "adult"}):
+            pass
+    monkeypatch.setattr("dpcalc.__version__", "99.0")
+    with pytest.raises(InvalidInput, match=r"the versions that began .* were needed"):  # noqa: SIM117
+        with open_store(file, PLAN):
+            pass
+
+
+@pytest.mark.parametrize(
+    "content", [b"nothing of the kind" * 50, b"SQLite format 3\0" + b"x" * 900]
+)
+def test_what_is_no_store_is_refused(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "other"
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match="a file of finished work was needed"):
+        plan_of(file)
+    with pytest.raises(InvalidInput, match="a file of finished work was needed"):  # noqa: SIM117
+        with open_store(file, PLAN):
+            pass
+    assert file.read_bytes() == content
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from dpcalc.errors import OutputFailed
+from dpcalc.store import open_store
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+with open_store(sys.argv[1], {"work": "test", "seed": 3}) as store:
+    for number in range(1000):
+        try:
+            store.write(f"{number:06d}", {}, {"values": np.full(5_000, number)})
+        except OutputFailed as error:
+            print(number, error)
+            break
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of POSIX")
+def test_a_full_disk_keeps_what_was_finished(tmp_path: Path) -> None:
+    script, file = tmp_path / "full.py", tmp_path / "pieces"
+    script.write_text(FULL, encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, str(script), str(file)], capture_output=True, text=True, check=True
+    )
+    number, _, said = found.stdout.partition(" ")
+    assert "could not be written" in said
+    assert int(number) > 2
+    with open_store(file, PLAN) as store:
+        pieces = [key for key in store.names() if key != "plan"]
+        assert len(pieces) == int(number)
+        assert all(store.read(key) is not None for key in pieces)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="owners are those of POSIX")
+def test_a_secret_store_is_for_its_owner(tmp_path: Path) -> None:
+    file = tmp_path / "pieces"
+    with open_store(file, PLAN, secret=True) as store:
+        store.write("x", {})
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_resume_needs_what_was_begun(tmp_path: Path) -> None:
+    file = tmp_path / "pieces"
+    with pytest.raises(InvalidInput, match="leave --resume out"):  # noqa: SIM117
+        with open_store(file, PLAN, resume=True):
+            pass
+    assert not file.exists()
+
+
+def test_a_store_that_was_only_begun_is_begun_again(tmp_path: Path) -> None:
+    """Killed between making the file and noting the plan."""
+    file = tmp_path / "pieces"
+    file.touch()
+    assert plan_of(file) is None
+    with open_store(file, PLAN) as store:
+        assert isinstance(store, Store)
