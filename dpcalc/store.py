@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Store:
 
     def section(self, name: str) -> Store:
         """The pieces of a part of the work, by names of their own."""
-        return Store(self.path, self.connection, f"{self.prefix}{name}/")
+        return Store(self.path, self.connection, f"{self.prefix}{quote(name, safe='')}/")
 
     def names(self) -> list[str]:
         """Names of all pieces of this section, in the order of the alphabet."""

@@ -83,6 +83,8 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         assert store.section("one").names() == ["empty", "x"]
         assert store.section("on").names() == []
         assert store.section("two").read("x") is None
+        store.section("a").section("b").write("x", {})
+        assert store.section("a/b").names() == []
     with open_store(file, PLAN) as store:
         found = store.section("one").read("x")
         assert found is not None
