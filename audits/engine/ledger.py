@@ -11,7 +11,6 @@ from dpcalc.audits.engine.case import Case, Role
 from dpcalc.audits.engine.catalogue import audit_of, keys
 from dpcalc.report.ledger import Entry
 
-
 def entries(
     *,
     seed: int,

@@ -14,6 +14,7 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
     from rich.console import Console
 
     from dpcalc.auditing.runner import new_seed
+    from dpcalc.audits.engine.leak_counts import leak_counts
     from dpcalc.audits.engine.ledger import entries
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.files import write_text
@@ -28,7 +29,8 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
         names = () if target is None else (target,)
         alpha = given["alpha"]
         found = entries(seed=seed, alpha=alpha, names=names, say=status.update, executor=executor)
-    text, writing = page(found, seed=seed), Writing()
+        leaks = leak_counts(say=status.update, executor=executor) if target is None else []
+    text, writing = page(found, seed=seed, leaks=leaks), Writing()
     if not writing.attempt(lambda: write_text(given["ledger"], text)):
         click.echo(text)
     wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]

@@ -11,6 +11,7 @@ from typing import Any
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.leaks import LeakCount, section
 from dpcalc.report.text import attack_text, bound_text
 
 _INTRODUCTION = """\
@@ -63,8 +64,14 @@ class Entry:
     tables: Sequence[Any] = ()
 
 
-def page(entries: Sequence[Entry], *, seed: int) -> str:
-    """The page as Markdown."""
+def page(entries: Sequence[Entry], *, seed: int, leaks: Sequence[LeakCount] = ()) -> str:
+    """The page as Markdown.
+
+    Args:
+        entries: audits.
+        seed: of all of them.
+        leaks: counted leaks and twins.
+    """
     everything = [r for entry in entries for r in (*entry.results, *entry.bugs)]
     versions = everything[0].verdict.versions if everything else {}
     lines = [
@@ -77,6 +84,7 @@ def page(entries: Sequence[Entry], *, seed: int) -> str:
     ]
     if entries:
         lines += ["## The best attack on every theorem", "", *_best(entries), "", _SHARES, ""]
+    lines += section(leaks)
     for entry in entries:
         lines += [f"## {entry.title} (`{entry.key}`)", "", f"{entry.reference}.", ""]
         lines += [*_table(entry.results), "", _bugs(entry.bugs), ""]
