@@ -16,7 +16,8 @@ from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.audits.engine.case import Audit, Exhibit
 from dpcalc.audits.engine.counterexamples import printed_rate, stalled
-from dpcalc.audits.engine.objective import Method, cases, instance
+from dpcalc.audits.engine.objective import Method, instance
+from dpcalc.audits.engine.objective_cases import cases
 from dpcalc.audits.engine.reconstruction import with_private_penalty, with_public_penalty
 
 

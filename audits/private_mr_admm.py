@@ -10,7 +10,8 @@ from functools import partial
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
 from dpcalc.audits.engine.case import Audit, Exhibit
 from dpcalc.audits.engine.counterexamples import other_limit
-from dpcalc.audits.engine.objective import cases, instance, recycled
+from dpcalc.audits.engine.objective import instance, recycled
+from dpcalc.audits.engine.objective_cases import cases
 from dpcalc.audits.engine.reconstruction import with_public_penalty
 
 METHOD = recycled(PrivateMRADMM)

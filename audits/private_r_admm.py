@@ -9,7 +9,8 @@ from functools import partial
 
 from dpcalc.algorithms.private_r_admm import PrivateRADMM
 from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.objective import cases, instance, recycled
+from dpcalc.audits.engine.objective import instance, recycled
+from dpcalc.audits.engine.objective_cases import cases
 from dpcalc.audits.engine.reconstruction import with_public_penalty
 
 METHOD = recycled(PrivateRADMM)

@@ -1,4 +1,4 @@
-"""What the attacks on objective perturbation share: the worst data, the bounds, planted bugs.
+"""What the attacks on objective perturbation share: the worst data and the bounds.
 
 Two nodes and an edge; all records but one are zero, so that only the differing one bends and moves
 the attacked node's objective. The two versions of it are nearly opposite: their gradients add up,
@@ -8,7 +8,7 @@ and yet both margins can be had.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,16 +17,13 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Logistic
-from dpcalc.algorithms.problems.minimise import Minimum
 from dpcalc.algorithms.problems.networks import complete
-from dpcalc.algorithms.problems.noise import Draw
 from dpcalc.algorithms.problems.records import Records, split
-from dpcalc.auditing import Claim, Outcome
+from dpcalc.auditing import Claim
 from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.audits.engine import bugs
-from dpcalc.audits.engine.case import CAUGHT, Case, Role, Setting
+from dpcalc.audits.engine.case import Setting
 from dpcalc.audits.engine.outcomes import crafted_log_ratios
-from dpcalc.guarantees import Guarantee, PureDP
+from dpcalc.guarantees import Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
 
@@ -35,8 +32,6 @@ Array = NDArray[np.float64]
 NODES, RECORDS, RIDGE = 2, 4, 0.4
 ANGLES = (0.02, 0.1, 0.3, 1.0)
 """Between the axis and the two records; how nearly opposite they are is searched for."""
-
-DELTA = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,140 +202,3 @@ CURVED = (0.2, 0.1)
 def claimed(method: Method) -> Setting:
     """The printed β."""
     return setting(method, *STRONG, bound(method, *STRONG).claimed().guarantee)
-
-
-# ---- planted bugs
-
-
-def without_jacobian(method: Method) -> Setting:
-    """The noise densities' ratio alone."""
-    return setting(method, *CURVED, PureDP(2 * CURVED[1] * method.noisy))
-
-
-def half_the_rounds(method: Method) -> Setting:
-    """Every other noisy round is charged."""
-    share = bound(method, *STRONG, rounds=max(method.noisy // 2, 1))
-    return setting(method, *STRONG, PureDP(share.certified().guarantee.epsilon(0.0)))
-
-
-def drawn_as(method: Method, draw: type[Draw]) -> Setting:
-    """Noise of another law."""
-    correct = setting(method, *STRONG)
-    attacked, other, _ = worst_pair(method, *STRONG)
-    kind = type(attacked)
-    shape = (NODES, 2)
-    impostor_kind = type(
-        kind.__name__,
-        (kind,),
-        {
-            "_draws": lambda self, t: (
-                {"noise": draw(shape)} if kind._draws(self, t) else {}  # noqa: SLF001 - planted
-            ),
-            "__slots__": (),
-        },
-    )
-    given = {e.name: getattr(attacked, e.name) for e in fields(attacked) if e.init}
-    impostor = impostor_kind(given.pop("problem"), **given)
-    return Setting(
-        target=bugs.drawn_by(correct.target, impostor, other), claim=correct.claim, certified=None
-    )
-
-
-class LaplacePerCoordinate(Draw):
-    """Independent Laplace coordinates in place of the exponential norm."""
-
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
-        """Of scale one."""
-        return generator.laplace(size=leading + self.shape)
-
-
-class ShortRadius(Draw):
-    """A uniform direction with an exponential radius, as if d were one."""
-
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
-        """Gamma(1) in place of Gamma(d)."""
-        noise = generator.standard_normal(leading + self.shape)
-        radius = generator.standard_exponential(leading + self.shape[:-1])
-        noise *= (radius / np.linalg.norm(noise, axis=-1))[..., None]
-        return noise
-
-
-class HastyProblem(ConsensusProblem):
-    """The inner problem is left after one cautious gradient step."""
-
-    __slots__ = ()
-
-    def minimisers(self, linear: Array, curvature: Array, start: Array) -> Minimum:
-        """One step of length 0.7 over the largest curvature."""
-        length = 0.7 / (curvature + self.node_ridge + 0.25)[:, None]
-        points = start - length * (self.gradients(start) + linear + curvature[:, None] * start)
-        left = self.gradients(points) + linear + curvature[:, None] * points
-        return Minimum(points=points, gradient_norm=np.linalg.norm(left, axis=-1))
-
-
-def hasty(method: Method) -> Setting:
-    """An inner solver that stops early."""
-    correct = setting(method, *STRONG)
-    attacked, other, _ = worst_pair(method, *STRONG)
-    p = attacked.problem
-    problem = HastyProblem(
-        records=p.records,
-        network=p.network,
-        loss=p.loss,
-        loss_weight=p.loss_weight,
-        ridge=p.ridge,
-    )
-    target = bugs.drawn_by(correct.target, replace(attacked, problem=problem), other)
-    return Setting(target=target, claim=correct.claim)
-
-
-# ---- the cases
-
-
-def cases(method: Method) -> tuple[Case, ...]:
-    """All cases of a method."""
-    quiet = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)
-
-    def case(key: str, title: str, role: Role, made: Any, expected: Any) -> Case:
-        return Case(key=key, title=title, role=role, setting=made, expected=expected)
-
-    def planted(key: str, title: str, made: Any) -> Case:
-        return case(key, title, Role.BUG, made, CAUGHT)
-
-    return (
-        case("claimed", "the printed β", Role.PAPER, lambda: claimed(method), quiet),
-        case(
-            "certified",
-            "the certified β where the Jacobian is free",
-            Role.CERTIFIED,
-            lambda: setting(method, *STRONG),
-            quiet,
-        ),
-        case(
-            "certified-curved",
-            "the certified β where the Jacobian costs",
-            Role.CERTIFIED,
-            lambda: setting(method, *CURVED),
-            quiet,
-        ),
-        case(
-            "composed",
-            "the certified composition at δ = 1e-6",
-            Role.CERTIFIED,
-            lambda: setting(method, *STRONG, delta=DELTA),
-            quiet,
-        ),
-        planted("no-jacobian", "the Jacobian left out", lambda: without_jacobian(method)),
-        planted("half-the-rounds", "half of the rounds charged", lambda: half_the_rounds(method)),
-        planted(
-            "laplace-per-coordinate",
-            "independent Laplace coordinates for the exponential norm",
-            lambda: drawn_as(method, LaplacePerCoordinate),
-        ),
-        planted(
-            "short-radius",
-            "a Gamma(1) radius for Gamma(d)",
-            lambda: drawn_as(method, ShortRadius),
-        ),
-        planted("hasty-solver", "an inner solver that stops early", lambda: hasty(method)),
-    )

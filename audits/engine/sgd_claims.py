@@ -1,11 +1,13 @@
-"""One setting of DP-SGD for all audits of its batches, and what dp-accounting says of it."""
+"""One setting of DP-SGD for all audits of its batches: inputs, scores, what dp-accounting says."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.auditing import Claim
+from dpcalc.auditing import Claim, Target, mechanism
 
 Array = NDArray[np.float64]
 
@@ -30,6 +32,30 @@ def poisson_claim(epochs: int = EPOCHS) -> Claim:
         release="every message",
         name="dp-accounting, Poisson",
     )
+
+
+def against_poisson(
+    name: str,
+    release: Callable[[Array, np.random.Generator, int], Array],
+    *,
+    others: float,
+    score: Callable[[Array], Array],
+    epochs: int = EPOCHS,
+) -> tuple[Target, Claim]:
+    """One record of gradient 1 more or less, and the claim for Poisson batches.
+
+    Args:
+        name: of the target.
+        release: (gradients, generator, runs) -> noisy sums of batches, runs first.
+        others: gradient of all other records, -1 to 1.
+        score: released -> one number per run, the larger the more it looks like the record.
+        epochs: that are released.
+    """
+    rest = np.full(RECORDS - 1, others)
+    target = mechanism(
+        release, np.append(rest, 1.0), rest, adjacency="add-remove", name=name, score=score
+    )
+    return target, poisson_claim(epochs)
 
 
 def last_of_epochs(released: Array) -> Array:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from dpcalc.auditing import Claim, Target, mechanism
 from dpcalc.audits.engine.sgd_claims import (
     BATCHES,
     EPOCHS,
     MULTIPLIER,
-    RECORDS,
     Array,
+    against_poisson,
     evidence_of_batches,
-    poisson_claim,
 )
 from dpcalc.audits.engine.shipped import Shipped
 
@@ -25,21 +25,10 @@ def _release(gradients: Array, generator: np.random.Generator, runs: int) -> Arr
     return sums + MULTIPLIER * generator.standard_normal(sums.shape)
 
 
-def _pair() -> tuple[Target, Claim]:
-    others = np.zeros(RECORDS - 1)
-    target = mechanism(
-        _release,
-        np.append(others, 1.0),
-        others,
-        adjacency="add-remove",
-        name="dp-sgd-poisson",
-        score=evidence_of_batches,
-    )
-    return target, poisson_claim()
-
-
 SHIPPED = Shipped(
     title="DP-SGD in the style of Opacus with Poisson batches",
     modules=("dp_accounting",),
-    pair=_pair,
+    pair=partial(
+        against_poisson, "dp-sgd-poisson", _release, others=0.0, score=evidence_of_batches
+    ),
 )

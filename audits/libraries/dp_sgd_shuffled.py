@@ -7,17 +7,18 @@ Without the record the last batch of every epoch is one short; no sampling hides
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from dpcalc.auditing import Claim, Target, mechanism
 from dpcalc.audits.engine.sgd_claims import (
     BATCHES,
     EPOCHS,
     MULTIPLIER,
     RECORDS,
     Array,
+    against_poisson,
     last_of_epochs,
-    poisson_claim,
 )
 from dpcalc.audits.engine.shipped import Shipped
 
@@ -30,23 +31,10 @@ def _release(gradients: Array, generator: np.random.Generator, runs: int) -> Arr
     return sums + MULTIPLIER * generator.standard_normal(sums.shape)
 
 
-def _pair() -> tuple[Target, Claim]:
-    others = -np.ones(RECORDS - 1)
-    target = mechanism(
-        _release,
-        np.append(others, 1.0),
-        others,
-        adjacency="add-remove",
-        name="dp-sgd-shuffled",
-        score=last_of_epochs,
-    )
-    return target, poisson_claim()
-
-
 SHIPPED = Shipped(
     title="DP-SGD in the style of Opacus with shuffled batches, accounted for as Poisson",
     modules=("dp_accounting",),
-    pair=_pair,
+    pair=partial(against_poisson, "dp-sgd-shuffled", _release, others=-1.0, score=last_of_epochs),
     refuted=True,
     thread="https://github.com/meta-pytorch/opacus/issues/80",
 )
