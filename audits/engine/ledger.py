@@ -11,6 +11,7 @@ from dpcalc.audits.engine.case import Case, Role
 from dpcalc.audits.engine.catalogue import audit_of, keys
 from dpcalc.report.ledger import Entry
 
+
 def entries(
     *,
     seed: int,
