@@ -22,6 +22,7 @@ _EXTRAS = {
     "matplotlib": ("matplotlib", "plots"),
     "distributed": ("distributed", "scale"),
     "dp_accounting": ("dp-accounting", "dp-accounting"),
+    "flint": ("python-flint", "certify"),
     "diffprivlib": ("diffprivlib", "libraries"),
     "jax_privacy": ("jax-privacy", "libraries"),
     "opendp": ("OpenDP", "libraries"),
@@ -34,7 +35,8 @@ def need(*modules: str, purpose: str) -> None:
     """Return if all modules can be imported; nothing is loaded.
 
     Args:
-        modules: some of networkx, sklearn, matplotlib, dp_accounting, and of those that are audited.
+        modules: some of networkx, sklearn, matplotlib, dp_accounting, flint, and of those that are
+            audited.
         purpose: what they are needed for, such as "a picture".
 
     Raises:

@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._certify import (
+    certificate,
+    certificate_record,
+    certify_option,
+    print_certificate,
+    ready_to_certify,
+    write_certificates,
+)
 from dpcalc.cli._options import StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import missing_delta
 from dpcalc.extras import need
@@ -37,6 +45,7 @@ def command(
     notes: str,
     plot: Path | None,
     as_json: bool,
+    certify: Path | None,
 ) -> int:
     r"""The budget of any list of mechanisms, theorems and bare guarantees with counts.
 
@@ -74,6 +83,10 @@ def command(
                                      add-remove: p with the record; else in either order)
       profile                        points   (list of [ε, δ] pairs that hold)
 
+    \b
+    A certificate of the answer, for people who trust nothing but ball arithmetic:
+      dpcalc compose plan.toml --certify out.json && dpcalc check out.json
+
     A multiplier is the noise over the largest norm of one record's contribution (the clipping norm).
     Adding or removing a record moves a sum by that norm, replacing one by twice as much. Noise over
     sensitivity is relative to how far two neighbours are apart. Every release may say its adjacency;
@@ -88,7 +101,8 @@ def command(
     if plot is not None:
         need("matplotlib", purpose="--plot")
         check_picture(plot, "--plot")
-    check_outputs([("--plot", plot)], inputs=[file])
+    ready_to_certify(certify)
+    check_outputs([("--plot", plot), ("--certify", certify)], inputs=[file])
     writing = Writing()
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
@@ -101,12 +115,21 @@ def command(
         settings: dict[str, Any] = {"delta": at, "budget": plan.epsilon, "title": file.stem}
         if writing.attempt(lambda: draw_profile(plan.total(), plot, **settings)):
             record["plot"] = str(plot)
+    status = 0
+    if certify is not None:
+        parts = [(release.guarantee, release.count) for release in plan.releases]
+        found = certificate(record, parts, plan.relation.name, at)
+        status = write_certificates([found], certify, writing)
+        record |= certificate_record(found, certify)
     if as_json:
         click.echo(to_json(record))
     else:
         _print(plan, record)
     writing.settle()
-    return int(record.get("within_budget") is False)
+    return int(record.get("within_budget") is False) or status
+
+
+command.params.append(certify_option)
 
 
 def _record(plan: Plan, delta: float) -> dict[str, Any]:
@@ -153,6 +176,7 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"
         out.print(f"{verdict} the budget ε = {record['budget']:g}")
+    print_certificate(record)
 
 
 _MOST_ROWS = 20

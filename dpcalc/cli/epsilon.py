@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._certify import (
+    certificate,
+    certificate_record,
+    certify_option,
+    print_certificate,
+    ready_to_certify,
+    write_certificates,
+)
 from dpcalc.cli._options import TheoremVerb, delta_option, json_option, theorem_from
 from dpcalc.extras import need
 
@@ -22,19 +30,22 @@ def _run(
     as_json: bool,
     plot: Path | None,
     attest: tuple[str, ...],
+    certify: Path | None,
     **given: Any,
-) -> None:
+) -> int:
     from dpcalc.answers.asked import delta_asked
     from dpcalc.answers.budget import Budget
     from dpcalc.claims.relations import relation_of
     from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.report.enclosures import enclosure
     from dpcalc.report.pictures import check_picture
     from dpcalc.report.records import to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
         check_picture(plot, "--plot")
-    check_outputs([("--plot", plot)])
+    ready_to_certify(certify)
+    check_outputs([("--plot", plot), ("--certify", certify)])
     writing = Writing()
     instance = theorem_from(theorem, given, attest)
     relation = relation_of(instance, stated=given.get("adjacency") is not None)
@@ -45,11 +56,19 @@ def _run(
 
         if writing.attempt(lambda: draw_claim(instance, plot, delta=found.delta)):
             record["plot"] = str(plot)
+    status = 0
+    if certify is not None:
+        bound = instance.certified()
+        ends = record["certified"] | enclosure(bound.guarantee, found.delta)
+        proof = certificate(ends, [(bound.guarantee, 1)], relation.name, found.delta)
+        status = write_certificates([proof], certify, writing)
+        record |= certificate_record(proof, certify)
     if as_json:
         click.echo(to_json(record))
     else:
         _print(instance, record, relation)
     writing.settle()
+    return status
 
 
 def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:
@@ -81,6 +100,7 @@ def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None
     out.print(f"[dim]certified by: {escaped(certified['method'])}[/]")
     print_findings(out, record["findings"])
     print_assumptions(out, record["assumptions"])
+    print_certificate(record)
 
 
 _delta: Any = delta_option()(lambda: None)
@@ -95,12 +115,13 @@ command = TheoremVerb(
     name="epsilon",
     short_help="The budget of a paper's algorithm, claimed and certified.",
     run=_run,
-    extra=[*_delta.__click_params__, _plot, *_json.__click_params__],
+    extra=[*_delta.__click_params__, _plot, certify_option, *_json.__click_params__],
     help="""The budget of a published result: what the paper claims next to what is certified.
 
 \b
 dpcalc epsilon recycled-admm --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 \\
     --regularization 0.22 --penalty 1 --noise-rate 1 --rounds 25 --delta 1e-6
+dpcalc epsilon dp-admm ... --delta 1e-6 --certify out.json && dpcalc check out.json
 A schedule is a number, START:FACTOR, or @file (one value a line, or one column per node).
 """,
 )

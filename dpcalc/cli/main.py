@@ -101,9 +101,9 @@ def group() -> None:
     Exit status
       0    fine
       1    a claim is refuted (verify, audit), one is unsupported (verify --strict),
-           a budget is exceeded (compose)
+           a budget is exceeded (compose), a certificate is refused (check)
       2    bad use
-      3, 4 audit: too weak to say more; a precondition failed
+      3, 4 audit: too weak to say more; a precondition failed; --certify: 3, not certified
       70   a defect of dpcalc (DPCALC_DEBUG=1 shows where)
       74   the output or a file could not be written; 75 workers went away;
            130 interrupted; 141 reader left

@@ -26,6 +26,8 @@ class Dominated(Guarantee):
         largest: ε at δ = 0; infinite where the loss is unbounded, or not known to be bounded.
         attained: whether the pairs are those of some mechanism that is covered, in every number of
             rounds; if not, no mechanism need reach what the pairs do.
+        typed: the mechanism's own parameters as they were given, for certificates; the pairs have
+            the neighbouring doubles on the safe side.
     """
 
     notion: ClassVar[str] = "privacy loss"
@@ -33,6 +35,7 @@ class Dominated(Guarantee):
     described: str
     largest: float = math.inf
     attained: bool = True
+    typed: tuple[tuple[str, float], ...] = ()
 
     def __repr__(self) -> str:
         return f"Dominated({self.described})"

@@ -219,10 +219,15 @@ def poisson_subsampled_gaussian(
         return gaussian(noise_multiplier, adjacency)
     described = f"Poisson-subsampled Gaussian, q = {rate:g}, σ = {noise_multiplier:g}"
     noise, share = at_most(noise_multiplier), min(1.0, at_least(rate))
+    typed = (("noise_multiplier", noise_multiplier), ("rate", rate))
     if adjacency == Adjacency.ADD_REMOVE:
         pairs = PoissonRemove(noise, share), PoissonAdd(noise, share)
-        return Dominated(tuple(((pair, 1),) for pair in pairs), described).under(adjacency)
-    return Dominated((((PoissonReplace(noise, share), 1),),), described).under(adjacency)
+        return Dominated(tuple(((pair, 1),) for pair in pairs), described, typed=typed).under(
+            adjacency
+        )
+    return Dominated((((PoissonReplace(noise, share), 1),),), described, typed=typed).under(
+        adjacency
+    )
 
 
 @own_arithmetic

@@ -20,6 +20,7 @@ ORDER = [
     {"accounting"},
     {"transcript"},
     {"guarantees"},
+    {"certificates"},
     {"auditing"},
     {"theorems"},
     {"calibration"},

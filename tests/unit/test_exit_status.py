@@ -10,7 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from dpcalc.certificates.certify import certify
 from dpcalc.cli.main import group, main
+from dpcalc.guarantees import PureDP
 
 PAGE = Path(__file__).parents[2] / "docs" / "exit-status.md"
 
@@ -24,10 +26,19 @@ ENDS: dict[tuple[str, int], str] = {
     ("audit", 1): "--counts 900 1000 10 1000 --claim eps=0.1,delta=0 --adjacency replace-one",
     ("audit", 3): "--counts 5 10 5 10 --claim eps=5,delta=1e-5 --adjacency replace-one",
     ("calibrate", 0): "gaussian --epsilon 1 --delta 1e-5 --adjacency add-remove",
+    ("check", 0): "true.json",
+    ("check", 1): "edited.json",
     ("compose", 0): "plan.toml",
     ("compose", 1): "over.toml",
+    ("compose", 3): "renyi.toml --certify out.json",
     ("convert", 0): "--pure 1 --to approx --delta 1e-5",
     ("epsilon", 0): f"dp-admm {DP_ADMM} --sigma 1 --delta 1e-5",
+    (
+        "epsilon",
+        3,
+    ): "penalty-perturbation --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 "
+    "--regularization 0.22 --penalty 1 --noise-rate 1 --rounds 25 --dimension 9 --delta 1e-6 "
+    "--certify out.json",
     ("noise", 0): f"dp-admm {DP_ADMM} --epsilon 1 --delta 1e-5",
     ("rate", 0): "dual-averaging-rate --help",
     ("reproduce", 0): "",
@@ -65,6 +76,9 @@ adjacency = "add-remove"
 """
 
 
+CERTIFICATE = json.dumps(certify([(PureDP(1.0), 1)], "replace-one", 1e-5, 1.0).certificate)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -74,6 +88,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "over.toml": PLAN.format(epsilon=0.1),
         "true.toml": CLAIM.format(name="true", epsilon=50, attest='"all"'),
         "false.toml": CLAIM.format(name="false", epsilon=0.01, attest='"all"'),
+        "renyi.toml": "delta = 1e-5\n[[release]]\nzcdp = 0.1\n",
+        "true.json": CERTIFICATE,
+        "edited.json": CERTIFICATE.replace('"1.0"', '"0.5"'),
         "bare.toml": CLAIM.format(name="bare", epsilon=50, attest="[]"),
     }
     for name, text in files.items():

@@ -1,0 +1,101 @@
+"""Certificates of ε(δ): both ends with their evidence, or why there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import dpcalc
+from dpcalc.certificates.checker import FORMAT, digest
+from dpcalc.certificates.evidence import Contradicted, NotCertified, evidence
+from dpcalc.certificates.statement import NotCovered, releases_of, written
+from dpcalc.guarantees import Guarantee
+from dpcalc.numerals import unpadded
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """What came of the two ends of an enclosure of ε.
+
+    Attributes:
+        certificate: to be written to a file; None if nothing is certified.
+        upper, lower: "certified", or a sentence that says why not.
+    """
+
+    certificate: dict[str, Any] | None
+    upper: str
+    lower: str
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether an end is certainly wrong."""
+        return _WRONG in self.upper or _WRONG in self.lower
+
+
+CERTIFIED = "certified"
+_WRONG = "certainly wrong"
+
+
+def certify(
+    parts: Iterable[tuple[Guarantee, int]],
+    adjacency: str,
+    delta: float,
+    upper: float,
+    lower: float | None = None,
+) -> Certified:
+    """A certificate that δ(upper) <= δ and δ(lower) >= δ for composed releases.
+
+    Args:
+        parts: guarantees with the number of rounds each describes.
+        adjacency: add-remove or replace-one; "" where no release depends on it.
+        delta: δ in [0, 1).
+        upper: the ε that is reported.
+        lower: the lower end next to it, 0 or None if there is none.
+    """
+    try:
+        releases = releases_of(parts, adjacency)
+    except NotCovered as reason:
+        return Certified(None, f"not certified: {reason}", f"not certified: {reason}")
+    statement = {"adjacency": adjacency, "releases": releases, "delta": written(delta)}
+    ends, found = {}, {}
+    for end, value in (("upper", upper), ("lower", lower)):
+        ends[end], found[end] = _end(statement, end, value)
+    certificate = {
+        "format": FORMAT,
+        "made_by": f"dpcalc {dpcalc.__version__}",
+        **statement,
+        **ends,
+    }
+    certificate["digest"] = digest(certificate)
+    some = any(end is not None for end in ends.values())
+    return Certified(certificate if some else None, found["upper"], found["lower"])
+
+
+def _end(
+    statement: dict[str, Any], end: str, value: float | None
+) -> tuple[dict[str, Any] | None, str]:
+    if value is None or not math.isfinite(value) or (end == "lower" and value <= 0):
+        return None, "not certified: there is no such end"
+    if not statement["releases"]:
+        return None, "not certified: nothing is released"
+    epsilon = unpadded(repr(float(value)))  # as it is printed
+    directions = ("remove", "add") if statement["adjacency"] == "add-remove" else ("both",)
+    found: dict[str, Any] = {}
+    unproved, wrong = [], []
+    for direction in directions:
+        try:
+            found[direction] = evidence(statement, end, epsilon, direction)
+        except NotCertified as reason:
+            unproved.append(str(reason))
+        except Contradicted as reason:
+            wrong.append(str(reason))
+        if end == "lower" and found:
+            break
+    needed = 1 if end == "lower" else len(directions)
+    if len(found) == needed:
+        return {"epsilon": epsilon, "evidence": found}, CERTIFIED
+    if len(wrong) > len(directions) - needed:
+        return None, f"{_WRONG}: {wrong[0]}"
+    return None, f"not certified: {unproved[0]}"

@@ -1,0 +1,200 @@
+"""Re-verifies a certificate in ball arithmetic: ``python -m dpcalc.certificates.checker FILE``.
+
+This file reads and decides, inversion.py computes δ(ε), laws.py knows the mechanisms. They depend on
+the standard library and python-flint alone, and can be read in one sitting. Every value is an
+enclosure; docs/certificates.md has the proofs. For independent rounds with losses L a certificate is
+about
+
+    δ(ε) = E[(1 - e^{ε-S})₊],  S the sum of the losses, 1 where S = ∞,
+
+in each direction of the neighbouring relation: "upper" says that all are at most δ, "lower" that one
+is at least δ. Methods, nodes and contours are choices: none makes a false statement pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from flint import arb
+
+from dpcalc.certificates.inversion import (
+    Line,
+    Rounds,
+    bounded,
+    one_round,
+    over_outcomes,
+    product,
+    smoothed_line,
+)
+from dpcalc.certificates.laws import Ball, approximate, gaussian, laplace, precision, sampled
+
+FORMAT = "dpcalc certificate 1"
+FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
+DECIMAL = r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?"
+NUMBER = re.compile(rf"({DECIMAL})(?:/({DECIMAL}))?", re.ASCII)
+DOUBLE = re.compile(r"0x[01](?:\.[0-9a-f]{1,13})?p[+-]?\d{1,4}", re.ASCII)
+
+
+class Refused(Exception):
+    """What the file says is not verified."""
+
+
+def need(*, that: Any, got: Any) -> None:
+    """Refuse the file unless ``that`` is true."""
+    if that is not True:
+        raise Refused(f"this is not valid here: {got!r:.60}")
+
+
+def exact(text: Any) -> Fraction:
+    """A decimal, a ratio of decimals, or a double in hexadecimal, in quotation marks."""
+    need(that=isinstance(text, str) and len(text) < 1000, got=text)
+    if DOUBLE.fullmatch(text):
+        return Fraction(float.fromhex(text))
+    found = NUMBER.fullmatch(text)
+    if found is None or Fraction(found[2] or 1) == 0:
+        raise Refused(f"{text!r:.60} is no number")
+    return Fraction(found[1]) / Fraction(found[2] or 1)
+
+
+def number(text: Any) -> Ball:
+    """The enclosure of an exact number."""
+    value = exact(text)
+    return arb(value.numerator) / arb(value.denominator)
+
+
+def whole(value: Any, least: int) -> int:
+    """A whole number, which stands without quotation marks."""
+    need(that=type(value) is int and value >= least, got=value)
+    return int(value)
+
+
+def fields(table: Any, *names: str) -> list[Any]:
+    """The values of these fields; there may be no others."""
+    need(that=isinstance(table, dict) and set(table) == set(names), got=table)
+    return [table[name] for name in names]
+
+
+MECHANISMS: dict[str, tuple[str, ...]] = {
+    "gaussian": ("mu",),
+    "laplace": ("epsilon",),
+    "approximate": ("epsilon", "delta"),
+    "poisson-subsampled-gaussian": ("noise_multiplier", "rate"),
+}
+METHODS = {"one round": one_round, "outcomes": over_outcomes, "bounded": bounded}
+LINE = "real_part", "period", "order", "smoothing"
+
+
+def rounds_of(releases: Any, adjacency: Any, reverse: bool) -> Rounds:
+    """The laws of one direction with their counts; Gaussians make one."""
+    need(that=isinstance(releases, list) and len(releases) > 0, got=releases)
+    need(that=adjacency in ("", "add-remove", "replace-one"), got=adjacency)
+    found: Rounds = []
+    squares = arb(0)
+    for release in releases:
+        mechanism = str(release.get("mechanism")) if isinstance(release, dict) else ""
+        names = MECHANISMS.get(mechanism, ("a mechanism that is known",))
+        _, count, *texts = fields(release, "mechanism", "count", *names)
+        first, second = map(number, [*texts, "0"][:2])
+        need(that=bool(first > 0 and second < 1 and whole(count, 1)), got=release)
+        if mechanism == "gaussian":
+            squares += count * first**2
+        elif mechanism == "laplace":
+            found.append((laplace(first), count))
+        elif mechanism == "approximate":
+            found.append((approximate(first, second), count))
+        else:
+            need(that=bool(second > 0) and adjacency != "", got=release)
+            both = adjacency == "replace-one"
+            law = sampled(1 / first, second, both or not reverse, both or reverse)
+            found.append((law, count))
+    return [*found, (gaussian(squares.sqrt()), 1)] if squares > 0 else found
+
+
+def enclosure(rounds: Rounds, eps: Ball, how: Any) -> Ball:
+    """δ(ε) in one direction, by the method that the evidence names."""
+    names = ("method", "precision", "enclosure")
+    method = how.get("method") if isinstance(how, dict) else None
+    if method == "line":
+        *_, nodes, shifts = fields(how, *names, *LINE, "nodes", "shifts")
+        need(that=isinstance(shifts, list) and len(shifts) == len(rounds), got=shifts)
+        c, period, order, smoothing = (number(how[name]) for name in LINE)
+        moved = [number(text) for text in shifts]
+        line = Line(c, period, order, smoothing, whole(nodes, 1), moved)
+        finite = smoothed_line(rounds, eps, line)
+    else:
+        fields(how, *names)
+        need(that=method in METHODS, got=method)
+        finite = METHODS[str(method)](rounds, eps)
+    return 1 - product((1 - law.infinite) ** n for law, n in rounds) + finite
+
+
+def over_losses(releases: Any, eps: Fraction, delta: Fraction) -> bool:
+    """Whether no finite sum of losses exceeds ε and the chances of an infinite one add up to δ."""
+    need(that={r["mechanism"] for r in releases} <= {"approximate", "laplace"}, got="largest loss")
+    failures = sum(r["count"] * exact(r.get("delta", "0")) for r in releases)
+    return failures <= delta and sum(r["count"] * exact(r["epsilon"]) for r in releases) <= eps
+
+
+def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
+    """Whether δ(ε) is certainly on the right side of δ in one direction."""
+    eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
+    releases, adjacency = certificate["releases"], certificate["adjacency"]
+    bits = whole(how.get("precision") if isinstance(how, dict) else None, 53)
+    with precision(min(bits, 10_000)):
+        rounds = rounds_of(releases, adjacency, direction == "add")
+        if how.get("method") == "largest loss":
+            fields(how, "method", "precision")
+            return end == "upper" and over_losses(releases, eps, delta)
+        value = enclosure(rounds, number(certificate[end]["epsilon"]), how)
+        least, most = how["enclosure"]
+        above = exact(least) == 0 or bool(number(least) <= value)
+        need(that=above and bool(value <= number(most)), got=how["enclosure"])
+    return exact(most) <= delta if end == "upper" else exact(least) >= delta
+
+
+def check(certificate: Any) -> list[str]:
+    """What the certificate proves, a sentence for each end; raises Refused if it does not."""
+    fields(certificate, *FIELDS)
+    need(that=certificate["format"] == FORMAT, got=certificate["format"])
+    need(that=certificate["digest"] == digest(certificate), got=certificate["digest"])
+    one_sided = certificate["adjacency"] == "add-remove"
+    directions = {"remove", "add"} if one_sided else {"both"}
+    proved = []
+    for end, relation in (("upper", "<="), ("lower", ">=")):
+        if certificate[end] is None:
+            continue
+        eps, evidence = fields(certificate[end], "epsilon", "evidence")
+        need(that=isinstance(evidence, dict) and set(evidence) <= directions, got=evidence)
+        need(that=len(evidence) == (len(directions) if end == "upper" else 1), got=evidence)
+        for direction, how in evidence.items():
+            if not holds(certificate, end, direction, how):
+                raise Refused(f"δ({eps}) {relation} {certificate['delta']} does not follow")
+        proved.append(f"δ({eps}) {relation} {certificate['delta']}")
+    need(that=len(proved) > 0, got="no end")
+    return proved
+
+
+def digest(certificate: dict[str, Any]) -> str:
+    """A checksum of everything but itself, to tell an edited file from a false one."""
+    rest = {name: value for name, value in certificate.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table whose fields are given once."""
+    need(that=len(dict(pairs)) == len(pairs), got="a field given twice")
+    return dict(pairs)
+
+
+if __name__ == "__main__":
+    try:
+        text = Path(sys.argv[1]).read_text(encoding="utf-8")
+        sys.stdout.write("\n".join(check(json.loads(text, object_pairs_hook=unique))) + "\n")
+    except (Refused, ValueError, OSError) as error:
+        sys.exit(f"REFUSED: {error}")

@@ -1,0 +1,77 @@
+"""Files of certificates, verified one by one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcalc.certificates.checker import Refused, check, unique
+from dpcalc.errors import InvalidInput
+from dpcalc.files import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What became of one certificate.
+
+    Attributes:
+        releases: what it is about, a phrase a release.
+        adjacency: its neighbouring relation.
+        proved: a statement for each end; empty if it was refused.
+        refused: why, or "".
+    """
+
+    releases: tuple[str, ...]
+    adjacency: str
+    proved: tuple[str, ...]
+    refused: str
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "verdict": "REFUSED" if self.refused else "VERIFIED",
+            "releases": list(self.releases),
+            "adjacency": self.adjacency or None,
+            "proved": list(self.proved),
+            "refused": self.refused or None,
+        }
+
+    def text(self) -> str:
+        """For people."""
+        if self.refused:
+            return f"REFUSED: {self.refused}"
+        relation = f" under {self.adjacency}" if self.adjacency else ""
+        lines = [*(f"  {release}" for release in self.releases), *self.proved]
+        return "\n".join([f"VERIFIED{relation}, for all of these together:", *lines])
+
+
+def verified(path: Path) -> list[Verified]:
+    """Every certificate of a file, checked anew.
+
+    Raises:
+        InvalidInput: if the file holds no certificates.
+    """
+    try:
+        content = json.loads(read_text(path), object_pairs_hook=unique)
+    except (OSError, Refused, ValueError, RecursionError) as error:
+        raise InvalidInput(f"a certificate was needed; got {str(path)!r}: {error}") from error
+    each = content if isinstance(content, list) else [content]
+    if not each:
+        raise InvalidInput(f"a certificate was needed; got {str(path)!r} without any")
+    return [_verified(certificate) for certificate in each]
+
+
+def _verified(certificate: Any) -> Verified:
+    try:
+        proved = tuple(check(certificate))
+    except (Refused, ValueError, ArithmeticError) as reason:
+        return Verified((), "", (), str(reason) or type(reason).__name__)
+    described = tuple(_described(release) for release in certificate["releases"])
+    return Verified(described, certificate["adjacency"], proved, "")
+
+
+def _described(release: dict[str, Any]) -> str:
+    fields = (f"{k} {v}" for k, v in release.items() if k not in ("mechanism", "count"))
+    return f"{release['count']:,} × {release['mechanism']}, {', '.join(fields)}"

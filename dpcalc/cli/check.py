@@ -1,0 +1,43 @@
+"""``dpcalc check``: re-verify certificates in ball arithmetic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dpcalc.cli._options import StrictCommand, json_option
+from dpcalc.extras import need
+
+
+@click.command("check", cls=StrictCommand, short_help="Is a certificate true? Verified anew.")
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
+@json_option
+def command(file: Path, *, as_json: bool) -> int:
+    r"""Verify certificates that --certify wrote, anew and without trusting the file.
+
+    \b
+      dpcalc compose plan.toml --certify out.json
+      dpcalc check out.json
+    A certificate says of independent releases, in exact numbers, that δ(ε) <= δ at the ε that was
+    reported, and δ(ε) >= δ at the lower end next to it. Everything is computed again in ball
+    arithmetic, where each number carries a bound on its error. The program that does it is short and
+    depends on python-flint alone: dpcalc/certificates/checker.py with laws.py next to it.
+
+    \b
+    Exit status
+      0    everything that the file states is verified
+      1    something is not: the file is false, or was edited
+      2    the file cannot be read
+    """
+    need("flint", purpose="dpcalc check")
+    from dpcalc.certificates.reading import verified
+    from dpcalc.report.records import to_json
+
+    found = verified(file)
+    if as_json:
+        click.echo(to_json([each.record() for each in found]))
+    else:
+        for each in found:
+            click.echo(each.text())
+    return int(any(each.refused for each in found))

@@ -1,0 +1,387 @@
+"""Certificates: true ones are verified, false and edited ones refused, and the bounds behind them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import io
+import json
+import math
+import tokenize
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpc, mpf
+
+from dpcalc.certificates import checker, inversion, laws
+from dpcalc.certificates.certify import CERTIFIED, certify
+from dpcalc.certificates.checker import Refused, check, digest
+from dpcalc.certificates.contour import Chooser
+from dpcalc.certificates.evidence import Contradicted, evidence
+from dpcalc.certificates.laws import acb, arb, precision
+from dpcalc.cli.main import main
+from dpcalc.guarantees import GDP, ApproxDP, PureDP, compose
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
+
+FOLDER = Path(checker.__file__).parent
+SAMPLED = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": "0.01"}
+HEADLINE = {
+    "adjacency": "add-remove",
+    "releases": [{**SAMPLED, "count": 10_000}],
+    "delta": "1e-5",
+}
+
+
+def certificate_of(*parts: Any, delta: float, adjacency: str = "add-remove") -> dict[str, Any]:
+    total = compose(parts)
+    bracket = total.bracket(delta)
+    found = certify(parts, adjacency, delta, bracket.upper, bracket.lower)
+    assert (found.upper, found.lower) == (CERTIFIED, CERTIFIED)
+    assert found.certificate is not None
+    return found.certificate
+
+
+@pytest.fixture(scope="module")
+def small() -> dict[str, Any]:
+    sampled = poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
+    return certificate_of((sampled, 2000), (PureDP(0.1), 1), delta=1e-5)
+
+
+# ------------------------------------------------------------------------------ what is enclosed
+
+
+def test_the_enclosure_holds_a_value_found_in_another_way() -> None:
+    """δ at 6.187714385426877: total variation of the tilted law instead of a shifted contour."""
+    how = evidence(HEADLINE, "upper", "6.187714385426877", "remove")
+    least, most = map(Fraction, how["enclosure"])
+    assert least < Fraction("9.9999391343977e-6") < Fraction("9.9999391344021e-6") < most
+    assert how["nodes"] < 60
+
+
+def test_an_end_on_the_wrong_side_is_contradicted() -> None:
+    with pytest.raises(Contradicted):
+        evidence(HEADLINE, "upper", "6.1877", "remove")
+    with pytest.raises(Contradicted):
+        evidence(HEADLINE, "lower", "6.1878", "remove")
+
+
+def moment_by_quadrature(mu: float, q: float, z: mpc, above: bool, below: bool) -> mpc:
+    def ratio(x: mpf, sign: int) -> mpf:
+        return 1 - q + q * mp.exp(sign * mu * x - mpf(mu) ** 2 / 2)
+
+    def integrand(x: mpf) -> mpc:
+        p, r = ratio(x, 1) if above else mpf(1), ratio(x, -1) if below else mpf(1)
+        return p * (p / r) ** z * mp.npdf(x)
+
+    return mp.quad(integrand, [*range(-14, 30, 2)])
+
+
+@pytest.mark.parametrize(("above", "below"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("z", [mpc(2.5, 0), mpc(0.7, 3), mpc(4, 40)])
+def test_moments_of_sampled_gaussians_against_quadrature(z: mpc, above: bool, below: bool) -> None:
+    with mp.workdps(25), precision(96):
+        truth = moment_by_quadrature(0.8, 0.02, z, above, below)
+        law = laws.sampled(arb("0.8"), arb("0.02"), above, below)
+        found = law.moment(acb(arb(str(z.real)), arb(str(z.imag))))
+        assert found.rel_accuracy_bits() > 60
+        assert abs(complex(found.real, found.imag) - complex(truth)) < 1e-12 * abs(truth)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.sampled_from([(1, 0), (0, 1), (1, 1)]),
+    st.floats(0.2, 3),
+    st.floats(0.001, 0.9),
+    st.floats(0.1, 5),
+    st.floats(0.5, 60),
+    st.floats(0.02, 1.5),
+)
+def test_the_bound_beyond_a_height_holds_at_greater_heights(
+    sides: tuple[int, int], mu: float, q: float, c: float, y: float, share: float
+) -> None:
+    with precision(64):
+        law = laws.sampled(arb(mu), arb(q), *sides)
+        bound = law.beyond(arb(c), arb(y), arb(share / mu))
+        for factor in (1, 1.3, 2, 7):
+            value = abs(law.moment(acb(c, y * factor)))
+            assert value.lower() <= bound.upper() or not value.is_finite()
+
+
+def test_a_shift_beyond_the_strip_bounds_nothing() -> None:
+    law = laws.sampled(arb(1), arb("0.1"), 1, 0)
+    assert not law.beyond(arb(1), arb(5), arb("1.6")).is_finite()
+    assert not law.beyond(arb(1), arb(5), arb(0)).is_finite()
+
+
+@pytest.mark.parametrize("y", [0.5, 3.0, 40.0, 1000.0])
+def test_the_bound_of_laplace_holds_at_greater_heights(y: float) -> None:
+    law = laws.laplace(arb("0.7"))
+    bound = law.beyond(arb(2), arb(y), arb(0))
+    assert all(abs(law.moment(acb(2, y * k / 8))) <= bound.upper() for k in range(8, 80))
+
+
+@pytest.mark.parametrize("sides", [(1, 0), (0, 1), (1, 1)])
+def test_one_sampled_round_against_quadrature(sides: tuple[int, int]) -> None:
+    mu, q, grown = mpf("0.8"), mpf("0.2"), mp.exp(mpf("0.1"))
+
+    def lost(x: mpf) -> mpf:
+        up, down = (1 - q + q * mp.exp(sign * mu * x - mu * mu / 2) for sign in (1, -1))
+        return ((up if sides[0] else 1) - grown * (down if sides[1] else 1)) * mp.npdf(x)
+
+    with mp.workdps(25):
+        corner = mp.findroot(lambda x: lost(x) / mp.npdf(x), (0, 1), solver="anderson")
+        truth = mp.quad(lost, [corner, *(corner + k for k in range(1, 13))])
+    found = laws.sampled(arb("0.8"), arb("0.2"), *sides).profile(arb("0.1"))
+    assert abs(float(found) - float(truth)) < 1e-12 * float(truth)
+
+
+def test_sums_over_outcomes_and_the_smoothed_line_overlap() -> None:
+    rounds = [(laws.approximate(arb("0.3"), arb("1e-7")), 12)]
+    eps = arb("1.7")
+    exact = inversion.over_outcomes(rounds, eps)
+    places = [arb(text) for text in ("2.5", "12", "6", "0.002")]
+    line = inversion.smoothed_line(rounds, eps, inversion.Line(*places, 4000, [arb(0)]))
+    assert line.overlaps(exact)
+    assert float(line.rad()) < 1e-4 * float(exact)
+
+
+# ------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("share", [1 - 1e-9, 1 + 1e-9])
+def test_an_end_that_is_off_by_a_billionth_is_contradicted(share: float) -> None:
+    """One sampled round and a Gaussian composition have enclosures narrower than that."""
+    for part in (poisson_subsampled_gaussian(1.0, 0.1, "add-remove"), GDP(1.25)):
+        bracket = compose([(part, 1)]).bracket(1e-6) if part.notion != "gdp" else None
+        upper = bracket.upper if bracket else part.epsilon(1e-6)
+        end = {"upper": None, "lower": None, ("upper" if share < 1 else "lower"): upper * share}
+        found = certify([(part, 1)], "add-remove", 1e-6, end["upper"] or upper, end["lower"])
+        assert "certainly wrong" in (found.upper if share < 1 else found.lower)
+        assert found.contradicted
+
+
+def test_a_composition_that_is_off_by_a_billionth_is_contradicted() -> None:
+    """The ε of 10,000 rounds to 1e-11, by the secant on narrow enclosures of ln δ."""
+    with precision(128):
+        rounds = checker.rounds_of(HEADLINE["releases"], "add-remove", False)
+        how = {"method": "line", "precision": 128, "enclosure": None}
+        how |= Chooser(rounds, 6.18771).line(math.log(1e-20))
+
+        def height(eps: float) -> float:
+            return float((checker.enclosure(rounds, arb(eps), how) * 100_000).log())
+
+        at = [6.187712, 6.187713]
+        slope = (height(at[1]) - height(at[0])) / (at[1] - at[0])
+        at.append(at[1] - height(at[1]) / slope)
+    evidence(HEADLINE, "upper", repr(at[-1] * (1 + 1e-9)), "remove")
+    with pytest.raises(Contradicted):
+        evidence(HEADLINE, "upper", repr(at[-1] * (1 - 1e-9)), "remove")
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    children = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, child in children:
+        if isinstance(child, dict | list):
+            yield from leaves(child, (*path, key))
+        else:
+            yield (*path, key)
+
+
+def changed(certificate: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    edited = copy.deepcopy(certificate)
+    place: Any = edited
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return edited
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_every_edit_is_refused_or_leaves_a_true_statement(
+    small: dict[str, Any], data: st.DataObject
+) -> None:
+    path = data.draw(st.sampled_from(list(leaves(small))))
+    old: Any = small
+    for key in path:
+        old = old[key]
+    values = st.sampled_from(
+        ["0", "1", "nan", "inf", "1 +/- 2", "", None, True, -1, [], {}, "1e-3"]
+    )
+    if isinstance(old, int):
+        values |= st.integers(old - 3, old + 3).filter(lambda n: n != old)
+    elif old.replace(".", "").replace("e-", "").isdigit():
+        values |= st.floats(0.5, 2).map(lambda f: repr(float(old) * f))
+    edited = changed(small, path, data.draw(values))
+    if edited == small:
+        return
+    with pytest.raises(Refused):
+        check(edited)
+    edited["digest"] = digest(edited)
+    try:
+        check(edited)
+    except Refused:
+        return
+    assert says_what_is_true(edited)
+
+
+def says_what_is_true(certificate: dict[str, Any]) -> bool:
+    """Whether the engine, which shares no code, agrees with both ends."""
+    parts = []
+    for release in certificate["releases"]:
+        if release["mechanism"] == "approximate":
+            part = ApproxDP(float(release["epsilon"]), float(release["delta"]))
+        else:
+            sigma, rate = float(release["noise_multiplier"]), float(release["rate"])
+            part = poisson_subsampled_gaussian(sigma, rate, certificate["adjacency"])
+        parts.append((part, release["count"]))
+    total, delta = compose(parts), float(certificate["delta"])
+    upper = total.delta_bracket(float(certificate["upper"]["epsilon"]))
+    lower = total.delta_bracket(float(certificate["lower"]["epsilon"]))
+    return upper.lower <= delta <= lower.upper
+
+
+def test_dropped_added_and_repeated_fields_are_refused(small: dict[str, Any]) -> None:
+    for name in small:
+        edited = {k: v for k, v in small.items() if k != name}
+        if name != "digest":
+            edited["digest"] = digest(edited)
+        with pytest.raises(Refused):
+            check(edited)
+    added = {**small, "note": "1"}
+    added["digest"] = digest(added)
+    with pytest.raises(Refused):
+        check(added)
+    one_direction = copy.deepcopy(small)
+    del one_direction["upper"]["evidence"]["add"]
+    one_direction["digest"] = digest(one_direction)
+    with pytest.raises(Refused):
+        check(one_direction)
+    with pytest.raises(Refused):
+        json.loads('{"a": 1, "a": 2}', object_pairs_hook=checker.unique)
+
+
+def test_planted_aliases_and_tails_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer nodes or a shorter period widen the enclosure; they do not move it."""
+    how = evidence(HEADLINE, "upper", "6.187714385426877", "remove")
+    with precision(how["precision"]):
+        rounds = checker.rounds_of(HEADLINE["releases"], "add-remove", False)
+        eps = arb("6.187714385426877")
+        good = checker.enclosure(rounds, eps, how)
+        for poor in ({"nodes": 5}, {"period": "3"}, {"real_part": "0.9"}, {"order": "4.5"}):
+            assert checker.enclosure(rounds, eps, {**how, **poor}).overlaps(good)
+
+
+# -------------------------------------------------------------------------------- the command line
+
+
+PLAN = """delta = 1e-6
+adjacency = "{}"
+[[release]]
+mechanism = "poisson-subsampled-gaussian"
+noise_multiplier = 0.8
+rate = 0.02
+count = 600
+"""
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_compose_and_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], adjacency: str
+) -> None:
+    plan, out = tmp_path / "plan.toml", tmp_path / "out.json"
+    plan.write_text(PLAN.format(adjacency))
+    with pytest.raises(SystemExit) as status:
+        main(["compose", str(plan), "--certify", str(out)])
+    assert status.value.code == 0
+    assert "both ends certified" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as status:
+        main(["check", str(out)])
+    assert status.value.code == 0
+    shown = capsys.readouterr().out
+    assert "600 × poisson-subsampled-gaussian, noise_multiplier 0.8, rate 0.02" in shown
+    text = out.read_text().replace('"count": 600', '"count": 601')
+    out.write_text(text)
+    with pytest.raises(SystemExit) as status:
+        main(["check", str(out), "--json"])
+    assert status.value.code == 1
+    assert json.loads(capsys.readouterr().out)[0]["verdict"] == "REFUSED"
+
+
+def test_what_has_no_law_here_is_not_certified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, out = tmp_path / "plan.toml", tmp_path / "out.json"
+    plan.write_text("delta = 1e-6\n[[release]]\nzcdp = 0.1\n")
+    with pytest.raises(SystemExit) as status:
+        main(["compose", str(plan), "--certify", str(out)])
+    assert status.value.code == 3
+    assert "upper end not certified: zcdp" in capsys.readouterr().out
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "[1]", '{"format": 1}', "\0"])
+def test_files_that_are_no_certificates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    file = tmp_path / "out.json"
+    file.write_text(content)
+    with pytest.raises(SystemExit) as status:
+        main(["check", str(file)])
+    assert status.value.code in (1, 2)
+    captured = capsys.readouterr()
+    assert "REFUSED" in captured.out or "a certificate was needed" in captured.err
+
+
+def test_without_the_library_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "flint", None)
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.format("add-remove"))
+    for command in (["compose", str(plan), "--certify", "x.json"], ["check", "x.json"]):
+        with pytest.raises(SystemExit) as status:
+            main(command)
+        assert status.value.code == 2
+        assert "needs python-flint, which is not installed" in capsys.readouterr().err
+
+
+# -------------------------------------------------------------------------- what is to be trusted
+
+
+def lines_of_code(path: Path) -> int:
+    """Lines that hold anything but comments and docstrings."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    prose: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            prose |= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    code = {t.start[0] for t in tokens if t.type not in skipped and t.string}
+    return len(code - prose)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("checker.py", 140), ("inversion.py", 60), ("laws.py", 110)]
+)
+def test_the_checker_stays_short(name: str, most: int) -> None:
+    assert lines_of_code(FOLDER / name) <= most
+
+
+@pytest.mark.parametrize("name", ["checker.py", "inversion.py", "laws.py"])
+def test_the_checker_depends_on_nothing_else(name: str) -> None:
+    allowed = {"__future__", "collections", "contextlib", "flint", "fractions", "hashlib", "json"}
+    allowed |= {"math", "pathlib", "re", "sys", "typing"}
+    for node in ast.walk(ast.parse((FOLDER / name).read_text())):
+        if isinstance(node, ast.ImportFrom):
+            trusted = {f"dpcalc.certificates.{name}" for name in ("inversion", "laws")}
+            assert node.module in trusted or str(node.module).split(".")[0] in allowed
+        elif isinstance(node, ast.Import):
+            assert {alias.name for alias in node.names} <= allowed
