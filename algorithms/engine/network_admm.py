@@ -29,6 +29,7 @@ from dpcalc.algorithms.engine.recording import Caption
 from dpcalc.algorithms.problems.noise import (
     Draw,
     ExponentialNorm,
+    Gaussian,
     NoiseLaw,
     NoNoise,
     StandardNormal,
@@ -72,6 +73,9 @@ class NetworkADMM(Algorithm):
 
     problem: ConsensusProblem = field(kw_only=False)
     initial: Literal["zero", "random"] | Array = "zero"
+
+    unit_law: ClassVar[Literal["exponential-norm", "gaussian"]] = "exponential-norm"
+    """Of the noise that `_gain` multiplies."""
 
     def on(self, records: Records) -> Self:
         """The same method and parameters on other data."""
@@ -118,7 +122,8 @@ class NetworkADMM(Algorithm):
     def _draws(self, t: int) -> Mapping[str, Draw]:
         if t not in self._noisy_rounds() or not self._gain(t).any():
             return {}
-        return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}
+        drawn = StandardNormal if self.unit_law == "gaussian" else UnitExponentialNorm
+        return {"noise": drawn((self.problem.nodes, self.problem.dimension))}
 
     def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
         shape = (self.problem.nodes, self.problem.dimension)
@@ -196,7 +201,7 @@ class NetworkADMM(Algorithm):
             rounds=tuple(self._noisy_rounds()),
             unit=np.stack(unit, axis=1),
             log_jacobian=np.stack(jacobian, axis=1),
-            law="exponential-norm",
+            law=self.unit_law,
         )
 
     def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
@@ -212,7 +217,9 @@ class NetworkADMM(Algorithm):
 
     def _access(self, t: int, i: int, adjacency: Adjacency) -> DataAccess:
         problem, gain = self.problem, float(self._gain(t)[i])
-        law: NoiseLaw = ExponentialNorm(1 / gain) if gain > 0 else NoNoise()
+        law: NoiseLaw = NoNoise()
+        if gain > 0:
+            law = Gaussian(gain) if self.unit_law == "gaussian" else ExponentialNorm(1 / gain)
         one_record = float(problem.data_weights[i]) * problem.records.row_bound**2
         return DataAccess(
             round=t,

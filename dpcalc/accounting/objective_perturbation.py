@@ -1,8 +1,10 @@
-"""Losses that dominate one objective-perturbed update with noise of density ∝ e^{-η|b|}.
+"""Losses that dominate one objective-perturbed update with noise of a log-concave, isotropic density.
 
 The update releases the exact minimiser f of an objective with the linear noise term bᵀf. One
 record's gradient has norm at most g, its second derivative times |x|² is at most κ times the
-curvature of the rest. a = ηg, and A is the loss of the noise moved by g, in dimension d.
+curvature of the rest. A is the loss of the noise moved by g: with density ∝ e^{-η|b|} that of
+`ExponentialNorm`, at most a = ηg, in dimension d; with normal noise see
+`dpcalc.accounting.gaussian_update`, where an infinite loss stands for what is cut off.
 
 *One record.* P with the record, P₀ without it. Where the gradient and the curvature of a record are
 tied as for the logistic loss, let ``G(A) = max over s in [0, 1] of sA + ln(1 + κs(1-s))``; otherwise
@@ -31,8 +33,10 @@ Proofs: docs/theorems/objective-perturbation.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
@@ -48,8 +52,38 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """A discrete law that dominates the loss of the noise moved, from 0 up; the rest mirrors it.
+
+    Attributes:
+        losses: the finite ones.
+        mass_error: relative error of their masses.
+        infinite: P-mass at an infinite loss.
+    """
+
+    losses: Losses
+    mass_error: float
+    infinite: float = 0.0
+
+
+class NoisyUpdate(Hashable, Protocol):
+    """An update, whatever its noise; attributes as in `Update`."""
+
+    @property
+    def curvature(self) -> float:
+        """κ."""
+
+    @property
+    def tied(self) -> bool:
+        """As for the logistic loss."""
+
+    def moved(self) -> Moved:
+        """The loss A of the noise moved by the largest gradient."""
+
+
+@dataclass(frozen=True, slots=True)
 class Update:
-    """One noisy update, as far as its privacy loss goes.
+    """One update with noise of density ∝ e^{-η|b|}, as far as its privacy loss goes.
 
     Attributes:
         bound: a, the noise rate times the largest gradient of one record; positive.
@@ -70,13 +104,24 @@ class Update:
         """With a larger a, which loses more."""
         return self if self.bound >= bound else replace(self, bound=bound)
 
+    def moved(self) -> Moved:
+        """A, at most a; beyond the cells a tail at a itself."""
+        if self.dimension == 1:
+            return Moved(_moved_laplace(self.bound, self.cells), MASS_ERROR)
+        pair = ExponentialNorm(self.bound, self.dimension)
+        window = (0.0, pair.window(_TAIL)[1])
+        law = enclosing_laws(pair, plan_cells(pair, window, 0.0).edges(self.cells), _TAIL)[0]
+        losses = Losses(np.append(law.losses, self.bound), np.append(law.masses, _TAIL))
+        return Moved(losses, law.mass_error)
+
 
 @lru_cache(maxsize=512)
-def replacement_law(update: Update) -> AtomicLaw:
+def replacement_law(update: NoisyUpdate) -> AtomicLaw:
     """What dominates the exchange of one record for another; symmetric."""
     half = _one_record(update)
-    first = meet(half.removed, half.added)
-    curve = first if half.linked is half.noise else lower_of(first, meet(*half.reversed))
+    first = meet(half.removed, half.added, half.infinite)
+    same = half.linked is half.noise
+    curve = first if same else lower_of(first, meet(*half.reversed, half.infinite))
     mirror = np.exp(-curve.losses)
     masses, blur = curve.masses / mirror, curve.blur
     return _law(
@@ -84,26 +129,29 @@ def replacement_law(update: Update) -> AtomicLaw:
         np.concatenate([masses, curve.masses]),
         np.concatenate([blur, blur * mirror]),
         2 * half.mass_error,
+        curve.infinite,
     )
 
 
 @lru_cache(maxsize=512)
-def removal_laws(update: Update) -> tuple[AtomicLaw, AtomicLaw]:
+def removal_laws(update: NoisyUpdate) -> tuple[AtomicLaw, AtomicLaw]:
     """What dominates a record present against absent, and absent against present."""
     half = _one_record(update)
-    removed = _between(half.linked, half.noise, half.mass_error)
-    return removed, _between(half.noise, half.linked, half.mass_error)
+    present, absent = half.linked, half.noise
+    error, infinite = half.mass_error, half.infinite
+    return _between(present, absent, error, infinite), _between(absent, present, error, infinite)
 
 
-def _between(above: _Losses, below: _Losses, error: float) -> AtomicLaw:
+def _between(above: Losses, below: Losses, error: float, infinite: float) -> AtomicLaw:
     """The law of some losses above 0 and the mirror image of others below it."""
     masses = np.concatenate([above.masses, below.mirrored_masses])
     gaps = np.concatenate([above.gaps(), below.gaps()])
-    return _law(np.concatenate([above.losses, -below.losses]), masses, masses * gaps, error)
+    losses = np.concatenate([above.losses, -below.losses])
+    return _law(losses, masses, masses * gaps, error, infinite)
 
 
 @dataclass(frozen=True, slots=True)
-class _Losses:
+class Losses:
     """Losses from 0 up with their P-masses, shape (n,)."""
 
     losses: Reals
@@ -128,12 +176,14 @@ class _OneRecord:
         noise: losses of the moved noise, A >= 0.
         linked: the losses G(A) that A > 0 is spread to, besides 0.
         mass_error: relative error of sums of masses.
+        infinite: mass of infinite losses, which stay infinite.
         unmoved: the mass that neither ``noise`` nor its mirror image holds, at loss 0.
     """
 
-    noise: _Losses
-    linked: _Losses
+    noise: Losses
+    linked: Losses
     mass_error: float
+    infinite: float
     unmoved: float = 0.0
 
     @property
@@ -148,8 +198,7 @@ class _OneRecord:
     @property
     def added(self) -> Steps:
         """Those of P₀ against Q; what is below 0 lies in the smaller half."""
-        losses = np.append(self.noise.losses[::-1], 0.0)
-        return losses, np.append(self.noise.masses[::-1], 1.0)
+        return self._upper_half(self.noise)
 
     @property
     def reversed(self) -> tuple[Steps, Steps]:
@@ -158,34 +207,25 @@ class _OneRecord:
         rest = np.array([max(both + self.unmoved, 0.0)])
         down = [self.noise.losses[::-1], np.zeros(1), -self.linked.losses]
         down_masses = [self.noise.mirrored_masses[::-1], rest, self.linked.masses]
-        up = np.append(self.linked.losses[::-1], 0.0), np.append(self.linked.masses[::-1], 1.0)
-        return (np.concatenate(down), np.concatenate(down_masses)), up
+        return (np.concatenate(down), np.concatenate(down_masses)), self._upper_half(self.linked)
+
+    def _upper_half(self, above: Losses) -> Steps:
+        losses = np.concatenate([[math.inf], above.losses[::-1], [0.0]])
+        return losses, np.concatenate([[self.infinite], above.masses[::-1], [1.0]])
 
 
-def _one_record(update: Update) -> _OneRecord:
-    noise, error = _moved_noise(update)
-    linked = _spread(noise, update)
-    error = 16 * error + 8 * UNIT_ROUNDOFF * len(noise.losses)
+def _one_record(update: NoisyUpdate) -> _OneRecord:
+    moved = update.moved()
+    noise, linked = moved.losses, _spread(moved.losses, update)
+    error = 16 * moved.mass_error + 8 * UNIT_ROUNDOFF * len(noise.losses)
     if update.tied:
-        return _OneRecord(noise, linked, error)
+        return _OneRecord(noise, linked, error, moved.infinite)
     both = _doubled(linked)
     unmoved = 1 - float(both.masses.sum() + both.mirrored_masses.sum())
-    return _OneRecord(both, both, error, max(unmoved, 0.0))
+    return _OneRecord(both, both, error, 2 * moved.infinite, max(unmoved, 0.0))
 
 
-def _moved_noise(update: Update) -> tuple[_Losses, float]:
-    """A discrete law that dominates the loss of the noise moved, from 0 up."""
-    if update.dimension == 1:
-        return _moved_laplace(update.bound, update.cells), MASS_ERROR
-    pair = ExponentialNorm(update.bound, update.dimension)
-    window = (0.0, pair.window(_TAIL)[1])
-    law = enclosing_laws(pair, plan_cells(pair, window, 0.0).edges(update.cells), _TAIL)[0]
-    # Beyond the window losses are at most the bound.
-    losses = np.append(law.losses, update.bound)
-    return _Losses(losses, np.append(law.masses, _TAIL)), law.mass_error
-
-
-def _moved_laplace(bound: float, cells: int) -> _Losses:
+def _moved_laplace(bound: float, cells: int) -> Losses:
     """The same in one dimension, where P has density ``e^{-(a-l)/2}/4`` in l and half its mass at a.
 
     A cell of width w from l has P-mass minus e^l times Q-mass ``2 e^{-(a-l)/2} sinh²(w/4)``.
@@ -197,15 +237,15 @@ def _moved_laplace(bound: float, cells: int) -> _Losses:
     right = np.minimum(2 * scale * np.sinh(width / 4) ** 2 / -np.expm1(-width), mass)
     masses = np.append(mass - right, 0.5)
     masses[1:] += right
-    return _Losses(edges, masses)
+    return Losses(edges, masses)
 
 
-def _spread(noise: _Losses, update: Update) -> _Losses:
+def _spread(noise: Losses, update: NoisyUpdate) -> Losses:
     """Of every A the part that goes to G(A); the rest goes to 0."""
     linked = linked_loss(noise.losses, update.curvature, tied=update.tied)
     positive = linked > 0
     share = np.expm1(-noise.losses) / np.where(positive, np.expm1(-linked), 1.0)
-    return _Losses(linked, noise.masses * np.where(positive, np.minimum(share, 1.0), 0.0))
+    return Losses(linked, noise.masses * np.where(positive, np.minimum(share, 1.0), 0.0))
 
 
 def linked_loss(losses: Reals, curvature: float, *, tied: bool) -> Reals:
@@ -232,19 +272,22 @@ def linked_loss(losses: Reals, curvature: float, *, tied: bool) -> Reals:
     return np.where(free, losses, (s * a + np.log1p(bend) + slope) * (1 + 16 * UNIT_ROUNDOFF))
 
 
-def _doubled(half: _Losses) -> _Losses:
+def _doubled(half: Losses) -> Losses:
     """Twice the masses of the largest losses, as far as they and their mirror image make one."""
     masses = 2 * half.masses[::-1]
     weights = masses * (1 + np.exp(-half.losses[::-1]))
     before = np.append(0.0, np.cumsum(weights)[:-1])
     room = np.clip(1 - before, 0.0, weights)
     share = np.where(weights > 0, room / np.where(weights > 0, weights, 1.0), 0.0)
-    return _Losses(half.losses, (masses * share)[::-1])
+    return Losses(half.losses, (masses * share)[::-1])
 
 
-def _law(losses: Reals, masses: Reals, blur: Reals, error: float) -> AtomicLaw:
+def _law(losses: Reals, masses: Reals, blur: Reals, error: float, infinite: float) -> AtomicLaw:
     """Atoms without those that hold nothing; the mass left over sits at 0."""
     held = (masses > 0) & (losses != 0)
     losses, masses, blur = losses[held], masses[held], blur[held]
-    excess = max(float(masses.sum()) - 1, 0.0)
-    return AtomicLaw(losses, masses, missing=-(excess + _SLACK), mass_error=error, blur=blur)
+    infinite *= 1 + _SLACK
+    missing = -(max(float(masses.sum()) - 1, 0.0) + _SLACK + infinite)
+    return AtomicLaw(
+        losses, masses, infinite_mass=infinite, missing=missing, mass_error=error, blur=blur
+    )

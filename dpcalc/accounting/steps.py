@@ -32,15 +32,20 @@ class Curve:
         losses: logarithms of the slopes, shape (n,).
         masses: Q-masses, shape (n,).
         blur: P-mass that a small relative error of masses moves, times how far; shape (n,).
+        infinite: P-mass that has no Q-mass.
     """
 
     losses: Reals
     masses: Reals
     blur: Reals
+    infinite: float = 0.0
 
 
-def meet(first: Steps, second: Steps) -> Curve:
+def meet(first: Steps, second: Steps, infinite: float = 0.0) -> Curve:
     """Two steps whose composition is symmetric, by the larger half of its outcomes.
+
+    ``infinite`` is the P-mass that the first step leaves without mass in the middle; where the loss
+    of the second is infinite, the mass in the middle has none under Q.
 
     A relative error e of the masses moves the places where a step's loss changes by ev, and with
     them a P-mass of at most ``ev·e^{first loss}`` over the change.
@@ -52,9 +57,12 @@ def meet(first: Steps, second: Steps) -> Curve:
         losses[np.minimum(_piece(sums, places), len(losses) - 1)]
         for sums, (losses, _) in zip(reached, (first, second), strict=True)
     ]
+    steps, endless = np.diff(places), np.isinf(held[1])
+    infinite += float((steps[endless] * np.exp(held[0][endless])).sum())
+    ends, held = places[1:][~endless], [losses[~endless] for losses in held]
     losses = np.maximum(held[0] + held[1], 0.0)
-    masses = np.diff(places) * np.exp(-held[1])
-    return Curve(losses, masses, _blur(losses, places[1:] * np.exp(held[0])))
+    masses = steps[~endless] * np.exp(-held[1])
+    return Curve(losses, masses, _blur(losses, ends * np.exp(held[0])), infinite)
 
 
 def lower_of(a: Curve, b: Curve) -> Curve:
@@ -83,7 +91,8 @@ def lower_of(a: Curve, b: Curve) -> Curve:
     masses = np.stack([width * share, np.where(crossed, width * (1 - share), 0.0)], axis=1).ravel()
     held = masses > 0
     found, masses = both[held], masses[held]
-    return Curve(found, masses, _blur(found, np.cumsum(masses) * np.exp(found)))
+    blur = _blur(found, np.cumsum(masses) * np.exp(found))
+    return Curve(found, masses, blur, max(a.infinite, b.infinite))
 
 
 def _knots(curve: Curve) -> tuple[Reals, Reals]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _METHODS = (
     "dual-variable-perturbation",
+    "gaussian-mr-admm",
     "penalty-perturbation",
     "private-mr-admm",
     "private-r-admm",
@@ -35,7 +36,8 @@ class NetworkClassifier(PrivateClassifier):
     Args:
         epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta may
             be 0.
-        method: dual-variable-perturbation, penalty-perturbation, private-r-admm or private-mr-admm.
+        method: dual-variable-perturbation, penalty-perturbation, private-r-admm, private-mr-admm, or
+            gaussian-mr-admm, which needs a delta above 0.
         nodes: of the network, 2 or more.
         graph: ring, complete, star, erdos-renyi:P or @file.
         rounds: of which all, or for the recycled methods every second, look at the data; 1 unless

@@ -1,14 +1,23 @@
-"""Guarantees of objective-perturbed updates whose noise has density ∝ e^{-η|b|}."""
+"""Guarantees of objective-perturbed updates, with noise of density ∝ e^{-η|b|} or normal."""
 
 from __future__ import annotations
 
+import math
+
 from dpcalc import checks
 from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
+from dpcalc.accounting.gaussian_update import LARGEST_MU, GaussianUpdate
 from dpcalc.accounting.laws import LaplaceLaw
-from dpcalc.accounting.objective_perturbation import Update, removal_laws, replacement_law
+from dpcalc.accounting.objective_perturbation import (
+    NoisyUpdate,
+    Update,
+    removal_laws,
+    replacement_law,
+)
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.vocabulary import Adjacency
 
@@ -36,10 +45,30 @@ def perturbed_update(update: Update, adjacency: Adjacency | str, pure: float) ->
         return PureDP(pure)
     update = update.at_least(_SMALLEST_BOUND)
     described = f"objective perturbation, a = {update.bound:g}, d = {update.dimension}"
+    return _dominated(update, adjacency, described, pure)
+
+
+def normally_perturbed_update(update: GaussianUpdate, adjacency: Adjacency | str) -> Guarantee:
+    """One update with normal noise; no finite ε at δ = 0.
+
+    Args:
+        update: rounded up; see `GaussianUpdate`. Beyond its largest μ, where ε is above a hundred at
+            any δ of use, nothing is promised.
+        adjacency: replace-one or add-remove.
+    """
+    if update.mu > LARGEST_MU:
+        return GDP(math.inf)
+    described = f"objective perturbation, normal noise, μ = {update.mu:g}"
+    return _dominated(update.at_least(_SMALLEST_BOUND), adjacency, described, math.inf)
+
+
+def _dominated(
+    update: NoisyUpdate, adjacency: Adjacency | str, described: str, largest: float
+) -> Guarantee:
     if adjacency == Adjacency.ADD_REMOVE:
         laws = removal_laws(update)
-        return Dominated(tuple(((law, 1),) for law in laws), described, pure)
-    return Dominated((((replacement_law(update), 1),),), described, pure)
+        return Dominated(tuple(((law, 1),) for law in laws), described, largest)
+    return Dominated((((replacement_law(update), 1),),), described, largest)
 
 
 def moved_noise(bound: float, dimension: int, largest: float) -> Guarantee:

@@ -64,6 +64,7 @@ class Nodes:
             degree=[p.network.degrees.tolist()],
             loss_weight=p.loss_weight,
             regularization=p.ridge,
+            dimension=p.records.dimension,
             **parameters,
         )
         return made

@@ -24,6 +24,7 @@ from tests.golden.oracle_descent import (
     pnsgd_all_users,
     pnsgd_strongly_convex,
 )
+from tests.golden.oracle_normal import kifer, redberg
 from tests.golden.oracle_profiles import Found, Table, gaussian, inverse, mean, responses, sampled
 
 DIGITS = 40
@@ -196,6 +197,8 @@ ORACLES: dict[str, Callable[[Table], Found]] = {
     "dp-admm": dp_admm,
     "penalty-perturbation": penalty_perturbation,
     "recycled-admm": recycled_admm,
+    "gaussian-objective-perturbation": kifer,
+    "gaussian-objective-perturbation-profile": redberg,
     "admm-iteration": admm_iteration,
     "admm-iteration-all-users": admm_iteration_all_users,
     "admm-iteration-strongly-convex": admm_iteration_strongly_convex,

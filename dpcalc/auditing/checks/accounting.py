@@ -3,11 +3,12 @@
 Statement
     Each look with Gaussian noise is Δ/σ-GDP; sampled, it has the subsampled profile; with
     exponential-norm noise of rate α it costs αΔ + ln(1 + κ), κ the relative change of curvature
-    where an exact minimiser is released. Looks at one node compose; a record sits in one node and in
-    one part of its records, so the worst of them counts. A sum above the claim means that the
-    claim's proof cannot be the composition of what the algorithm declares; where only the curvature
-    takes it there, or the largest loss in place of the law of the noise in its dimension, a proof that
-    ties curvature to gradient or knows the dimension may do better, and nothing is decided.
+    where an exact minimiser is released, with Gaussian noise the law of such an update. Looks at
+    one node compose; a record sits in one node and in one part of its records, so the worst of them
+    counts. A sum above the claim means that the claim's proof cannot be the composition of what the
+    algorithm declares; where only the curvature takes it there, or the largest loss in place of the
+    law of the noise in its dimension, a proof that ties curvature to gradient or knows the
+    dimension may do better, and nothing is decided.
 Source
     `dpcalc.guarantees.compose`.
 """
@@ -18,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from dpcalc.accounting.gaussian_update import GaussianUpdate
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.declared import Access
 from dpcalc.auditing.evidence import Finding, Severity
@@ -25,7 +27,8 @@ from dpcalc.auditing.wording import at_most
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
-from dpcalc.guarantees.objective_perturbation import moved_noise
+from dpcalc.guarantees.objective_perturbation import moved_noise, normally_perturbed_update
+from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency, Release
 
 _ROUNDING = 1e-9
@@ -64,6 +67,8 @@ def cost(access: Access, *, bent: bool = True) -> Guarantee:
         return PureDP(0.0)
     if hasattr(noise, "sigma"):
         mu = access.sensitivity / noise.sigma
+        if bent and access.curvature_change > 0:
+            return _bent(access, mu)
         if access.sampling_rate >= 1:
             return GDP(mu)
         if access.adjacency == Adjacency.ADD_REMOVE:
@@ -76,6 +81,14 @@ def cost(access: Access, *, bent: bool = True) -> Guarantee:
         bend = access.curvature_change / access.curvature_floor if bent else 0.0
         return PureDP(moved + math.log1p(bend))
     return PureDP(math.inf)
+
+
+def _bent(access: Access, mu: float) -> Guarantee:
+    """An exact minimiser whose linear noise is normal, curvature and gradient not tied."""
+    records = 2 if access.adjacency == Adjacency.REPLACE_ONE else 1
+    bend = access.curvature_change / access.curvature_floor
+    update = GaussianUpdate(round_up(mpf(mu) / records), bend, tied=False)
+    return normally_perturbed_update(update, access.adjacency)
 
 
 def _undecided(accesses: Sequence[Access], claim: Claim) -> str:

@@ -6,10 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from dpcalc.accounting.gaussian_update import GaussianUpdate
 from dpcalc.accounting.objective_perturbation import Update
 from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
 from dpcalc.guarantees.best import BestOf
-from dpcalc.guarantees.objective_perturbation import moved_noise, perturbed_update
+from dpcalc.guarantees.objective_perturbation import (
+    moved_noise,
+    normally_perturbed_update,
+    perturbed_update,
+)
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
@@ -19,8 +24,8 @@ _MOST_DIFFERENT = 256
 _MOST_NODES = 8
 """Nodes none of which is the worst in every round that are composed one by one."""
 
-_CELLS, _FEWEST_CELLS = 12_000, 80
-"""Cells of all rounds' laws together, and of one at least."""
+_CELLS, _FEWEST_CELLS, _MOST_CELLS, _ALONE = 12_000, 80, 1000, 8000
+"""Cells of all rounds' laws together, of one at least and at most, and of a single round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,24 @@ class Noise:
     tied: bool
     adjacency: Adjacency
 
+    def update(self, each: Round, cells: int) -> Guarantee:
+        """One round by the law of its loss."""
+        update = Update(each.bound, each.curvature, self.dimension, self.tied, cells)
+        return perturbed_update(update, self.adjacency, each.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalNoise:
+    """The same for normal noise, whose law is that of the line in every dimension."""
+
+    tied: bool
+    adjacency: Adjacency
+
+    def update(self, each: Round, cells: int) -> Guarantee:
+        """One round, ``bound`` its largest gradient over the standard deviation."""
+        update = GaussianUpdate(each.bound, each.curvature, self.tied, cells)
+        return normally_perturbed_update(update, self.adjacency)
+
 
 def largest_total(nodes: Sequence[Rounds]) -> tuple[float, int]:
     """The largest plain sum of a node's costs, rounded up, and the node's number from 1."""
@@ -110,9 +133,9 @@ def over_nodes(nodes: Sequence[Rounds], noise: Noise | None) -> Guarantee:
     if noise is None:
         return _worst(pure)
     if len(kept) > _MOST_NODES:
-        together = _composed(_upper(list(kept.values())), noise)
+        together = composed(_upper(list(kept.values())), noise)
         return BestOf((together, _worst(pure)))
-    return _worst({label: BestOf((_composed(kept[label], noise), pure[label])) for label in kept})
+    return _worst({label: BestOf((composed(kept[label], noise), pure[label])) for label in kept})
 
 
 def _worst(cases: dict[int, Guarantee]) -> Guarantee:
@@ -134,23 +157,12 @@ def _upper(nodes: Sequence[Rounds]) -> Rounds:
     )
 
 
-def _composed(rounds: Rounds, noise: Noise) -> Guarantee:
+def composed(rounds: Rounds, noise: Noise | NormalNoise) -> Guarantee:
     """Rounds composed by the laws of their losses."""
     found = merged(rounds)
-    cells = min(1000, max(_FEWEST_CELLS, _CELLS // len(found)))
-    return compose(
-        [
-            (
-                perturbed_update(
-                    Update(r.bound, r.curvature, noise.dimension, noise.tied, cells),
-                    noise.adjacency,
-                    r.cost,
-                ),
-                n,
-            )
-            for r, n in found
-        ]
-    )
+    most = _ALONE if sum(n for _, n in found) == 1 else _MOST_CELLS
+    cells = min(most, max(_FEWEST_CELLS, _CELLS // len(found)))
+    return compose([(noise.update(each, cells), n) for each, n in found])
 
 
 def merged(rounds: Rounds, *, up: bool = True) -> Rounds:

@@ -1,0 +1,102 @@
+"""Objective perturbation with Gaussian noise.
+
+Statement
+    The exact minimiser of ``Σ ℓ(f; record) + r(f) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I), is (ε, δ)-DP
+    if ``σ² = ζ²(8 ln(2/δ) + 4ε)/ε²`` and ``λ >= 2β/ε``.
+    ζ = gradient_bound, β = curvature, λ = regularization, σ = sigma.
+Source
+    Kifer, Smith and Thakurta 2012, the Gaussian case of their algorithm. The text was not at hand: the
+    formulas are those of two public implementations, and what the paper calls neighbours was not seen;
+    ζ being the norm of one record's gradient, it is read as one record added or removed.
+Certified
+    The law of `dpcalc.accounting.gaussian_update`, without condition on λ; several updates compose by
+    their laws.
+Attained
+    Records in the linear part of their losses: Gaussian mechanisms with sensitivity ζ, or 2ζ where one
+    record replaces another.
+Rounding
+    Sixty digits for μ and κ, then up; laws and their composition outward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from dpcalc import checks
+from dpcalc.errors import Infeasible
+from dpcalc.guarantees import ClaimedCurve
+from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.objective_perturbation._normal import (
+    MARGIN_PROMISES,
+    ONE_RECORD,
+    ONE_UPDATE,
+    TIED,
+    NormalObjective,
+)
+from dpcalc.vocabulary import Bearing, Status
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GaussianObjectivePerturbation(NormalObjective):
+    """The (ε, δ) of Kifer, Smith and Thakurta."""
+
+    key: ClassVar[str] = "gaussian-objective-perturbation"
+    title: ClassVar[str] = "Objective perturbation with Gaussian noise"
+    reference: ClassVar[str] = "Kifer, Smith and Thakurta 2012, Gaussian noise"
+    statement: ClassVar[str] = "(ε, δ)-DP if σ² = ζ²(8 ln(2/δ) + 4ε)/ε² and λ >= 2β/ε"
+    status: ClassVar[Status] = Status.LOOSE
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "Half of ε is kept for the Jacobian and the normal tail is bounded by an exponential; the "
+            "law of the update needs neither.",
+            Bearing.LOOSE,
+        ),
+        TIED,
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (*MARGIN_PROMISES, ONE_UPDATE, ONE_RECORD)
+    example: ClassVar[Mapping[str, Any]] = {"regularization": 1, "sigma": 10}
+
+    def claimed(self) -> Bound:
+        """The ε at which the printed σ is the given one, at least 2β/λ."""
+        self.require(Scope.CLAIMED)
+        numbers = {"smallest_epsilon": round_up(self._smallest_epsilon())}
+        return Bound(ClaimedCurve(self._claimed_epsilon, numbers), numbers, "printed formula")
+
+    def _smallest_epsilon(self) -> Any:
+        return 2 * mpf(self.largest_curvature) / mpf(self.regularization.first)
+
+    def _claimed_epsilon(self, delta: float) -> float:
+        """The root of ``σ²ε² - 4ζ²ε - 8ζ² ln(2/δ) = 0``."""
+        square = (mpf(self.gradient_bound) / mpf(self.sigma.first)) ** 2
+        logarithm = context().log(2 / mpf(delta))
+        root = 2 * square + context().sqrt(4 * square**2 + 8 * square * logarithm)
+        return float(max(root, self._smallest_epsilon()))
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """σ by the printed formula, if λ is large enough."""
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        if mpf(epsilon) < (least := self._smallest_epsilon()):
+            raise Infeasible(
+                f"the paper needs λ >= 2β/ε = {float(2 * self.largest_curvature / epsilon):.6g}; got "
+                f"regularization={self.regularization}; epsilon {float(least):.6g} or more would do"
+            )
+        eps = mpf(epsilon)
+        square = 8 * context().log(2 / mpf(delta)) + 4 * eps
+        sigma = round_up(mpf(self.gradient_bound) * context().sqrt(square) / eps)
+        return self.with_noise_level(sigma)
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """The prescribed σ, and μ of the moved noise."""
+        import sympy
+
+        bound, eps, delta = sympy.symbols("L epsilon delta", positive=True)
+        sigma = bound * sympy.sqrt(8 * sympy.log(2 / delta) + 4 * eps) / eps
+        values = self.noise_values()
+        return (
+            Formula("prescribed.sigma", sigma, values),
+            Formula("certified.noise_mu", self.symbolic_noise(), values),
+        )

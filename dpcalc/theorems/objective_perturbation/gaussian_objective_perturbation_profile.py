@@ -1,0 +1,139 @@
+"""The privacy profile of objective perturbation with Gaussian noise, for generalised linear models.
+
+Statement
+    The exact minimiser of ``Σ ℓ(f; record) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I), λ > β, has with
+    ``C = -ln(1 - β/λ)``, ``m = L/σ`` and H the profile of N(0, 1) against N(m, 1)
+    ``δ(ε) = 2H(ε - C)`` for ε >= C + m²/2, and below that
+    ``δ(ε) = 1 - e^x + 2e^x H(m²/2)``, ``x = ε - C - m²/2``.
+    L = gradient_bound, β = curvature, λ = regularization, σ = sigma.
+Source
+    Redberg, Koskela and Wang 2023, the (ε, δ) bound. The text was not at hand: the formula is that of
+    the authors' published code, and what the paper calls neighbours was not seen; L and β being those
+    of one record, it is read as one record added or removed.
+Certified
+    The law of `dpcalc.accounting.gaussian_update`, for every λ > 0; several updates compose by their
+    laws.
+Attained
+    Records in the linear part of their losses: Gaussian mechanisms with sensitivity L, or 2L where one
+    record replaces another.
+Rounding
+    Sixty digits for μ and κ, then up; laws and their composition outward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from dpcalc import checks
+from dpcalc.accounting.gaussian import gaussian_delta
+from dpcalc.errors import Infeasible
+from dpcalc.guarantees.profile import PrivacyProfile
+from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.numerics.search import smallest_where
+from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.objective_perturbation._normal import (
+    MARGIN_PROMISES,
+    ONE_RECORD,
+    ONE_UPDATE,
+    TIED,
+    NormalObjective,
+)
+from dpcalc.vocabulary import Bearing, Status
+
+
+def _not_stiff(theorem: Profile) -> str | None:
+    if not theorem.regularization.first > theorem.largest_curvature:
+        return (
+            f"the paper needs λ > β; got regularization={theorem.regularization}, "
+            f"curvature={theorem.largest_curvature:g}; try a larger regularization"
+        )
+    return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Profile(NormalObjective):
+    """The δ(ε) of Redberg, Koskela and Wang."""
+
+    key: ClassVar[str] = "gaussian-objective-perturbation-profile"
+    title: ClassVar[str] = "Privacy profile of objective perturbation with Gaussian noise"
+    reference: ClassVar[str] = "Redberg, Koskela and Wang 2023, (ε, δ) bound"
+    statement: ClassVar[str] = (
+        "δ(ε) = 2H(ε - C), C = -ln(1 - β/λ), H the profile of a Gaussian mechanism with μ = L/σ, "
+        "for ε >= C + μ²/2 and λ > β"
+    )
+    status: ClassVar[Status] = Status.LOOSE
+    findings: ClassVar[tuple[Finding, ...]] = (
+        Finding(
+            "Both tails of the noise are charged, where outcomes of one of them speak for the other "
+            "data set; and the Jacobian is charged in full at every outcome.",
+            Bearing.LOOSE,
+        ),
+        Finding(
+            "One record changes the determinant by a factor of at most 1 + β/λ, which is less than "
+            "1/(1 - β/λ) and needs no λ > β.",
+            Bearing.LOOSE,
+        ),
+        TIED,
+    )
+    assumptions: ClassVar[tuple[Assumption, ...]] = (
+        *MARGIN_PROMISES,
+        ONE_UPDATE,
+        Assumption("stiffness", "λ > β.", Scope.CLAIMED, _not_stiff),
+        ONE_RECORD,
+    )
+    example: ClassVar[Mapping[str, Any]] = {"regularization": 10, "sigma": 5}
+
+    def claimed(self) -> Bound:
+        """The printed profile."""
+        self.require(Scope.CLAIMED)
+        numbers = {"jacobian": round_up(self._jacobian())}
+        return Bound(PrivacyProfile(self.printed, "printed profile"), numbers, "printed profile")
+
+    def _jacobian(self) -> Any:
+        share = mpf(self.largest_curvature) / mpf(self.regularization.first)
+        return -context().log(1 - share)
+
+    def printed(self, epsilon: float) -> float:
+        """δ(ε) as printed."""
+        mu = mpf(self.gradient_bound) / mpf(self.sigma.first)
+        left = mpf(epsilon) - self._jacobian()
+        half = mu**2 / 2
+        if left >= half:
+            return min(1.0, 2 * gaussian_delta(round_up(mu), float(left)))
+        growth = context().exp(left - half)
+        end = mpf(gaussian_delta(round_up(mu), float(half)))
+        return min(1.0, float(1 - growth + 2 * growth * end))
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """The smallest σ whose printed profile is at most δ at ε."""
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        self.require(Scope.CLAIMED)
+        if mpf(epsilon) <= self._jacobian():
+            raise Infeasible(
+                f"the paper's bound keeps {float(self._jacobian()):.6g} for the Jacobian; got "
+                f"epsilon={epsilon:g}; try a larger regularization"
+            )
+
+        def enough(sigma: float) -> bool:
+            return self.with_noise_level(sigma).printed(epsilon) <= delta
+
+        low = high = self.gradient_bound
+        while not enough(high):
+            high *= 4
+        while enough(low):
+            low /= 4
+        return self.with_noise_level(smallest_where(enough, low, high))
+
+    def symbolic(self) -> tuple[Formula, ...]:
+        """What is kept for the Jacobian, and μ of the moved noise."""
+        import sympy
+
+        beta, stiffness = sympy.symbols("beta lambda", positive=True)
+        values = self.noise_values()
+        return (
+            Formula("claimed.jacobian", -sympy.log(1 - beta / stiffness), values),
+            Formula("certified.noise_mu", self.symbolic_noise(), values),
+        )
