@@ -57,7 +57,7 @@ class GaussianObjectivePerturbation(NormalObjective):
         TIED,
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (*MARGIN_PROMISES, ONE_UPDATE, ONE_RECORD)
-    example: ClassVar[Mapping[str, Any]] = {"regularization": 1, "sigma": 10}
+    example: ClassVar[Mapping[str, Any]] = {"regularization": 10, "sigma": 10}
 
     def claimed(self) -> Bound:
         """The ε at which the printed σ is the given one, at least 2β/λ."""
