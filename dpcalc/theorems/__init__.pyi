@@ -26,6 +26,7 @@ from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
 from dpcalc.theorems.dual_averaging.private_dual_averaging import (
     PrivateDualAveraging as PrivateDualAveraging,
 )
+from dpcalc.theorems.fixed_point.fixed_point_admm import FixedPointADMM as FixedPointADMM
 from dpcalc.theorems.gradient_admm.dp_admm import DPADMM as DPADMM
 from dpcalc.theorems.iteration.admm_iteration import ADMMIteration as ADMMIteration
 from dpcalc.theorems.iteration.admm_iteration_all_users import (

@@ -15,6 +15,7 @@ import pytest
 from dpcalc.auditing import Claim, Plan
 from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.audit import attack
+from dpcalc.audits import fixed_point_admm as fixed_point
 from dpcalc.audits import noisy_gradient_descent as descent
 from dpcalc.audits.engine.catalogue import audit_of, instance_of
 from dpcalc.audits.engine.catalogue import keys as audits
@@ -119,6 +120,10 @@ SETTINGS: dict[str, Settings] = {
     "pnsgd-all-users": [
         (_DESCENT["pnsgd-all-users"], 1e-3, False),
         (_DESCENT["pnsgd-all-users"] | {"order": "permutation"}, 1e-3, False),
+    ],
+    "fixed-point-admm": [
+        (dict(fixed_point.SETTING), 1e-3, True),
+        ({**fixed_point.SETTING, "release": "every-iterate", "steps": 4}, 1e-3, True),
     ],
     "penalty-perturbation": [
         (_NETWORK | {"penalty": 1, "noise_rate": 2, "rounds": 3}, 0.0, True),

@@ -231,7 +231,6 @@ def test_bad_numbers_are_one_clear_error(key: str, bad: Any) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_violated_assumptions_raise_where_they_are_needed(key: str) -> None:
-    checked = [a for a in privacy_result(key).assumptions if not a.promised]
     for instance in _random_instances_any(key, 60):
         for scope, method in (
             (Scope.CLAIMED, instance.claimed),
@@ -240,7 +239,6 @@ def test_violated_assumptions_raise_where_they_are_needed(key: str) -> None:
             if instance.violations(scope):
                 with pytest.raises(AssumptionViolated):
                     method()
-    assert checked or key in ("dp-admm", "private-dual-averaging")
 
 
 def _random_instances_any(key: str, count: int) -> list[Theorem]:

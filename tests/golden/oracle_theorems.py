@@ -183,6 +183,25 @@ def admm_iteration_strongly_convex(p: Table) -> Found:
     return gaussian(mu), {"rho": printed_rho(p) * contraction ** max(pairs - 1, 0)}
 
 
+def fixed_point_admm(p: Table) -> Found:
+    """Two quadratics (m/2)x² + ax with slopes a apart, no regulariser: the law, step by step.
+
+    Where γ²mM <= 1 nothing is worse; prox_γf(v) = (v - γa)/(1 + γm) is written out.
+    """
+    step, slope = p["prox_step"], p["sensitivity"] / p["n_records"]
+    relaxed = p.get("relaxation", mpf(1))
+    curved, noise = p.get("strong_convexity", mpf(0)), p["sigma"]
+    assert step**2 * curved * p.get("smoothness", mpf(0)) <= 1
+    gap = variance = mpf(0)
+    for _ in range(int(p["steps"])):
+        # z <- z + 2λ(prox(z) - z + ξ/2): the distance of the two means, and the variance
+        gap = gap + 2 * relaxed * ((gap + step * slope) / (1 + step * curved) - gap)
+        keeps = 1 + 2 * relaxed * (1 / (1 + step * curved) - 1)
+        variance = keeps**2 * variance + (relaxed * noise) ** 2
+    per = step * p["sensitivity"] / (p["n_records"] * noise)
+    return gaussian(gap / mp.sqrt(variance)), {"rho": 2 * p["steps"] * per**2}
+
+
 ORACLES: dict[str, Callable[[Table], Found]] = {
     "noisy-gd": noisy_gd,
     "noisy-cgd": noisy_cgd,
@@ -199,6 +218,7 @@ ORACLES: dict[str, Callable[[Table], Found]] = {
     "recycled-admm": recycled_admm,
     "gaussian-objective-perturbation": kifer,
     "gaussian-objective-perturbation-profile": redberg,
+    "fixed-point-admm": fixed_point_admm,
     "admm-iteration": admm_iteration,
     "admm-iteration-all-users": admm_iteration_all_users,
     "admm-iteration-strongly-convex": admm_iteration_strongly_convex,

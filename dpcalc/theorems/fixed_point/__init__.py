@@ -1,0 +1,1 @@
+"""ADMM as a noisy fixed-point iteration of proximal maps."""
