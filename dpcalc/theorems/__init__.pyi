@@ -52,6 +52,12 @@ from dpcalc.theorems.noisy_gradient_descent.pnsgd_all_users import PNSGDAllUsers
 from dpcalc.theorems.noisy_gradient_descent.pnsgd_strongly_convex import (
     PNSGDStronglyConvex as PNSGDStronglyConvex,
 )
+from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation import (
+    GaussianObjectivePerturbation as GaussianObjectivePerturbation,
+)
+from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation_profile import (
+    Profile as Profile,
+)
 from dpcalc.theorems.objective_perturbation.penalty_perturbation import (
     PenaltyPerturbation as PenaltyPerturbation,
 )
