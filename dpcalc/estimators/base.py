@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
+from dpcalc.estimators.budget import FOLDS, shared
 from dpcalc.training.catalogue import method
 from dpcalc.training.defaults import noise_norm
 from dpcalc.training.method import Budget
@@ -40,6 +41,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         delta: δ of the budget.
         row_bound: a public number; longer rows are shortened to it.
         fit_intercept: whether a constant column is added.
+        accountant: a `SharedAccountant` that fits of this estimator and of its clones are charged to;
+            a fit that it does not hold is refused. None for none.
         random_state: None for a private release. A seed makes an experiment that can be repeated;
             fits with one seed on neighbouring data share their noise, which hides nothing.
 
@@ -47,7 +50,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         coef_: shape (n_features,) for a regressor, (1, n_features) for a classifier.
         intercept_: a number, or shape (1,).
         budget_: {"epsilon", "delta"} that was asked for.
-        certified_: ε at that δ that the fit spent, certified; at most the budget's.
+        certified_: ε at that δ that the fit spent, certified; at most the budget's. With an
+            accountant ε, at its δ, of all that was charged to it up to now.
         adjacency_: the neighbouring relation that these numbers are about.
         release_: what is released and covered by them.
         claimed_: ε that the paper would claim for the same noise; None where it claims nothing.
@@ -63,6 +67,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     _: KW_ONLY
     row_bound: float = 1.0
     fit_intercept: bool = True
+    accountant: Any = None
     random_state: Any = None
 
     @abstractmethod
@@ -113,10 +118,10 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             budget=Budget(self.epsilon, self.delta),
         )
 
-    def _fitted(self, X: Array, y: Array) -> Array:
+    def _fitted(self, X: Array, y: Array, records: ArrayLike | None) -> Array:
         """Weights of the rows as given, the intercept last; fills in the fitted attributes."""
         ready = self._planned(X, y)
-        self._account(ready)
+        self._account(ready, records, len(y))
         transcript = ready.carry_out(_seed(self.random_state))
         weights = ready.method.weights(transcript)[0]
         self.private_release_ = not transcript.experiment
@@ -131,18 +136,36 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         # The order is public; dealing in a shuffled one keeps sorted labels from one node.
         return split(rows, y, nodes, shuffle=0)
 
-    def _account(self, ready: Plan) -> None:
+    @property
+    def certified_(self) -> float:
+        """ε that was spent; see the attributes of the class."""
+        if "_certified" not in vars(self):
+            raise AttributeError("certified_ is known after fit")
+        accountant = shared(self.accountant)
+        return self._certified if accountant is None else accountant.epsilon_spent()
+
+    def _account(self, ready: Plan, records: ArrayLike | None, rows: int) -> None:
         theorem = ready.theorem
         if theorem is None:
             raise InvalidInput(f"a private method was needed; got method={ready.method.key!r}")
         from dpcalc.theorems.base import Scope
 
+        if records is not None and np.size(records) != rows:
+            raise InvalidInput(
+                f"records needs one number per row; got {np.size(records)} for {rows} rows"
+            )
+        accountant = shared(self.accountant)
+        if accountant is not None:
+            relation = ready.relation.name
+            accountant.charge(theorem.certified().guarantee.under(relation), records)
         self.plan_ = ready.theorem
         self.budget_ = {"epsilon": self.epsilon, "delta": self.delta}
-        self.certified_ = ready.certified
+        self._certified = ready.certified
         self.adjacency_, self.release_ = ready.relation.name, theorem.release.value
         self.claimed_ = ready.claimed
         self.promises_ = [a.text for a in theorem.unattested(Scope.CERTIFIED)]
+        if accountant is not None:
+            self.promises_.append(FOLDS)
         self.n_iter_ = ready.algorithm.rounds
 
     def _scores(self, X: ArrayLike) -> Array:
@@ -164,12 +187,14 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]
     """Two classes, by the sign of a linear function. The set of classes is taken as public."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None) -> Self:
         """Spend the budget on these records.
 
         Args:
             X: shape (n, d).
             y: two different labels; shape (n,).
+            records: public numbers of the records, for an accountant to tell folds apart; any
+                record may be among them if left out.
 
         Raises:
             InvalidInput: if the labels are not of two classes, or a parameter is out of range.
@@ -188,7 +213,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
                 f"Only binary classification is supported. The type of the target is multiclass; "
                 f"got {len(self.classes_)} classes; fit one model per class and add up the budgets"
             )
-        weights = self._fitted(rows, np.where(codes == 1, 1.0, -1.0))
+        weights = self._fitted(rows, np.where(codes == 1, 1.0, -1.0), records)
         self.coef_, self.intercept_ = weights[None, :-1], weights[-1:]
         return self
 
@@ -219,17 +244,18 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     label_bound: float = 1.0
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None) -> Self:
         """Spend the budget on these records.
 
         Args:
             X: shape (n, d).
             y: numbers; clipped to ±``label_bound``. Shape (n,).
+            records: see `PrivateClassifier.fit`.
         """
         rows, labels = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         checks.positive("label_bound", self.label_bound)
         scaled = np.clip(np.asarray(labels / self.label_bound, dtype=np.float64), -1, 1)
-        weights = self._fitted(rows, scaled) * self.label_bound
+        weights = self._fitted(rows, scaled, records) * self.label_bound
         self.coef_, self.intercept_ = weights[:-1], float(weights[-1])
         return self
 

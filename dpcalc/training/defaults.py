@@ -27,6 +27,7 @@ LENGTH = 100.0
 STEP = 4.0
 """One over the curvature of the logistic loss on rows of norm at most 1."""
 
+_LONGEST_STEP = 32.0
 _AVERAGING_ROUNDS = (400, 2000)
 _ROUNDS = (5, 400)
 """The fewest and the most rounds: time grows with them, and little is learnt after the last."""
@@ -70,8 +71,11 @@ def averaging_rounds(noise: float) -> int:
 
 
 def proximal_weight(noise: float, rounds: int) -> float:
-    """γ of dual averaging with weights a(t) = t and without a ridge: A(T)/γ = s, but for a half."""
-    return noise * rounds**2 / LENGTH
+    """γ of dual averaging with weights a(t) = t and without a ridge: A(T)/γ = s, but for a half.
+
+    Steps t/γ are at most 32, beyond which nothing was gained on the same data at any budget.
+    """
+    return max(noise * rounds**2 / LENGTH, rounds / _LONGEST_STEP)
 
 
 def small_ridge(noise: float) -> float:

@@ -87,4 +87,5 @@ def test_noise_and_rounds_by_hand():
         2000,
     )
     assert ridge(0.1) == pytest.approx(1e-3)
-    assert proximal_weight(0.01, 100) == pytest.approx(1.0)
+    assert proximal_weight(0.1, 100) == pytest.approx(10.0)
+    assert proximal_weight(1e-9, 64) == 2.0
