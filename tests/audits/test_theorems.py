@@ -26,6 +26,7 @@ Settings = list[tuple[dict[str, Any], float, bool]]
 """Parameters, δ, and whether the certified bound is exact there."""
 
 _DUAL = {"n_records": 20, "rounds": 8, "lipschitz": 1}
+_NORMAL = {"regularization": 2, "sigma": 2, "rounds": 3, "adjacency": "replace-one"}
 _NETWORK = {"n_nodes": 2, "n_records": 4, "degree": 1, "loss_weight": 4, "regularization": 0.4}
 _GRADIENT = {
     "sensitivity": 1,
@@ -130,6 +131,11 @@ SETTINGS: dict[str, Settings] = {
         (_NETWORK | {"penalty": 0.2, "noise_rate": 0.04, "rounds": 2}, 0.0, True),
         (_NETWORK | {"penalty": 1, "noise_rate": 2, "rounds": 3}, 1e-6, False),
     ],
+    "gaussian-objective-perturbation": [
+        (_NORMAL, 1e-3, False),
+        (_NORMAL | {"rounds": 1, "sigma": 4, "regularization": 0.5}, 1e-2, False),
+    ],
+    "gaussian-objective-perturbation-profile": [(_NORMAL, 1e-3, False)],
     "recycled-admm": [
         (_NETWORK | {"penalty": 1, "noise_rate": 1, "rounds": 2}, 0.0, True),
         (_NETWORK | {"penalty": 1, "noise_rate": 1, "rounds": 2}, 1e-6, False),

@@ -1,0 +1,186 @@
+"""Attack on recycled ADMM with Gaussian objective perturbation: all broadcasts, exact densities.
+
+Two nodes that start far out, where both versions of the differing record have linear losses: their
+gradients are constant and nearly opposite, so that every noisy round is noise moved by twice one
+record's gradient. That is all but a cosine of what is certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from dpcalc.algorithms.gaussian_mr_admm import GaussianMRADMM
+from dpcalc.algorithms.problems.consensus import ConsensusProblem
+from dpcalc.algorithms.problems.losses import Logistic
+from dpcalc.algorithms.problems.networks import complete
+from dpcalc.algorithms.problems.noise import UnitExponentialNorm
+from dpcalc.algorithms.problems.records import Records, split
+from dpcalc.auditing import Claim, Outcome
+from dpcalc.auditing.algorithm import algorithm_target
+from dpcalc.audits.engine import bugs
+from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Role, Setting
+from dpcalc.audits.engine.objective_cases import HastyProblem
+from dpcalc.guarantees import GDP, Guarantee
+from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation import (
+    GaussianObjectivePerturbation,
+)
+from dpcalc.theorems.schedule import Schedule
+from dpcalc.vocabulary import Adjacency, Release
+
+NODES, RECORDS, ANGLE, FAR = 2, 4, 0.1, 1e3
+SIGMA, PENALTY, NOISY, DELTA = 1.5, 1.0, 3, 1e-3
+MOST_ROUNDS = 60
+"""Beyond these a claim's instance is not built."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The algorithm on the worst data, and the neighbouring data."""
+
+    attacked: Any
+    other: Records
+
+
+def pair(sigma: Sequence[float], stiffness: Sequence[float], *, weight: float = 1.0) -> Pair:
+    """σ and λ of every noisy round, and one record's weight."""
+    ridge = min(stiffness) / 10
+    rows = np.zeros((NODES * RECORDS, 2))
+    rows[0] = np.cos(ANGLE), np.sin(ANGLE)
+    problem = ConsensusProblem(
+        records=split(rows, np.ones(len(rows)), NODES),
+        network=complete(NODES),
+        loss=Logistic(),
+        loss_weight=RECORDS * weight,
+        ridge=NODES * ridge,
+    )
+    attacked = GaussianMRADMM(
+        problem,
+        rounds=2 * len(sigma),
+        penalty=(np.array(stiffness)[:, None] - ridge) / 2,
+        sigma=np.array(sigma)[:, None],
+        proximal_weight=0.5,
+        initial=np.tile([0.0, -FAR], (NODES, 1)),
+    )
+    other = problem.records.replaced(0, [-np.cos(ANGLE), np.sin(ANGLE)], 1.0)
+    return Pair(attacked=attacked, other=other)
+
+
+def bound(adjacency: Adjacency = Adjacency.REPLACE_ONE) -> GaussianObjectivePerturbation:
+    """The theorem for the setting of the cases."""
+    return GaussianObjectivePerturbation(
+        regularization=Schedule(2 * PENALTY / 0.9),
+        sigma=Schedule(SIGMA),
+        rounds=NOISY,
+        adjacency=adjacency.value,
+    )
+
+
+def setting(guarantee: Guarantee | None = None) -> Setting:
+    """The worst pair against the certified bound, or against a guarantee of one's own."""
+    made = pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
+    proved = bound().certified().guarantee
+    return Setting(
+        target=algorithm_target(made.attacked, made.other, adjacency=Adjacency.REPLACE_ONE),
+        claim=Claim(
+            guarantee=proved if guarantee is None else guarantee,
+            delta=DELTA,
+            adjacency=Adjacency.REPLACE_ONE,
+            release=Release.EVERY_ITERATE,
+            name="" if guarantee is not None else "certified composition",
+        ),
+        certified=proved.epsilon(DELTA),
+        note=f"{NOISY} noisy rounds, standard deviation {SIGMA:g} in units of one record's gradient",
+    )
+
+
+def instance(claimed: Any, claim: Claim) -> Setting | None:
+    """Two nodes with the theorem's gradient, stiffness and noise in every round.
+
+    None for a record that is added or removed, or whose curvature is not that of a row of norm 1.
+    """
+    rounds = claimed.rounds
+    plain = claimed.largest_curvature * 4 == claimed.gradient_bound
+    if claimed.adjacency != Adjacency.REPLACE_ONE or rounds > MOST_ROUNDS or not plain:
+        return None
+    made = pair(
+        _by_round(claimed.sigma, rounds),
+        _by_round(claimed.regularization, rounds),
+        weight=claimed.gradient_bound,
+    )
+    target = algorithm_target(made.attacked, made.other, adjacency=Adjacency.REPLACE_ONE)
+    return Setting(target=target, claim=claim)
+
+
+def _by_round(schedule: Schedule, rounds: int) -> list[float]:
+    return [row[0] for row, n in schedule.rounds("schedule", rounds, 1) for _ in range(n)]
+
+
+# ---- planted bugs
+
+
+def one_gradient() -> Setting:
+    """The shift of one record's gradient, where two differ."""
+    return setting(bound(Adjacency.ADD_REMOVE).certified().guarantee)
+
+
+def one_round() -> Setting:
+    """One of the noisy rounds is charged."""
+    return setting(GDP(2 / SIGMA))
+
+
+def other_noise() -> Setting:
+    """Noise of density e^{-|b|} under the name of normal noise."""
+    correct, made = setting(), pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
+    shape = (NODES, 2)
+
+    def drawn(self: Any, t: int) -> Any:
+        return {"noise": UnitExponentialNorm(shape)} if t in self._noisy_rounds() else {}
+
+    kind = type("Impostor", (GaussianMRADMM,), {"_draws": drawn, "__slots__": ()})
+    given = {e.name: getattr(made.attacked, e.name) for e in fields(made.attacked) if e.init}
+    impostor = kind(given.pop("problem"), **given)
+    target = bugs.drawn_by(correct.target, impostor, made.other)
+    return Setting(target=target, claim=correct.claim)
+
+
+def hasty() -> Setting:
+    """An inner solver that stops early."""
+    correct, made = setting(), pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
+    p = made.attacked.problem
+    problem = HastyProblem(
+        records=p.records, network=p.network, loss=p.loss, loss_weight=p.loss_weight, ridge=p.ridge
+    )
+    target = bugs.drawn_by(correct.target, replace(made.attacked, problem=problem), made.other)
+    return Setting(target=target, claim=correct.claim)
+
+
+def _planted(key: str, title: str, made: Any) -> Case:
+    return Case(key=key, title=title, role=Role.BUG, setting=made, expected=CAUGHT)
+
+
+AUDIT = Audit(
+    key="gaussian-mr-admm",
+    title="Recycled ADMM with Gaussian objective perturbation",
+    reference="Kifer, Smith and Thakurta 2012; zhang2019, algorithm 3",
+    theorem="gaussian-objective-perturbation",
+    also=("gaussian-objective-perturbation-profile",),
+    libraries=("networkx",),
+    cases=(
+        Case(
+            key="certified",
+            title=f"the certified composition at δ = {DELTA:g}",
+            role=Role.CERTIFIED,
+            setting=setting,
+            expected=(Outcome.NOT_REFUTED, Outcome.UNDERPOWERED),
+        ),
+        _planted("one-gradient", "the shift of one record where two differ", one_gradient),
+        _planted("one-round", "one of the noisy rounds charged", one_round),
+        _planted("other-noise", "noise of density e^{-|b|} for normal noise", other_noise),
+        _planted("hasty-solver", "an inner solver that stops early", hasty),
+    ),
+    instance=instance,
+)
