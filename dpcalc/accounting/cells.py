@@ -31,7 +31,7 @@ from functools import cache
 import numpy as np
 
 from dpcalc.accounting.laws import AtomicLaw, LossLaw, Reals
-from dpcalc.accounting.quadrature import MASS_ERROR, mass_error
+from dpcalc.accounting.quadrature import MASS_ERROR, mass_errors
 from dpcalc.errors import NumericalFailure
 
 
@@ -176,29 +176,16 @@ def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[Atomic
     return upper, lower
 
 
-def law_above(pair: DensityPair, edges: Reals, tail: float, lowest: float) -> AtomicLaw:
-    """Of the dominating law what stems from outcomes in cells with losses of ``lowest`` and above.
+def cell_laws(pair: DensityPair, edges: Reals) -> tuple[AtomicLaw, AtomicLaw, Reals, Reals]:
+    """The same for the outcomes between the edges alone, without tails and mirror images.
 
-    The rest is left out; arguments as in `enclosing_laws`.
+    Returns:
+        The two laws, and bounds of the errors of the masses of each.
     """
-    tail = max(tail, pair.outside)
     losses = pair.loss(edges)
-    if not pair.mirrored:
-        first = int(np.searchsorted(losses, lowest))
-        edges, losses = edges[first:], losses[first:]
     cells = _integrate(pair, edges, losses)
-    upper = _upper_law(losses, cells, tail)
-    if not pair.mirrored:
-        return upper
-    last = int(np.searchsorted(losses, -lowest, side="right"))
-    below = _upper_law(losses[:last], cells.first(last - 1), tail)
-    return AtomicLaw(
-        np.concatenate([-below.losses[::-1], upper.losses]),
-        np.concatenate([(below.masses * np.exp(-below.losses))[::-1], upper.masses]),
-        infinite_mass=upper.infinite_mass,
-        missing=-tail,
-        mass_error=2 * upper.mass_error,
-    )
+    each = 2 * cells.errors * cells.p
+    return _upper_law(losses, cells, 0.0), _lower_law(losses, cells, 0.0), _at_edges(each, each), each
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,17 +196,18 @@ class _Cells:
         p: P-mass.
         above: P-mass minus e^l times Q-mass, as the integral of e^l q(e^{loss-l} - 1).
         rise: P-mass over e^l times Q-mass, minus one.
-        error: bound on the relative error of all of these.
+        errors: bounds on the relative errors of these.
     """
 
     p: Reals
     above: Reals
     rise: Reals
-    error: float
+    errors: Reals
 
-    def first(self, n: int) -> _Cells:
-        """The first ``n`` of them."""
-        return _Cells(self.p[:n], self.above[:n], self.rise[:n], self.error)
+    @property
+    def error(self) -> float:
+        """The largest of the errors."""
+        return float(self.errors.max(initial=0.0))
 
 
 def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
@@ -236,8 +224,8 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
         total = relative.sum(axis=1)
         scale = np.exp(peak[:, 0] + losses[:-1]) * half
         p = scale * (total + growth)
-        error = max(pair.mass_error, mass_error(x, log_q, inner, p))
-        cells = _Cells(p, scale * growth, growth / total, error)
+        errors = np.maximum(pair.mass_error, mass_errors(x, log_q, inner, p))
+        cells = _Cells(p, scale * growth, growth / total, errors)
     if not (np.isfinite(cells.p).all() and np.isfinite(cells.rise).all()):
         raise NumericalFailure(
             "cells in which the privacy loss rises by less than 700 were needed; the noise is too "

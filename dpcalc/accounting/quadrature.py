@@ -23,7 +23,7 @@ import numpy as np
 from dpcalc.accounting.laws import UNIT_ROUNDOFF, Reals
 
 MASS_ERROR = 1e-13
-"""Relative error of a cell's mass of e^-50 and more, quadrature included; see `mass_error`."""
+"""Relative error of a cell's mass of e^-50 and more, quadrature included; see `mass_errors`."""
 
 _QUADRATURE = 1e-14
 _ARITHMETIC = 64
@@ -31,8 +31,8 @@ _SMALLEST = 1e-300
 """Masses below are not counted: they may be subnormal, and are left to the tails' allowance."""
 
 
-def mass_error(x: Reals, log_q: Reals, losses: Reals, masses: Reals) -> float:
-    """A bound of the relative error of all cells' masses, as far as they are normal numbers.
+def mass_errors(x: Reals, log_q: Reals, losses: Reals, masses: Reals) -> Reals:
+    """Bounds of the relative errors of cells' masses, as far as they are normal numbers.
 
     Args:
         x: nodes of the cells, shape (n, 6), increasing.
@@ -44,5 +44,5 @@ def mass_error(x: Reals, log_q: Reals, losses: Reals, masses: Reals) -> float:
     slope = np.abs(log_p[:, -1] - log_p[:, 0]) / (x[:, -1] - x[:, 0])
     size = np.abs(log_q).max(axis=1) + np.abs(losses).max(axis=1)
     each = _ARITHMETIC + 3 * np.abs(x).max(axis=1) * slope + 8 * size
-    worst = float(each.max(initial=0.0, where=masses > _SMALLEST))
-    return _QUADRATURE + UNIT_ROUNDOFF * worst
+    counted = np.where(masses > _SMALLEST, each, _ARITHMETIC)
+    return np.asarray(_QUADRATURE + UNIT_ROUNDOFF * counted)

@@ -1,15 +1,17 @@
-"""δ at an ε from the summed loss on a lattice, from above and from below."""
+"""δ at an ε from the summed loss on nested lattices, from above and from below."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpcalc.accounting.composition.lattice import NOTHING, Frame, Masses
+from dpcalc.accounting.composition.lattice import SLOPES, Frame, Masses
+from dpcalc.accounting.composition.rows import NOTHING, Row
 from dpcalc.accounting.composition.splitting import Splitting
-from dpcalc.accounting.laws import Reals
+from dpcalc.accounting.laws import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import product
 
 WIDEST = 600.0
@@ -17,84 +19,132 @@ WIDEST = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """The summed loss on a lattice.
+class Held:
+    """Masses by the losses they are at.
 
     Attributes:
-        frame: the lattice; the losses of sums above it exceed ``reach`` unless they fall again.
-        reach: the largest ε that the lattice serves.
-        kept: its masses, losses below the bottom and sums below the floor moved up.
-        surely: the same, both left out.
-        moved: weighted for what splitting adds to δ, see `Splitting`.
-        splitting: how far splitting moves sums.
-        falling: bound of the weight that rounds take a sum down by more than the floor.
-        rounds: n.
-        mass_error: bound on the masses' relative error.
-        slip: bound on the error of a sum of losses.
-        lost: bound on the P-mass that the windows left out, counted with what stands for it.
+        losses: shape (n,).
+        masses: shape (n,).
+        above: P- and Q-mass above the lattices.
+        fallen: for a sum above the top whose other rounds take it down by f, and F the floor, a
+            bound of the weighed chance that f > F, or else of E (e^{f-F} - 1)₊.
+    """
+
+    losses: Reals
+    masses: Reals
+    above: tuple[float, float]
+    fallen: float
+
+    @classmethod
+    def of(cls, sums: Masses, frame: Frame, *, weighed: bool = False) -> Held:
+        """All lattices together."""
+        floor = frame.step * frame.floor
+        return cls(*listed(sums.rows, frame), sums.above, _fallen(sums.falls, floor, weighed))
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The summed loss, less the rounds' shifts.
+
+    Attributes:
+        frame: the lattices.
+        reach: the largest ε that they serve.
+        shift: the shifts together; ε is less by as much on the lattices.
+        kept: masses and losses rounded up, sums below the floor moved up.
+        surely: masses and losses rounded down, sums below the floor left out.
+        moved: masses rounded up, losses down, weighed for what splitting adds to δ.
+        raised: the weights of sums that the floor moved up, with losses, and of those above the top.
+        splitting: how splits are weighed.
+        lost: bound of P-mass that was left out.
     """
 
     frame: Frame
     reach: float
-    kept: Masses
-    surely: Masses
-    moved: Masses
+    shift: float
+    kept: Held
+    surely: Held
+    moved: Held
+    raised: tuple[Held, float]
     splitting: Splitting
-    falling: float
-    rounds: int
-    mass_error: float
-    slip: float
     lost: float
 
     def upper(self, epsilon: float) -> float:
         """At least δ(ε)."""
-        epsilon = min(epsilon - self.slip, self.reach)
-        value, size = self._split(self.kept, epsilon)
-        # (1 - e^{ε-S})₊ exceeds 1 - e^{ε-S} where S fell below ε, by at most e^{ε-S}.
-        fallen = self.kept.above[0] * math.exp(-self.frame.step * self.frame.floor) * self.falling
-        return value + self.mass_error * size + self._left_out + 1.001 * fallen
+        at = min(epsilon, self.reach)
+        at = at - self.shift - self._slip(at)
+        value, size = self._gained(self.kept, at)
+        # (1 - e^{ε-S})₊ exceeds 1 - e^{ε-S} where S fell below ε, by at most e^{f-F} - 1.
+        fallen = self.kept.above[0] * self.kept.fallen
+        return value + self._rounding(self.kept) * size + self.lost + 1.001 * fallen
 
     def lower(self, epsilon: float) -> float:
         """At most δ(ε)."""
-        value, size = self._split(self.surely, epsilon + self.slip)
-        added = self._added(epsilon + self.slip) * (1 + self.mass_error)
-        added += self.splitting.height * self._left_out
-        return max(0.0, value - self.mass_error * size - added - self.lost)
-
-    @property
-    def _left_out(self) -> float:
-        """What was left out as next to nothing, at every point and in every round, twice over."""
-        return 4 * self.rounds * NOTHING * max(len(self.kept.values), len(self.moved.values))
+        at = epsilon - self.shift + self._slip(epsilon)
+        value, size = self._gained(self.surely, at)
+        rounding = self._rounding(self.surely)
+        held = self.surely.losses - at
+        smoother = float(product(self.surely.masses, self.splitting.rise(held)))
+        taken = self.splitting.height * self._bumps(at)
+        return max(0.0, value + smoother * (1 - rounding) - rounding * size - taken - self.lost)
 
     def unit(self, epsilon: float) -> float:
         """About |dε/d ln δ|."""
-        held = max(math.floor(epsilon / self.frame.step) - self.kept.first, 0)
-        losses = self._losses(self.kept)[held:]
-        slope = float(product(self.kept.values[held:], np.exp(np.minimum(epsilon - losses, 0.0))))
-        slope += math.exp(epsilon) * self.kept.above[1]
-        return self._split(self.kept, epsilon)[0] / max(slope, 1e-300)
+        at = epsilon - self.shift
+        falling = np.exp(np.minimum(at - self.kept.losses, 0.0)) * (self.kept.losses > at)
+        slope = float(product(self.kept.masses, falling))
+        slope += math.exp(min(at, WIDEST)) * self.kept.above[1]
+        return self._gained(self.kept, at)[0] / max(slope, 1e-300)
 
-    def _split(self, masses: Masses, epsilon: float) -> tuple[float, float]:
-        """δ(ε) of the split losses, and the sum of the moduli of what it was computed from."""
-        held = max(math.floor(epsilon / self.frame.step) - masses.first, 0)
-        losses = self._losses(masses)[held:]
-        gains = -np.expm1(np.minimum(epsilon - losses, 0.0))
-        inside = float(product(masses.values[held:], gains))
-        above, less = masses.above[0], math.exp(min(epsilon, WIDEST)) * masses.above[1]
-        return inside + max(above - less, 0.0), inside + above + less
+    def variance(self, epsilon: float) -> float:
+        """About the variance of what splitting moved the sums near ε, over the step's square."""
+        at = epsilon - self.shift
+        bump = self.splitting.bump(self.surely.losses - at)
+        mean = float(product(self.surely.masses, bump))
+        weighed = float(product(self.moved.masses, self.splitting.bump(self.moved.losses - at)))
+        return self.splitting.variance(self.frame.step, weighed / max(mean, 1e-300))
 
-    def _added(self, epsilon: float) -> float:
-        """What splitting adds to δ(ε), at most."""
-        rate, masses = self.splitting.rate, self.moved
-        losses = self._losses(masses)
-        near = float(product(masses.values, np.exp(-rate * np.abs(losses - epsilon))))
-        beyond = math.exp(-rate * max(self.reach - epsilon, 0.0))
-        # Sums that were moved up from below the floor and now exceed ε may really be anywhere.
-        higher = float(masses.values[losses > epsilon].sum()) + masses.above[0]
-        odds = self.falling / max(1 - self.falling, 1e-300)
-        lifted = self.splitting.sums * odds * higher
-        added = self.splitting.height * (near + masses.above[0] * beyond + lifted)
-        return added + self.falling * masses.above[0]  # losses above the top are split farther
+    def _gained(self, held: Held, at: float) -> tuple[float, float]:
+        """The gain of the losses, and the sum of the moduli of what it was computed from."""
+        gains = -np.expm1(np.minimum(at - held.losses, 0.0))
+        inside = float(product(held.masses, gains))
+        less = math.exp(min(at, WIDEST)) * held.above[1]
+        return inside + max(held.above[0] - less, 0.0), inside + held.above[0] + less
 
-    def _losses(self, masses: Masses) -> Reals:
-        return self.frame.step * (masses.first + np.arange(len(masses.values), dtype=np.float64))
+    def _bumps(self, at: float) -> float:
+        """At least the weighed mean of k."""
+        raised, higher = self.raised
+        total = float(product(self.moved.masses, self.splitting.bump(self.moved.losses - at)))
+        distance = np.minimum(raised.losses - at, 0.0)
+        total += float(product(raised.masses, self.splitting.bump(distance))) + higher
+        margin = max(self.reach - self.shift - at, 0.0)
+        far = float(self.splitting.bump(margin)) + self.moved.fallen
+        return (total + self.moved.above[0] * far) * (1 + self._rounding(self.moved))
+
+    def _rounding(self, held: Held) -> float:
+        return (len(held.losses) + 2000) * UNIT_ROUNDOFF
+
+    def _slip(self, epsilon: float) -> float:
+        return 8 * UNIT_ROUNDOFF * (abs(self.shift) + abs(epsilon))
+
+
+def listed(rows: Sequence[Row], frame: Frame) -> tuple[Reals, Reals]:
+    """Losses and masses of all points that have any."""
+    losses = [frame.step_of(level) * row.points for level, row in enumerate(rows)]
+    masses = np.concatenate([row.values for row in rows])
+    held = masses > 0
+    return np.concatenate(losses)[held], masses[held]
+
+
+def left_out(frame: Frame, rounds: int) -> float:
+    """Bound of the mass left out because it was next to nothing."""
+    points = frame.top + frame.floor + 4 * frame.half * frame.finest
+    return 8 * rounds * NOTHING * points
+
+
+def _fallen(falls: Reals, floor: float, weighed: bool) -> float:
+    """By Chernoff's inequality, and (e^x - 1)₊ <= e^{(1+θ)x} θ^θ/(1+θ)^{1+θ}."""
+    exponent = falls - SLOPES * (1 - 1e-9)
+    if not weighed:
+        orders = SLOPES / floor
+        exponent = exponent - floor - np.log1p(orders) - orders * np.log1p(1 / orders)
+    return min(1.0, math.exp(min(float(np.nanmin(exponent)), 0.0)) * (1 + 1e-9))
