@@ -185,7 +185,12 @@ def cell_laws(pair: DensityPair, edges: Reals) -> tuple[AtomicLaw, AtomicLaw, Re
     losses = pair.loss(edges)
     cells = _integrate(pair, edges, losses)
     each = 2 * cells.errors * cells.p
-    return _upper_law(losses, cells, 0.0), _lower_law(losses, cells, 0.0), _at_edges(each, each), each
+    return (
+        _upper_law(losses, cells, 0.0),
+        _lower_law(losses, cells, 0.0),
+        _at_edges(each, each),
+        each,
+    )
 
 
 @dataclass(frozen=True, slots=True)

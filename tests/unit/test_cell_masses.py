@@ -7,9 +7,9 @@ import pytest
 from mpmath import mp, mpf
 
 from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells
-from dpcalc.accounting.composition.lattice import Frame, Masses
+from dpcalc.accounting.composition.lattice import Frame
 from dpcalc.accounting.composition.splitting import Splitting
-from dpcalc.accounting.composition.sums import Sums
+from dpcalc.accounting.composition.sums import Held, Sums, left_out
 from dpcalc.accounting.laws import AtomicLaw
 from dpcalc.accounting.subsampling import (
     PoissonAdd,
@@ -80,20 +80,20 @@ def test_a_law_whose_split_may_be_misplaced_says_so() -> None:
 
 
 def test_what_was_left_out_as_nothing_is_not_counted_as_certain() -> None:
-    nothing = Masses(0, np.zeros(4), (0.0, 0.0))
-    faint = Masses(0, np.array([0.0, 0.0, 0.0, 1.1e-154]), (0.0, 0.0))
+    faint = Held(np.array([1.5]), np.array([1.1e-154]), (0.0, 0.0), 0.0)
+    nothing = Held(np.zeros(0), np.zeros(0), (0.0, 0.0), 0.0)
+    frame = Frame(0.5, 4, 4, 0, 0)
     sums = Sums(
-        frame=Frame(0.5, 4, 0),
+        frame=frame,
         reach=2.0,
+        shift=0.0,
         kept=faint,
         surely=faint,
         moved=nothing,  # the weights of smaller masses, which were left out
-        splitting=Splitting(0.5, 1.0, 0.6, 1),
-        falling=0.0,
-        rounds=3,
-        mass_error=1e-13,
-        slip=0.0,
-        lost=0.0,
+        raised=(nothing, 0.0),
+        splitting=Splitting(0.6),
+        drifts=((3, (0.0, 0.0)),),
+        lost=left_out(frame, 3),
     )
     assert sums.upper(0.5) >= 1.1e-154 * -np.expm1(-1.0)
     assert sums.lower(0.5) == 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from mpmath import mpf
 
 from dpcalc.accounting.composition import direct, lattice
 from dpcalc.accounting.composition.direct import direct_delta
+from dpcalc.accounting.composition.rounds import rounds_of
 from dpcalc.accounting.composition.sums import Sums
 from dpcalc.accounting.dominating import law_from_distributions
 from dpcalc.accounting.laws import modulus
@@ -31,7 +33,7 @@ def outside(seed: int) -> int:
     missed = 0
     for rounds, epsilon in itertools.product((2, 5), (0.0, 0.4, 1.1)):
         truth = exact.finite_delta(p.tolist(), q.tolist(), rounds, epsilon)
-        sums = direct._convolved([(law, rounds)], epsilon, 0.3, 2048)
+        sums = direct.convolved(rounds_of([(law, rounds)]), epsilon, 0.3, 2048, 4.0)
         missed += mpf(sums.upper(epsilon)) < truth or mpf(sums.lower(epsilon)) > truth
     return missed
 
@@ -45,52 +47,47 @@ def test_nothing_is_missed_without_a_mistake() -> None:
 
 
 def test_a_lower_end_that_forgets_what_splitting_adds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sums, "_added", lambda *_: 0.0)
+    monkeypatch.setattr(Sums, "_bumps", lambda *_: 0.0)
     assert total_missed() > 0
 
 
 def test_masses_that_are_rounded_to_the_lower_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lattice.placed
+    whole = direct.placed
 
-    def lowered(law, zero, frame, bottom, weights=1.0):
-        moved = type(law)(np.floor(law.losses / frame.step) * frame.step, law.masses)
-        return whole(moved, zero, frame, bottom, weights)
+    def lowered(part, tails, frame, mode):
+        step = frame.step * 2.0 ** -frame.levels(part.losses)
+        return whole(replace(part, losses=np.floor(part.losses / step) * step), tails, frame, mode)
 
     monkeypatch.setattr(direct, "placed", lowered)
     assert total_missed() > 0
 
 
 def test_sums_above_the_lattice_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = lattice._sum
-
-    def forgetful(a, b, frame):
-        found = whole(a, b, frame)
-        return lattice.Masses(found.first, found.values, (0.0, 0.0))
-
-    monkeypatch.setattr(lattice, "_sum", forgetful)
+    monkeypatch.setattr(lattice, "_above", lambda *_: (0.0, 0.0))
     assert total_missed() > 0
 
 
 def test_outcomes_below_the_lattice_that_count_for_the_lower_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Both ends then count losses moved up: the lower one passes the honest upper one."""
+    """Both ends then count sums moved up to the floor: the lower one passes the honest upper one."""
     parts = [(PoissonRemove(0.6, 0.4), 2), (PoissonAdd(0.25, 0.32), 2)]
     honest = direct_delta(parts, 0.4, 0.1, 1e-3)
     assert honest is not None
-    on_lattice, place = direct._on_lattice, lattice.placed
+    framed, mode = direct._framed, direct.Mode
 
-    def everything(loss, step, bottom, top):
-        law = on_lattice(loss, step, bottom, top)[0]
-        return law, law
+    def shallow(rounds, reach, spread, points):
+        frame = framed(rounds, reach, spread, points)
+        return replace(frame, floor=2)
 
-    def shifted(law, zero, frame, bottom, weights=1.0):
-        return place(law, zero, frame, max(bottom, -2), weights)
-
-    monkeypatch.setattr(direct, "_on_lattice", everything)
-    monkeypatch.setattr(direct, "placed", shifted)
-    planted = direct._convolved(parts, 0.4, 0.1, 4096)
-    assert planted.lower(0.4) > honest.upper
+    monkeypatch.setattr(direct, "_framed", shallow)
+    rounds = rounds_of(parts)
+    assert rounds is not None
+    assert direct.convolved(rounds, 0.4, 0.1, 4096, 4.0).lower(0.4) <= honest.upper
+    monkeypatch.setattr(
+        direct, "Mode", lambda rounding, **how: mode(rounding, **{**how, "lifted": True})
+    )
+    assert direct.convolved(rounds, 0.4, 0.1, 4096, 4.0).lower(0.4) > honest.upper
 
 
 def test_pairs_of_losses_that_are_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from dpcalc.errors import NumericalFailure
 METHOD = "convolution, two-sided"
 
 _FEWEST, _FINEST = 2**11, 2**15
-_WORK = 6e9
+_WORK = 1e10
 """Products in all convolutions of one pass."""
 
 _PASSES = 7
@@ -178,6 +178,10 @@ def convolved(
         moved=Held.of(weighed, frame, weighed=True),
         raised=(lowest, weighed.raised[1]),
         splitting=splitting,
+        drifts=tuple(
+            (part.count, piece.certain(1).drift)
+            for part, piece in zip(rounds, cuts[1.0], strict=True)
+        ),
         lost=left_out(frame, count) + count * 8 * SMALLEST_TAIL,
     )
 

@@ -53,10 +53,12 @@ class Frame:
 
     def points(self, low: float, high: float) -> Reals:
         """All points between two losses."""
-        found = [_multiples(self.step, -self.floor, self.top, low, high)]
-        for level in range(1, self.finest + 1):
-            found.append(_multiples(self.step_of(level), -self.half, self.half, low, high))
-        return np.unique(np.concatenate(found))
+        coarse = _multiples(self.step, -self.floor, self.top, low, high)
+        fine = [
+            _multiples(self.step_of(level), -self.half, self.half, low, high)
+            for level in range(1, self.finest + 1)
+        ]
+        return np.unique(np.concatenate([coarse, *fine]))
 
     def levels(self, losses: Reals) -> Reals:
         """The finest lattice that reaches each loss."""
@@ -247,7 +249,8 @@ def _falling(masses: Masses, frame: Frame, mode: Mode) -> Reals:
     """At least ln E e^{(1+θ)·fall} at each slope θ, or as weighed ln E e^{θ·fall}."""
     weighed = mode.splitting is not None
     order = SLOPES / (frame.step * frame.floor) + (0.0 if weighed else 1.0)
-    total = np.full(len(SLOPES), max(masses.total + masses.above[0], 1.0) if weighed else 1.0)
+    whole = masses.total + masses.above[0] + masses.raised[1]
+    total = np.full(len(SLOPES), max(whole, 1.0) * (1 + 1e-9))
     for level, row in enumerate((*masses.rows, masses.raised[0])):
         step = frame.step_of(level) if level <= frame.finest else frame.step
         below = row.below(0)

@@ -23,9 +23,13 @@ def placed(part: Cut, tails: tuple[float, float], frame: Frame, mode: Mode) -> M
         mode: which bound it is for.
     """
     tail, infinite = tails
-    masses = part.masses * (1 + mode.rounding * (part.errors + 64 * UNIT_ROUNDOFF))
+    weighed = mode.splitting is not None
+    masses = part.masses + part.errors if weighed else part.certain(mode.rounding).masses
+    masses = masses * (1 + mode.rounding * 24 * UNIT_ROUNDOFF)
     over, under = part.losses > frame.top * frame.step, part.losses < -frame.floor * frame.step
-    above = float(masses[over].sum()) + (infinite + tail if mode.rounding > 0 else infinite)
+    above = float(masses[over].sum()) + (
+        infinite + tail if mode.rounding > 0 else infinite * (1 - 1e-12)
+    )
     above_q = float(product(masses[over], np.exp(-part.losses[over])))
     low = float(masses[under].sum()) + tail
     held = ~(over | under)
@@ -36,6 +40,8 @@ def placed(part: Cut, tails: tuple[float, float], frame: Frame, mode: Mode) -> M
     share = losses / step - left
     if mode.splitting is not None:
         masses = masses * _weights(losses, share, part.dense[held], frame, mode.splitting)
+        # k changes by a factor of at most e^{λ·blur} where a loss was rounded after a split.
+        masses *= np.exp(mode.splitting.rate * part.blurs[held])
     right = masses * (np.expm1(-share * step) / np.expm1(-step))
     staying = masses * (np.exp(-share * step) * np.expm1((share - 1) * step) / np.expm1(-step))
     rows = [
@@ -66,7 +72,7 @@ def _gathered(left: Reals, masses: tuple[Reals, Reals], held: Bools, mode: Mode)
     values = np.bincount(place, masses[0][held], minlength=size)
     values += np.bincount(place + 1, masses[1][held], minlength=size)
     most = int(np.bincount(place).max())
-    return Row(first, values * mode.outward(2 * most))
+    return Row(first, np.asarray(values * mode.outward(2 * most), dtype=np.float64))
 
 
 def _weights(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,16 @@ from dpcalc.accounting.laws import (
     Reals,
     TwoPointLaw,
 )
+from dpcalc.accounting.outcomes import response
 from dpcalc.accounting.subsampling import PoissonRemove
+from dpcalc.numerics.products import product
 
 Bools = NDArray[np.bool_]
 
 _CELLS = 500
 _BISECTIONS = 60
 _FAINTEST, _SHARPEST = 1e-6, 40.0
+_CERTAIN = 1e-11
 _REAL = 1e-12
 """A leftover mass above this really is mass at loss zero."""
 
@@ -67,14 +70,18 @@ class Cut:
     Attributes:
         losses: shape (n,).
         masses: P-masses.
-        errors: bounds on their relative errors.
+        errors: bounds on their errors.
+        blurs: bounds on how far the losses were rounded.
         dense: whether a mass stands for the outcomes in the cells next to its loss.
+        sums: whether the masses are known to sum to one without their errors.
     """
 
     losses: Reals
     masses: Reals
     errors: Reals
+    blurs: Reals
     dense: Bools
+    sums: bool = False
 
     @classmethod
     def together(cls, pieces: Sequence[Cut]) -> Cut:
@@ -83,8 +90,39 @@ class Cut:
             np.concatenate([piece.losses for piece in pieces]),
             np.concatenate([piece.masses for piece in pieces]),
             np.concatenate([piece.errors for piece in pieces]),
+            np.concatenate([piece.blurs for piece in pieces]),
             np.concatenate([piece.dense for piece in pieces]),
         )
+
+    def normalised(self) -> Cut:
+        """The masses divided by their sum, if that is one but for their errors.
+
+        Then the errors relative to the masses, weighed by those, add up to nothing.
+        """
+        total = math.fsum(self.masses.tolist())
+        if abs(total - 1) > 2 * math.fsum(self.errors.tolist()) + 1e-15:
+            return self
+        rest = abs(total - 1) + 4 * UNIT_ROUNDOFF
+        return replace(
+            self, masses=self.masses / total, errors=self.errors + rest * self.masses, sums=True
+        )
+
+    def certain(self, rounding: float) -> Cut:
+        """Rounded up or down where little is known of a mass, and exact to 1e-11 otherwise."""
+        doubtful = self.errors > (_CERTAIN if self.sums else 0.0) * self.masses
+        masses = self.masses + rounding * np.where(doubtful, self.errors, 0.0)
+        return replace(
+            self,
+            masses=np.maximum(masses, 0.0),
+            errors=np.where(doubtful, 0.0, self.errors),
+        )
+
+    @property
+    def drift(self) -> tuple[float, float]:
+        """The masses' relative errors: their root mean square, and the largest."""
+        held = self.masses > 0
+        each = self.errors[held] / self.masses[held]
+        return math.sqrt(float(product(self.masses[held], each**2))), float(each.max(initial=0.0))
 
 
 def rounds_of(parts: Parts) -> list[Round] | None:
@@ -114,13 +152,8 @@ def _split(loss: Loss) -> list[tuple[DensityPair | None, AtomicLaw | None, int]]
         return [(LaplaceBody(end), ends, 1)]
     if isinstance(loss, TwoPointLaw):
         rounds = zip(loss.epsilons, loss.counts, strict=True)
-        return [(None, _response(epsilon), n) for epsilon, n in rounds]
+        return [(None, response(epsilon), n) for epsilon, n in rounds]
     return None
-
-
-def _response(epsilon: float) -> AtomicLaw:
-    odds = math.exp(-epsilon)
-    return AtomicLaw(np.array([-epsilon, epsilon]), np.array([odds, 1.0]) / (1 + odds))
 
 
 def _rough(pair: DensityPair | None, atoms: AtomicLaw | None) -> AtomicLaw:
@@ -151,13 +184,15 @@ def cut(round_: Round, frame: Frame, up: float) -> Cut:
         for sign in (1.0, -1.0) if pair.mirrored else (1.0,):
             pieces += _side(pair, round_, frame, up, sign)
         if pair.mirrored:
-            rest = max(1.0 - math.fsum(round_.rough.masses.tolist()), _REAL)
-            error = pair.mass_error * 2 / rest + 8 * UNIT_ROUNDOFF
+            listed = Cut.together(pieces)
+            rest = max(1.0 - math.fsum(listed.masses.tolist()), _REAL)
+            error = math.fsum(listed.errors.tolist()) / rest + 8 * UNIT_ROUNDOFF
             pieces.append(_single(np.zeros(1), np.array([rest]), error, round_, up))
     if round_.atoms is not None:
         losses, masses = _with_zero(round_.atoms, alone=pair is None)
         pieces.append(_single(losses, masses, round_.atoms.mass_error, round_, up))
-    return Cut.together(pieces)
+    found = Cut.together(pieces)
+    return found if pair is None or pair.outside > SMALLEST_TAIL else found.normalised()
 
 
 def _with_zero(law: AtomicLaw, *, alone: bool) -> tuple[Reals, Reals]:
@@ -168,9 +203,9 @@ def _with_zero(law: AtomicLaw, *, alone: bool) -> tuple[Reals, Reals]:
 
 
 def _single(losses: Reals, masses: Reals, error: float, round_: Round, up: float) -> Cut:
-    size = losses.shape
-    losses = losses + up * round_.loss_error(losses) - round_.shift
-    return Cut(losses, masses, np.full(size, error), np.zeros(size, dtype=bool))
+    blurs = round_.loss_error(losses)
+    losses = losses + up * blurs - round_.shift
+    return Cut(losses, masses, error * masses, blurs, np.zeros(losses.shape, dtype=bool))
 
 
 def _side(pair: DensityPair, round_: Round, frame: Frame, up: float, sign: float) -> list[Cut]:
@@ -186,7 +221,9 @@ def _side(pair: DensityPair, round_: Round, frame: Frame, up: float, sign: float
     edges = np.unique(np.concatenate([edges[clear], _where(pair, edges, targets)]))
     place = sign * pair.loss(edges) - round_.shift
     slack = 8 * round_.loss_error(place)
-    inside = (place >= -frame.floor * frame.step - slack) & (place <= frame.top * frame.step + slack)
+    inside = (place >= -frame.floor * frame.step - slack) & (
+        place <= frame.top * frame.step + slack
+    )
     pieces = []
     if inside.sum() > 1:
         first, last = np.flatnonzero(inside)[[0, -1]]
@@ -202,26 +239,34 @@ def _cells(
 ) -> Cut:
     """Cells between lattice points, by a law that dominates them; losses at points are those points."""
     up, sign = how
-    law = cell_laws(pair, edges)[0]
-    masses = law.masses if sign > 0 else law.masses * np.exp(-law.losses)
+    law, _, doubts, _ = cell_laws(pair, edges)
+    masses, doubts = _as_seen(law, doubts, sign)
     error = round_.loss_error(law.losses)
     losses = sign * law.losses - round_.shift + up * error
     step = frame.step * 2.0 ** -frame.levels(losses)
     point = np.rint(losses / step) * step
     gap = up * (losses - point)
     losses = np.where((gap <= 0) & (gap >= -4 * error), point, losses)
-    size = losses.shape
-    return Cut(losses, masses, np.full(size, 2 * pair.mass_error), np.ones(size, dtype=bool))
+    return Cut(losses, masses, doubts, 4 * error, np.ones(len(losses), dtype=bool))
+
+
+def _as_seen(law: AtomicLaw, doubts: Reals, sign: float) -> tuple[Reals, Reals]:
+    """Masses and their errors, with sign -1 those of the mirror image."""
+    if sign > 0:
+        return law.masses, doubts
+    seen = np.exp(-law.losses)
+    return law.masses * seen, (doubts + 16 * UNIT_ROUNDOFF * (1 + law.losses) * law.masses) * seen
 
 
 def _beyond(pair: DensityPair, edges: Reals, round_: Round, sign: float) -> Cut:
     """Cells beyond the lattices, each by its P- and Q-mass."""
-    law = cell_laws(pair, edges)[1]
-    masses = law.masses if sign > 0 else law.masses * np.exp(-law.losses)
-    size = masses.shape
-    error = 2 * pair.mass_error + 1300 * UNIT_ROUNDOFF
+    _, law, _, doubts = cell_laws(pair, edges)
+    masses, doubts = _as_seen(law, doubts, sign)
+    losses = sign * law.losses - round_.shift
+    # Only P- and Q-mass count, so an error of the loss is one of the mass.
+    blurs = round_.loss_error(law.losses)
     return Cut(
-        sign * law.losses - round_.shift, masses, np.full(size, error), np.zeros(size, dtype=bool)
+        losses, masses, doubts + 2 * blurs * masses, blurs, np.zeros(len(masses), dtype=bool)
     )
 
 

@@ -13,7 +13,8 @@ from dpcalc.numerics.products import convolution
 NOTHING = 1e-154
 """Masses below are left out: products of larger ones are numbers of full precision, and fast."""
 
-_PIECES = 4
+_PIECE, _PIECES = 128, 32
+"""Sums of products have so many terms at least, and of so many parts at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,13 @@ def convolved(one: Row, other: Row, most: int, rounding: float) -> Row:
     if len(one.values) == 0 or size <= 0:
         return EMPTY
     values = np.zeros(size)
-    step = max(math.ceil(len(one.values) / _PIECES), 256)
+    step = max(math.ceil(len(one.values) / _PIECES), _PIECE)
     for start in range(0, min(len(one.values), size), step):
         piece = one.values[start : start + step]
         part = convolution(piece, other.values[: size - start])[: size - start]
         values[start : start + len(part)] += part
-    terms = len(one.values) + _PIECES + 4
-    values *= 1 + rounding * 1.01 * terms * UNIT_ROUNDOFF
-    return Row(first, values)
+    terms = min(step, len(one.values)) + len(one.values) // step + 8
+    return Row(first, values * (1 + rounding * 1.01 * terms * UNIT_ROUNDOFF))
 
 
 def halved(row: Row, step: float, weight: float, rounding: float) -> Row:
@@ -125,5 +125,5 @@ def halved(row: Row, step: float, weight: float, rounding: float) -> Row:
     right = 1 / (1 + math.exp(-step / 2))
     values[start : start + len(between)] += between * (math.exp(-step / 2) * right)
     values[start + 1 : start + 1 + len(between)] += between * right
-    values *= 1 + rounding * 24 * UNIT_ROUNDOFF
+    values *= 1 + rounding * 12 * UNIT_ROUNDOFF
     return Row(first, values)

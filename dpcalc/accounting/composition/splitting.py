@@ -6,9 +6,9 @@ with P- and Q-mass kept. That moves it by D with ``E e^{-D} = 1``, whatever was 
 
 *A smoother gain.* Let u = S - ε, ``b = 1/(2λ+1)``, r(u) = b e^{λu} for u < 0 and b e^{-(λ+1)u} for
 u >= 0, and k(u) = 1/cosh(λu). Then (1 - e^{-u})₊ + r has two continuous derivatives, a split raises its
-mean by at most ``v(1 + he^h)e^{λh}·bλ(λ+1)/2·k``, and r <= bk. A split lowers the mean of k by at most
-``θk`` with θ = v(λe^h + λ²e^{λh})/2. So Ψ = (1 - e^{-u})₊ + r - bk is a lower bound of the gain, and every
-split raises its mean by at most bζk, ζ = v(1 + he^h)e^{λh}λ(λ+1)/2 + θ.
+mean by at most ``v(1 + he^h)e^{λh}·bλ(λ+1)/2·k``, and r <= bk. It lowers the mean of k by
+at most ``θk`` with θ = v(λe^h + λ²e^{λh})/2. So Ψ = (1 - e^{-u})₊ + r - bk is a lower bound of the
+gain, and every split raises its mean by at most bζk, ζ = v(1 + he^h)e^{λh}λ(λ+1)/2 + θ.
 
 *All splits.* With the factor ``W = (1 + ζ)/(1 - θ)`` for each split on the way, in whatever order,
 
@@ -30,7 +30,7 @@ from dpcalc.errors import NumericalFailure
 _NARROW = 0.7
 """λ times the typical distance that splitting moves a sum, near the best."""
 
-_STEEPEST = 0.35
+_STEEPEST = 0.6
 """λ times the lattice's step, at most."""
 
 _FARTHEST = 300.0
@@ -53,11 +53,11 @@ class Splitting:
 
     @property
     def height(self) -> float:
-        """B."""
+        """The factor b."""
         return 1 / (2 * self.rate + 1)
 
     def weights(self, step: float, share: Reals) -> Reals:
-        """W of splits between points ``step`` apart, of losses at shares f of the way."""
+        """Factors W of splits between points ``step`` apart, of losses at shares f of the way."""
         rate = self.rate
         variance = step * step * math.exp(step) * share * (1 - share) * (1 + 1e-9)
         lower = variance * (rate * math.exp(step) + rate * rate * math.exp(rate * step)) / 2
@@ -71,11 +71,11 @@ class Splitting:
         return float(self.weights(step, np.array([0.5]))[0])
 
     def bump(self, distance: Reals | float) -> Reals:
-        """k."""
+        """Values of k."""
         return np.asarray(1 / np.cosh(np.minimum(self.rate * np.abs(distance), _FARTHEST)))
 
     def rise(self, distance: Reals) -> Reals:
-        """r."""
+        """Values of r."""
         fall = np.where(distance < 0, -self.rate * distance, (self.rate + 1) * distance)
         return np.asarray(self.height * np.exp(-np.minimum(fall, _FARTHEST)))
 

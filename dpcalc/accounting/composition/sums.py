@@ -55,6 +55,7 @@ class Sums:
         moved: masses rounded up, losses down, weighed for what splitting adds to δ.
         raised: the weights of sums that the floor moved up, with losses, and of those above the top.
         splitting: how splits are weighed.
+        drifts: for every part its rounds, and what `Cut.drift` says of a round's masses.
         lost: bound of P-mass that was left out.
     """
 
@@ -66,6 +67,7 @@ class Sums:
     moved: Held
     raised: tuple[Held, float]
     splitting: Splitting
+    drifts: tuple[tuple[int, tuple[float, float]], ...]
     lost: float
 
     def upper(self, epsilon: float) -> float:
@@ -75,7 +77,8 @@ class Sums:
         value, size = self._gained(self.kept, at)
         # (1 - e^{ε-S})₊ exceeds 1 - e^{ε-S} where S fell below ε, by at most e^{f-F} - 1.
         fallen = self.kept.above[0] * self.kept.fallen
-        return value + self._rounding(self.kept) * size + self.lost + 1.001 * fallen
+        value += self._rounding(self.kept) * size
+        return value * self._drifted(value) + self.lost + 1.001 * fallen
 
     def lower(self, epsilon: float) -> float:
         """At most δ(ε)."""
@@ -85,7 +88,9 @@ class Sums:
         held = self.surely.losses - at
         smoother = float(product(self.surely.masses, self.splitting.rise(held)))
         taken = self.splitting.height * self._bumps(at)
-        return max(0.0, value + smoother * (1 - rounding) - rounding * size - taken - self.lost)
+        sure = value + smoother * (1 - rounding) - rounding * size
+        sure /= self._drifted(sure / math.e / 2)
+        return max(0.0, sure - taken - self.lost)
 
     def unit(self, epsilon: float) -> float:
         """About |dε/d ln δ|."""
@@ -119,6 +124,21 @@ class Sums:
         margin = max(self.reach - self.shift - at, 0.0)
         far = float(self.splitting.bump(margin)) + self.moved.fallen
         return (total + self.moved.above[0] * far) * (1 + self._rounding(self.moved))
+
+    def _drifted(self, value: float) -> float:
+        """The factor by which errors of single rounds' masses can change a mean of this value.
+
+        For a function f from 0 to 1 and masses m(1 + ξ), E_m ξ = 0, Hölder's inequality gives
+        ``E f Π(1+ξ) <= (E f)^{1-1/b} (E (1+ξ)^b)^{n/b}`` and ``E (1+ξ)^b <= 1 + b²E ξ² e^{b|ξ|}/2``.
+        """
+        depth = -math.log(min(max(value, 1e-300), 1.0)) + 1e-9
+        total = 0.0
+        for rounds, (spread, most) in self.drifts:
+            if most > 0:
+                order = max(1.0, min(math.sqrt(2 * depth / rounds) / spread, 1 / most))
+                grown = rounds * order * spread**2 / 2 * math.exp(order * most)
+                total += min(depth / order + grown, 1.01 * rounds * most)
+        return math.exp(total) * (1 + 1e-15)
 
     def _rounding(self, held: Held) -> float:
         return (len(held.losses) + 2000) * UNIT_ROUNDOFF
