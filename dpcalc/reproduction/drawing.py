@@ -12,9 +12,10 @@ import numpy as np
 
 from dpcalc.extras import need
 from dpcalc.files import write_atomically
+from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
 _STYLES = {"none": "-", "printed": "-", "certified": "--", "theory": ":"}
 """Dashed curves have certified noise, solid ones the paper's."""
 
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00")
+"""Of Okabe and Ito, told apart by all kinds of colour vision; their yellow is too pale for a line."""
+
 _MARKS = "osv^Dxp*"
+_MARKS_ALONG = 7
+"""Marks along a line of many points, so that lines differ in more than their colour."""
+
+_DPI = 150
 
 
 def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
@@ -33,16 +41,47 @@ def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    with plt.rc_context({"font.size": 8, "svg.hashsalt": "dpcalc", "legend.fontsize": 6.5}):
+    with plt.rc_context({"font.size": 8, "svg.hashsalt": "dpcalc", "legend.fontsize": 7}):
         figure = _table(outcome.table) if outcome.table else _figure(experiment, outcome)
         figure.suptitle(f"{experiment.reference}: {experiment.title}", fontsize=9)
-        if outcome.notes:
-            figure.text(0.5, 0.005, "; ".join(outcome.notes), ha="center", fontsize=6, color="0.4")
+        figure.text(0.5, 0.005, setting(outcome), ha="center", fontsize=6.5, color="0.3")
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {}
             with write_atomically(path) as file:
-                figure.savefig(file, format=path.suffix[1:], dpi=80, metadata=metadata)
+                figure.savefig(file, format=path.suffix[1:], dpi=_DPI, metadata=metadata)
         plt.close(figure)
+
+
+def setting(outcome: Outcome) -> str:
+    """What a picture rests on: its data, the δ of its ε, how many runs a band spans, the version."""
+    from dpcalc import __version__
+
+    deltas = sorted({curve.delta for curve in outcome.curves if curve.delta is not None})
+    runs = max((np.atleast_2d(np.asarray(curve.y)).shape[0] for curve in outcome.curves), default=1)
+    parts = list(outcome.notes)
+    if deltas:
+        parts.append("certified ε at δ = " + ", ".join(spelt(delta) for delta in deltas))
+    if runs > 1:
+        parts.append(f"bands from the worst to the best of {runs} runs")
+    return "; ".join([*parts, f"dpcalc {__version__}"])
+
+
+def coinciding(curves: Sequence[Curve]) -> dict[int, str]:
+    """For curves that cannot be seen for an earlier one, by their number, that one's name.
+
+    Closer everywhere than a thousandth of what all curves of the panel span.
+    """
+    drawn = [curve.statistics()[:2] for curve in curves]
+    heights = np.concatenate([y for _, y in drawn]) if drawn else np.zeros(1)
+    width = 1e-3 * float(np.ptp(heights)) if heights.size else 0.0
+    found: dict[int, str] = {}
+    for i, (x, y) in enumerate(drawn):
+        for j in range(i):
+            same = x.size and x.shape == drawn[j][0].shape and np.array_equal(x, drawn[j][0])
+            if same and np.abs(y - drawn[j][1]).max() <= width:
+                found[i] = curves[j].name
+                break
+    return found
 
 
 def _figure(experiment: Experiment, outcome: Outcome) -> Any:
@@ -99,17 +138,27 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
     before: Counter[tuple[str, str]] = Counter()
     greys = ["0.6", "0.1", "0.4"] * len(curves)
     marked = all(np.size(c.x) <= 12 for c in curves)
-    for curve in curves:
+    hidden = coinciding(curves)
+    for i, curve in enumerate(curves):
         x, mean, low, high = curve.statistics()
         base = method_of(curve.name)
         if curve.noise == "none" and len(x) and np.ptp(mean) == 0:
             place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=curve.name)
             continue
-        colour = _shade(f"C{colours[base] % 10}", before[base, curve.noise])
+        number = colours[base]
+        colour = _shade(_COLOURS[number % len(_COLOURS)], before[base, curve.noise])
         before[base, curve.noise] += 1
-        mark = _MARKS[colours[base] % len(_MARKS)] if marked else ""
-        style = _STYLES[curve.noise]
-        place.plot(x, mean, style, color=colour, lw=1.2, marker=mark, ms=3.5, label=_label(curve))
+        place.plot(
+            x,
+            mean,
+            _STYLES[curve.noise],
+            color=colour,
+            lw=1.2,
+            marker=_MARKS[number % len(_MARKS)],
+            ms=3.5,
+            markevery=1 if marked else _every(len(x), number),
+            label=_label(curve) + (f" = {hidden[i]}" if i in hidden else ""),
+        )
         if (high > low).any():
             place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
     place.set_xlabel(panel.x)
@@ -125,6 +174,12 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
     place.grid(alpha=0.25, lw=0.5)
     if curves:
         place.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, handlelength=1.6)
+
+
+def _every(points: int, number: int) -> tuple[int, int]:
+    """First mark and their distance, each method's at places of its own."""
+    step = max(1, points // _MARKS_ALONG)
+    return (number * step // len(_MARKS)) % max(points, 1), step
 
 
 def _plain_numbers(axis: Any, limits: tuple[float, float]) -> None:

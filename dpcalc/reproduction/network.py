@@ -54,6 +54,17 @@ class Nodes:
     split: Split
     ground: Ground
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The setting, for under a picture."""
+        p = self.problem
+        size = f"{len(self.split.train[1])} training records of {p.records.dimension} columns"
+        return (
+            self.split.source,
+            f"{size} on {p.nodes} nodes",
+            f"ρ = {p.ridge:g}, one record replaced, every iterate released",
+        )
+
     def theorem(self, key: str, **parameters: Any) -> Theorem:
         """The privacy result ``key`` for this problem."""
         p = self.problem

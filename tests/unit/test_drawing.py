@@ -17,9 +17,9 @@ def _drawn(tmp_path, monkeypatch, panels, names):
     kept = []
     monkeypatch.setattr(plt, "close", kept.append)
     curves = [
-        Curve(panel=panel, name=name, x=np.arange(20), y=np.arange(20.0), noise="certified")
+        Curve(panel=panel, name=name, x=np.arange(20), y=np.arange(20.0) + i, noise="certified")
         for panel in panels
-        for name in names[panel]
+        for i, name in enumerate(names[panel])
     ]
     experiment = Experiment(
         reference="",
@@ -77,3 +77,43 @@ def test_the_low_panel_labels_few_whole_decades(least, most):
     ]
     assert 1 <= len(shown) <= 4
     assert all("times" not in text for text in shown)
+
+
+def _curve(name: str, y: list[float], **more: object) -> Curve:
+    return Curve(panel="a", name=name, x=np.arange(3), y=np.array(y), **more)  # type: ignore[arg-type]
+
+
+def test_curves_that_hide_each_other_say_so():
+    curves = [_curve("a", [1, 2, 3]), _curve("b", [1, 5, 9]), _curve("c", [1, 2.001, 3])]
+    assert drawing.coinciding(curves) == {2: "a"}
+    assert drawing.coinciding([]) == {}
+    apart = [_curve("a", [1, 2, 3]), _curve("c", [1, 2.1, 3])]
+    assert drawing.coinciding(apart) == {}
+
+
+def test_the_setting_under_a_picture_names_data_delta_and_runs():
+    curves = [
+        Curve(panel="a", name="a", x=[1, 2], y=[[1, 2], [3, 4], [5, 6]], epsilon=1, delta=1e-6),
+        _curve("b", [1, 2, 3]),
+    ]
+    text = drawing.setting(Outcome(curves=curves, notes=("Adult",)))
+    assert text.startswith(
+        "Adult; certified ε at δ = 1e-6; bands from the worst to the best of 3 runs"
+    )
+    assert "dpcalc " in text
+    assert drawing.setting(Outcome(curves=curves[1:])).startswith("dpcalc ")
+
+
+def test_neighbouring_methods_differ_in_more_than_their_colour(tmp_path, monkeypatch):
+    """No two of the first eight share a mark, and no colour is of the default cycle."""
+    assert len(set(drawing._MARKS)) == len(drawing._COLOURS) == 8
+    names = {"a": [f"m{i}" for i in range(8)]}
+    found = _drawn(tmp_path, monkeypatch, "a", names)["a"]
+    assert len({tuple(np.round(colour, 3)) for colour in found.values()}) == 8
+
+
+@pytest.mark.parametrize(("points", "number"), [(1, 5), (3, 7), (50, 0), (151, 4)])
+def test_marks_fall_on_the_line(points, number):
+    first, step = drawing._every(points, number)
+    assert 0 <= first < points
+    assert step >= 1

@@ -32,7 +32,7 @@ def compute(ground: Ground) -> Outcome:
     curves += budgets(on, three, "c") + budgets(on, five, "d")
     for panel, epsilon in (("e", 3.0), ("f", 1.0)):
         curves += at_equal_budget(on, epsilon, ROUNDS, panel)
-    return Outcome(curves=curves, notes=(on.split.source,))
+    return Outcome(curves=curves, notes=on.notes)
 
 
 EXPERIMENT = Experiment(

@@ -30,7 +30,7 @@ def compute(ground: Ground) -> Outcome:
     chosen = settings(3.0, ROUNDS, full=ground.full)
     curves = as_printed(on, chosen, "a") + budgets(on, chosen, "b")
     curves += at_equal_budget(on, 3.0, ROUNDS, "c")
-    return Outcome(curves=curves, notes=(on.split.source,))
+    return Outcome(curves=curves, notes=on.notes)
 
 
 EXPERIMENT = Experiment(

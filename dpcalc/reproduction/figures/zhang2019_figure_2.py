@@ -31,7 +31,7 @@ def compute(ground: Ground) -> Outcome:
         Curve(panel="a", name="ADMM, 50 rounds", x=weights, y=after),
         Curve(panel="a", name="central optimum", x=weights, y=best),
     ]
-    return Outcome(curves=curves, notes=(on.split.source,))
+    return Outcome(curves=curves, notes=on.notes)
 
 
 EXPERIMENT = Experiment(

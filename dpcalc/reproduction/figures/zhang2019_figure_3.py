@@ -33,7 +33,7 @@ def compute(ground: Ground) -> Outcome:
             curves += both
             errors.append(found)
         curves += error_curves("c", gammas, errors, f"α={alpha:g}")
-    return Outcome(curves=curves, notes=(on.split.source,))
+    return Outcome(curves=curves, notes=on.notes)
 
 
 EXPERIMENT = Experiment(

@@ -34,7 +34,7 @@ def compute(ground: Ground) -> Outcome:
             curves += both + spent(on, contender, alpha, privacy)
             errors.append(found)
         curves += error_curves("e", growths, errors, f"α={alpha:g}")
-    return Outcome(curves=curves, notes=(on.split.source,))
+    return Outcome(curves=curves, notes=on.notes)
 
 
 EXPERIMENT = Experiment(

@@ -82,7 +82,7 @@ def compute(ground: Ground) -> Outcome:
             equal.setdefault(one.name, []).append(errors)
     curves += _errors("j", ALPHAS, printed, "printed")
     curves += _errors("k", budgets, equal, "certified")
-    return Outcome(curves=curves, notes=(on.split.source,))
+    return Outcome(curves=curves, notes=on.notes)
 
 
 def _as_printed(
