@@ -66,7 +66,7 @@ def test_the_low_panel_labels_few_whole_decades(least, most):
 
     figure = Figure(figsize=(7.0, 1.2))
     low = figure.subplots()
-    profile._width_panel(low, [0.0, 1.0], [(1 - least, 1.0), (1 - most, 1.0)])
+    profile._width_panel(low, [0.1, 1.0], [1 - least, 1 - most], [1.0, 1.0])
     figure.draw_without_rendering()
     bottom, top = low.get_ylim()
     places = [*low.get_yticks(), *low.get_yticks(minor=True)]
