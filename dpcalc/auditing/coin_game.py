@@ -4,10 +4,12 @@ Statement
     The scores of each kind are independent and of one law. Toss a fair coin for each of m places and
     let the kind it names hand over its next score, unused so far: places, coins and scores are then
     distributed as if every place had been run in the world of its coin. A place whose kind has run
-    out counts as a wrong answer, which only lowers the bound. Neither the coins nor which scores are
-    left over depend on any score; those left over help to choose the rule. The coins are tossed
-    anew for every verdict: for a sequence fixed once and for all, with more heads than tails, say,
-    false alarms would be more frequent than α whenever it is used.
+    out counts as a wrong answer, which only lowers the bound. The rule is chosen on scores that no
+    coin could have asked for: how many there are is fixed beforehand. Those that are left over by
+    the coins that fell may not help, since their number tells how many heads there were, and a rule
+    that knows this is no rule fixed before the coins. The coins are tossed anew for every verdict:
+    for a sequence fixed once and for all, with more heads than tails, say, false alarms would be
+    more frequent than α whenever it is used.
 Source
     Derived here.
 Assumes
@@ -38,7 +40,7 @@ class CoinGame:
     """Runs on which a rule is chosen, and places that count.
 
     Attributes:
-        pilot: scores that are not counted.
+        pilot: scores that are not counted, as many whatever the coins are.
         places: scores whose worlds were drawn by fair coins.
         missing: places without a score.
     """
@@ -95,7 +97,8 @@ def coin_game(
     first, second = draw.permutation(first), draw.permutation(second)
     kept = max(round(pilot_share * min(len(first), len(second))), 2)
     rest = (first[kept:], second[kept:])
-    coins = draw.random(_places(min(len(scores) for scores in rest))) < 0.5
+    places = _places(min(len(scores) for scores in rest))
+    coins = draw.random(places) < 0.5
     is_in, score, left = [], [], [first[:kept], second[:kept]]
     missing = 0
     for world, (scores, wanted) in enumerate(zip(rest, (coins.sum(), (~coins).sum()), strict=True)):
@@ -103,7 +106,7 @@ def coin_game(
         missing += int(wanted) - used
         is_in.append(np.full(used, world == 0))
         score.append(scores[:used])
-        left[world] = np.concatenate([left[world], scores[used:]])
+        left[world] = np.concatenate([left[world], scores[places:]])
     return CoinGame(
         pilot=Observations(
             is_in=np.repeat([True, False], [len(scores) for scores in left]),

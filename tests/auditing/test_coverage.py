@@ -238,6 +238,22 @@ def test_recorded_scores_as_a_game_with_coins(name):
     assert alarms(found, known.epsilon) <= ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / repeated)
 
 
+def test_the_coins_of_a_game_leave_no_trace_in_its_pilot():
+    """A rule chosen on what the coins left over would know how many heads there were."""
+    first, second = np.arange(150.0), np.arange(1000.0, 1290.0)
+    pilots, heads = set(), set()
+    for seed in range(40):
+        game = coin_game(first, second, pilot_share=0.2, fair_coins=False, seed=seed)
+        pilots.add((game.pilot.runs, int(game.pilot.is_in.sum())))
+        heads.add(int(game.places.is_in.sum()))
+        assert not set(game.pilot.score) & set(game.places.score)
+        assert (game.places.is_in == (game.places.score < 500)).all()
+    assert len(heads) > 5
+    ((runs, with_record),) = pilots
+    assert with_record == 30
+    assert runs > 60  # scores of the frequent kind beyond all places are of use
+
+
 def test_the_rectangle_of_a_rule_that_is_turned_round():
     """Randomised response told the wrong way: both rectangles together stay within α."""
     rng = np.random.default_rng(18)
