@@ -7,8 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from dpcalc.auditing import Claim, Counts, Observations, Outcome, audit, judge_counts, judge_scores
+from dpcalc.auditing import (
+    Claim,
+    Counts,
+    Observations,
+    Outcome,
+    audit,
+    gaussian_pair,
+    judge_counts,
+    judge_scores,
+)
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators import abstention, accuracy, clopper_pearson, eprocess
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
@@ -162,3 +172,38 @@ def test_canaries_of_one_run_still_need_their_coins():
         judge_canaries(
             PURE, np.arange(100) % 2 == 0, np.zeros(100), guess_in=5, guess_out=5, fair_coins=False
         )
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize("runs", [5, 24])
+def test_a_rule_that_may_be_silent_has_its_level_exactly(runs, delta):
+    """The chance of every (right, wrong, silent), along all rates with c = e^ε·w + δ."""
+    right, wrong = (np.array(v) for v in np.indices((runs + 1, runs + 1)).reshape(2, -1))
+    right, wrong = right[right + wrong <= runs], wrong[right + wrong <= runs]
+    cells = np.stack([right, wrong, runs - right - wrong], axis=1)
+    for alpha in (0.05, 0.2):
+        bound = abstention.epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha)
+        for epsilon in (0.0, 0.5, 2.0):
+            refuted = cells[bound > epsilon * (1 + 1e-12)]
+            for w in np.linspace(0.0, 0.5, 51):
+                c = math.exp(epsilon) * w + delta
+                if c + w <= 1 - 1e-12 and len(refuted):
+                    law = stats.multinomial(runs, [c, w, max(1 - c - w, 0.0)])
+                    assert law.pmf(refuted).sum() <= alpha * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("runs", [5, 24])
+def test_bounds_of_epsilon_and_mu_share_one_event_exactly(runs):
+    """Neither bound exceeds the truth of a Gaussian curve, but for α together."""
+    right, wrong = (np.array(v) for v in np.indices((runs + 1, runs + 1)).reshape(2, -1))
+    right, wrong = right[right + wrong <= runs], wrong[right + wrong <= runs]
+    cells = np.stack([right, wrong, runs - right - wrong], axis=1)
+    epsilons, mus = abstention.joint_lower(right, wrong, runs, delta=1e-3, alpha=0.2)
+    for mu in (0.01, 0.3, 1.0, 4.0):
+        own = float(gaussian_pair.epsilon_of(mu, 1e-3))
+        refuted = cells[(mus > mu) | (epsilons > own + 1e-9)]
+        for w in np.geomspace(1e-4, 0.5, 40):
+            c = float(stats.norm.cdf(stats.norm.ppf(w) + mu))
+            if c + w <= 1 - 1e-12 and len(refuted):
+                law = stats.multinomial(runs, [c, w, max(1 - c - w, 0.0)])
+                assert law.pmf(refuted).sum() <= 0.2
