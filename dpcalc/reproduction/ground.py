@@ -70,7 +70,7 @@ class Ground:
             )
         if path is None:
             if self.data is not None and self.data.is_file():
-                return _cut(source.load(str(self.data)), 1.0, None, share=0.1)
+                return _cut(source.load(str(self.data), row_bound=1.0), 1.0, None, share=0.1)
             return _cut(source.load("builtin"), 1.0, None, share=0.1)
         if name == "adult":
             whole = _cut(source.load(str(path)), 1.0, train, share=0.1)
