@@ -21,6 +21,7 @@ _EXTRAS = {
     "sklearn": ("scikit-learn", "algorithms"),
     "matplotlib": ("matplotlib", "plots"),
     "distributed": ("distributed", "scale"),
+    "pyarrow": ("pyarrow", "scale"),
     "dp_accounting": ("dp-accounting", "dp-accounting"),
     "flint": ("python-flint", "certify"),
     "diffprivlib": ("diffprivlib", "libraries"),

@@ -29,7 +29,7 @@ ORDER = [
     {"report"},
     {"answers"},
     {"training"},
-    {"estimators", "reproduction", "selftest"},
+    {"estimators", "reproduction", "selftest", "sweep"},
     {"cli", "__main__"},
 ]
 LEVEL = {name: k for k, names in enumerate(ORDER) for name in names}

@@ -1,0 +1,164 @@
+"""Answers about theorems and mechanisms: claimed and certified ε of every setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.accounting.bracket import aiming_at
+from dpcalc.claims.tables import as_real
+from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.sweep.grid import all_numbers
+from dpcalc.sweep.lines import answered
+
+if TYPE_CHECKING:
+    from dpcalc.sweep.grid import Sweep
+    from dpcalc.theorems.base import Theorem
+
+Row = dict[str, Any]
+Point = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One setting with what can be said without numerical work.
+
+    Attributes:
+        bound: its certified ε; costs what a composition costs.
+        row: columns that are known already; with ``refused`` if the setting makes no sense.
+        place: where it stands along the line, the more private the larger.
+    """
+
+    bound: Callable[[], float]
+    row: Row
+    place: float
+
+
+@own_arithmetic
+def line(sweep: Sweep, axis: str | None, points: Sequence[Point]) -> list[Row]:
+    """What is found for settings that differ in one number alone, in their own order.
+
+    Args:
+        sweep: what is asked.
+        axis: the number in which they differ and along which ε never grows or never falls; None
+            where nothing is shared.
+        points: their values of the axes.
+    """
+    ask = _of_theorem if sweep.kind == "theorem" else _of_mechanism
+    asked = [_asked(ask, sweep, axis, point) for point in points]
+    settings = [number for number, one in enumerate(asked) if "refused" not in one.row]
+    settings.sort(key=lambda number: asked[number].place)
+
+    def bound(number: int) -> float | None:
+        try:
+            with aiming_at(sweep.tolerance / 2):
+                return asked[number].bound()
+        except DpcalcError as error:
+            asked[number].row["refused"] = str(error)
+            return None
+
+    if axis is None:
+        found = [bound(number) for number in settings]
+    else:
+        found = answered(bound, settings, sweep.tolerance / 2)
+    for number, epsilon in zip(settings, found, strict=True):
+        asked[number].row["certified"] = epsilon
+    return [_ordered(one.row) for one in asked]
+
+
+def _ordered(row: Row) -> Row:
+    """Numbers first."""
+    return dict(sorted(row.items(), key=lambda item: item[0] not in ("claimed", "certified")))
+
+
+def shared_axis(sweep: Sweep) -> str | None:
+    """The axis along which answers are shared: the noise of a theorem, else δ; None without one."""
+    names = ["delta"]
+    if sweep.kind == "theorem":
+        from dpcalc.theorems.catalogue import privacy_result
+
+        names.insert(0, privacy_result(sweep.name).noise)
+    for name in names:
+        values = sweep.axes.get(name, ())
+        if len(values) > 2 and all_numbers(values):
+            return name
+    return None
+
+
+def _asked(
+    ask: Callable[[Sweep, str | None, Point], Asked],
+    sweep: Sweep,
+    axis: str | None,
+    point: Point,
+) -> Asked:
+    try:
+        return ask(sweep, axis, dict(sweep.fixed) | point)
+    except DpcalcError as error:
+        return Asked(partial(float), {"refused": str(error)}, 0.0)
+
+
+def _delta(given: Point) -> float:
+    from dpcalc import checks
+
+    return checks.delta(as_real("delta", given.pop("delta", 0.0)))
+
+
+def _of_theorem(sweep: Sweep, axis: str | None, given: Point) -> Asked:
+    from dpcalc.theorems.catalogue import privacy_result
+
+    kind = privacy_result(sweep.name)
+    place = float(given[axis]) if axis is not None else 0.0
+    delta = _delta(given)
+    if "epsilon" in given:
+        raise InvalidInput("a sweep of a theorem answers with epsilon; leave it out of the file")
+    promises = [sweep.attest] if isinstance(sweep.attest, str) else list(sweep.attest)
+    theorem = kind.from_parameters(given, promises)
+    if axis == kind.noise and kind.less_is_private:
+        place = -place
+    row: Row = {"claimed": _claimed(theorem, delta)}
+    return Asked(partial(_certified, theorem, delta), row | _about(theorem), place)
+
+
+def _about(theorem: Theorem) -> Row:
+    """What the answer is about: neighbours, release, and promises that it rests on."""
+    from dpcalc.claims.relations import relation_of
+    from dpcalc.theorems.statements import Scope
+
+    missing = ", ".join(promise.key for promise in theorem.unattested(Scope.CERTIFIED))
+    about = {"neighbours": relation_of(theorem, stated=True).name, "release": str(theorem.release)}
+    return about | ({"if_promised": missing} if missing else {})
+
+
+def _certified(theorem: Theorem, delta: float) -> float:
+    from dpcalc.theorems.statements import Scope
+
+    theorem.require(Scope.CERTIFIED)
+    return theorem.certified().guarantee.epsilon(delta)
+
+
+def _claimed(theorem: Theorem, delta: float) -> float | None:
+    from dpcalc.theorems.statements import Scope
+
+    try:
+        theorem.require(Scope.CLAIMED)
+        return theorem.claimed().guarantee.epsilon(delta)
+    except DpcalcError:
+        return None
+
+
+def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
+    from dpcalc.claims.mechanisms import release_from
+
+    place = float(given[axis]) if axis is not None else 0.0
+    delta = _delta(given)
+    if "rounds" in given:
+        given["count"] = given.pop("rounds")
+    found = release_from(sweep.name, {"mechanism": sweep.name, **given})
+
+    def bound() -> float:
+        return found.guarantee.composed(found.count).epsilon(delta)
+
+    return Asked(bound, {"neighbours": found.relation.name}, place)

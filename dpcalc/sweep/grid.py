@@ -1,0 +1,151 @@
+"""A sweep's file: what is asked, which parameters are varied, and over what."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcalc import checks
+from dpcalc.claims.tables import as_real, fields, read_toml
+from dpcalc.errors import InvalidInput
+
+MOST = 1_000_000
+"""Settings of one sweep."""
+
+KINDS = ("theorem", "mechanism", "audit", "run")
+"""What can be asked."""
+
+_COMMON = (*KINDS, "parameters", "attest", "delta", "epsilon", "tolerance", "case", "seed", "runs")
+_RANGE = ("from", "to", "count", "scale")
+
+TOLERANCE = 1e-3
+"""By how much numbers may lie above the narrowest that dpcalc gives, relative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What a file asks.
+
+    Attributes:
+        kind: one of `KINDS`.
+        name: of the theorem, mechanism, audit or training method.
+        axes: names that are varied, each with its values, in the order of the file.
+        fixed: names that are not.
+        attest: keys of promises, or "all".
+        tolerance: see `TOLERANCE`.
+    """
+
+    kind: str
+    name: str
+    axes: Mapping[str, tuple[Any, ...]]
+    fixed: Mapping[str, Any]
+    attest: Any = ()
+    tolerance: float = TOLERANCE
+
+    @property
+    def count(self) -> int:
+        """How many settings there are."""
+        return math.prod(len(values) for values in self.axes.values())
+
+    def points(self) -> list[dict[str, Any]]:
+        """All settings of the axes; the last axis varies fastest."""
+        return [
+            dict(zip(self.axes, values, strict=True))
+            for values in itertools.product(*self.axes.values())
+        ]
+
+    def plan(self) -> dict[str, Any]:
+        """What decides the bits of the answers, ready for JSON."""
+        return {
+            "work": f"sweep {self.kind} {self.name}",
+            "axes": {name: list(values) for name, values in self.axes.items()},
+            "fixed": dict(self.fixed),
+            "attest": self.attest,
+            "tolerance": self.tolerance,
+        }
+
+
+def read_sweep(path: Path) -> Sweep:
+    """The sweep of a file.
+
+    Raises:
+        InvalidInput: if it cannot be read, or asks nothing that can be answered.
+    """
+    table = fields(str(path), read_toml(path), _COMMON)
+    kinds = [kind for kind in KINDS if kind in table]
+    if len(kinds) != 1:
+        raise InvalidInput(
+            f"{path} needs exactly one of {', '.join(KINDS)}; got {', '.join(kinds) or 'none'}; try "
+            'theorem = "dp-admm"'
+        )
+    given = dict(fields("[parameters]", table.get("parameters", {}), table.get("parameters", {})))
+    outer = {n: table[n] for n in ("epsilon", "delta", "seed", "runs", "case") if n in table}
+    for name in given.keys() & outer.keys():
+        raise InvalidInput(
+            f"{name} is needed once; got it in [parameters] and above; leave out one"
+        )
+    values = {name: _values(name, value) for name, value in (given | outer).items()}
+    axes = {name: found for name, found in values.items() if found is not None}
+    sweep = Sweep(
+        kind=kinds[0],
+        name=str(table[kinds[0]]),
+        axes=axes,
+        fixed={name: value for name, value in (given | outer).items() if name not in axes},
+        attest=table.get("attest", ()),
+        tolerance=_tolerance(table.get("tolerance", TOLERANCE)),
+    )
+    if not 1 <= sweep.count <= MOST:
+        raise InvalidInput(f"1 to {MOST:,} settings were needed; {path} has {sweep.count:,}")
+    return sweep
+
+
+def all_numbers(values: Iterable[Any]) -> bool:
+    """Whether an axis has an order."""
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+
+
+def _tolerance(given: Any) -> float:
+    tolerance = as_real("tolerance", given)
+    if not 1e-9 <= tolerance <= 1:
+        raise InvalidInput(f"tolerance needs a number from 1e-9 to 1; got {tolerance:g}; try 0.01")
+    return tolerance
+
+
+def _values(name: str, value: Any) -> tuple[Any, ...] | None:
+    """The values of an axis; None for a single one."""
+    if isinstance(value, Mapping):
+        return _range(name, value)
+    if not isinstance(value, list):
+        return None
+    if not value:
+        raise InvalidInput(f"{name} needs at least one value; got an empty list")
+    plain = [tuple(v) if isinstance(v, list) else v for v in value]
+    if len(set(map(repr, plain))) < len(plain):
+        raise InvalidInput(f"different values of {name} were needed; got one of them twice")
+    return tuple(value)
+
+
+def _range(name: str, table: Mapping[str, Any]) -> tuple[float, ...]:
+    """Places from one number to another, evenly spaced or by a constant factor."""
+    found = fields(f"{name} = {{...}}", table, _RANGE, ("from", "to", "count"))
+    low, high = as_real(f"{name}.from", found["from"]), as_real(f"{name}.to", found["to"])
+    count = checks.count(f"{name}.count", as_real(f"{name}.count", found["count"]), minimum=2)
+    scale = found.get("scale", "linear")
+    if scale not in ("linear", "log"):
+        raise InvalidInput(f'{name}.scale needs "linear" or "log"; got {scale!r}')
+    if not (math.isfinite(low) and math.isfinite(high) and low != high):
+        raise InvalidInput(f"{name} needs two different finite ends; got {low:g} and {high:g}")
+    if scale == "log" and not min(low, high) > 0:
+        raise InvalidInput(f'{name} needs ends above 0 for scale = "log"; got {low:g}, {high:g}')
+    if count > MOST:
+        raise InvalidInput(f"{name} needs at most {MOST:,} places; got {count:,}")
+    share = [k / (count - 1) for k in range(count)]
+    if scale == "log":
+        between = [low * (high / low) ** s for s in share[1:-1]]
+    else:
+        between = [low + (high - low) * s for s in share[1:-1]]
+    return (low, *between, high)
