@@ -54,7 +54,7 @@ def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
 
 def setting(outcome: Outcome) -> str:
     """What a picture rests on: its data, the δ of its ε, how many runs a band spans, the version."""
-    from dpcalc import __version__
+    import dpcalc
 
     deltas = sorted({curve.delta for curve in outcome.curves if curve.delta is not None})
     runs = max((np.atleast_2d(np.asarray(curve.y)).shape[0] for curve in outcome.curves), default=1)
@@ -63,7 +63,7 @@ def setting(outcome: Outcome) -> str:
         parts.append("certified ε at δ = " + ", ".join(spelt(delta) for delta in deltas))
     if runs > 1:
         parts.append(f"bands from the worst to the best of {runs} runs")
-    return "; ".join([*parts, f"dpcalc {__version__}"])
+    return "; ".join([*parts, f"dpcalc {dpcalc.__version__}"])
 
 
 def coinciding(curves: Sequence[Curve]) -> dict[int, str]:
