@@ -40,6 +40,9 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         "algorithm": plan.method.key,
         "data": {
             "source": data.source,
+            "label": data.table.label or None,
+            "classes": _classes(data.table.classes),
+            "left_out": data.table.left_out,
             "train": len(data.train[1]),
             "test": len(data.test[1]),
             "features": data.train[0].shape[1],
@@ -63,6 +66,10 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         together = plan.theorem.certified().guarantee.composed(transcript.runs)
         found["certified"]["epsilon_of_all_runs"] = together.epsilon(delta)
     return found
+
+
+def _classes(classes: tuple[str, str] | None) -> dict[str, str] | None:
+    return None if classes is None else {"-1": classes[0], "+1": classes[1]}
 
 
 def standing(plan: Plan, transcript: Transcript) -> dict[str, Any]:

@@ -386,4 +386,9 @@ def test_it_says_which_class_became_plus_one(run, tmp_path, rows, extra, said):
     assert (status, err) == (0, "")
     assert said.replace(" ", "") in "".join(out.split())
     assert " 0 incomplete" not in " ".join(out.split())
-    assert json.loads(run(*line, "--json")[1])["data"]["source"].endswith(said)
+    data = json.loads(run(*line, "--json")[1])["data"]
+    assert data["source"].endswith(said)
+    assert data["label"] == "b"
+    assert f"+1 is {data['classes']['+1']}" in said.replace("'", "")
+    assert f"-1 is {data['classes']['-1']}" in said.replace("-1 any", "-1 is any")
+    assert data["left_out"] == said.count("left out")

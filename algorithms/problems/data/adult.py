@@ -183,6 +183,9 @@ def _prepared(
         labels=np.array(labels),
         names=tuple(names),
         source=f"{source}; {incomplete} incomplete rows left out",
+        label="income",
+        classes=("<=50K", ">50K"),
+        left_out=incomplete,
     )
 
 

@@ -43,6 +43,9 @@ class Dataset:
         names: of the features; d of them.
         source: where it came from and what was left out.
         label: name of the label, "" if it has none.
+        classes: what became -1 and +1, as the file says it; None of labels that are numbers, and
+            where the file has the two itself without a name.
+        left_out: how many incomplete rows were left out.
         row_bound: the largest norm that a row can have by the public ranges of its columns; None
             if there are none.
         units: what those ranges made of the numbers in the file; None if nothing.
@@ -53,6 +56,8 @@ class Dataset:
     names: tuple[str, ...]
     source: str
     label: str = ""
+    classes: tuple[str, str] | None = None
+    left_out: int = 0
     row_bound: float | None = None
     units: Units | None = None
 

@@ -69,6 +69,8 @@ def load_table(
         names=columns.names,
         source=f"{path}; {columns.said_of(y)}{_left_out(incomplete)}",
         label=label,
+        classes=columns.classes(y),
+        left_out=incomplete,
     )
 
 
@@ -117,12 +119,19 @@ class _Columns:
 
     def said_of(self, labels: Array) -> str:
         """Which column became the label, and what became +1."""
-        column, values = f"label {self.label!r}", np.unique(labels)
+        column, classes = f"label {self.label!r}", self.classes(labels)
+        if classes is None:
+            return f"{column}, a number"
         if self.positive is not None:
             return f"{column}, +1 is {self.positive!r}, -1 any other"
-        if len(values) == 2:
-            return f"{column}, +1 is {values[1]:g}, -1 is {values[0]:g}"
-        return f"{column}, a number"
+        return f"{column}, +1 is {classes[1]}, -1 is {classes[0]}"
+
+    def classes(self, labels: Array) -> tuple[str, str] | None:
+        """What becomes -1 and what +1; None where labels are more than two numbers."""
+        if self.positive is not None:
+            return "any other", self.positive
+        values = np.unique(labels)
+        return (f"{values[0]:g}", f"{values[1]:g}") if len(values) == 2 else None
 
     def check_labels(self, said: AbstractSet[str]) -> None:
         """Refuse labels that are the column's own name, lack the positive one, or are all alike."""
