@@ -17,8 +17,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.campaign.mutation.areas import MEASURED
+from tests.campaign.mutation.areas import MEASURED, TESTS
 from tests.campaign.mutation.workcopy import OPTIONS
+
+_QUIET = (*OPTIONS, "-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""Modules are imported once, before pytest could rewrite their assertions."""
 
 _CELLS: dict[str, list[tuple[list[Callable[..., Any]], dict[str, Any]]]] = {}
 
@@ -41,7 +44,7 @@ def _switchable(mutants: dict[str, Any], is_classmethod: bool = False) -> Callab
 
 
 def load() -> None:
-    """Import the mutated library and the tools, running no test."""
+    """Import the mutated library, the tools and the tests, running none."""
     from mutmut.mutation import trampoline
 
     trampoline.wrap_in_trampoline = _switchable
@@ -49,8 +52,11 @@ def load() -> None:
         module = importlib.import_module(name)
         for inner in pkgutil.walk_packages(getattr(module, "__path__", []), name + "."):
             importlib.import_module(inner.name)
-    for tool in ("pytest", "hypothesis", "mpmath", "sympy", "pandas", "scipy.stats"):
+    for tool in ("mpmath", "sympy", "pandas", "scipy.stats"):
         importlib.import_module(tool)
+    import pytest
+
+    pytest.main(["--collect-only", "-qq", *_QUIET, *TESTS])
 
 
 @contextlib.contextmanager
@@ -102,15 +108,15 @@ def _run(name: str | None, tests: list[str], limit: int) -> tuple[int, str]:
                 cell[0] = getattr(found, "__func__", found)
         import pytest
 
-        code = int(pytest.main(["-x", *OPTIONS, *tests], plugins=[_FirstFailure(writing)]))
+        code = int(pytest.main(["-x", *_QUIET, *tests], plugins=[_FirstFailure(writing)]))
     finally:
         os._exit(code)
 
 
 @functools.cache
-def _sound(test: str, limit: int) -> bool:
-    """Whether a test passes here with honest code."""
-    return _run(None, [test], limit)[0] == 0
+def _sound(tests: tuple[str, ...], limit: int) -> bool:
+    """Whether tests pass here with honest code."""
+    return _run(None, list(tests), limit)[0] == 0
 
 
 def survives(name: str, tests: list[tuple[float, str]]) -> bool:
@@ -121,11 +127,11 @@ def survives(name: str, tests: list[tuple[float, str]]) -> bool:
         code, failure = _run(name, chosen, limit)
         if code == 0:
             return True
-        if code < 0:
-            return False  # killed by the limit of time, or crashed
-        if failure and _sound(failure, limit):
-            return False
-        chosen = [test for test in chosen if failure and not test.startswith(failure)]
+        if code < 0 or _sound((failure,) if failure else tuple(chosen), limit):
+            return False  # out of time, crashed, or a test failed
+        if not failure:
+            raise SystemExit(f"the tests of {name} do not begin with honest code: {chosen[:3]}")
+        chosen = [test for test in chosen if not test.startswith(failure)]
     return True
 
 
