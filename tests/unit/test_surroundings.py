@@ -1,16 +1,20 @@
-"""Other threads, numpy's error settings and threads of linear algebra do not matter to an answer."""
+"""Other threads, numpy's settings, threads of linear algebra, terminals and folders do not matter."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dpcalc.accountant import Accountant
 from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpcalc.calibration import calibrate
 from dpcalc.errors import DpcalcError
@@ -204,3 +208,68 @@ print((time.process_time() - process) / (time.thread_time() - thread))
         env=surroundings | {"OPENBLAS_NUM_THREADS": "4"},
     )  # fmt: skip
     assert float(found.stdout) < 1.2
+
+
+def test_accountants_of_two_threads_do_not_disturb_each_other() -> None:
+    """Each thread spends and asks on its own; what they find is what one thread finds alone."""
+
+    def spent(noise: float) -> list[float]:
+        accountant, found = Accountant(epsilon=9.0, delta=1e-6), []
+        for _ in range(4):
+            release = {"mechanism": "gaussian", "noise_over_sensitivity": noise}
+            accountant = accountant.spend(release, 3).spend({"pure": 0.01 * noise}, 2)
+            found += [accountant.epsilon_spent(), accountant.rounds_left({"pure": 0.1})]
+        return found
+
+    noises = [20.0, 31.0, 47.0, 53.0]
+    alone = [spent(noise) for noise in noises]
+    with ThreadPoolExecutor(len(noises)) as pool:
+        assert list(pool.map(spent, noises)) == alone
+
+
+SCREEN = "epsilon dp-admm --n-records 1000 --rounds 5 --gradient-bound 1 --sigma 1 --delta 1e-5 --dual-start zero"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal is imitated as Unix does it")
+@pytest.mark.parametrize(
+    ("settings", "colours", "bold"),
+    [({}, True, True), ({"NO_COLOR": "1"}, False, True), ({"TERM": "dumb"}, False, False)],
+    ids=["terminal", "NO_COLOR", "dumb"],
+)
+def test_colours_are_shown_where_they_are_wanted(
+    settings: dict[str, str], colours: bool, bold: bool
+) -> None:
+    """Bold type is no colour; a dumb terminal gets plain text."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    clean = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "TERM")}
+    subprocess.run(
+        [sys.executable, "-m", "dpcalc", *SCREEN.split()],
+        stdout=theirs,
+        env={**clean, "TERM": "xterm", "COLUMNS": "80", **settings},
+        check=True,
+    )
+    os.close(theirs)
+    shown = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert "certified" in shown
+    codes = {code for group in re.findall(r"\x1b\[([\d;]*)m", shown) for code in group.split(";")}
+    assert any(re.fullmatch("[39][0-7]", code) for code in codes) is colours
+    assert bool(codes) is bold
+
+
+def test_an_isolated_interpreter_without_a_temporary_folder_answers(tmp_path: Path) -> None:
+    """-I hides the current folder and the user's packages; nothing is written to answer."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text("delta = 1e-6\n[[release]]\npure = 0.1\ncount = 3\n")
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "dpcalc", "compose", str(plan), "--json"],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "none"), "HOME": str(tmp_path / "nobody")},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["epsilon"] <= 0.3
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["plan.toml"]
