@@ -28,6 +28,7 @@ TESTS = (
     "tests/golden",
     "tests/contracts",
     "tests/property",
+    "tests/oracles/convergence",
     "tests/auditing/test_scores.py",
     "tests/algorithms/test_records_and_data.py",
 )
