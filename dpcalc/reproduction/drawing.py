@@ -32,6 +32,8 @@ _MARKS_ALONG = 7
 
 _DPI = 150
 
+_LEGEND_COLUMNS = 2
+
 
 def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
     """Save the picture of an outcome to every path, in the format of its suffix."""
@@ -93,7 +95,7 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
     figure, grid = plt.subplots(
         rows,
         columns,
-        figsize=(4.7 * columns, 2.5 * rows + 0.4),
+        figsize=(4.2 * columns, (2.7 + 0.13 * _legend_rows(outcome)) * rows + 0.4),
         squeeze=False,
         layout="constrained",
     )
@@ -107,6 +109,12 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
     for place in list(grid.flat)[panels:]:
         place.set_axis_off()
     return figure
+
+
+def _legend_rows(outcome: Outcome) -> int:
+    """Lines of the longest legend."""
+    counts = Counter(curve.panel for curve in outcome.curves)
+    return math.ceil(max(counts.values(), default=0) / _LEGEND_COLUMNS)
 
 
 def method_of(name: str) -> str:
@@ -139,6 +147,8 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
     greys = ["0.6", "0.1", "0.4"] * len(curves)
     marked = all(np.size(c.x) <= 12 for c in curves)
     hidden = coinciding(curves)
+    budgets = {_spent(curve) for curve in curves if curve.epsilon is not None}
+    common = budgets.pop() if len(budgets) == 1 else ""
     for i, curve in enumerate(curves):
         x, mean, low, high = curve.statistics()
         base = method_of(curve.name)
@@ -157,7 +167,7 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
             marker=_MARKS[number % len(_MARKS)],
             ms=3.5,
             markevery=1 if marked else _every(len(x), number),
-            label=_label(curve) + (f" = {hidden[i]}" if i in hidden else ""),
+            label=_label(curve, common) + (f" = {hidden[i]}" if i in hidden else ""),
         )
         if (high > low).any():
             place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
@@ -173,7 +183,16 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
         _plain_numbers(place.yaxis, place.get_ylim())
     place.grid(alpha=0.25, lw=0.5)
     if curves:
-        place.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), frameon=False, handlelength=1.6)
+        place.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.2),
+            ncols=_LEGEND_COLUMNS,
+            frameon=False,
+            handlelength=2.4,
+            columnspacing=1.0,
+            title=f"certified {common}" if common else None,
+            title_fontsize=7,
+        )
 
 
 def _every(points: int, number: int) -> tuple[int, int]:
@@ -198,11 +217,16 @@ def _plain_numbers(axis: Any, limits: tuple[float, float]) -> None:
     axis.set_minor_formatter(FuncFormatter(plain))
 
 
-def _label(curve: Curve) -> str:
+def _spent(curve: Curve) -> str:
     if curve.epsilon is None:
-        return curve.name
-    spent = "∞" if math.isinf(curve.epsilon) else f"{curve.epsilon:.3g}"
-    return f"{curve.name} (ε={spent})"
+        return ""
+    return "ε = ∞" if math.isinf(curve.epsilon) else f"ε = {curve.epsilon:.3g}"
+
+
+def _label(curve: Curve, common: str) -> str:
+    """The curve's name, with its ε unless that is every curve's."""
+    spent = _spent(curve)
+    return f"{curve.name} ({spent})" if spent and spent != common else curve.name
 
 
 def _table(table: Table) -> Any:
