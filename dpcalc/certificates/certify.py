@@ -10,6 +10,7 @@ from typing import Any
 import dpcalc
 from dpcalc.certificates.checker import FORMAT, digest
 from dpcalc.certificates.evidence import Contradicted, NotCertified, evidence
+from dpcalc.certificates.grammar import exact
 from dpcalc.certificates.statement import NotCovered, releases_of, written
 from dpcalc.guarantees import Guarantee
 from dpcalc.numerals import unpadded
@@ -80,7 +81,16 @@ def _end(
         return None, "not certified: there is no such end"
     if not statement["releases"]:
         return None, "not certified: nothing is released"
-    epsilon = unpadded(repr(float(value)))  # as it is printed
+    printed = unpadded(repr(float(value)))
+    found, verdict = _at(statement, end, printed)
+    beyond = exact(printed) < value if end == "upper" else exact(printed) > value
+    if found is None and beyond:  # the shortest decimal is not quite the double that was found
+        return _at(statement, end, float(value).hex())
+    return found, verdict
+
+
+def _at(statement: dict[str, Any], end: str, epsilon: str) -> tuple[dict[str, Any] | None, str]:
+    """An end of a certificate, None if it is not certified, and what became of it."""
     directions = ("remove", "add") if statement["adjacency"] == "add-remove" else ("both",)
     found: dict[str, Any] = {}
     unproved, wrong = [], []

@@ -1,9 +1,9 @@
 """Re-verifies a certificate in ball arithmetic: ``python -m dpcalc.certificates.checker FILE``.
 
-This file reads and decides, inversion.py computes δ(ε), laws.py knows the mechanisms. They depend on
-the standard library and python-flint alone, and can be read in one sitting. Every value is an
-enclosure; docs/certificates.md has the proofs. For independent rounds with losses L a certificate is
-about
+This file decides. grammar.py reads numbers, mechanisms.py and laws.py know the losses, inversion.py
+computes δ(ε). They depend on the standard library and python-flint alone, and can be read in one
+sitting. Every value is an enclosure; docs/certificates.md has the proofs. For independent rounds with
+losses L a certificate is about
 
     δ(ε) = E[(1 - e^{ε-S})₊],  S the sum of the losses, 1 where S = ∞,
 
@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from flint import arb
-
+from dpcalc.certificates.grammar import Refused, exact, fields, need, number, whole
 from dpcalc.certificates.inversion import (
     Line,
     Rounds,
@@ -32,88 +30,13 @@ from dpcalc.certificates.inversion import (
     product,
     smoothed_line,
 )
-from dpcalc.certificates.laws import Ball, approximate, gaussian, laplace, precision, sampled
+from dpcalc.certificates.laws import Ball, precision
+from dpcalc.certificates.mechanisms import rounds_of
 
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
-DECIMAL = r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?"
-NUMBER = re.compile(rf"({DECIMAL})(?:/({DECIMAL}))?", re.ASCII)
-DOUBLE = re.compile(r"0x[01](?:\.[0-9a-f]{1,13})?p[+-]?\d{1,4}", re.ASCII)
-
-
-class Refused(Exception):
-    """What the file says is not verified."""
-
-
-def need(*, that: Any, got: Any) -> None:
-    """Refuse the file unless ``that`` is true."""
-    if that is not True:
-        raise Refused(f"this is not valid here: {got!r:.60}")
-
-
-def exact(text: Any) -> Fraction:
-    """A decimal, a ratio of decimals, or a double in hexadecimal, in quotation marks."""
-    need(that=isinstance(text, str) and len(text) < 1000, got=text)
-    if DOUBLE.fullmatch(text):
-        return Fraction(float.fromhex(text))
-    found = NUMBER.fullmatch(text)
-    if found is None or Fraction(found[2] or 1) == 0:
-        raise Refused(f"{text!r:.60} is no number")
-    return Fraction(found[1]) / Fraction(found[2] or 1)
-
-
-def number(text: Any) -> Ball:
-    """The enclosure of an exact number."""
-    value = exact(text)
-    return arb(value.numerator) / arb(value.denominator)
-
-
-def whole(value: Any, least: int) -> int:
-    """A whole number, which stands without quotation marks."""
-    need(that=type(value) is int and value >= least, got=value)
-    return int(value)
-
-
-def fields(table: Any, *names: str) -> list[Any]:
-    """The values of these fields; there may be no others."""
-    need(that=isinstance(table, dict) and set(table) == set(names), got=table)
-    return [table[name] for name in names]
-
-
-MECHANISMS: dict[str, tuple[str, ...]] = {
-    "gaussian": ("mu",),
-    "laplace": ("epsilon",),
-    "approximate": ("epsilon", "delta"),
-    "poisson-subsampled-gaussian": ("noise_multiplier", "rate"),
-}
 METHODS = {"one round": one_round, "outcomes": over_outcomes, "bounded": bounded}
 LINE = "real_part", "period", "order", "smoothing"
-
-
-def rounds_of(releases: Any, adjacency: Any, reverse: bool) -> Rounds:
-    """The laws of one direction with their counts; Gaussians make one."""
-    need(that=isinstance(releases, list) and len(releases) > 0, got=releases)
-    need(that=adjacency in ("", "add-remove", "replace-one"), got=adjacency)
-    found: Rounds = []
-    squares = arb(0)
-    for release in releases:
-        mechanism = str(release.get("mechanism")) if isinstance(release, dict) else ""
-        names = MECHANISMS.get(mechanism, ("a mechanism that is known",))
-        _, count, *texts = fields(release, "mechanism", "count", *names)
-        first, second = map(number, [*texts, "0"][:2])
-        need(that=bool(first > 0 and second < 1 and whole(count, 1)), got=release)
-        if mechanism == "gaussian":
-            squares += count * first**2
-        elif mechanism == "laplace":
-            found.append((laplace(first), count))
-        elif mechanism == "approximate":
-            found.append((approximate(first, second), count))
-        else:
-            need(that=bool(second > 0) and adjacency != "", got=release)
-            both = adjacency == "replace-one"
-            law = sampled(1 / first, second, both or not reverse, both or reverse)
-            found.append((law, count))
-    return [*found, (gaussian(squares.sqrt()), 1)] if squares > 0 else found
 
 
 def enclosure(rounds: Rounds, eps: Ball, how: Any) -> Ball:

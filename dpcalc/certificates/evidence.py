@@ -9,13 +9,15 @@ from typing import Any
 
 from flint import arb
 
-from dpcalc.certificates.checker import enclosure, exact, holds, number, rounds_of
+from dpcalc.certificates.checker import enclosure, holds
 from dpcalc.certificates.contour import Chooser
+from dpcalc.certificates.grammar import exact, number
 from dpcalc.certificates.inversion import Rounds
 from dpcalc.certificates.laws import precision
+from dpcalc.certificates.mechanisms import rounds_of
 
 _MOST_OUTCOMES = 20_000
-_MOST_NODES = 20_000
+_MOST_NODES = 12_000
 _TOLERANCES = 1e-7, 1e-12, 1e-18
 """Relative errors aimed at, one after the other while a number is not decided."""
 
@@ -94,6 +96,8 @@ def _ways(statement: dict[str, Any], epsilon: str, direction: str) -> Iterator[d
 def _line(
     rounds: Rounds, statement: dict[str, Any], epsilon: str, tolerance: float
 ) -> dict[str, Any]:
+    if exact(statement["delta"]) == 0:
+        raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
     log_tolerance = math.log(float(exact(statement["delta"]))) + math.log(tolerance)
     for smoothing in _SMOOTHINGS:
         line = Chooser(rounds, float(exact(epsilon)), smoothing).line(log_tolerance)

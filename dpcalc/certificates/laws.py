@@ -43,17 +43,16 @@ def tail(x: Ball) -> Ball:
     return (x / arb(2).sqrt()).erfc() / 2
 
 
-def normal_mean(f: Callable[[Ball, bool], Ball], reach: Ball, outside: Ball) -> Ball:
-    """E[f(X)] for X ~ N(0, 1); ``outside`` bounds the modulus of what |X| > reach adds."""
-    small, ball = arb(2) ** (16 - ctx.prec), arb(0, 1) * outside.upper()
-    inside = acb.integral(
-        lambda x, analytic: f(x, analytic) * (-x * x / 2).exp(),
-        *(-reach, reach),
-        rel_tol=small,
-        abs_tol=small,
-        eval_limit=400 * ctx.prec,
-    )
-    return inside / (2 * arb.pi()).sqrt() + acb(ball, ball)
+def ball(radius: Ball) -> Ball:
+    """All complex numbers of at most this modulus, and a little more."""
+    return acb(1, 1) * arb(0, 1) * radius.upper()
+
+
+def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
+    """The integral of f over √2π along a line."""
+    small = arb(2) ** (16 - ctx.prec)
+    found = acb.integral(f, start, end, rel_tol=small, abs_tol=small, eval_limit=400 * ctx.prec)
+    return found / (2 * arb.pi()).sqrt()
 
 
 def gaussian(mu: Ball) -> Law:
@@ -96,6 +95,7 @@ def approximate(bound: Ball, failure: Ball) -> Law:
 
 def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
     """P = (1-q)N(0) + qN(μ) if ``above`` else N(0); Q likewise with -μ if ``below``."""
+    strip = 1.57 / float(mu)
 
     def loss(x: Ball, sign: int, analytic: bool) -> Ball:
         return (1 - q + q * (sign * mu * x - mu * mu / 2).exp()).log(analytic=analytic)
@@ -113,7 +113,14 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         return reach, (2 * tail(reach) + far) * grown
 
     def moment(z: Ball) -> Ball:
-        return normal_mean(lambda x, an: exponent(z, x, an)[0].exp(), *window(acb(z).real, arb(0)))
+        shift = arb(min(0.7, 0.9 * strip) if z.imag > 0 else 0)
+        up = acb(0, 1) * shift
+
+        def moved(x: Ball, an: bool) -> Ball:
+            return (exponent(z, x, an)[0] - x * x / 2).exp()
+
+        reach, outside = window(z.real, shift)
+        return between(moved, up - reach, up + reach) + ball(outside)
 
     def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
         if not (shift > 0 and shift * mu <= arb.pi() / 2):
@@ -122,9 +129,10 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
 
         def modulus(x: Ball, an: bool) -> Ball:
             (f, rise), (g, fall) = exponent(c, x + up, an), exponent(c, x - up, an)
-            return ((f + g + half * (rise - fall) + shift * shift) / 2).exp()
+            return ((f + g + half * (rise - fall) + shift * shift - x * x) / 2).exp()
 
-        return normal_mean(modulus, *window(c, shift)).real
+        reach, outside = window(c, shift)
+        return between(modulus, -reach, reach).real + outside
 
     def profile(eps: Ball) -> Ball:
         grown, k = eps.exp(), q * (-mu * mu / 2).exp()
@@ -141,4 +149,53 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         return p - grown * ((1 - q) * tail(x) + q * tail(x + mu) if below else tail(x))
 
     largest = arb.pos_inf() if above else -(1 - q).log()
-    return Law(moment, beyond, profile=profile, largest=largest, strip=1.57 / float(mu))
+    return Law(moment, beyond, profile=profile, largest=largest, strip=strip)
+
+
+def without_replacement(mu: Ball, q: Ball) -> Law:
+    """The losses above 0 of (1-q)N(0) + qN(μ) against N(0), their mirror image, and 0 otherwise."""
+    one_sided = sampled(mu, q, 1, 0)
+    half, i = mu / 2, acb(0, 1)
+
+    def u(x: Ball, analytic: bool) -> Ball:
+        return (1 - q + q * (mu * (x - half)).exp()).log(analytic=analytic)
+
+    def window(k: Ball, shift: Ball) -> tuple[Ball, Ball]:
+        reach = arb(math.ceil(float(abs(k) * mu + half) + math.sqrt(1.5 * ctx.prec)) + 2)
+        grown = (k * (k - 1) * mu * mu / 2).exp() if k > 0 else arb(2) ** (-k / 2)
+        return reach, grown * (shift * shift / 2).exp() * tail(reach - (k * mu if k > 0 else 0))
+
+    def one_side(k: Ball, y: Ball) -> Ball:
+        """E[e^{(k+iy)u}; x > μ/2] under N(0), over μ/2, μ/2 + iθ, ∞ + iθ."""
+        shift = arb(min(0.7, 0.9 * one_sided.strip) if y > 0 else 0)
+        reach, outside = window(k, shift)
+
+        def f(x: Ball, an: bool) -> Ball:
+            return ((k + i * y) * u(x, an) - x * x / 2).exp()
+
+        corner = half + i * shift
+        return between(f, half, corner) + between(f, corner, reach + i * shift) + ball(outside)
+
+    def moment(z: Ball) -> Ball:
+        unmoved = 1 - (2 - q) * tail(half) - q * tail(-half)
+        mirrored = one_side(-z.real, z.imag)
+        return unmoved + one_side(1 + z.real, z.imag) + acb(mirrored.real, -mirrored.imag)
+
+    def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
+        if not (shift > 0 and shift * mu <= arb.pi() / 2):
+            return arb("inf")
+
+        def side(k: Ball) -> Ball:
+            def modulus(x: Ball, conjugate: Ball, an: bool) -> Ball:
+                a, b = u(x, an), u(conjugate, an)
+                squares = (x * x + conjugate * conjugate) / 2
+                return ((k * (a + b) + i * y * (a - b) - squares) / 2).exp()
+
+            reach, outside = window(k, shift)
+            up = between(lambda v, an: modulus(half + i * v, half - i * v, an), arb(0), shift)
+            along = between(lambda x, an: modulus(x + i * shift, x - i * shift, an), half, reach)
+            return up.real + along.real + outside
+
+        return 1 - (2 - q) * tail(half) - q * tail(-half) + side(1 + c) + side(-c)
+
+    return Law(moment, beyond, profile=one_sided.profile, strip=one_sided.strip)

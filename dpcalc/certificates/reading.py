@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcalc.certificates.checker import Refused, check, unique
+from dpcalc.certificates.checker import check, unique
+from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
 
@@ -73,5 +74,10 @@ def _verified(certificate: Any) -> Verified:
 
 
 def _described(release: dict[str, Any]) -> str:
-    fields = (f"{k} {v}" for k, v in release.items() if k not in ("mechanism", "count"))
+    fields = (f"{k} {_shown(v)}" for k, v in release.items() if k not in ("mechanism", "count"))
     return f"{release['count']:,} × {release['mechanism']}, {', '.join(fields)}"
+
+
+def _shown(number: str) -> str:
+    """A number as it stands; a double in hexadecimal also by its shortest decimal."""
+    return f"{number} (about {float.fromhex(number):.6g})" if number.startswith("0x") else number

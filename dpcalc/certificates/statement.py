@@ -7,7 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from dpcalc.accounting.laws import LaplaceLaw
-from dpcalc.accounting.subsampling import PoissonPair, PoissonRemove, PoissonReplace
+from dpcalc.accounting.subsampling import (
+    PoissonPair,
+    PoissonRemove,
+    PoissonReplace,
+    WithoutReplacement,
+)
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.dominated import Dominated
@@ -90,6 +95,9 @@ def _pair(part: Dominated, adjacency: str) -> tuple[dict[str, str], int]:
         match loss:
             case LaplaceLaw():
                 return {"mechanism": "laplace", "epsilon": written(loss.epsilon)}, count
+            case WithoutReplacement() if adjacency == "replace-one":
+                given = {"mu": written(loss.mu), "rate": written(loss.rate)}
+                return {"mechanism": "gaussian-without-replacement", **given}, count
             case PoissonRemove() if adjacency == "add-remove":
                 return _sampled(part, loss), count
             case PoissonReplace() if adjacency == "replace-one":

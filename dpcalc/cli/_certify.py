@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,61 +15,102 @@ if TYPE_CHECKING:
     from dpcalc.cli._outputs import Writing
     from dpcalc.guarantees import Guarantee
 
-certify_option = click.Option(
-    ["--certify"],
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write a certificate of ε to FILE; dpcalc check FILE verifies it. Exit status 3 if ε is not "
-    "certified.",
-)
-"""Needs the extra certify."""
-
 NOT_CERTIFIED = 3
 
 
-def ready_to_certify(path: Path | None) -> None:
-    """Refuse --certify before any work is done if its library is not there."""
-    if path is not None:
-        need("flint", purpose="--certify")
+def certify_option() -> click.Option:
+    """--certify FILE; needs the extra certify."""
+    return click.Option(
+        ["--certify"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write a certificate of ε to FILE, to be verified by: dpcalc check FILE. Exit status 3 "
+        "if ε is not certified.",
+    )
 
 
-def certificate(
-    record: dict[str, Any], parts: Iterable[tuple[Guarantee, int]], adjacency: str, delta: float
-) -> Certified:
-    """What can be certified of the ε and the lower end of an answer's record."""
-    from dpcalc.certificates.certify import certify
+class Certificates:
+    """The certificates of a verb's answers, all of them in one file.
 
-    return certify(parts, adjacency, delta, record["epsilon"], record.get("epsilon_lower"))
+    Args:
+        path: the file; None if none is asked for, and then nothing is done.
 
+    Raises:
+        MissingExtra: if python-flint is not installed.
+    """
 
-def write_certificates(found: Sequence[Certified], path: Path, writing: Writing) -> int:
-    """Write the certificates there are, one as it is and several as a list; the exit status."""
-    import json
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._found: list[Certified] = []
+        if path is not None:
+            need("flint", purpose="--certify")
 
-    from dpcalc.certificates.certify import CERTIFIED
-    from dpcalc.files import write_text
+    def add(
+        self,
+        record: dict[str, Any],
+        ends: dict[str, Any],
+        parts: Iterable[tuple[Guarantee, int]],
+        adjacency: str,
+        delta: float,
+    ) -> None:
+        """Certify an answer, and say in its record what became of both ends.
 
-    written = [each.certificate for each in found if each.certificate is not None]
-    if written:
-        content = written[0] if len(found) == 1 else written
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        writing.attempt(lambda: write_text(path, text))
-    return 0 if all(each.upper == CERTIFIED for each in found) else NOT_CERTIFIED
+        Args:
+            record: gets a field ``certificate``.
+            ends: ``epsilon``, and ``epsilon_lower`` if there is one.
+            parts: guarantees with the number of rounds each describes.
+            adjacency: the neighbouring relation, or "".
+            delta: of the answer.
+        """
+        if self._path is None:
+            return
+        from dpcalc.certificates.certify import certify
 
+        found = certify(parts, adjacency, delta, ends["epsilon"], ends.get("epsilon_lower"))
+        self._found.append(found)
+        file = None if found.certificate is None else str(self._path)
+        record["certificate"] = {"file": file, "upper": found.upper, "lower": found.lower}
 
-def certificate_record(found: Certified, path: Path) -> dict[str, Any]:
-    """For JSON: the file, if one was written, and what became of both ends."""
-    file = None if found.certificate is None else str(path)
-    return {"certificate": {"file": file, "upper": found.upper, "lower": found.lower}}
+    def add_guarantee(
+        self,
+        record: dict[str, Any],
+        epsilon: float,
+        guarantee: Guarantee,
+        adjacency: str,
+        delta: float,
+    ) -> None:
+        """The same for the certified ε of one guarantee, with the lower end next to it."""
+        if self._path is not None:
+            from dpcalc.report.enclosures import enclosure
+
+            ends = {"epsilon": epsilon, **enclosure(guarantee, delta)}
+            self.add(record, ends, [(guarantee, 1)], adjacency, delta)
+
+    def write(self, writing: Writing) -> int:
+        """Write the file if anything is certified; the exit status."""
+        from dpcalc.certificates.certify import CERTIFIED
+        from dpcalc.files import write_text
+
+        path = self._path
+        if path is None:
+            return 0
+        import json
+
+        written = [each.certificate for each in self._found if each.certificate is not None]
+        if written:
+            content = written[0] if len(self._found) == 1 else written
+            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            writing.attempt(lambda: write_text(path, text))
+        return 0 if all(each.upper == CERTIFIED for each in self._found) else NOT_CERTIFIED
 
 
 def print_certificate(record: dict[str, Any]) -> None:
     """For people: a line for each end that is not certified, or one for both."""
+    if "certificate" not in record:
+        return
     from dpcalc.certificates.certify import CERTIFIED
     from dpcalc.report.text import console, escaped
 
-    if "certificate" not in record:
-        return
     out, found = console(), record["certificate"]
     ends = [end for end in ("upper", "lower") if found[end] == CERTIFIED]
     if ends:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._options import NUMBER, StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
@@ -47,8 +49,9 @@ def command(
     each: float | None,
     adjacency: str | None,
     as_json: bool,
+    certify: Path | None,
     **fields: float | None,
-) -> None:
+) -> int:
     r"""Solve for the one field of a mechanism that is left out, on the safe side.
 
     \b
@@ -63,6 +66,7 @@ def command(
     The largest batch out of 50,000 records:
       dpcalc calibrate poisson-subsampled-gaussian --population 50000 --rounds 1e4 \
           --noise-multiplier 1.5 --epsilon 2 --delta 1e-5
+    With a certificate of what it spends: --certify out.json, then dpcalc check out.json
 
     \b
     Mechanisms and their fields:
@@ -80,8 +84,11 @@ def command(
     from dpcalc import checks
     from dpcalc.claims.calibration import solve
     from dpcalc.claims.named import mechanism_fields
+    from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.records import to_json
 
+    certificates, writing = Certificates(certify), Writing()
+    check_outputs([("--certify", certify)])
     table: dict[str, Any] = {"mechanism": mechanism}
     given = {**fields, "epsilon": each, "adjacency": adjacency}
     table |= {name: value for name, value in given.items() if value is not None}
@@ -91,12 +98,19 @@ def command(
     delta = 0.0 if delta is None else checks.delta(delta)
     found = solve(table, count, epsilon, delta)
     record = _record(found, epsilon, delta)
+    parts = [(found.guarantee, 1)]
+    certificates.add(record, record, parts, found.relation.name, delta)
+    status = certificates.write(writing)
     if as_json:
         click.echo(to_json(record))
     else:
         _print(found, record)
+        print_certificate(record)
+    writing.settle()
+    return status
 
 
+command.params.append(certify_option())
 for _name, _help in _FIELDS:
     command.params.append(click.Option(["--" + _name.replace("_", "-")], type=NUMBER, help=_help))
 

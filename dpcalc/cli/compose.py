@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._certify import (
-    certificate,
-    certificate_record,
-    certify_option,
-    print_certificate,
-    ready_to_certify,
-    write_certificates,
-)
+from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._options import StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import missing_delta
 from dpcalc.extras import need
@@ -101,7 +94,7 @@ def command(
     if plot is not None:
         need("matplotlib", purpose="--plot")
         check_picture(plot, "--plot")
-    ready_to_certify(certify)
+    certificates = Certificates(certify)
     check_outputs([("--plot", plot), ("--certify", certify)], inputs=[file])
     writing = Writing()
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
@@ -115,12 +108,9 @@ def command(
         settings: dict[str, Any] = {"delta": at, "budget": plan.epsilon, "title": file.stem}
         if writing.attempt(lambda: draw_profile(plan.total(), plot, **settings)):
             record["plot"] = str(plot)
-    status = 0
-    if certify is not None:
-        parts = [(release.guarantee, release.count) for release in plan.releases]
-        found = certificate(record, parts, plan.relation.name, at)
-        status = write_certificates([found], certify, writing)
-        record |= certificate_record(found, certify)
+    parts = [(release.guarantee, release.count) for release in plan.releases]
+    certificates.add(record, record, parts, plan.relation.name, at)
+    status = certificates.write(writing)
     if as_json:
         click.echo(to_json(record))
     else:
@@ -129,7 +119,7 @@ def command(
     return int(record.get("within_budget") is False) or status
 
 
-command.params.append(certify_option)
+command.params.append(certify_option())
 
 
 def _record(plan: Plan, delta: float) -> dict[str, Any]:

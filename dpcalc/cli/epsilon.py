@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._certify import (
-    certificate,
-    certificate_record,
-    certify_option,
-    print_certificate,
-    ready_to_certify,
-    write_certificates,
-)
+from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._options import TheoremVerb, delta_option, json_option, theorem_from
 from dpcalc.extras import need
 
@@ -37,14 +30,13 @@ def _run(
     from dpcalc.answers.budget import Budget
     from dpcalc.claims.relations import relation_of
     from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.report.enclosures import enclosure
     from dpcalc.report.pictures import check_picture
     from dpcalc.report.records import to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
         check_picture(plot, "--plot")
-    ready_to_certify(certify)
+    certificates = Certificates(certify)
     check_outputs([("--plot", plot), ("--certify", certify)])
     writing = Writing()
     instance = theorem_from(theorem, given, attest)
@@ -56,13 +48,9 @@ def _run(
 
         if writing.attempt(lambda: draw_claim(instance, plot, delta=found.delta)):
             record["plot"] = str(plot)
-    status = 0
-    if certify is not None:
-        bound = instance.certified()
-        ends = record["certified"] | enclosure(bound.guarantee, found.delta)
-        proof = certificate(ends, [(bound.guarantee, 1)], relation.name, found.delta)
-        status = write_certificates([proof], certify, writing)
-        record |= certificate_record(proof, certify)
+    guarantee, epsilon = instance.certified().guarantee, record["certified"]["epsilon"]
+    certificates.add_guarantee(record, epsilon, guarantee, relation.name, found.delta)
+    status = certificates.write(writing)
     if as_json:
         click.echo(to_json(record))
     else:
@@ -115,7 +103,7 @@ command = TheoremVerb(
     name="epsilon",
     short_help="The budget of a paper's algorithm, claimed and certified.",
     run=_run,
-    extra=[*_delta.__click_params__, _plot, certify_option, *_json.__click_params__],
+    extra=[*_delta.__click_params__, _plot, certify_option(), *_json.__click_params__],
     help="""The budget of a published result: what the paper claims next to what is certified.
 
 \b

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._options import (
     NUMBER,
     TheoremVerb,
@@ -27,15 +29,19 @@ def _run(
     delta: float | None,
     as_json: bool,
     attest: tuple[str, ...],
+    certify: Path | None,
     **given: Any,
-) -> None:
+) -> int:
     from dpcalc import checks
     from dpcalc.answers.least_noise import least_noise
     from dpcalc.claims.relations import relation_of
+    from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.records import to_json
     from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
+    certificates, writing = Certificates(certify), Writing()
+    check_outputs([("--certify", certify)])
     level = given.get(theorem.noise)
     if level is not None and parameters(theorem)[theorem.noise].kind != "schedule":
         option = "--" + theorem.noise.replace("_", "-")
@@ -44,11 +50,18 @@ def _run(
         given[theorem.noise] = 1.0
     start = theorem_from(theorem, given, attest)
     relation = relation_of(start, stated=given.get("adjacency") is not None)
-    record = least_noise(start, epsilon, delta, relation).record()
+    found = least_noise(start, epsilon, delta, relation)
+    record = found.record()
+    guarantee, spent = found.theorem.certified().guarantee, record["certified"]["epsilon"]
+    certificates.add_guarantee(record, spent, guarantee, relation.name, found.delta)
+    status = certificates.write(writing)
     if as_json:
         click.echo(to_json(record))
     else:
         _print(start, record, relation)
+        print_certificate(record)
+    writing.settle()
+    return status
 
 
 def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:
@@ -112,13 +125,14 @@ command = TheoremVerb(
     extra=[
         click.Option(["--epsilon"], type=NUMBER, required=True, help="ε of the budget."),
         *_delta.__click_params__,
+        certify_option(),
         *_json.__click_params__,
     ],
     help="""The noise for a budget: what the paper prescribes next to the smallest certified.
 
 \b
 dpcalc noise dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero \\
-    --epsilon 1 --delta 1e-3
+    --epsilon 1 --delta 1e-3 --certify out.json && dpcalc check out.json
 Where the noise parameter may be a schedule, START:FACTOR or @file gives the shape that is kept.
 """,
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
 from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
@@ -68,6 +70,7 @@ def command(
     workers: int,
     scheduler: str | None,
     as_json: bool,
+    certify: Path | None,
 ) -> int:
     r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
 
@@ -106,7 +109,8 @@ def command(
 
     if not audit:
         refuse_workers(workers, scheduler, "--audit")
-    check_outputs([("--junit", junit)], inputs=[file])
+    certificates = Certificates(certify)
+    check_outputs([("--junit", junit), ("--certify", certify)], inputs=[file])
     writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
@@ -119,6 +123,8 @@ def command(
         terms = {"alpha": alpha, "runs": runs, "seed": seed}
         attacks = _attacked(judgements, terms, workers, scheduler)
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
+    _certify(certificates, judgements, records)
+    status = certificates.write(writing)
     if junit is not None:
         from dpcalc.report.junit import write_junit
 
@@ -134,10 +140,37 @@ def command(
         _print(judgements, file, details=details)
         if attacks is not None:
             _print_attacks(judgements, attacks)
+        _print_certificates(records)
         if demonstration and refuted:
             _print_demonstration()
     writing.settle()
-    return int(failed and not demonstration)
+    return int(failed and not demonstration) or status
+
+
+command.params.append(certify_option())
+
+
+def _certify(
+    certificates: Certificates, judgements: Sequence[Judgement], records: list[dict[str, Any]]
+) -> None:
+    """Certify the ε that is proved for every claim."""
+    for judgement, record in zip(judgements, records, strict=True):
+        claim = judgement.claim
+        if judgement.certified < math.inf:
+            guarantee = claim.theorem.certified().guarantee
+            spent, relation = judgement.certified, claim.relation.name
+            certificates.add_guarantee(record, spent, guarantee, relation, claim.delta)
+
+
+def _print_certificates(records: Sequence[dict[str, Any]]) -> None:
+    from dpcalc.report.text import console, escaped
+
+    if any("certificate" in record for record in records):
+        console().print("\n[bold]Certificates[/]")
+    for number, record in enumerate(records, start=1):
+        if "certificate" in record:
+            console().print(escaped(f"{number:>3}  {record['name']}"))
+            print_certificate(record)
 
 
 def _record(

@@ -28,6 +28,11 @@ ENDS: dict[tuple[str, int], str] = {
     ("calibrate", 0): "gaussian --epsilon 1 --delta 1e-5 --adjacency add-remove",
     ("check", 0): "true.json",
     ("check", 1): "edited.json",
+    (
+        "calibrate",
+        3,
+    ): "exponential-norm --dimension 3 --epsilon 1 --delta 1e-5 --adjacency add-remove "
+    "--certify out.json",
     ("compose", 0): "plan.toml",
     ("compose", 1): "over.toml",
     ("compose", 3): "renyi.toml --certify out.json",
@@ -40,6 +45,9 @@ ENDS: dict[tuple[str, int], str] = {
     "--regularization 0.22 --penalty 1 --noise-rate 1 --rounds 25 --dimension 9 --delta 1e-6 "
     "--certify out.json",
     ("noise", 0): f"dp-admm {DP_ADMM} --epsilon 1 --delta 1e-5",
+    ("noise", 3): "penalty-perturbation --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 "
+    "--regularization 0.22 --penalty 1 --rounds 5 --dimension 9 --epsilon 2 --delta 1e-6 "
+    "--certify out.json",
     ("rate", 0): "dual-averaging-rate --help",
     ("reproduce", 0): "",
     ("run", 0): "--help",
@@ -48,6 +56,7 @@ ENDS: dict[tuple[str, int], str] = {
     ("theorems", 0): "dp-admm",
     ("verify", 0): "true.toml",
     ("verify", 1): "false.toml",
+    ("verify", 3): "objective.toml --certify out.json",
 }
 """A command for every status of every verb that takes no run of minutes."""
 
@@ -79,6 +88,25 @@ adjacency = "add-remove"
 CERTIFICATE = json.dumps(certify([(PureDP(1.0), 1)], "replace-one", 1e-5, 1.0).certificate)
 
 
+OBJECTIVE = """
+[[claim]]
+theorem = "penalty-perturbation"
+epsilon = 50
+delta = 1e-6
+attest = "all"
+[claim.parameters]
+n_records = 8000
+n_nodes = 5
+degree = 3
+loss_weight = 1750
+regularization = 0.22
+penalty = 1
+noise_rate = 1
+rounds = 3
+dimension = 9
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -89,6 +117,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "true.toml": CLAIM.format(name="true", epsilon=50, attest='"all"'),
         "false.toml": CLAIM.format(name="false", epsilon=0.01, attest='"all"'),
         "renyi.toml": "delta = 1e-5\n[[release]]\nzcdp = 0.1\n",
+        "objective.toml": OBJECTIVE,
         "true.json": CERTIFICATE,
         "edited.json": CERTIFICATE.replace('"1.0"', '"0.5"'),
         "bare.toml": CLAIM.format(name="bare", epsilon=50, attest="[]"),
