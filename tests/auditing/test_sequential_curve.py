@@ -55,13 +55,14 @@ def stopped_at(draw, claim, runs, seed, alpha=0.05, step=10):
     return math.inf
 
 
-def any_bet(slope, allowed, answers, lower, upper, turned=False):
+def any_bet(slope, allowed, answers, lower, upper, turned=False, centre=None):
     says_in, says_out = answers
     return curve.Bet(
         rule=Rule(lower, upper),
         says_in=says_in,
         says_out=says_out,
         turned=turned,
+        centre=centre,
         slope=slope,
         allowed=allowed,
     )
@@ -71,8 +72,17 @@ weights = st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any)
 
 
 @settings(max_examples=150, deadline=None)
-@given(weights, weights, st.sampled_from(curve.SLOPES[:9]), st.sampled_from(ANSWERS), st.booleans())
-def test_no_bet_grows_on_average_under_the_mechanisms_own_profile(p, q, slope, answers, turned):
+@given(
+    weights,
+    weights,
+    st.sampled_from(curve.SLOPES[:9]),
+    st.sampled_from(ANSWERS),
+    st.booleans(),
+    st.sampled_from([None, 0.4]),
+)
+def test_no_bet_grows_on_average_under_the_mechanisms_own_profile(
+    p, q, slope, answers, turned, centre
+):
     """Exact: four outcomes with scores -∞ to ∞, every pair of thresholds, the true hockey stick."""
     own = [[Fraction(n, sum(law)) for n in law] for law in (p, q)]
     grown = Fraction(math.exp(slope))
@@ -83,7 +93,7 @@ def test_no_bet_grows_on_average_under_the_mechanisms_own_profile(p, q, slope, a
     scores = np.array([-math.inf, 0.0, 1.0, math.inf])
     cuts = [-math.inf, -0.5, 0.5, 1.5, math.inf]
     for lower, upper in itertools.combinations_with_replacement(cuts, 2):
-        bet = any_bet(slope, float(h) * sum(answers) / 2, answers, lower, upper, turned)
+        bet = any_bet(slope, float(h) * sum(answers) / 2, answers, lower, upper, turned, centre)
         mean = Fraction(0)
         for world, law in zip((True, False), own, strict=True):
             for score, chance in zip(scores, law, strict=True):
@@ -181,9 +191,9 @@ def test_batches_do_not_matter(claim):
     ids=["randomised response", "Gaussian curve", "Laplace"],
 )
 def test_true_claims_are_refuted_no_more_often_than_they_may(claim, draw):
-    """100 streams of 600 runs, many looks: 14 alarms come once in 2,000 at a level of .05."""
-    alarms = sum(stopped_at(draw, claim, 600, seed, step=25) < math.inf for seed in range(100))
-    assert alarms < 14
+    """60 streams of 400 runs, many looks: 10 alarms come once in 1,000 at a level of .05."""
+    alarms = sum(stopped_at(draw, claim, 400, seed, step=50) < math.inf for seed in range(60))
+    assert alarms < 10
 
 
 @pytest.mark.campaign
@@ -201,16 +211,15 @@ def test_true_claims_over_many_streams(claim, draw):
 
 @pytest.mark.parametrize(
     ("mu", "published", "streams"),
-    [(0.5, 2 * 187.8, 60), (0.8, 2 * 1453.1, 12)],
+    [(0.5, 2 * 187.8, 40), (0.8, 2 * 1453.1, 8)],
 )
 def test_gaussian_anchors(mu, published, streams):
     """μ = 1 sold as less: mean runs of both worlds until refuted in Kutta et al. 2026, Figure 5.
 
-    Theirs is a Gaussian approximation; the bets need fewer runs and have an exact level. With these
-    numbers of streams the means vary by less than a tenth.
+    Theirs is a Gaussian approximation; the bets need fewer runs and have an exact level.
     """
     claim = Claim(guarantee=GDP(mu), delta=1e-5, adjacency="add-remove")
-    found = [stopped_at(gauss(1.0), claim, 12_000, seed) for seed in range(streams)]
+    found = [stopped_at(gauss(1.0), claim, 12_000, seed, step=25) for seed in range(streams)]
     assert np.mean(found) < published
 
 
@@ -221,7 +230,7 @@ def test_a_rare_catastrophe_contradicts_a_gaussian_curve():
         shown = rng.random(is_in.size) < 0.1
         return np.where(shown, np.where(is_in, 100.0, -100.0), rng.standard_normal(is_in.size))
 
-    found = [stopped_at(draw, GAUSS, 6000, seed) for seed in range(5)]
+    found = [stopped_at(draw, GAUSS, 6000, seed, step=50) for seed in range(3)]
     assert max(found) < math.inf
 
 
@@ -229,6 +238,22 @@ def test_direction_and_infinite_scores_do_not_matter():
     assert stopped_at(lambda i, r: -gauss(3.0)(i, r), APPROX, 600, 1) < math.inf
     assert stopped_at(lambda i, r: np.where(i, -np.inf, np.inf), APPROX, 600, 1) < math.inf
     assert stopped_at(lambda i, r: np.zeros(i.size), APPROX, 600, 1) == math.inf
+
+
+@pytest.mark.parametrize(("epsilon", "published"), [(0.01, 2 * 264), (0.1, 2 * 562)])
+def test_spreads_are_seen_without_a_score_for_them(epsilon, published):
+    """A mean of one or two records, noise of the true count's size: NonDPGaussian1.
+
+    Mean runs of both worlds until (ε, 1e-5) is refuted; 264 and 562 of each by the kernels of
+    González et al. 2025, as cited in Table 1 of Kutta et al. 2026.
+    """
+
+    def draw(is_in, rng):
+        return 0.5 * is_in + (2 - is_in) / epsilon * rng.standard_normal(is_in.size)
+
+    claim = Claim.of(epsilon=epsilon, delta=1e-5, adjacency="add-remove")
+    found = [stopped_at(draw, claim, 4000, seed) for seed in range(8)]
+    assert np.mean(found) < published
 
 
 def test_worlds_that_no_coin_chose_are_refused():

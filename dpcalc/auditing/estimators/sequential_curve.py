@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Bet:
         says_in: whether the answer IN is given at all.
         says_out: whether the answer OUT is.
         turned: whether the rule is about scores with their sign changed.
+        centre: from which scores are counted without their sign, for spreads; None if they are not.
         slope: e.
         allowed: t·d(e)/2 under the claim, which sets the scale of the stakes.
     """
@@ -74,6 +75,7 @@ class Bet:
     says_in: bool
     says_out: bool
     turned: bool
+    centre: float | None
     slope: float
     allowed: float
 
@@ -81,6 +83,11 @@ class Bet:
     def sets(self) -> int:
         """t, the number of answers in use."""
         return self.says_in + self.says_out
+
+    def view(self, score: Array) -> Array:
+        """What the rule looks at."""
+        seen = score if self.centre is None else np.abs(score - self.centre)
+        return -seen if self.turned else seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,19 +158,26 @@ def chosen_bet(earlier: Observations, at: Array, allowed: Array) -> Bet:
         at: the e to choose from.
         allowed: d(e) under the claim at each of them.
     """
-    best: tuple[float, Bet] | None = None
-    for turned in (False, True):
-        seen = earlier.with_score(-earlier.score) if turned else earlier
-        for growth, bet in _bets(seen, turned, at, allowed):
-            if best is None or growth > best[0]:
-                best = growth, bet
-    if best is None:
-        raise AssertionError("at least one slope is always tried")
-    return best[1]
+    middle = float(np.sort(earlier.score)[earlier.runs // 2])
+    blank = Bet(
+        rule=Rule.at(0.0),
+        says_in=True,
+        says_out=True,
+        turned=False,
+        centre=None,
+        slope=0.0,
+        allowed=0.0,
+    )
+    views = [blank, replace(blank, turned=True)]
+    if math.isfinite(middle):
+        views += [replace(view, centre=middle) for view in views]
+    found = [pair for view in views for pair in _bets(earlier, view, at, allowed)]
+    return max(found, key=lambda pair: pair[0])[1]
 
 
-def _bets(seen: Observations, turned: bool, at: Array, allowed: Array) -> list[tuple[float, Bet]]:
+def _bets(earlier: Observations, view: Bet, at: Array, allowed: Array) -> list[tuple[float, Bet]]:
     """For every e the best sets A alone, B alone and both, with their growth."""
+    seen = earlier.with_score(view.view(earlier.score))
     found = cuts(seen, tail_ranks(seen.runs))
     wrong_out, n_in = found.below_in, int(found.n_in[0])
     right_out, right_in = found.place - wrong_out, n_in - wrong_out
@@ -185,11 +199,11 @@ def _bets(seen: Observations, turned: bool, at: Array, allowed: Array) -> list[t
         scale = (says_in + says_out) / 2 * allowed
         growth = _log_growth(right, wrong, seen.runs + _UNSEEN, at, scale)
         k = int(growth.argmax())
-        bet = Bet(
+        bet = replace(
+            view,
             rule=Rule(float(found.threshold[low[k]]), float(found.threshold[high[k]])),
             says_in=says_in,
             says_out=says_out,
-            turned=turned,
             slope=float(at[k]),
             allowed=float(scale[k]),
         )
@@ -207,7 +221,7 @@ def _log_growth(right: Array, wrong: Array, runs: float, at: Array, allowed: Arr
 
 def settled(bet: Bet, seen: Observations) -> Settled:
     """The bet's answers in runs that did not choose it."""
-    score = -seen.score if bet.turned else seen.score
+    score = bet.view(seen.score)
     says_in = bet.says_in & (score > bet.rule.upper)
     says_out = bet.says_out & (score <= bet.rule.lower)
     right = (says_in & seen.is_in) | (says_out & ~seen.is_in)
