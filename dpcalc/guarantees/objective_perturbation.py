@@ -24,6 +24,9 @@ from dpcalc.vocabulary import Adjacency
 _SMALLEST_BOUND, _LARGEST_BOUND = 1e-9, 300.0
 """Below it, the bound is taken for it; above it, the loss has no room in the doubles."""
 
+_LARGEST_CURVATURE = 1e12
+"""Above it, the law of an update is of no use."""
+
 
 def perturbed_update(update: Update, adjacency: Adjacency | str, pure: float) -> Guarantee:
     """One update by the loss of its noise in its dimension.
@@ -41,7 +44,7 @@ def perturbed_update(update: Update, adjacency: Adjacency | str, pure: float) ->
             f"dimension needs to be at most {LARGEST_DIMENSION:,}; got "
             f"dimension={update.dimension}; without a dimension the bound holds in all"
         )
-    if update.bound > _LARGEST_BOUND:
+    if update.bound > _LARGEST_BOUND or update.curvature > _LARGEST_CURVATURE:
         return PureDP(pure)
     update = update.at_least(_SMALLEST_BOUND)
     described = f"objective perturbation, a = {update.bound:g}, d = {update.dimension}"
@@ -53,10 +56,10 @@ def normally_perturbed_update(update: GaussianUpdate, adjacency: Adjacency | str
 
     Args:
         update: rounded up; see `GaussianUpdate`. Beyond its largest μ, where ε is above a hundred at
-            any δ of use, nothing is promised.
+            any δ of use, and for next to no stiffness, nothing is promised.
         adjacency: replace-one or add-remove.
     """
-    if update.mu > LARGEST_MU:
+    if update.mu > LARGEST_MU or update.curvature > _LARGEST_CURVATURE:
         return GDP(math.inf)
     described = f"objective perturbation, normal noise, μ = {update.mu:g}"
     return _dominated(update.at_least(_SMALLEST_BOUND), adjacency, described, math.inf)

@@ -229,6 +229,20 @@ def test_beyond_the_largest_mu_nothing_is_promised() -> None:
     assert largest.epsilon(0.0) == math.inf
 
 
+@pytest.mark.parametrize("stiffness", [1e-11, 1e-300, 1e300])
+@pytest.mark.parametrize("sigma", [1e-300, 10.0, 1e300])
+def test_the_ends_of_the_doubles_are_answered(stiffness: float, sigma: float) -> None:
+    for loss in ("logistic", "general"):
+        theorem = GaussianObjectivePerturbation(
+            regularization=stiffness,  # type: ignore[arg-type]
+            sigma=sigma,  # type: ignore[arg-type]
+            loss=loss,
+            curvature=0.25,
+        )
+        found = theorem.certified().guarantee.epsilon(1e-6)
+        assert found >= theorem.attained().guarantee.epsilon(1e-6)
+
+
 def test_the_papers_bounds_are_above_the_certified_one() -> None:
     """At the papers' own noise, over δ, ε and stiffness; also for one record exchanged (Kifer et al.)."""
     rng = np.random.default_rng(3)
