@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcalc.estimators.base import PrivateClassifier
-from dpcalc.training.defaults import averaging_rounds, proximal_weight
+from dpcalc.estimators.classifier import PrivateClassifier
+from dpcalc.training.defaults import averaging_rounds, noise_norm, proximal_weight
 from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
-    from dpcalc.training.method import Method
+    from dpcalc.training.method import Budget, Method
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,9 +42,11 @@ class AveragingClassifier(PrivateClassifier):
     ridge: float = 0.0
     proximal: float | None = None
 
-    def _method(self, n_records: int, dimension: int) -> Method:
+    def _method(self, n_records: int, dimension: int, budget: Budget) -> Method:
         # Half of the noise in a mean over two nodes is that of the other.
-        noise = self._noise(n_records, dimension) * math.sqrt(self.nodes)
+        noise = noise_norm(n_records, dimension, budget.epsilon, budget.delta) * math.sqrt(
+            self.nodes
+        )
         rounds = averaging_rounds(noise) if self.rounds is None else self.rounds
         return self._made(
             "private-dual-averaging",

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems.records import with_constant
 from dpcalc.estimators import ADMMClassifier, AveragingClassifier, NetworkClassifier
-from dpcalc.estimators.base import PrivateClassifier
+from dpcalc.estimators.classifier import PrivateClassifier
 from dpcalc.files import write_text
 from dpcalc.training.data import load, split
 from dpcalc.training.defaults import LENGTH, STEP, noise_norm, small_ridge

@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcalc.estimators.base import PrivateClassifier, PrivateLinearModel, PrivateRegressor
-from dpcalc.training.defaults import LENGTH, STEP, accelerated_rounds, plain_rounds, small_ridge
+from dpcalc.estimators.base import PrivateLinearModel
+from dpcalc.estimators.classifier import PrivateClassifier
+from dpcalc.estimators.regressor import PrivateRegressor
+from dpcalc.training.defaults import (
+    LENGTH,
+    STEP,
+    accelerated_rounds,
+    noise_norm,
+    plain_rounds,
+    small_ridge,
+)
 
 if TYPE_CHECKING:
-    from dpcalc.training.method import Method
+    from dpcalc.training.method import Budget, Method
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -26,8 +35,8 @@ class _GradientPerturbedADMM(PrivateLinearModel):
     _step: ClassVar[float] = STEP
     _length: ClassVar[float] = LENGTH
 
-    def _of_loss(self, loss: str, n_records: int, dimension: int) -> Method:
-        noise = self._noise(n_records, dimension)
+    def _of_loss(self, loss: str, n_records: int, dimension: int, budget: Budget) -> Method:
+        noise = noise_norm(n_records, dimension, budget.epsilon, budget.delta)
         step = self._step if self.step_size is None else self.step_size
         rounds = accelerated_rounds if self.accelerated else plain_rounds
         return self._made(
@@ -64,8 +73,8 @@ class ADMMClassifier(PrivateClassifier, _GradientPerturbedADMM):
 
     loss: str = "logistic"
 
-    def _method(self, n_records: int, dimension: int) -> Method:
-        return self._of_loss(self.loss, n_records, dimension)
+    def _method(self, n_records: int, dimension: int, budget: Budget) -> Method:
+        return self._of_loss(self.loss, n_records, dimension, budget)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -85,5 +94,5 @@ class ADMMRegressor(PrivateRegressor, _GradientPerturbedADMM):
     _step: ClassVar[float] = 1.0
     _length: ClassVar[float] = LENGTH / 10
 
-    def _method(self, n_records: int, dimension: int) -> Method:
-        return self._of_loss("huber", n_records, dimension)
+    def _method(self, n_records: int, dimension: int, budget: Budget) -> Method:
+        return self._of_loss("huber", n_records, dimension, budget)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
-from dpcalc.estimators.base import PrivateClassifier
+from dpcalc.estimators.classifier import PrivateClassifier
+from dpcalc.training.defaults import noise_norm
 from dpcalc.training.defaults import ridge as local_ridge
 from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
-    from dpcalc.training.method import Method
+    from dpcalc.training.method import Budget, Method
 
 _METHODS = (
     "dual-variable-perturbation",
@@ -53,10 +54,11 @@ class NetworkClassifier(PrivateClassifier):
     penalty: float | None = None
     ridge: float | None = None
 
-    def _method(self, n_records: int, dimension: int) -> Method:
+    def _method(self, n_records: int, dimension: int, budget: Budget) -> Method:
         if self.method not in _METHODS:
             raise InvalidInput(f"method needs one of {', '.join(_METHODS)}; got {self.method!r}")
-        noise = self._noise(max(1, n_records // self.nodes), dimension, pure=True)
+        local = max(1, n_records // self.nodes)
+        noise = noise_norm(local, dimension, budget.epsilon, budget.delta, pure=True)
         return self._made(self.method, "penalty", rounds=1, ridge=self.nodes * local_ridge(noise))
 
     def _network(self, n_records: int) -> Network:

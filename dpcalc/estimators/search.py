@@ -27,7 +27,7 @@ from dpcalc.guarantees import GDP
 from dpcalc.guarantees.selection import RandomSelection, stop_for
 
 if TYPE_CHECKING:
-    from dpcalc.estimators.base import PrivateClassifier
+    from dpcalc.estimators.classifier import PrivateClassifier
 
 _HALVINGS = 40
 _SLACK = 1e-9
@@ -130,7 +130,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             **parameters, **budget, accountant=None, random_state=seed
         )
         model.fit(X, y)
-        guarantee = model.plan_.certified().guarantee
+        guarantee = model.guarantee_
         if not (isinstance(guarantee, GDP) and guarantee.mu <= mu):
             raise InvalidInput(
                 "an estimator with Gaussian noise was needed, such as ADMMClassifier or "

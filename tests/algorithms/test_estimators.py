@@ -18,7 +18,7 @@ from dpcalc.estimators import (
 )
 
 SMALL = (
-    NetworkClassifier(rounds=2),
+    NetworkClassifier(rounds=2, delta=0.0),
     ADMMClassifier(rounds=3),
     ADMMRegressor(rounds=3),
     AveragingClassifier(rounds=3),
@@ -119,3 +119,64 @@ def test_the_certified_epsilon_is_that_of_the_calibrated_theorem():
     )
     assert model.plan_.certified().guarantee.epsilon(0.0) == model.certified_ <= 0.7
     assert math.isfinite(model.plan_.noise_level())
+
+
+def three_classes(records=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = np.array([[0.8, 0.0], [-0.4, 0.7], [-0.4, -0.7]])
+    codes = rng.integers(0, 3, records)
+    return centres[codes] + 0.25 * rng.normal(size=(records, 2)), np.array(["a", "b", "c"])[codes]
+
+
+@pytest.mark.parametrize("kind", [ADMMClassifier, AveragingClassifier, NetworkClassifier])
+def test_several_classes_share_one_budget(kind):
+    """Three fits on the same records: composed they spend the budget, alone each far less."""
+    X, y = three_classes()
+    model = kind(epsilon=2.0, delta=1e-6, row_bound=1.5, random_state=1).fit(X, y)
+    one = model.plan_.certified().guarantee
+    assert model.coef_.shape == (3, 2)
+    assert model.decision_function(X).shape == (3000, 3)
+    assert one.composed(3).epsilon(1e-6) == pytest.approx(model.certified_, rel=1e-6)
+    assert 1.8 < model.certified_ <= 2.0
+    assert one.epsilon(1e-6) < 1.5
+    assert model.score(X, y) > 0.9  # the noiseless models have 0.96
+    if hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+        assert (model.classes_[model.predict_proba(X).argmax(axis=1)] == model.predict(X)).all()
+
+
+def test_pure_budgets_of_several_classes_add_up():
+    X, y = three_classes(600)
+    model = NetworkClassifier(epsilon=3.0, delta=0.0, row_bound=1.5, random_state=1).fit(X, y)
+    assert 3 * model.plan_.certified().guarantee.epsilon(0.0) == pytest.approx(model.certified_)
+    assert 2.9 < model.certified_ <= 3.0
+
+
+def test_models_of_one_fit_share_no_noise():
+    """Labels that say nothing: what the models learn is their noise."""
+    X, y = np.zeros((90, 2)), np.repeat(["a", "b", "c"], 30)
+    model = ADMMClassifier(rounds=5, random_state=1).fit(X, y)
+    assert len({tuple(row) for row in np.round(model.coef_, 9)}) == 3
+
+
+def test_probabilities_are_those_of_the_logistic_model():
+    records = classification(500, 3)
+    model = ADMMClassifier(rounds=5, random_state=1).fit(records.features, records.labels)
+    scores = model.decision_function(records.features)
+    found = model.predict_proba(records.features)
+    np.testing.assert_allclose(found[:, 1], 1 / (1 + np.exp(-scores)))
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(records.features)), found)
+    assert not hasattr(ADMMClassifier(loss="smoothed-hinge"), "predict_proba")
+    assert not hasattr(AveragingClassifier(), "predict_proba")
+    assert hasattr(AveragingClassifier(loss="logistic"), "predict_proba")
+
+
+def test_sparse_rows_give_the_model_of_dense_ones():
+    from scipy.sparse import csr_array
+
+    records = classification(500, 3)
+    X = np.where(np.abs(records.features) > 0.3, records.features, 0.0) * 2
+    dense = ADMMClassifier(rounds=5, random_state=1).fit(X, records.labels)
+    sparse = ADMMClassifier(rounds=5, random_state=1).fit(csr_array(X), records.labels)
+    np.testing.assert_array_equal(sparse.coef_, dense.coef_)
+    np.testing.assert_allclose(sparse.decision_function(csr_array(X)), dense.decision_function(X))
