@@ -17,7 +17,7 @@ from dpcalc.numerics.search import minimise
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dpcalc.accounting.cells import Loss
 
@@ -124,6 +124,18 @@ class Guarantee(OwnArithmetic, ABC):
 
         best = -minimise(negative, 0.0, math.log1p(60.0))[1]
         return max(0.0, math.nextafter(best * (1 - 1e-14), -math.inf))
+
+    def epsilons(self, deltas: Sequence[float]) -> tuple[float, ...]:
+        """`epsilon` at each of several δ."""
+        return tuple(self.epsilon(delta) for delta in deltas)
+
+    def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
+        """`delta` at each of several ε."""
+        return tuple(self.delta(epsilon) for epsilon in epsilons)
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """`tradeoff` at each of several false-positive rates."""
+        return tuple(self.tradeoff(rate) for rate in false_positive_rates)
 
     def advantage(self) -> float:
         """The largest possible true-positive rate minus false-positive rate of an attack: δ(0)."""

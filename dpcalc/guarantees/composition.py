@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.bracket import Bracket, relative_width
-from dpcalc.accounting.composition import worst_delta, worst_epsilon
+from dpcalc.accounting.composition import worst_delta, worst_deltas, worst_epsilon
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
@@ -32,6 +32,7 @@ from dpcalc.guarantees.profile import ClaimedCurve
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.through_renyi import through_renyi
+from dpcalc.guarantees.tradeoff import curve_below
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -157,6 +158,23 @@ class Composition(Guarantee):
         if pure is not None:
             return pure_delta(pure, epsilon)
         return worst_delta(self.losses() or (), epsilon)
+
+    def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
+        """Upper bounds of δ at several ε, to four digits; one contour serves many of them."""
+        asked = [at_most(checks.non_negative_or_infinite("epsilon", e)) for e in epsilons]
+        finite = sorted({e for e in asked if e < math.inf})
+        if self._pure() is not None or not finite:
+            return tuple(self.delta(e) for e in asked)
+        known = dict(zip(finite, worst_deltas(self.losses() or (), finite), strict=True))
+        return tuple(known.get(e, 0.0) for e in asked)
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """A lower bound of any attack's false-negative rate at a false-positive rate."""
+        return self.tradeoffs([false_positive_rate])[0]
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """The same at several rates, from the upper bounds of δ at some hundred ε."""
+        return curve_below(self, false_positive_rates)
 
     def numbers(self) -> Mapping[str, float]:
         """How many releases were composed."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.renyi import renyi_divergence
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.tradeoff import curve_below
 
 if TYPE_CHECKING:
     from dpcalc.accounting.bracket import Bracket
@@ -62,6 +63,20 @@ class Dominated(Guarantee):
         from dpcalc.guarantees.composition import Composition
 
         return Composition(((self, 1),)).delta_bracket(epsilon)
+
+    def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
+        """Upper bounds of δ at several ε, to four digits; one contour serves many of them."""
+        from dpcalc.guarantees.composition import Composition
+
+        return Composition(((self, 1),)).deltas(epsilons)
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """A lower bound of any attack's false-negative rate at a false-positive rate."""
+        return self.tradeoffs([false_positive_rate])[0]
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """The same at several rates."""
+        return curve_below(self, false_positive_rates)
 
     def numbers(self) -> Mapping[str, float]:
         """None: the pair is a pair of functions."""

@@ -70,7 +70,7 @@ class DeltaQuestion(Question):
         return delta_by_chernoff(self.parts, self.at)
 
     @cached_property
-    def _tail(self) -> float:
+    def tail(self) -> float:
         """A share of δ as estimated with windows that leave next to nothing out."""
         total = sum(n for _, n in self.parts)
         contour = SaddleTable(rough_laws(self.parts, 1e-60 / total)).contour_for_epsilon(self.at)
@@ -84,10 +84,10 @@ class DeltaQuestion(Question):
 
     def _by_inversion(self, pilot: Pilot) -> Bracket:
         epsilon, width, contour = self.at, self.relative_width, pilot.contour
-        smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, width / contour.c)
+        smoothing, cells = initial_resolution(self.parts, self.tail, contour.c, width / contour.c)
         best = Bracket(0.0, min(pilot.answer, 1.0), METHOD)
         for _ in range(MOST_ATTEMPTS):
-            upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
+            upper, lower = lines(self.parts, self.tail, contour, smoothing, cells)
             high, low = upper.upper(epsilon), lower.lower(epsilon)
             best = Bracket(max(low, best.lower), min(high, best.upper), METHOD)
             if best.relative_width <= width:

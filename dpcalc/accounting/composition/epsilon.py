@@ -53,7 +53,7 @@ class EpsilonQuestion(Question):
             surely = infinite_mass(exact) * (1 - 1e-12) > delta
             return Bracket(math.inf if surely else 0.0, math.inf, "infinite losses use up δ")
         if sum(n for _, n in parts) == 1:
-            alone = single_epsilon(parts[0][0], delta, self._tail)
+            alone = single_epsilon(parts[0][0], delta, self.tail)
             if alone is not None:
                 return alone
         few = outcomes(parts)
@@ -63,7 +63,8 @@ class EpsilonQuestion(Question):
         return epsilon_by_chernoff(self.parts, self.at)
 
     @cached_property
-    def _tail(self) -> float:
+    def tail(self) -> float:
+        """A share of δ."""
         total = sum(n for _, n in self.parts)
         return max(self.at * TAIL_SHARE / max(total, 1), SMALLEST_TAIL)
 
@@ -100,10 +101,10 @@ class EpsilonQuestion(Question):
     def _by_inversion(self, pilot: Pilot) -> Bracket:
         delta, width, contour = self.at, self.relative_width, pilot.contour
         aim = width * max(contour.epsilon, NEXT_TO_ZERO / contour.c)
-        smoothing, cells = initial_resolution(self.parts, self._tail, contour.c, aim)
+        smoothing, cells = initial_resolution(self.parts, self.tail, contour.c, aim)
         best = Bracket(0.0, pilot.answer, METHOD)
         for _ in range(MOST_ATTEMPTS):
-            upper, lower = lines(self.parts, self._tail, contour, smoothing, cells)
+            upper, lower = lines(self.parts, self.tail, contour, smoothing, cells)
             unit = 1 / contour.c
             tolerance = width * max(contour.epsilon, NEXT_TO_ZERO * unit) / 20
             high = self._highest(upper, contour, contour.epsilon, tolerance)

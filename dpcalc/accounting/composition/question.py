@@ -132,7 +132,7 @@ class Question(ABC):
 
     @cached_property
     def _rough(self) -> Rounds:
-        return rough_laws(self.parts, self._tail)
+        return rough_laws(self.parts, self.tail)
 
     @cached_property
     def _table(self) -> SaddleTable:
@@ -140,7 +140,8 @@ class Question(ABC):
 
     @property
     @abstractmethod
-    def _tail(self) -> float: ...
+    def tail(self) -> float:
+        """P-mass that may be left outside the window of a round."""
 
     @abstractmethod
     def _immediate(self) -> Bracket | None: ...

@@ -131,3 +131,21 @@ def lines(
     if not cells:
         return highest, highest
     return highest, integrate(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
+
+
+def upper_line(
+    parts: Parts,
+    tail: float,
+    contour: Contour,
+    smoothing: float,
+    cells: dict[DensityPair, float],
+) -> Line:
+    """The integrand of an upper law alone."""
+    upper: list[tuple[LossLaw, int]] = []
+    for loss, count in parts:
+        if isinstance(loss, LossLaw):
+            upper.append((loss, count))
+        else:
+            edges = plan_cells(loss, loss.window(tail), contour.c).edges(cells[loss])
+            upper.append((enclosing_laws(loss, edges, tail)[0], count))
+    return integrate(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
