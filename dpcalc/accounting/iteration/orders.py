@@ -16,12 +16,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from dpcalc.numerics.precise import Real, round_up
+from dpcalc.numerics.precise import Real, mpf, round_down, round_up
 
 _EXACT_POSITIONS = 4096
 """Positions up to which every μ_t is kept; beyond, blocks share the largest of theirs."""
 
 _GRID = 1.0005
+
+_SAMPLED = 1.04
+_ALLOWED = "1e-9"
+"""Lower bounds are reduced by so much, relatively: far more than a mixture's profile is rounded by."""
 
 
 def mixed_positions(
@@ -44,5 +48,25 @@ def mixed_positions(
         stop = min(stop, positions + 1)
         weights[round_up(mu_after(start))] += stop - start
         start = stop
+    del weights[0.0]
+    return tuple(weights), tuple(count / positions for count in weights.values())
+
+
+def mixed_down(
+    mu_after: Callable[[int], Real], positions: int
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Lower bounds of μ_t for t uniform on 1..positions, and their probabilities.
+
+    Args:
+        mu_after: t -> what an instance attains; whatever follows can only hide it, so a block of
+            positions may use the value of its last one if that instance stops there.
+        positions: m.
+    """
+    weights: Counter[float] = Counter()
+    stop = 0
+    while stop < positions:
+        start = stop
+        stop = min(positions, max(stop + 1, int(stop * _SAMPLED)))
+        weights[round_down(mu_after(stop) * (1 - mpf(_ALLOWED)))] += stop - start
     del weights[0.0]
     return tuple(weights), tuple(count / positions for count in weights.values())

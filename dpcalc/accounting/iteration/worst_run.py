@@ -15,6 +15,7 @@ Rounding
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def worst_law(sectors: Sectors, iterations: int, jump: Any, noise: Any) -> Stret
     return law
 
 
+@lru_cache(maxsize=1024)
 def _worst_factors(sectors: Sectors, count: int) -> Factors:
     """The best of several local searches: from the certificate's worst replies, and from constants."""
     starts = [([sectors.most] * count, [r] * count) for r in _KEPT]

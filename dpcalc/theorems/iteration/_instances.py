@@ -50,7 +50,7 @@ def worst_mu_squared(theorem: GradientADMM, uses: Uses) -> Real:
         uses: when the user takes part.
     """
     if uses.passes == 1:
-        return max(_single_use(theorem, uses.tail))
+        return single_use(theorem, uses.tail)
     curvature = theorem.curvature()
     curvatures = np.linspace(curvature, theorem.smoothness, 5).tolist()
     patterns = [Pattern(h, h, 0) for h in dict.fromkeys(curvatures)]
@@ -68,7 +68,7 @@ def worst_mu_squared(theorem: GradientADMM, uses: Uses) -> Real:
     return max(found)
 
 
-def _single_use(theorem: GradientADMM, iterations: int) -> list[Real]:
+def single_use(theorem: GradientADMM, iterations: int) -> Real:
     """Other users' curvatures and that of g chosen for every iteration; walks in the kernel of A."""
     found = []
     for value in {theorem.min_singular_value, theorem.operator_norm}:
@@ -80,7 +80,7 @@ def _single_use(theorem: GradientADMM, iterations: int) -> list[Real]:
             *_scales(theorem, 0.0), mpf(0), 1 - mpf(theorem.step_size) * mpf(theorem.curvature())
         )
         found.append(walk.last_mu_squared(passes=1, gap=iterations, tail=iterations))
-    return found
+    return max(found)
 
 
 def _scales(theorem: GradientADMM, value: float) -> tuple[Real, Real]:

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import mixed_positions
+from dpcalc.accounting.iteration.orders import mixed_down
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -45,10 +46,13 @@ from dpcalc.theorems.iteration._assumptions import (
 )
 from dpcalc.theorems.iteration._formulas import all_users_formulas
 from dpcalc.theorems.iteration._gradient_admm import GradientADMM
+from dpcalc.theorems.iteration._instances import single_use
 from dpcalc.theorems.parameters import choice, count, weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 
 _MOST_USERS = 20_000_000
+_SEARCHED = (2, 3, 4, 5, 6, 8, 11, 16, 24, 48)
+"""Iterations for which an instance is searched; in longer runs random walks are nearly as bad."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,6 +192,31 @@ class ADMMIterationAllUsers(GradientADMM):
             "smallest_mu": min(mus),
         }
         return Bound(GaussianMixture(mus, shares), numbers, "joint convexity over positions")
+
+    def attained(self) -> Bound | None:
+        """The mixture of what single users leak; the user's functions share a push that tells when.
+
+        For a random stopping time g → 0 and f = 0, which suits all of them at once.
+        """
+        if self.passes > 1 or averaged(self):
+            return None
+        searched: dict[int, Real] = {}
+
+        def mu(iterations: int) -> Real:
+            if iterations == 1:
+                return self.mu_local()
+            walk = self.mu_attained(iterations)
+            # An instance with more iterations leaks no more than the same one stopped earlier.
+            at = next((k for k in _SEARCHED if k >= iterations), None)
+            if self.order != "permutation" or at is None:
+                return walk
+            if at not in searched:
+                searched[at] = context().sqrt(single_use(self, at))
+            return max(walk, searched[at])
+
+        mus, shares = mixed_down(mu, self.positions())
+        method = "quadratics and random walks, the position revealed by a common push"
+        return Bound(GaussianMixture(mus, shares), {"largest_mu": max(mus)}, method)
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed RDP curve, converted at the best admissible order, gives ε."""

@@ -16,6 +16,7 @@ from typing import ClassVar
 from dpcalc import checks
 from dpcalc.accounting.iteration import Expanding, Visits, contraction_factor
 from dpcalc.accounting.iteration.average import Averaged
+from dpcalc.accounting.iteration.quadratics import Uses, last_mu_squared
 from dpcalc.checks import told_apart
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
@@ -58,6 +59,11 @@ STRONGLY_CONVEX = Assumption(
 LIPSCHITZ = Assumption(
     "lipschitz",
     "Every possible record's gradient has norm at most lipschitz everywhere in the domain.",
+)
+DIFFERENCES = Assumption(
+    "gradient-differences",
+    "The gradients of any two possible records differ by at most 2·lipschitz everywhere, as for "
+    "Lipschitz losses with a strongly convex part that all records share.",
 )
 SENSITIVITY = Assumption(
     "gradient-difference",
@@ -146,6 +152,18 @@ class NoisyDescent(Theorem):
         found = law.mu_squared(passes=passes, gap=gap, tail=tail, lead=lead)
         mu = round_down(context().sqrt(found))
         return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, no projection")
+
+    def quadratic_instance(self, uses: Uses) -> Bound:
+        """What the last iterate leaks for quadratics of the worst curvatures found, exactly."""
+        eta = mpf(self.step_size)
+        square = last_mu_squared(
+            unit=self.own_uses()[0],
+            least=1 - eta * mpf(self.smoothness),
+            most=1 - eta * mpf(self.curvature()),
+            uses=uses,
+        )
+        mu = round_down(context().sqrt(square))
+        return Bound(GDP(mu), {"mu": mu}, "quadratics of changing curvature, no projection")
 
     def noise_tolerance(self) -> float:
         """The last double: the bounds are closed forms."""

@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from dpcalc.accounting.iteration.average import Averaged
+from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.guarantees import GDP
-from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
@@ -135,40 +135,16 @@ class NoisyCGD(CyclicDescent):
         return Bound(guarantee, numbers, method)
 
     def attained(self) -> Bound | None:
-        """Quadratics of curvature m with linear changes: an exact Gaussian law."""
-        if averaged(self) and self.order == "fixed":
-            tail = self.visits().tail
-            lead = self.n_batches - tail
-            return self.averaged_instance(
-                passes=self.passes, gap=self.n_batches, tail=tail, lead=lead
-            )
-        factor = 1 - mpf(self.step_size) * mpf(self.curvature())
-        if self.order != "fixed" or factor < 0 or averaged(self):
+        """Quadratics and linear changes: an exact Gaussian law."""
+        if self.order != "fixed":
             return None
-        steps, tail = self.n_batches * self.passes, self.visits().tail
-        if factor > 1:
-            return self._expanding_instance(factor, tail)
-        if factor == 1:
-            total, variance = mpf(self.passes), mpf(steps)
-        else:
-            total = factor ** (tail - 1) * (1 - factor**steps) / (1 - factor**self.n_batches)
-            variance = (1 - factor ** (2 * steps)) / (1 - factor**2)
-        mu = round_down(self.unit() * total / context().sqrt(variance))
-        return Bound(GDP(mu), {"mu": mu}, "quadratics of curvature m, no projection")
-
-    def _expanding_instance(self, factor: Real, tail: int) -> Bound:
-        """Concave quadratics from a use on, and quadratics that forget what was before the first.
-
-        A single pass attains the bound if a step may forget, 1 - ηM <= 0.
-        """
-        found = self.descent()
-        least = 1 - mpf(self.step_size) * mpf(self.smoothness)
-        law = Averaged(found.jump, found.noise, least, factor)
-        square = law.last_mu_squared(
-            passes=self.passes, gap=self.n_batches, tail=tail, lead=self.n_batches - tail
-        )
-        mu = round_down(context().sqrt(square))
-        return Bound(GDP(mu), {"mu": mu}, "concave quadratics, no projection")
+        tail = self.visits().tail
+        uses = Uses(self.n_batches - tail, self.passes, self.n_batches, tail)
+        if averaged(self):
+            return self.averaged_instance(
+                passes=uses.passes, gap=uses.gap, tail=uses.tail, lead=uses.lead
+            )
+        return self.quadratic_instance(uses)
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed μ gives ε."""

@@ -31,6 +31,7 @@ from dpcalc.numerics.precise import mpf, round_down
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
+    DIFFERENCES,
     HIDDEN,
     NO_EXPANSION,
     PUBLIC,
@@ -106,11 +107,7 @@ class NoisySGD(SplitDescent):
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (
         STRONGLY_CONVEX,
-        Assumption(
-            "gradient-differences",
-            "The gradients of any two possible records differ by at most 2·lipschitz everywhere, as "
-            "for Lipschitz losses with a strongly convex part that all records share.",
-        ),
+        DIFFERENCES,
         PUBLIC,
         HIDDEN,
         SAMPLED,

@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from dpcalc import checks
+from dpcalc.accounting.iteration.pulled_walk import LONGEST, WEAKEST, PulledWalk
 from dpcalc.guarantees import GDP, ZCDP
+from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
@@ -118,12 +120,20 @@ class PNSGD(NoisyDescent):
         return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound:
-        """Linear losses: a random walk of n steps, of which the record's points either way."""
+        """Earlier records pull back with Huber losses, later ones have none: the law by its kernels.
+
+        Linear losses, a random walk of n steps, where few steps come before or the pull is too weak.
+        """
+        left = self.steps_left()
+        lead = self.n_records - left
         if averaged(self):
-            left = self.steps_left()
-            return self.averaged_instance(
-                passes=1, gap=left, tail=left, lead=self.n_records - left, linear=True
-            )
+            return self.averaged_instance(passes=1, gap=left, tail=left, lead=lead, linear=True)
+        pull = round_down(mpf(self.lipschitz) / mpf(self.sigma))
+        if lead and lead <= LONGEST and pull >= WEAKEST and self.smoothness > 0:
+            slope = min(1.0, round_down(mpf(self.step_size) * mpf(self.smoothness)))
+            walk = PulledWalk(lead, left, pull, slope)
+            method = "Huber losses before the record, none after it"
+            return Bound(PrivacyProfile(walk, "threshold test"), {"pull": pull}, method)
         noise = mpf(self.sigma) * context().sqrt(self.n_records)
         mu = round_down(2 * mpf(self.lipschitz) / noise)
         return Bound(GDP(mu), {"mu": mu}, "linear losses, no projection")

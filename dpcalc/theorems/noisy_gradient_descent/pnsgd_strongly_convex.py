@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.numerics.precise import Real, context, mpf, round_up
@@ -31,8 +32,8 @@ from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.iteration._gradient_admm import rho_for
 from dpcalc.theorems.noisy_gradient_descent._base import (
+    DIFFERENCES,
     HIDDEN,
-    LIPSCHITZ,
     NO_EXPANSION,
     PUBLIC,
     STRONGLY_CONVEX,
@@ -86,7 +87,8 @@ class PNSGDStronglyConvex(NoisyDescent):
             Bearing.LOOSE,
         ),
         Finding(
-            "Losses that are Lipschitz and strongly convex exist on bounded domains only.",
+            "Losses that are Lipschitz and strongly convex exist on bounded domains only. The proof "
+            "uses that gradients of two records differ by at most 2L.",
             Bearing.REMARK,
         ),
         Finding(
@@ -96,7 +98,7 @@ class PNSGDStronglyConvex(NoisyDescent):
     )
     assumptions: ClassVar[tuple[Assumption, ...]] = (
         STRONGLY_CONVEX,
-        LIPSCHITZ,
+        DIFFERENCES,
         PUBLIC,
         HIDDEN,
         NO_EXPANSION,
@@ -173,6 +175,13 @@ class PNSGDStronglyConvex(NoisyDescent):
             "contraction": round_up(self.contraction()),
         }
         return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
+
+    def attained(self) -> Bound:
+        """Quadratics and linear changes: earlier steps forget, later ones keep."""
+        left = self.steps_left()
+        if averaged(self):
+            return self.averaged_instance(passes=1, gap=left, tail=left, lead=self.n_records - left)
+        return self.quadratic_instance(Uses(self.n_records - left, 1, left, left))
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed divergence, converted at the best order, gives ε."""
