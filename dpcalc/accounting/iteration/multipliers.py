@@ -27,7 +27,7 @@ Reals = NDArray[np.float64]
 Multipliers = tuple[tuple[float, ...], tuple[float, ...]]
 
 _FIRST, _SECOND = (1.05, 1.2, 1.5, 2.0, 3.0, 6.0), (1.02, 1.1, 1.3, 2.0, 4.0)
-_STEPS = 150
+_STEPS = 80
 _DIRECTLY = 24
 """Iterations from which on the search begins with those of half as many, too."""
 _NEVER = 1e3
@@ -140,7 +140,7 @@ def _slopes(sectors: Sectors, first: list[float], second: list[float]) -> tuple[
     parts = (row / level) ** _SHARP, (last.ker / level) ** _SHARP
     shares = [part / sum(parts) for part in parts]
     slopes = shares[0] / row * np.array(_slack_of_rows(sectors, answers)) * s * s
-    if sectors.wide:
+    if last.ker > 0:
         slopes += shares[1] / last.ker * np.array(_slack_of_kernel(sectors, answers))
     return math.log(level) + math.log(sum(parts)) / _SHARP, slopes
 

@@ -23,10 +23,10 @@ from dpcalc.accounting.iteration.multipliers import Multipliers, continued, good
 from dpcalc.accounting.iteration.sectors import Form, Sectors
 from dpcalc.numerics.precise import Real, mpf
 
-SEARCHED = 128
-EXTENDED = 1024
-_ANCHORS = (2, 3, 4, 5, 6, 8, 11, 16, 24, 32, 48, 64, 96, SEARCHED)
-_TRUSTED = 96
+SEARCHED = 64
+EXTENDED = 512
+_ANCHORS = (2, 3, 4, 6, 11, 24, SEARCHED)
+_TRUSTED = 48
 """Of the longest search, so many multipliers are continued; the first iterations' are different."""
 
 

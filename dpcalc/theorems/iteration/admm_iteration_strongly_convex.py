@@ -131,7 +131,7 @@ class ADMMIterationStronglyConvex(FirstUser):
         "step_size": 1.753086,
         "penalty": 0.9,
         "sigma": 1,
-        "iterations": 41,
+        "iterations": 10,
         "smoothness": 0.5,
         "strong_convexity": 0.5,
         "regularizer_strong_convexity": 0.2,
