@@ -29,8 +29,13 @@ _PARTIAL = ".partial"
 
 
 def refuse_pipe(path: str | os.PathLike[str]) -> None:
-    """Refuse a named pipe, which may never be written to; one already open, /dev/stdin, is fine."""
+    """Refuse a named pipe, which may never be written to, and a name that no file can have.
+
+    A pipe already open, /dev/stdin, is fine.
+    """
     file = Path(path)
+    if "\0" in str(file):
+        raise InvalidInput(f"the name of a file was needed; got a NUL character in {str(file)!r}")
     if file.is_fifo() and not str(file.absolute()).startswith(_STREAMS):
         raise InvalidInput(
             f"a regular file was needed; {str(file)!r} is a pipe; try: cat PIPE | ... /dev/stdin"

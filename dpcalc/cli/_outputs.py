@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, OutputFailed
-from dpcalc.files import check_output
+from dpcalc.files import check_output, is_there
 
 
 def check_outputs(
@@ -21,7 +21,7 @@ def check_outputs(
     Raises:
         InvalidInput: naming the option and the file.
     """
-    read = {path.resolve() for path in inputs if path is not None and path.exists()}
+    read = {path.resolve() for path in inputs if path is not None and is_there(path)}
     taken: dict[Path, str] = {}
     for option, path in outputs:
         if path is None:

@@ -218,3 +218,18 @@ class _Noted:
 
     def promised(self) -> dict[str, str]:
         return {}
+
+
+@pytest.mark.parametrize("verb", ["verify", "compose"])
+def test_a_name_that_no_file_can_have_is_a_refusal(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('delta = 1e-6\nrounds = "a\\u0000b.csv"\n')
+    for name in ("x" * 100_000, *([str(plan)] if verb == "compose" else [])):
+        with pytest.raises(SystemExit) as stopped:
+            main([verb, name])
+        assert stopped.value.code == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert len(err) < 1000
