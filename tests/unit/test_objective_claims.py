@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -59,3 +61,25 @@ def test_many_different_rounds_are_merged_upwards() -> None:
 def test_a_dimension_beyond_the_engine_is_refused() -> None:
     with pytest.raises(InvalidInput, match="dimension"):
         _theorem(dimension=10**8)
+
+
+@pytest.mark.parametrize("dimension", [None, 10])
+def test_nodes_that_cost_the_same_are_not_both_left_out(dimension: int | None) -> None:
+    """Curvature is free at all three: those with two and three neighbours cost the same a round."""
+    nodes: dict[str, Any] = {
+        "n_records": 8000,
+        "n_nodes": 3,
+        "loss_weight": 1750,
+        "regularization": 0.22,
+        "penalty": 1,
+        "rounds": 2,
+        "dimension": dimension,
+    }
+    rates = [[1.0, 1.0, 1.5], [1.0, 1.0, 0.2]]
+    together = RecycledADMM(**nodes, degree=[[2, 1, 1]], noise_rate=rates)  # type: ignore[arg-type]
+    for node, degree in enumerate((2, 1, 1)):
+        own = [[row[node]] for row in rates]
+        alone = RecycledADMM(**nodes, degree=degree, noise_rate=own)  # type: ignore[arg-type]
+        for delta in (0.0, 1e-6):
+            found = together.certified().guarantee.epsilon(delta)
+            assert found >= alone.certified().guarantee.epsilon(delta) * (1 - 1e-6)

@@ -112,21 +112,7 @@ def over_nodes(nodes: Sequence[Rounds], noise: Noise | None) -> Guarantee:
         nodes: rounds of every node that may differ, alike in how many there are of each.
         noise: for the bound by the noise's own law; None for that of the pure costs.
     """
-    distinct: dict[Rounds, int] = {}
-    for i, rounds in enumerate(nodes):
-        distinct.setdefault(rounds, i + 1)
-    kept = {
-        label: rounds
-        for rounds, label in distinct.items()
-        if not any(
-            all(
-                x.exceeds(y, in_law=noise is not None)
-                for (x, _), (y, _) in zip(other, rounds, strict=True)
-            )
-            for other in distinct
-            if other is not rounds
-        )
-    }
+    kept = _undominated(nodes, in_law=noise is not None)
     pure = {
         label: compose([(PureDP(r.cost), n) for r, n in rounds]) for label, rounds in kept.items()
     }
@@ -136,6 +122,26 @@ def over_nodes(nodes: Sequence[Rounds], noise: Noise | None) -> Guarantee:
         together = composed(_upper(list(kept.values())), noise)
         return BestOf((together, _worst(pure)))
     return _worst({label: BestOf((composed(kept[label], noise), pure[label])) for label in kept})
+
+
+def _undominated(nodes: Sequence[Rounds], *, in_law: bool) -> dict[int, Rounds]:
+    """Rounds by the number of their node, without those that another node exceeds in every round.
+
+    Of nodes that exceed each other the first is kept.
+    """
+    kept: dict[int, Rounds] = {}
+    for label, rounds in enumerate(nodes, start=1):
+        if any(_exceeds(other, rounds, in_law=in_law) for other in kept.values()):
+            continue
+        others = kept.items()
+        kept = {k: v for k, v in others if not _exceeds(rounds, v, in_law=in_law)}
+        kept[label] = rounds
+    return kept
+
+
+def _exceeds(rounds: Rounds, others: Rounds, *, in_law: bool) -> bool:
+    pairs = zip(rounds, others, strict=True)
+    return all(x.exceeds(y, in_law=in_law) for (x, _), (y, _) in pairs)
 
 
 def _worst(cases: dict[int, Guarantee]) -> Guarantee:
