@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._kept import checkpoint_options, kept_work
 from dpcalc.cli._options import StrictCommand, Whole
+from dpcalc.cli._workers import workers_of, workers_options
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
+
+if TYPE_CHECKING:
+    from dpcalc.store import Store
 
 
 @click.command(cls=StrictCommand, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +55,8 @@ from dpcalc.extras import need
     help="Format of the picture; may be repeated.",
 )
 @click.option("--seed", type=Whole(0), default=1, show_default=True, help="Seed of the noise.")
+@workers_options
+@checkpoint_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     name: str | None,
@@ -59,6 +67,10 @@ def command(
     out: Path,
     formats: tuple[str, ...],
     seed: int,
+    workers: int,
+    scheduler: str | None,
+    checkpoint: Path | None,
+    resume: bool,
     as_json: bool,
 ) -> None:
     r"""Compute a figure or table of a paper anew; without NAME, list them all.
@@ -68,8 +80,9 @@ def command(
     \b
     dpcalc reproduce
     dpcalc reproduce zhang2019-figure-5 --data ~/data --out figures
+    dpcalc reproduce all --full --workers 2 --checkpoint figures.sqlite
     Solid curves have the paper's noise, dashed ones certified noise; panels marked [ours] compare
-    at equal certified budget.
+    at equal certified budget. Workers take whole figures.
     """
     from dpcalc.cli._outputs import check_outputs
     from dpcalc.reproduction.catalogue import chosen
@@ -89,7 +102,13 @@ def command(
         ("--out", out / f"{key}.{suffix}") for key in wanted for suffix in ("csv", *formats)
     )
     settings = {"full": not quick, "data": data, "fetch": fetch, "seed": seed}
-    records = [_one(key, settings, out=out, formats=formats) for key in wanted]
+    plan = {"work": f"reproduce {name}", "full": not quick, "seed": seed, "fetch": fetch}
+    plan["data"] = None if data is None else str(data.resolve())
+    with (
+        kept_work(checkpoint, plan, resume=resume) as store,
+        workers_of(workers, scheduler) as executor,
+    ):
+        records = _all(wanted, settings, out, formats, executor, store)
     if as_json:
         from dpcalc.report.records import to_json
 
@@ -120,29 +139,41 @@ def _list(*, as_json: bool) -> None:
     console().print(plain_table(("name", "what it shows"), cells))
 
 
-def _one(
-    key: str, settings: dict[str, Any], *, out: Path, formats: tuple[str, ...]
-) -> dict[str, Any]:
+def _all(
+    keys: Sequence[str],
+    settings: dict[str, Any],
+    out: Path,
+    formats: tuple[str, ...],
+    executor: Executor | None,
+    store: Store | None,
+) -> list[dict[str, Any]]:
+    """Computes, writes and draws the figures one after the other."""
     from rich.console import Console
 
     from dpcalc.reproduction.catalogue import experiment
+    from dpcalc.reproduction.computing import computed
     from dpcalc.reproduction.drawing import draw
-    from dpcalc.reproduction.ground import Ground
 
-    found, screen = experiment(key), Console(stderr=True)
-    begin = time.monotonic()
-    with screen.status(key) as status:
-        ground = Ground(**settings, progress=lambda line: status.update(f"{key}: {line}"))
-        outcome = found.compute(ground)
-        pictures = [out / f"{key}.{suffix}" for suffix in formats]
-        outcome.write_csv(out / f"{key}.csv")
-        draw(found, outcome, pictures)
-    return {
-        "name": key,
-        "reference": found.reference,
-        "title": found.title,
-        "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
-        "notes": list(outcome.notes),
-        "choices": list(found.choices),
-        "seconds": round(time.monotonic() - begin, 1),
-    }
+    records = []
+    with Console(stderr=True).status(keys[0]) as status:
+        if executor is None:
+            settings = settings | {"progress": status.update}
+        outcomes = computed(keys, settings, executor=executor, store=store)
+        for number, (key, (outcome, seconds)) in enumerate(zip(keys, outcomes, strict=True)):
+            found = experiment(key)
+            pictures = [out / f"{key}.{suffix}" for suffix in formats]
+            outcome.write_csv(out / f"{key}.csv")
+            draw(found, outcome, pictures)
+            status.update(f"{number + 1} of {len(keys)} done")
+            records.append(
+                {
+                    "name": key,
+                    "reference": found.reference,
+                    "title": found.title,
+                    "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
+                    "notes": list(outcome.notes),
+                    "choices": list(found.choices),
+                    "seconds": round(seconds, 1),
+                }
+            )
+    return records

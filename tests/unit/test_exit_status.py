@@ -49,10 +49,12 @@ ENDS: dict[tuple[str, int], str] = {
     "--regularization 0.22 --penalty 1 --rounds 5 --dimension 9 --epsilon 2 --delta 1e-6 "
     "--certify out.json",
     ("rate", 0): "dual-averaging-rate --help",
+    ("plot", 0): "dp-admm --help",
     ("reproduce", 0): "",
     ("run", 0): "--help",
     ("schema", 0): "table.csv",
     ("selftest", 0): "",
+    ("sweep", 0): "grid.toml",
     ("theorems", 0): "dp-admm",
     ("verify", 0): "true.toml",
     ("verify", 1): "false.toml",
@@ -120,6 +122,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "objective.toml": OBJECTIVE,
         "true.json": CERTIFICATE,
         "edited.json": CERTIFICATE.replace('"1.0"', '"0.5"'),
+        "grid.toml": 'mechanism = "gaussian"\ndelta = [1e-6, 1e-5]\n[parameters]\nnoise_multiplier = 2\n',
         "bare.toml": CLAIM.format(name="bare", epsilon=50, attest="[]"),
     }
     for name, text in files.items():

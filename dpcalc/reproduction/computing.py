@@ -1,0 +1,87 @@
+"""Several figures computed on workers, each whole, and kept as they are finished."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.execution.kept import Keeping, in_order_kept
+from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.reproduction.catalogue import experiment
+from dpcalc.reproduction.experiment import Curve, Outcome, Table
+from dpcalc.reproduction.ground import Ground
+from dpcalc.store import Store
+
+Computed = tuple[Outcome, float]
+"""What a figure shows, and the seconds that it took."""
+
+_SAID = ("panel", "name", "noise", "epsilon", "delta", "noisy_rounds")
+
+
+def computed(
+    keys: Sequence[str],
+    settings: Mapping[str, Any],
+    *,
+    executor: Executor | None = None,
+    store: Store | None = None,
+) -> Generator[Computed, None, None]:
+    """The outcomes of experiments, in the order of their keys.
+
+    Args:
+        keys: of the experiments.
+        settings: of their `Ground`.
+        executor: who computes them; this process if left out.
+        store: where finished ones are kept.
+    """
+    keeping: Keeping[str, Computed] = Keeping(
+        store=store, key=lambda key: key, pack=_packed, unpack=_unpacked
+    )
+    work = partial(_compute, dict(settings))
+    return in_order_kept(work, keys, executor, keeping=keeping, what="figure")
+
+
+@own_arithmetic
+def _compute(settings: dict[str, Any], key: str) -> Computed:
+    begun = time.monotonic()
+    outcome = experiment(key).compute(Ground(**settings))
+    return outcome, time.monotonic() - begun
+
+
+def _packed(answer: Computed) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    outcome, seconds = answer
+    curves = list(outcome.curves)
+    arrays: dict[str, NDArray[Any]] = {}
+    for number, curve in enumerate(curves):
+        arrays |= {f"x{number}": np.asarray(curve.x), f"y{number}": np.asarray(curve.y)}
+    header: dict[str, Any] = {
+        "curves": [{name: getattr(curve, name) for name in _SAID} for curve in curves],
+        "notes": list(outcome.notes),
+        "seconds": seconds,
+    }
+    if outcome.table is not None:
+        rows = [[_plain(cell) for cell in row] for row in outcome.table.rows]
+        header |= {"columns": list(outcome.table.columns), "rows": rows}
+    return header, arrays
+
+
+def _unpacked(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Computed:
+    curves = [
+        Curve(x=arrays[f"x{number}"], y=arrays[f"y{number}"], **said)
+        for number, said in enumerate(header["curves"])
+    ]
+    table = None
+    if "columns" in header:
+        rows = tuple(tuple(row) for row in header["rows"])
+        table = Table(columns=tuple(header["columns"]), rows=rows)
+    outcome = Outcome(curves=curves, table=table, notes=tuple(header["notes"]))
+    return outcome, float(header["seconds"])
+
+
+def _plain(cell: object) -> object:
+    return cell.item() if isinstance(cell, np.generic) else cell
