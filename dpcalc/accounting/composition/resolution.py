@@ -22,7 +22,10 @@ SMALLEST_TAIL = 1e-280
 MOST_ATTEMPTS = 4
 """How often smoothing and cells are refined."""
 
-_MOST_NODES = 2**16
+_MOST_NODES = 2**18
+_MOST_CHEAP_NODES = 2**20
+"""The same where every law is known in closed form."""
+
 _MOST_CELLS = 60_000
 _SHARPEST = 60
 _MOST_ROUNDS = 10**13
@@ -127,7 +130,8 @@ def lines(
             above, below = enclosing_laws(loss, edges, tail)
         upper.append((above, count))
         lower.append((below, count))
-    highest = integrate(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
+    most = _MOST_NODES if cells else _MOST_CHEAP_NODES
+    highest = integrate(upper, contour, smoothing=smoothing, most_nodes=most)
     if not cells:
         return highest, highest
     return highest, integrate(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES)

@@ -82,3 +82,19 @@ class _TiltedLaplace(Tilted):
         error = 128 * UNIT_ROUNDOFF * scale * np.exp(-np.maximum(values.real, -40.0))
         # The logarithm's argument is at most 1 in modulus, and itself at most this large.
         return values, error + 2 * LOG1P_ERROR * (np.abs(values) + 2 * np.abs(z) * self._epsilon)
+
+    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+        """From pairs of the atom at ε and the density within D below it, see `ModulusBounds`.
+
+        With w the atom's probability and g the density at its end, both tilted, g e^{-(c+½)D} is
+        the least density there, so ``1 - |φ(y)|² >= 0.4583 y²·2w·g e^{-(c+½)D}D³/3`` for yD <= 1.
+        """
+        del effort
+        reach = np.minimum(1 / edges[1:], 2 * self._epsilon)
+        height = 2 * (self._c * self._epsilon - self.log_moment) - math.log(8)
+        exponent = height - (self._c + 0.5) * reach
+        pairs = _PAIRS * edges[:-1] ** 2 * reach**3 * np.exp(np.minimum(exponent, 0.0))
+        return np.asarray(np.log1p(-np.minimum(pairs, 0.99)) / 2)
+
+
+_PAIRS = 0.4583 * 2 / 3 * (1 - 1e-6)
