@@ -26,7 +26,9 @@ from typing import Any, ClassVar
 
 from dpcalc.accounting.iteration import Visits
 from dpcalc.accounting.iteration.sampled import Split
+from dpcalc.accounting.iteration.sampled_walk import SampledWalk
 from dpcalc.guarantees import GDP
+from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import mpf, round_down
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
@@ -131,14 +133,26 @@ class NoisySGD(SplitDescent):
         return replace(self.run(), likely=1.0).with_best_count(closing=1, share=0.5)
 
     def attained(self) -> Bound | None:
-        """For the full batch, quadratics of one curvature and linear changes: a Gaussian law."""
+        """Quadratics of one curvature and linear changes: a Gaussian law, or a mixture of such."""
         if not self.full():
-            return None
+            return None if averaged(self) else self._sampled_instance()
         if averaged(self):
             return self.averaged_instance(passes=self.steps, gap=1, tail=1)
         factors = [1 - mpf(self.step_size) * mpf(x) for x in (self.curvature(), self.smoothness)]
         mu = round_down(max(exact_mu(self.descent(), factor, self.steps) for factor in factors))
         return Bound(GDP(mu), {"mu": mu}, "quadratics of one curvature, no projection")
+
+    def _sampled_instance(self) -> Bound:
+        """Every record with the least curvature; one threshold on the last iterate."""
+        found = self.descent()
+        walk = SampledWalk(
+            self.steps,
+            round_down(mpf(self.batch_size) / self.n_records),
+            max(round_down(1 - mpf(self.step_size) * mpf(self.curvature())), 0.0),
+            round_down(found.jump / found.noise),
+        )
+        method = "quadratics of one curvature, sampled records, a threshold"
+        return Bound(PrivacyProfile(walk, "threshold test"), {"jump": walk.jump}, method)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The parts of both compositions, with the steps and shares that the numbers choose."""
