@@ -47,7 +47,7 @@ def _rewritten(path: Path, **changes: Any) -> None:
     """The file with another header, its checksum made to fit."""
     header, arrays = read_arrays(path)
     kept = {name: value for name, value in (header | changes).items() if value != "left out"}
-    whole = kept | {"sha256": archive._checksum(kept, arrays)}
+    whole = kept | {"sha256": archive.checksum(kept, arrays)}
     np.savez(path, header=np.array(json.dumps(whole)), **arrays)
 
 
