@@ -25,26 +25,28 @@ _FARTHEST = 1e7
 class Chooser:
     """Lines for the δ(ε) of some rounds."""
 
-    def __init__(self, rounds: Rounds, eps: float, smoothing: float = 0.0) -> None:
-        self._rounds, self._eps, self._smoothing = rounds, eps, smoothing
+    def __init__(self, rounds: Rounds, eps: float) -> None:
+        self._rounds, self._eps = rounds, eps
         self._known: dict[float, float] = {}
 
-    def line(self, log_tolerance: float) -> dict[str, Any]:
+    def line(self, log_tolerance: float, smoothing: float = 0.0) -> dict[str, Any]:
         """The fields of a line with few nodes whose errors are about e^log_tolerance.
 
         Args:
             log_tolerance: logarithm of the error that aliases and tail may each have.
+            smoothing: μ of one more Gaussian round, in units of 1/c.
         """
         with precision(_COARSE):
             c, period, order = self._place(log_tolerance)
             step = 2 * math.pi / period
-            y, shifts = self._end(c, log_tolerance + math.log(step))
+            s = min(smoothing / c, 0.3)
+            y, shifts = self._end(c, log_tolerance + math.log(step), s)
         nodes = max(1, math.ceil(y / step))
         return {
             "real_part": repr(c),
             "period": repr(period),
             "order": repr(order),
-            "smoothing": repr(self._smoothing),
+            "smoothing": repr(s),
             "nodes": nodes,
             "shifts": [repr(shift) for shift in shifts],
         }
@@ -54,8 +56,7 @@ class Chooser:
         if c not in self._known:
             z = acb(c)
             logs = (n * _log(law.moment(z)) for law, n in self._rounds)
-            s = self._smoothing
-            self._known[c] = math.fsum(logs) - c * self._eps + s * s * c * (c + 1) / 2
+            self._known[c] = math.fsum(logs) - c * self._eps
         return self._known[c]
 
     def _place(self, log_tolerance: float) -> tuple[float, float, float]:
@@ -84,11 +85,11 @@ class Chooser:
         period, c, order = best
         return c, period, order
 
-    def _end(self, c: float, log_tolerance: float) -> tuple[float, tuple[float, ...]]:
+    def _end(self, c: float, log_tolerance: float, s: float) -> tuple[float, tuple[float, ...]]:
         """A height beyond which everything is negligible, with the shifts that show it."""
 
         def beyond(y: float) -> tuple[float, tuple[float, ...]]:
-            total = -c * self._eps - math.log(y) - (self._smoothing * y) ** 2 / 2
+            total = -c * self._eps - math.log(y) - (s * y) ** 2 / 2
             found = [_beyond(law, c, y) for law, _ in self._rounds]
             counts = [n for _, n in self._rounds]
             total += math.fsum(n * log for n, (log, _) in zip(counts, found, strict=True))

@@ -16,14 +16,13 @@ from dpcalc.certificates.inversion import Rounds
 from dpcalc.certificates.laws import precision
 from dpcalc.certificates.mechanisms import rounds_of
 
-_MOST_OUTCOMES = 20_000
-_MOST_NODES = 12_000
-_TOLERANCES = 1e-7, 1e-12, 1e-18
-"""Relative errors aimed at, one after the other while a number is not decided."""
+_MOST_OUTCOMES = 100_000
+_MOST_NODES, _MOST_CHEAP_NODES = 12_000, 150_000
+"""Where a law's moment is an integral, and where all are closed forms."""
 
-_SMOOTHINGS = 0.0, 3e-3, 3e-4
-"""Smoothing, in units of the summed loss's spread, that are tried if the line does not end."""
-
+_PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
+"""Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
+number is not decided; smoothing is for laws that do not let the line end."""
 
 _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
@@ -88,22 +87,26 @@ def _ways(statement: dict[str, Any], epsilon: str, direction: str) -> Iterator[d
     if all(law.atoms for law, _ in rounds) and outcomes <= _MOST_OUTCOMES:
         yield from ({"method": "outcomes", "precision": k * bits} for k in (1, 4))
         return
-    for k, tolerance in enumerate(_TOLERANCES, start=1):
-        line = _line(rounds, statement, epsilon, tolerance)
-        yield {"method": "line", "precision": bits + 32 * (k - 1), **line}
+    yield from _lines(rounds, statement, epsilon, bits)
 
 
-def _line(
-    rounds: Rounds, statement: dict[str, Any], epsilon: str, tolerance: float
-) -> dict[str, Any]:
+def _lines(
+    rounds: Rounds, statement: dict[str, Any], epsilon: str, bits: int
+) -> Iterator[dict[str, Any]]:
     if exact(statement["delta"]) == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
-    log_tolerance = math.log(float(exact(statement["delta"]))) + math.log(tolerance)
-    for smoothing in _SMOOTHINGS:
-        line = Chooser(rounds, float(exact(epsilon)), smoothing).line(log_tolerance)
-        if line["nodes"] <= _MOST_NODES:
-            return line
-    raise NotCertified(f"more than {_MOST_NODES:,} nodes would be needed")
+    log_delta = math.log(float(exact(statement["delta"])))
+    most = _MOST_NODES if any(law.strip for law, _ in rounds) else _MOST_CHEAP_NODES
+    chooser = Chooser(rounds, float(exact(epsilon)))
+    ended = False
+    for tolerance, smoothing in _PLANS:
+        if smoothing == 0 or not ended:
+            line = chooser.line(log_delta + math.log(tolerance), smoothing)
+            if line["nodes"] <= most:
+                ended = True
+                yield {"method": "line", "precision": bits - round(math.log2(tolerance)), **line}
+    if not ended:
+        raise NotCertified(f"more than {most:,} nodes would be needed")
 
 
 def _bounded(statement: dict[str, Any]) -> bool:

@@ -35,8 +35,8 @@ def drawn(number: int) -> tuple[Parts, str, float]:
         return float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
 
     def sampled() -> tuple[Guarantee, int]:
-        sigma, rate = between(0.5, 8), between(1e-5, 0.5)
-        return poisson_subsampled_gaussian(sigma, rate, adjacency), round(between(1, 1e6))
+        sigma, rate = between(0.5, 8), between(1e-4, 0.5)
+        return poisson_subsampled_gaussian(sigma, rate, adjacency), round(between(100, 1e6))
 
     kinds = [
         lambda: (GDP(between(0.01, 3)), round(between(1, 20))),
@@ -47,7 +47,7 @@ def drawn(number: int) -> tuple[Parts, str, float]:
     parts: Parts = [sampled()] if rng.random() < 0.85 else []
     if not parts or rng.random() < 0.4:
         parts += [kinds[k]() for k in rng.choice(len(kinds), rng.integers(1, 3), replace=False)]
-    return parts, adjacency, between(1e-14, 1e-2)
+    return parts, adjacency, between(1e-12, 1e-2)
 
 
 def cases() -> range:
