@@ -96,7 +96,9 @@ class Chooser:
             return total, tuple(shift for _, shift in found)
 
         y = 1.0
-        while beyond(y)[0] > log_tolerance and y < _FARTHEST:
+        if beyond(_FARTHEST)[0] > log_tolerance:  # it does not fall, or falls too slowly
+            return _FARTHEST * 1e6, tuple(0.0 for _ in self._rounds)
+        while beyond(y)[0] > log_tolerance:
             y *= 2
         low = y / 2
         for _ in range(4):

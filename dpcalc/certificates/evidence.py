@@ -24,6 +24,9 @@ _PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
 """Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
 number is not decided; smoothing is for laws that do not let the line end."""
 
+_OFTEN = 20
+"""Expected batches with the record from which on sampling without replacement is certified."""
+
 _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
 
@@ -95,17 +98,26 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     if exact(statement["delta"]) == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
+    releases = statement["releases"]
+    if all(r["mechanism"] == "gaussian-without-replacement" for r in releases):
+        drawn = sum(r["count"] * exact(r["rate"]) for r in releases)
+        if drawn < _OFTEN:  # the atom at loss 0 stays, and no line ends
+            raise NotCertified(
+                f"the record is drawn {float(drawn):.3g} times; it takes {_OFTEN} or more"
+            )
     log_delta = math.log(float(exact(statement["delta"])))
     most = _MOST_NODES if any(law.strip for law, _ in rounds) else _MOST_CHEAP_NODES
     chooser = Chooser(rounds, float(exact(epsilon)))
-    ended = False
-    for tolerance, smoothing in _PLANS:
-        if smoothing == 0 or not ended:
+    ended = tried = False
+    for number_of_plan, (tolerance, smoothing) in enumerate(_PLANS):
+        unsmoothed = smoothing == 0
+        if number_of_plan == 0 or unsmoothed == ended:
             line = chooser.line(log_delta + math.log(tolerance), smoothing)
             if line["nodes"] <= most:
-                ended = True
+                ended = ended or unsmoothed
                 yield {"method": "line", "precision": bits - round(math.log2(tolerance)), **line}
-    if not ended:
+                tried = True
+    if not tried:
         raise NotCertified(f"more than {most:,} nodes would be needed")
 
 

@@ -79,7 +79,10 @@ def laplace(bound: Ball) -> Law:
         z = acb(c, y)
         return (c * bound).exp() * abs((z + 1) / (2 * z + 1)) + (-(c + 1) * bound).exp() / 2
 
-    return Law(moment, beyond, largest=bound)
+    def profile(eps: Ball) -> Ball:
+        return (1 - ((eps - bound) / 2).exp()).nonnegative_part()
+
+    return Law(moment, beyond, profile=profile, largest=bound)
 
 
 def approximate(bound: Ball, failure: Ball) -> Law:

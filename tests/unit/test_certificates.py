@@ -144,6 +144,15 @@ def test_one_round_without_replacement_by_the_theorem_on_amplification() -> None
     assert found.overlaps(gamma * laws.gaussian(mu).profile(eps))
 
 
+def test_one_round_of_laplace_against_its_atom_and_density() -> None:
+    """(1 - e^{ε-b})/2 at the top atom, and the density ¼e^{(l-b)/2} of losses l between ε and b."""
+    b, eps = mpf("0.7"), mpf("0.3")
+    inner = mp.quad(lambda x: (1 - mp.exp(eps - x)) * mp.exp((x - b) / 2) / 4, [eps, b])
+    truth = inner + (1 - mp.exp(eps - b)) / 2
+    assert abs(float(laws.laplace(arb("0.7")).profile(arb("0.3"))) - float(truth)) < 1e-14
+    assert laws.laplace(arb("0.7")).profile(arb("0.8")) == 0
+
+
 def test_a_shift_beyond_the_strip_bounds_nothing() -> None:
     law = laws.sampled(arb(1), arb("0.1"), 1, 0)
     assert not law.beyond(arb(1), arb(5), arb("1.6")).is_finite()
