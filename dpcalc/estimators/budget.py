@@ -127,7 +127,7 @@ class SharedAccountant:
         """Refused: another process would count for itself."""
         raise InvalidInput(
             "one process was needed for one budget; got an accountant to be pickled; use n_jobs=1, or "
-            "joblib.parallel_config('threading')"
+            "joblib.parallel_config('threading'); save a fitted model after set_params(accountant=None)"
         )
 
 

@@ -1,0 +1,34 @@
+"""The page of the comparison is made from what was measured, and from nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpcalc.algorithms.problems.builtin import classification
+from dpcalc.estimators import comparison
+
+
+def test_the_page_holds_means_and_spreads_of_the_cells_that_are_there():
+    found = {
+        "a9a | ADMMClassifier | 1": [0.84, 0.86],
+        "a9a | majority class | 0.1": [0.7638],
+        "ijcnn1 | NetworkClassifier | 10000": [0.92, 0.92],
+    }
+    lines = comparison.page(found).splitlines()
+    assert "| ADMMClassifier |  |  | 0.8500 ± 0.0100 |  |  |  |" in lines
+    assert "| majority class | " + " | ".join(["0.7638"] * 6) + " |" in lines
+    assert "| NetworkClassifier |  |  |  |  |  | 0.9200 ± 0.0000 |" in lines
+    assert not any(line.startswith("| noisy gradient descent") for line in lines)
+
+
+def test_competitors_learn_what_there_is():
+    """Noisy descent and an estimator on the same records at a generous budget; the optimum as well."""
+    records = classification(3000, 3)
+    rows = (records.features / 2, records.labels)
+    data = comparison.Problem(rows, rows)
+    best = comparison.of_optimum(data, 1.0)[0]
+    for accuracies in (comparison.of_descent, comparison.of_ours(comparison.ADMMClassifier)):
+        found = accuracies(data, 1e4)
+        assert found.shape == (comparison.RUNS,)
+        assert np.abs(found - best).max() < 0.01
+    assert comparison.of_majority(data, 1.0)[0] < best
