@@ -141,12 +141,7 @@ class GradientADMM(Theorem):
         return Sectors(pull, cost, least, most, self.least_kept(value), wide)
 
     def mu_by_multipliers(self, iterations: int, *, table: bool = False) -> Real:
-        """μ after 2 or more iterations if A has one singular value; infinite otherwise.
-
-        Args:
-            iterations: the user's own included.
-            table: whether a few searches are to serve all numbers of iterations.
-        """
+        """μ if A has one singular value, else infinite; a table serves all numbers of iterations."""
         if self.min_singular_value != self.operator_norm:
             return mpf("inf")
         sectors = self.sectors(self.operator_norm, wide=not self.square)
