@@ -24,7 +24,7 @@ from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.accounting.iteration.sector_bounds import cost_after, cost_by_table
 from dpcalc.accounting.iteration.sectors import Sectors
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP, ZCDP, Guarantee
+from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import COMPOSED, RELEASES, averaged
 from dpcalc.theorems.base import Bound, Scope, Theorem
@@ -238,9 +238,11 @@ class FirstUser(GradientADMM):
         if averaged(self):
             return self.composed_uses(self.passes)
         mu = round_up(self._mu())
-        guarantee: Guarantee = GDP(mu)
         numbers = {"mu": mu, "rho": round_up(mpf(mu) ** 2 / 2), **self.own_numbers()}
-        return Bound(guarantee, numbers, "shifted interpolation in f-DP")
+        once = self.passes == 1 < self.iterations
+        if once and round_up(self.mu_by_multipliers(self.iterations)) == mu:
+            return Bound(GDP(mu), numbers, "multipliers of the users' conditions, in f-DP")
+        return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound | None:
         """The exact law of the worst one-dimensional quadratic instance found."""
