@@ -41,8 +41,11 @@ def mass_errors(x: Reals, log_q: Reals, losses: Reals, masses: Reals) -> Reals:
         masses: P-masses of the cells, shape (n,).
     """
     log_p = log_q + losses
-    slope = np.abs(log_p[:, -1] - log_p[:, 0]) / (x[:, -1] - x[:, 0])
+    width, far = x[:, -1] - x[:, 0], np.abs(x).max(axis=1)
     size = np.abs(log_q).max(axis=1) + np.abs(losses).max(axis=1)
-    each = _ARITHMETIC + 3 * np.abs(x).max(axis=1) * slope + 8 * size
+    # In a cell without a double inside there is no slope to see; a normal density's, times |x|, is
+    # at most twice the logarithm.
+    rise = far * np.abs(log_p[:, -1] - log_p[:, 0]) / np.where(width > 0, width, 1.0)
+    each = _ARITHMETIC + 3 * np.where(width > 0, rise, 2 * size) + 8 * size
     counted = np.where(masses > _SMALLEST, each, _ARITHMETIC)
     return np.asarray(_QUADRATURE + UNIT_ROUNDOFF * counted)

@@ -109,3 +109,11 @@ def test_the_error_that_quadrature_was_seen_to_have_is_counted() -> None:
     )
     assert isinstance(fine, SuppliedPair)
     assert coarse.mass_error - 1e-13 > 1e-12 > fine.mass_error - 1e-13
+
+
+def test_a_cell_without_a_double_inside_has_an_error_too() -> None:
+    pair = PoissonRemove(1.0, 0.4)
+    edges = np.linspace(*pair.window(1e-20), 300)
+    edges = np.sort(np.append(edges, np.nextafter(edges[200], 1e9)))
+    for law in enclosing_laws(pair, edges, 1e-20):
+        assert 1e-13 <= law.mass_error < 1e-11
