@@ -32,8 +32,8 @@ NEXT_TO_ZERO = 0.1
 There ε falls to zero within a few percent of δ, and its relative width says nothing.
 """
 
-_STRAIN = 10
-"""How much wider than aimed at a strained enclosure may be before both ways are tried."""
+_PATIENCE = 10
+"""How much wider than aimed at an enclosure may be before both ways are tried."""
 
 Result = TypeVar("Result")
 
@@ -105,10 +105,9 @@ class Question(ABC):
         ways = [self._inverted, self._by_convolution]
         if self.strained and self.rare:
             ways.reverse()
-        patience = _STRAIN if self.strained else 2
         found: Bracket | None = None
         for way in ways:
-            if found is None or not self.narrow(found, patience):
+            if found is None or not self.narrow(found, _PATIENCE):
                 found = _narrower(found, self._attempt(way))
         return found
 
