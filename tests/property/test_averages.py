@@ -14,7 +14,11 @@ from dpcalc.theorems.catalogue import keys, privacy_result
 from dpcalc.vocabulary import Release
 from tests.oracles.noisy_descent import mean_mu_squared
 
-AVERAGED = [key for key in keys(privacy=True) if Release.AVERAGE in privacy_result(key).releases]
+AVERAGED = [
+    key
+    for key in keys(privacy=True)
+    if privacy_result(key).releases[0] is Release.LAST_ITERATE  # what its paper bounds
+]
 
 
 def _instance(key: str, **changes: object) -> dict[str, object]:
@@ -22,9 +26,9 @@ def _instance(key: str, **changes: object) -> dict[str, object]:
 
 
 def test_every_result_on_last_iterates_can_be_asked_about_their_mean() -> None:
-    last = {k for k in keys(privacy=True) if Release.LAST_ITERATE is privacy_result(k).releases[0]}
-    assert last == set(AVERAGED)
     assert len(AVERAGED) == 12
+    for key in AVERAGED:
+        assert Release.AVERAGE in privacy_result(key).releases
 
 
 @pytest.mark.parametrize("key", AVERAGED)
