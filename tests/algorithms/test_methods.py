@@ -205,5 +205,5 @@ def test_networks_by_description(tmp_path):
         with pytest.raises(InvalidInput):
             network(bad, 4)
     file.write_text("0 one\n")
-    with pytest.raises(InvalidInput, match="line 1"):
+    with pytest.raises(InvalidInput, match="all whole numbers, or none"):
         network(f"@{file}", 3)
