@@ -81,12 +81,14 @@ def test_between_certified_and_attained_nothing_is_decided() -> None:
         "delta": 1e-5,
         "parameters": {
             "sensitivity": 1, "step_size": 0.5, "penalty": 1, "sigma": 1, "iterations": 101,
-            "smoothness": 2, "operator_norm": 1, "min_singular_value": 1, "square": True,
+            "smoothness": 2, "operator_norm": 2, "min_singular_value": 1, "square": True,
         },
     }  # fmt: skip
-    found = judge(claim_from("claim", {**iteration, "epsilon": 0.2}))
-    assert found.attained is not None
-    assert found.attained < 0.2 < found.certified
+    known = judge(claim_from("claim", {**iteration, "epsilon": 1.0}))
+    assert known.attained is not None
+    between = (known.attained + known.certified) / 2
+    found = judge(claim_from("claim", {**iteration, "epsilon": between}))
+    assert known.attained < between < found.certified
     assert found.verdict is Verdict.UNSUPPORTED
 
 
