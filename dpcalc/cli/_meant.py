@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 _VERBS = {
     "version": "try: dpcalc --version",
     "help": "try: dpcalc --help",
-    "plot": "epsilon and compose draw with --plot FILE",
     "check": "verify judges claims, selftest this machine's arithmetic",
     "train": "try: dpcalc run",
     "attack": "try: dpcalc audit",

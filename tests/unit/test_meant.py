@@ -32,7 +32,6 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
         ("compose plan.toml --output x", "--json > answer.json"),
         ("compose plan.toml --deltta 1", "did you mean '--delta'?"),
         ("version", "try: dpcalc --version"),
-        ("plot", "--plot FILE"),
         ("epsilonn", "did you mean 'epsilon'?"),
         ("noise dp-sgd --epsilon 1", "poisson-subsampled-gaussian"),
         ("epsilon DP-ADM -h", "did you mean 'dp-admm'?"),
