@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 _VERBS = {
     "version": "try: dpcalc --version",
     "help": "try: dpcalc --help",
-    "check": "verify judges claims, selftest this machine's arithmetic",
     "train": "try: dpcalc run",
     "attack": "try: dpcalc audit",
     "account": "compose adds up releases; in Python see dpcalc.accountant",

@@ -425,12 +425,12 @@ def test_a_closed_pipe_and_a_full_disk_are_no_verdict() -> None:
 
 
 def test_a_defect_is_told_in_one_line(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpcalc.report import records
+    from dpcalc.answers import budget
 
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(records, "budget", broken)
+    monkeypatch.setattr(budget, "budget", broken)
     monkeypatch.delenv("DPCALC_DEBUG", raising=False)
     status, _, err = run("epsilon", *DP.split())
     assert status == 70
