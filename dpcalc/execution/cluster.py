@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import platform
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -44,9 +45,26 @@ def cluster(address: str, *, patience: float = _PATIENCE) -> Iterator[Executor]:
         _check_workers(client, address, patience)
         executor = client.get_executor()
         executor.num_workers = sum(client.ncores().values())
+        executor.alive = _Pulse(client, patience)
         yield executor
     finally:
         client.close(timeout=patience)
+
+
+class _Pulse:
+    """Whether a client has had its scheduler within a time; a broken line may be mended until then.
+
+    Futures of a scheduler that is gone may stay pending for ever, so they cannot tell.
+    """
+
+    def __init__(self, client: Any, patience: float) -> None:
+        self._client, self._patience = client, patience
+        self._seen = time.monotonic()
+
+    def __call__(self) -> bool:
+        if self._client.status == "running":
+            self._seen = time.monotonic()
+        return time.monotonic() - self._seen <= self._patience
 
 
 def _check_workers(client: Any, address: str, patience: float) -> None:

@@ -151,7 +151,11 @@ class _Line:
     def collect(self) -> None:
         """Wait for at least one piece, and take all that are finished."""
         waiting = {number: future for number, (_, future) in self.sent.items()}
-        _wait(list(waiting.values()))
+        if not _wait(list(waiting.values()), getattr(self.executor, "alive", None)):
+            raise WorkersLost(
+                f"an answer to {self.what} {min(waiting) + 1} was needed; whoever gives out the work "
+                "is gone; nothing is concluded from the rest; see whether the scheduler runs"
+            )
         for number in [n for n, future in waiting.items() if future.done()]:
             item, future = self.sent.pop(number)
             try:
@@ -181,15 +185,25 @@ class _Line:
                 future.cancel()
 
 
-def _wait(futures: list[Future[bytes]]) -> None:
-    """Until one is done; executors with futures of their own are asked now and then."""
-    if all(isinstance(future, Future) for future in futures):
+def _wait(futures: list[Future[bytes]], alive: Callable[[], bool] | None) -> bool:
+    """Until one is done; False if whoever gives out the work is no longer there.
+
+    Executors with futures of their own are asked now and then, and so is whether one is alive.
+    """
+    plain = all(isinstance(future, Future) for future in futures)
+    if plain and alive is None:
         wait(futures, return_when=FIRST_COMPLETED)
-        return
+        return True
     pause = 0.001
     while not any(future.done() for future in futures):
-        time.sleep(pause)
-        pause = min(1.5 * pause, 1.0)
+        if alive is not None and not alive():
+            return False
+        if plain:
+            wait(futures, timeout=1.0, return_when=FIRST_COMPLETED)
+        else:
+            time.sleep(pause)
+            pause = min(1.5 * pause, 1.0)
+    return True
 
 
 def _said(error: BaseException) -> str:

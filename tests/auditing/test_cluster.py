@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,16 @@ def test_a_worker_that_dies_is_told_by_name(address: str, caplog: pytest.LogCapt
     ):
         list(in_order(os._exit, [9], executor, what="run"))
     assert "lost with its worker" in caplog.text
+
+
+def test_futures_that_nobody_will_finish_are_given_up() -> None:
+    """Where the line to whoever gives out the work is gone, pending futures are no hope."""
+
+    class Silent(ThreadPoolExecutor):
+        alive = staticmethod(lambda: False)
+
+        def submit(self, *_: object, **__: object) -> Future[bytes]:  # type: ignore[override]
+            return Future()
+
+    with pytest.raises(WorkersLost, match="whoever gives out the work is gone"):
+        list(in_order(abs, range(3), Silent(1), what="run"))
