@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration.pulled_walk import LONGEST, WEAKEST, PulledWalk
-from dpcalc.guarantees import GDP, ZCDP
+from dpcalc.guarantees import GDP, ZCDP, WorstOf
 from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -122,21 +122,22 @@ class PNSGD(NoisyDescent):
     def attained(self) -> Bound:
         """Earlier records pull back with Huber losses, later ones have none: the law by its kernels.
 
-        Linear losses, a random walk of n steps, where few steps come before or the pull is too weak.
+        Or linear losses, a random walk of n steps: more where few steps come before or the pull is
+        weak.
         """
         left = self.steps_left()
         lead = self.n_records - left
         if averaged(self):
             return self.averaged_instance(passes=1, gap=left, tail=left, lead=lead, linear=True)
-        pull = round_down(mpf(self.lipschitz) / mpf(self.sigma))
-        if lead and lead <= LONGEST and pull >= WEAKEST and self.smoothness > 0:
-            slope = min(1.0, round_down(mpf(self.step_size) * mpf(self.smoothness)))
-            walk = PulledWalk(lead, left, pull, slope)
-            method = "Huber losses before the record, none after it"
-            return Bound(PrivacyProfile(walk, "threshold test"), {"pull": pull}, method)
         noise = mpf(self.sigma) * context().sqrt(self.n_records)
         mu = round_down(2 * mpf(self.lipschitz) / noise)
-        return Bound(GDP(mu), {"mu": mu}, "linear losses, no projection")
+        pull = round_down(mpf(self.lipschitz) / mpf(self.sigma))
+        if not (lead and lead <= LONGEST and pull >= WEAKEST and self.smoothness > 0):
+            return Bound(GDP(mu), {"mu": mu}, "linear losses, no projection")
+        slope = min(1.0, round_down(mpf(self.step_size) * mpf(self.smoothness)))
+        walk = PrivacyProfile(PulledWalk(lead, left, pull, slope), "threshold test")
+        method = "linear losses, or Huber losses before the record and none after it"
+        return Bound(WorstOf(((1, GDP(mu)), (2, walk))), {"mu": mu, "pull": pull}, method)
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed divergence, converted at the best order, gives ε."""
