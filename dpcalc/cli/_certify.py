@@ -88,13 +88,13 @@ class Certificates:
 
     def write(self, writing: Writing) -> int:
         """Write the file if anything is certified; the exit status."""
-        from dpcalc.certificates.certify import CERTIFIED
-        from dpcalc.files import write_text
-
         path = self._path
         if path is None:
             return 0
         import json
+
+        from dpcalc.certificates.certify import CERTIFIED
+        from dpcalc.files import write_text
 
         written = [each.certificate for each in self._found if each.certificate is not None]
         if written:
