@@ -117,7 +117,7 @@ def _claim(paper: Any, guarantee: Guarantee) -> Claim:
 
 
 def half_the_noise() -> Setting:
-    """Noise added as ξ/2 before the relaxation doubles nothing: half of what is modelled."""
+    """Half of the noise that the claim counts on is drawn."""
     correct = setting("certified")
     target = replace(correct.target, run=steps_of(theorem(), noise=0.5).run, tilted=None)
     return replace(correct, target=target, certified=None)

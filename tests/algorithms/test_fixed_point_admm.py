@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcalc.algorithms import load
+from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems import FixedPointADMM as Bound
 from dpcalc.vocabulary import Release
@@ -94,3 +95,13 @@ def test_another_constraint_is_refused() -> None:
     problem = load("dp-admm").example().problem
     with pytest.raises(InvalidInput, match="x - y = 0"):
         replace(EXAMPLE, problem=problem)
+
+
+def test_options_that_it_does_not_use_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """It has no augmented Lagrangian and no chain; a value for either would be without effect."""
+    for option in (["--penalty", "5"], ["--fused", "chain"]):
+        words = ["run", "fixed-point-admm", "--epsilon", "1", "--delta", "1e-6", "--seed", "1"]
+        with pytest.raises(SystemExit) as stopped:
+            main([*words, *option])
+        assert stopped.value.code == 2
+        assert option[0] in capsys.readouterr().err

@@ -22,7 +22,7 @@ Source
 Assumes
     Every run's world drawn by its own fair coin. Nothing about the mechanism.
 Rounding
-    Profiles are good to 1e-15, log-wealth of 10⁶ runs to 1e-8; one has to exceed -ln α by 1e-6.
+    Profiles are good to 1e-15, log-wealth of 10⁶ runs to 1e-8; it must exceed -ln α by 1e-6.
 """
 
 from __future__ import annotations

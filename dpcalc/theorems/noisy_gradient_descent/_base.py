@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -116,9 +117,9 @@ class NoisyDescent(Theorem):
         """What a gradient step multiplies distances by, at most."""
         return contraction_factor(self.step_size, self.smoothness, self.curvature())
 
+    @abstractmethod
     def own_uses(self) -> tuple[Real, int]:
         """The μ of one use of the record, its iterate released, and how many there are."""
-        raise NotImplementedError
 
     def mu_with_left(self, steps: int) -> Real:
         """μ of a record used once with so many steps left, its own included."""

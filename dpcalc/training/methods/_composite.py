@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CompositeMethod(Method):
-    """Mean loss plus elastic net, x a copy of y; or a fused lasso over a chain of features."""
+    """Mean loss plus elastic net, x a copy of y."""
 
     distributed: ClassVar[bool] = False
 
@@ -31,12 +31,6 @@ class CompositeMethod(Method):
     )
     l1: float = number("weight of |y|₁", check=checks.non_negative, default=1e-4)
     l2: float = number("weight of |y|²/2", check=checks.non_negative, default=1e-3)
-    fused: str = choice(
-        "also penalise differences of consecutive features with weight l1, [W; I]x = y",
-        ("no", "chain"),
-        default="no",
-    )
-    penalty: float = number("penalty of the augmented Lagrangian, ρ", default=0.1)
 
     def problem(self, records: Records) -> CompositeProblem:
         """The composite problem."""
@@ -56,11 +50,9 @@ class CompositeMethod(Method):
         )
 
     def _constraint(self, dimension: int) -> Constraint:
-        from dpcalc.algorithms.problems.constraints import copies, graph_guided
+        from dpcalc.algorithms.problems.constraints import copies
 
-        if self.fused == "no":
-            return copies(dimension)
-        return graph_guided(dimension, [(k, k + 1) for k in range(dimension - 1)])
+        return copies(dimension)
 
     def gradient_bound(self, records: Records) -> float:
         """The largest norm of a record's gradient, max|φ'|·max‖x‖, from public constants."""
@@ -70,6 +62,25 @@ class CompositeMethod(Method):
         """The last x."""
         x = transcript["x"]
         return np.asarray(x if x.ndim == 2 else x[:, -1], dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConstrainedMethod(CompositeMethod):
+    """The same by an augmented Lagrangian; or a fused lasso over a chain of features."""
+
+    fused: str = choice(
+        "also penalise differences of consecutive features with weight l1, [W; I]x = y",
+        ("no", "chain"),
+        default="no",
+    )
+    penalty: float = number("penalty of the augmented Lagrangian, ρ", default=0.1)
+
+    def _constraint(self, dimension: int) -> Constraint:
+        from dpcalc.algorithms.problems.constraints import graph_guided
+
+        if self.fused == "no":
+            return CompositeMethod._constraint(self, dimension)  # noqa: SLF001 # slots: no super()
+        return graph_guided(dimension, [(k, k + 1) for k in range(dimension - 1)])
 
 
 def composite_algorithm(key: str, problem: CompositeProblem, **parameters: Any) -> Algorithm:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc.theorems.parameters import count
-from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
+from dpcalc.training.methods._composite import ConstrainedMethod, composite_algorithm
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ADMM(CompositeMethod):
+class ADMM(ConstrainedMethod):
     """ADMM with exact steps."""
 
     key: ClassVar[str] = "admm"

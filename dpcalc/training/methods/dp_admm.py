@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcalc.theorems.parameters import choice, count, number
 from dpcalc.training.method import Array, own_noise
-from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
+from dpcalc.training.methods._composite import ConstrainedMethod, composite_algorithm
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DPADMM(CompositeMethod):
+class DPADMM(ConstrainedMethod):
     """Linearised ADMM with Gaussian noise on every gradient."""
 
     key: ClassVar[str] = "dp-admm"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.errors import InvalidInput
 from dpcalc.theorems.parameters import count, number
 from dpcalc.training.method import Array, own_noise
 from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
@@ -50,8 +49,6 @@ class FixedPointADMM(CompositeMethod):
         """The composite problem, with the ridge in the records' losses."""
         from dataclasses import replace
 
-        if self.fused != "no":
-            raise InvalidInput(f"{self.key} needs --fused no; got fused={self.fused}")
         return replace(CompositeMethod.problem(self, records), ridge=self.ridge)
 
     def theorem(self, records: Records, network: Network | None) -> Theorem:
