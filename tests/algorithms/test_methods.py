@@ -70,7 +70,7 @@ def accesses_by_node(algorithm):
     return grouped.values()
 
 
-@pytest.mark.parametrize("key", [k for k in PRIVATE if "admm" in k or "perturbation" in k])
+@pytest.mark.parametrize("key", [k for k in PRIVATE if "r-admm" in k or "perturbation" in k])
 def test_the_pure_cost_lies_between_the_noise_alone_and_the_general_loss(key):
     """From the algorithm's own list of accesses: 2a <= certified round <= 2a + ln(1 + κc₁)."""
     found = planned(key, penalty=0.7)
