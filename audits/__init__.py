@@ -1,6 +1,6 @@
 """What leaks? One file per attacked algorithm: the paper's claim, the correct twin, planted bugs.
 
-    from dpcalc.audits.engine.catalogue import audit_of
+    from dpcalc.audits.suite.catalogue import audit_of
     for case in audit_of("dp-admm").cases:
         target, claim = case.setting().target, case.setting().claim
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.dp_acc_admm import DPAccADMM
+from dpcalc.auditing.suite.case import Audit, Exhibit
 from dpcalc.audits.dp_admm import cases
-from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.linearised import exact_last_iterates
+from dpcalc.audits.instances.gradient_perturbed_admm import exact_last_iterates
 
 AUDIT = Audit(
     key="dp-acc-admm",

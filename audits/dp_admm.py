@@ -18,8 +18,9 @@ from typing import Any
 
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Outcome
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, case
-from dpcalc.audits.engine.linearised import (
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role, case
+from dpcalc.audits.bugs.gradient_perturbed_admm import BUGS
+from dpcalc.audits.instances.gradient_perturbed_admm import (
     ADD,
     REPLACE,
     certified_setting,
@@ -28,7 +29,6 @@ from dpcalc.audits.engine.linearised import (
     last_iterate_setting,
     transcript_setting,
 )
-from dpcalc.audits.engine.linearised_bugs import BUGS
 
 
 def cases(kind: Any) -> tuple[Case, ...]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing import Claim, Outcome, Target, World
 from dpcalc.auditing.recorded import judge_canaries
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
 from dpcalc.vocabulary import Adjacency, Release
 
 Array = NDArray[np.float64]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Role, Setting, case
-from dpcalc.audits.engine.descent import Descent, gaussian_target
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Role, Setting, case
+from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target
 from dpcalc.guarantees import Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Release

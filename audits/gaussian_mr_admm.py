@@ -20,10 +20,10 @@ from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.noise import UnitExponentialNorm
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.auditing import Claim, Outcome
-from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.audits.engine import bugs
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Role, Setting
-from dpcalc.audits.engine.objective_cases import HastyProblem
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Role, Setting
+from dpcalc.auditing.targets.from_algorithm import algorithm_target
+from dpcalc.audits.bugs.generic import run_by
+from dpcalc.audits.bugs.objective_perturbation import HastyProblem
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation import (
     GaussianObjectivePerturbation,
@@ -142,8 +142,8 @@ def other_noise() -> Setting:
 
     kind = type("Impostor", (GaussianMRADMM,), {"_draws": drawn, "__slots__": ()})
     given = {e.name: getattr(made.attacked, e.name) for e in fields(made.attacked) if e.init}
-    impostor = kind(given.pop("problem"), **given)
-    target = bugs.drawn_by(correct.target, impostor, made.other)
+    actual = kind(given.pop("problem"), **given)
+    target = run_by(correct.target, actual, made.other)
     return Setting(target=target, claim=correct.claim)
 
 
@@ -154,7 +154,7 @@ def hasty() -> Setting:
     problem = HastyProblem(
         records=p.records, network=p.network, loss=p.loss, loss_weight=p.loss_weight, ridge=p.ridge
     )
-    target = bugs.drawn_by(correct.target, replace(made.attacked, problem=problem), made.other)
+    target = run_by(correct.target, replace(made.attacked, problem=problem), made.other)
     return Setting(target=target, claim=correct.claim)
 
 

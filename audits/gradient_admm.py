@@ -25,12 +25,14 @@ from dpcalc.algorithms.problems.losses import Linear
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
-from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.audits.engine import bugs, iterations, laws
-from dpcalc.audits.engine.case import CAUGHT, Audit, Exhibit, Role, Setting, case
-from dpcalc.audits.engine.iterations import last_target
-from dpcalc.audits.engine.neighbours import replacements, worst
-from dpcalc.audits.engine.stopping import GAP, MIDDLE, USERS, stopping
+from dpcalc.auditing.gaussian.separation import separation
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.auditing.targets.from_algorithm import algorithm_target
+from dpcalc.audits.bugs.generic import run_by
+from dpcalc.audits.instances import admm_iteration
+from dpcalc.audits.instances.admm_iteration import last_target
+from dpcalc.audits.instances.neighbours import replacements, worst
+from dpcalc.audits.instances.random_stopping import GAP, MIDDLE, USERS, stopping
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
@@ -99,7 +101,7 @@ def last_iterate(iterations: int, bound: str) -> Setting:
     attacked = algorithm(iterations)
     other = neighbour(attacked)
     each = attacked.last_iterate_law(), attacked.last_iterate_law(records=other)
-    mu = laws.separation(*each)[0]
+    mu = separation(*each)[0]
     paper = theorem(iterations=iterations)
     guarantee = (paper.certified() if bound == "certified" else paper.claimed()).guarantee
     target = last_target(attacked, other, *([law] for law in each))
@@ -117,7 +119,7 @@ def built(key: str, bound: str) -> Setting:
     paper = theorem(key, **_BUILT[key])
     proved = paper.certified().guarantee
     guarantee = proved if bound == "certified" else paper.claimed().guarantee
-    made = iterations.instance(paper, _claim(guarantee, Release.LAST_ITERATE))
+    made = admm_iteration.instance(paper, _claim(guarantee, Release.LAST_ITERATE))
     if made is None:
         raise RuntimeError(f"{key}: the setting is too long for its own attack")
     return replace(made, certified=proved.epsilon(DELTA), note=f"parameters {_BUILT[key]}")
@@ -148,7 +150,7 @@ def curve(_: int, kind: Any = GradientADMM, **changes: Any) -> list[tuple[float,
     for k in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
         attacked = algorithm(k, kind)
         other = neighbour(attacked)
-        mu = laws.separation(attacked.last_iterate_law(), attacked.last_iterate_law(records=other))
+        mu = separation(attacked.last_iterate_law(), attacked.last_iterate_law(records=other))
         paper = theorem(iterations=k, **changes)
         rows.append(
             (
@@ -169,10 +171,8 @@ def half_the_noise() -> Setting:
     """Half of the modelled noise is drawn."""
     correct = transcript(5)
     attacked = algorithm(5)
-    impostor = replace(attacked, sigma=0.5)
-    return Setting(
-        target=bugs.drawn_by(correct.target, impostor, neighbour(attacked)), claim=correct.claim
-    )
+    actual = replace(attacked, sigma=0.5)
+    return Setting(target=run_by(correct.target, actual, neighbour(attacked)), claim=correct.claim)
 
 
 def state_without_damping() -> Setting:
@@ -180,10 +180,8 @@ def state_without_damping() -> Setting:
     attacked = algorithm(5)
     damping = 1 + attacked.step_size * attacked.penalty
     correct = transcript(5)
-    impostor = replace(attacked, sigma=attacked.sigma / damping)
-    return Setting(
-        target=bugs.drawn_by(correct.target, impostor, neighbour(attacked)), claim=correct.claim
-    )
+    actual = replace(attacked, sigma=attacked.sigma / damping)
+    return Setting(target=run_by(correct.target, actual, neighbour(attacked)), claim=correct.claim)
 
 
 def wider_functions() -> Setting:
@@ -206,7 +204,7 @@ AUDIT = Audit(
     reference="chan2023, lemma 3.2, theorem 6.1, section 8",
     theorem="admm-iteration",
     also=("admm-iteration-strongly-convex", "admm-iteration-all-users"),
-    instance=iterations.instance,
+    instance=admm_iteration.instance,
     cases=(
         case(
             "local",

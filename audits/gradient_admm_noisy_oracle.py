@@ -20,12 +20,13 @@ from dpcalc.algorithms.problems.losses import Linear
 from dpcalc.algorithms.problems.records import split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
-from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.audits.engine import bugs, laws
-from dpcalc.audits.engine.case import CAUGHT, Audit, Exhibit, Role, Setting, case
-from dpcalc.audits.engine.iterations import last_target
-from dpcalc.audits.engine.neighbours import replacements, worst
+from dpcalc.auditing.gaussian.separation import separation
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.auditing.targets.from_algorithm import algorithm_target
+from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.gradient_admm import theorem
+from dpcalc.audits.instances.admm_iteration import last_target
+from dpcalc.audits.instances.neighbours import replacements, worst
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.vocabulary import Adjacency, Release
 
@@ -74,7 +75,7 @@ def last_iterate(iterations: int, noise_in: str) -> Setting:
     attacked = algorithm(iterations)
     other = worst(attacked, replacements(attacked.problem.records))[0]
     each = attacked.last_iterate_law(), attacked.last_iterate_law(records=other)
-    mu = laws.separation(*each)[0]
+    mu = separation(*each)[0]
     guarantee = GDP(float(_mu_squared(iterations, noise_in)) ** 0.5)
     proved = amplification(iterations, "gradient").certified().guarantee
     target = last_target(attacked, other, *([law] for law in each))
@@ -103,8 +104,8 @@ def deviation_for_variance() -> Setting:
     correct = transcript()
     attacked = algorithm(4)
     other = worst(attacked, replacements(attacked.problem.records))[0]
-    impostor = replace(attacked, sigma=0.6)
-    return Setting(target=bugs.drawn_by(correct.target, impostor, other), claim=correct.claim)
+    actual = replace(attacked, sigma=0.6)
+    return Setting(target=run_by(correct.target, actual, other), claim=correct.claim)
 
 
 def curve(_: int) -> list[tuple[float, ...]]:
@@ -113,7 +114,7 @@ def curve(_: int) -> list[tuple[float, ...]]:
     for k in (1, 2, 3, 4, 6, 8, 12, 16):
         attacked = algorithm(k)
         other = worst(attacked, replacements(attacked.problem.records))[0]
-        mu = laws.separation(attacked.last_iterate_law(), attacked.last_iterate_law(records=other))
+        mu = separation(attacked.last_iterate_law(), attacked.last_iterate_law(records=other))
         bounds = (_mu_squared(k, kind) for kind in ("gradient", "state"))
         rows.append((float(k), mu[0] ** 2, *bounds))
     return rows

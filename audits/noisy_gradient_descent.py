@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target, World
-from dpcalc.audits.engine import descents
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Exhibit, Role, Setting, case
-from dpcalc.audits.engine.descent import Descent, gaussian_target, scored_target
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role, Setting, case
+from dpcalc.audits.instances import noisy_gradient_descent
+from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target, scored_target
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 
@@ -117,12 +117,12 @@ def setting(key: str, bound: str, **changes: Any) -> Setting:
 
 def instance(claimed: Any, claim: Claim) -> Setting | None:
     """The worst descent known with the theorem's parameters."""
-    target = descents.target(claimed)
+    target = noisy_gradient_descent.target(claimed)
     return None if target is None else Setting(target=target, claim=claim)
 
 
 def _target(paper: Any) -> Target:
-    target = descents.target(paper)
+    target = noisy_gradient_descent.target(paper)
     if target is None:
         raise RuntimeError(f"{paper.key}: the setting is too long for its own attack")
     return target
@@ -164,7 +164,7 @@ def _plain(noise: float, steps: int = 20, factor: float | None = None) -> Descen
     )
 
 
-def impostor(changed: Descent) -> Setting:
+def planted(changed: Descent) -> Setting:
     """The correct model and claim, another descent that runs."""
     correct = setting("noisy-gd", "certified")
     target = replace(correct.target, run=changed.run, tilted=None)
@@ -173,7 +173,7 @@ def impostor(changed: Descent) -> Setting:
 
 def half_the_noise() -> Setting:
     """Half of the modelled noise is drawn."""
-    return impostor(_plain(theorem("noisy-gd").sigma / 2))
+    return planted(_plain(theorem("noisy-gd").sigma / 2))
 
 
 def one_draw() -> Setting:
@@ -257,7 +257,7 @@ AUDIT = Audit(
     title="Noisy gradient descent, the last iterate",
     reference="feldman2018, balle2019, altschuler2022, bok2024",
     theorem="noisy-gd",
-    also=tuple(key for key in descents.KEYS if key != "noisy-gd"),
+    also=tuple(key for key in noisy_gradient_descent.KEYS if key != "noisy-gd"),
     instance=instance,
     cases=(
         *_cases(),

@@ -14,11 +14,77 @@ from typing import Any
 
 from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
-from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.counterexamples import printed_rate, stalled
-from dpcalc.audits.engine.objective import Method, instance
-from dpcalc.audits.engine.objective_cases import cases
-from dpcalc.audits.engine.reconstruction import with_private_penalty, with_public_penalty
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role
+from dpcalc.auditing.verdict import Outcome
+from dpcalc.audits.bugs.objective_perturbation import (
+    LaplacePerCoordinate,
+    ShortRadius,
+    drawn_as,
+    half_the_rounds,
+    hasty,
+    without_jacobian,
+)
+from dpcalc.audits.evidence.convergence_counterexamples import printed_rate, stalled
+from dpcalc.audits.evidence.reconstruction import with_private_penalty, with_public_penalty
+from dpcalc.audits.instances.objective_perturbation import (
+    CURVED,
+    STRONG,
+    Method,
+    claimed,
+    instance,
+    setting,
+)
+
+DELTA = 1e-6
+
+
+def cases(method: Method) -> tuple[Case, ...]:
+    """All cases of a method of objective perturbation."""
+    quiet = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)
+
+    def case(key: str, title: str, role: Role, made: Any, expected: Any) -> Case:
+        return Case(key=key, title=title, role=role, setting=made, expected=expected)
+
+    def planted(key: str, title: str, made: Any) -> Case:
+        return case(key, title, Role.BUG, made, CAUGHT)
+
+    return (
+        case("claimed", "the printed β", Role.PAPER, lambda: claimed(method), quiet),
+        case(
+            "certified",
+            "the certified β where the Jacobian is free",
+            Role.CERTIFIED,
+            lambda: setting(method, *STRONG),
+            quiet,
+        ),
+        case(
+            "certified-curved",
+            "the certified β where the Jacobian costs",
+            Role.CERTIFIED,
+            lambda: setting(method, *CURVED),
+            quiet,
+        ),
+        case(
+            "composed",
+            "the certified composition at δ = 1e-6",
+            Role.CERTIFIED,
+            lambda: setting(method, *STRONG, delta=DELTA),
+            quiet,
+        ),
+        planted("no-jacobian", "the Jacobian left out", lambda: without_jacobian(method)),
+        planted("half-the-rounds", "half of the rounds charged", lambda: half_the_rounds(method)),
+        planted(
+            "laplace-per-coordinate",
+            "independent Laplace coordinates for the exponential norm",
+            lambda: drawn_as(method, LaplacePerCoordinate),
+        ),
+        planted(
+            "short-radius",
+            "a Gamma(1) radius for Gamma(d)",
+            lambda: drawn_as(method, ShortRadius),
+        ),
+        planted("hasty-solver", "an inner solver that stops early", lambda: hasty(method)),
+    )
 
 
 def _make(problem: ConsensusProblem, penalty: float, linear_rate: float, rounds: int) -> Any:

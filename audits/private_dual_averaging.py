@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.algorithm import algorithm_target
-from dpcalc.audits.engine import bugs
-from dpcalc.audits.engine.case import CAUGHT, Audit, Exhibit, Role, Setting, case
-from dpcalc.audits.engine.dual_averaging import (
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.auditing.targets.from_algorithm import algorithm_target
+from dpcalc.audits.bugs.generic import run_by
+from dpcalc.audits.instances.dual_averaging import (
     DELTA,
     algorithm,
     as_printed,
@@ -38,8 +38,8 @@ def half_the_noise() -> Setting:
     correct = averaged("full", "certified")
     records, rounds = 20, 8
     sigma = theorem(records, rounds, 1.0, "full-batch").sigma
-    impostor = algorithm(records, rounds, sigma / 2, "full")
-    target = bugs.drawn_by(correct.target, impostor, neighbour(impostor))
+    actual = algorithm(records, rounds, sigma / 2, "full")
+    target = run_by(correct.target, actual, neighbour(actual))
     return Setting(target=target, claim=correct.claim)
 
 

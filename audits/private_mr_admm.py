@@ -8,11 +8,11 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
-from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.counterexamples import other_limit
-from dpcalc.audits.engine.objective import instance, recycled
-from dpcalc.audits.engine.objective_cases import cases
-from dpcalc.audits.engine.reconstruction import with_public_penalty
+from dpcalc.auditing.suite.case import Audit, Exhibit
+from dpcalc.audits.evidence.convergence_counterexamples import other_limit
+from dpcalc.audits.evidence.reconstruction import with_public_penalty
+from dpcalc.audits.instances.objective_perturbation import instance, recycled
+from dpcalc.audits.penalty_perturbation import cases
 
 METHOD = recycled(PrivateMRADMM)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.private_r_admm import PrivateRADMM
-from dpcalc.audits.engine.case import Audit, Exhibit
-from dpcalc.audits.engine.objective import instance, recycled
-from dpcalc.audits.engine.objective_cases import cases
-from dpcalc.audits.engine.reconstruction import with_public_penalty
+from dpcalc.auditing.suite.case import Audit, Exhibit
+from dpcalc.audits.evidence.reconstruction import with_public_penalty
+from dpcalc.audits.instances.objective_perturbation import instance, recycled
+from dpcalc.audits.penalty_perturbation import cases
 
 METHOD = recycled(PrivateRADMM)
 

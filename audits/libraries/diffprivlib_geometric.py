@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcalc.auditing import Claim, Target, mechanism
-from dpcalc.audits.engine.shipped import Shipped, random_state
+from dpcalc.audits.instances.shipped import Shipped, random_state
 
 
 def _release(count: int, generator: np.random.Generator, runs: int) -> list[int]:

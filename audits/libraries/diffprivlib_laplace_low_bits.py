@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcalc.auditing import Claim, Target, mechanism
-from dpcalc.audits.engine.shipped import Shipped, coarse, random_state
+from dpcalc.audits.instances.shipped import Shipped, coarse, random_state
 
 
 def _release(count: float, generator: np.random.Generator, runs: int) -> list[float]:

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from dpcalc.audits.engine.sgd_claims import (
+from dpcalc.audits.instances.dp_sgd import (
     BATCHES,
     EPOCHS,
     MULTIPLIER,
@@ -14,7 +14,7 @@ from dpcalc.audits.engine.sgd_claims import (
     against_poisson,
     evidence_of_batches,
 )
-from dpcalc.audits.engine.shipped import Shipped
+from dpcalc.audits.instances.shipped import Shipped
 
 
 def _release(gradients: Array, generator: np.random.Generator, runs: int) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcalc.auditing import Claim, Target, mechanism
-from dpcalc.audits.engine.shipped import Shipped
+from dpcalc.audits.instances.shipped import Shipped
 
 LOWEST, RECORDS = 2.0**51, 4096
 """Numbers between 2^51 and 2^51 + 1, whose last bit is worth a half."""

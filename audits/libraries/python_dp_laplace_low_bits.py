@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpcalc.auditing import Claim, Target, mechanism
-from dpcalc.audits.engine.shipped import Shipped, coarse
+from dpcalc.audits.instances.shipped import Shipped, coarse
 
 
 def _pair() -> tuple[Target, Claim]:

@@ -13,17 +13,17 @@ A verdict is REFUTED, NOT REFUTED, UNDERPOWERED or PRECONDITION FAILED; never "i
 
 from __future__ import annotations
 
-from dpcalc.auditing.algorithm import algorithm_target
 from dpcalc.auditing.audit import audit, audit_all
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.design import METHODS, Plan
 from dpcalc.auditing.evidence import Access, Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress
-from dpcalc.auditing.observations import Counts, Observations, from_scores
-from dpcalc.auditing.plan import METHODS, Plan
+from dpcalc.auditing.neighbour_search import Candidate, ranked
 from dpcalc.auditing.recorded import judge_canaries, judge_counts, judge_guesses, judge_scores
+from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 from dpcalc.auditing.scores import read_labelled_scores, read_scores
-from dpcalc.auditing.search import Candidate, ranked
-from dpcalc.auditing.target import Noise, Shift, Target, Tilted, World, features, mechanism
+from dpcalc.auditing.targets.from_algorithm import algorithm_target
+from dpcalc.auditing.targets.target import Noise, Shift, Target, Tilted, World, features, mechanism
 from dpcalc.auditing.verdict import Outcome, Verdict
 
 __all__ = [

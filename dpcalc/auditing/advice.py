@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import abstention, accuracy, hockey_stick, importance
 from dpcalc.auditing.estimators.binomial import SOUGHT
 from dpcalc.auditing.evidence import Evidence
+from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.wording import at_most
 from dpcalc.guarantees import GDP
 from dpcalc.numerals import spelt

@@ -6,22 +6,22 @@ checks that need no statistics -> pilot -> counted runs -> noise check
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.advice import Unused
-from dpcalc.auditing.bounds import bounds
 from dpcalc.auditing.checks import deterministic_findings, repetition
-from dpcalc.auditing.checks import noise as noise_check
 from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.controls.run import controlled
+from dpcalc.auditing.design import Plan
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress, Watch, carry_out
-from dpcalc.auditing.plan import Plan
-from dpcalc.auditing.runner import new_seed
-from dpcalc.auditing.target import Target
+from dpcalc.auditing.lower_bounds import examined
+from dpcalc.auditing.sampling.runner import new_seed
+from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
+from dpcalc.auditing.versions import versions
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 
@@ -125,8 +125,6 @@ def attack(
     findings += more
     known: dict[str, str] = {}
     if controls:
-        from dpcalc.auditing.controls import controlled
-
         known, more = controlled(claim, plan, seed=seed, executor=executor)
         findings += more
     return _concluded(target, claim, plan, seed, findings, evidence, experiment, known), experiment
@@ -160,17 +158,6 @@ def _concluded(
     )
 
 
-def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
-    """The bounds that an experiment gives, what its noise looked like and what was learnt."""
-    finding = noise_check.check(experiment.noise)
-    trusted = finding is not None and finding.severity is Severity.HOLDS
-    findings = [finding] if finding is not None else []
-    if experiment.learnt:
-        text = f"the score looks at {experiment.learnt}"
-        findings.append(Finding(check="score", severity=Severity.HOLDS, text=text))
-    return bounds(experiment, claim, trusted=trusted), findings
-
-
 def audit_all(
     targets: Sequence[Target], claims: Sequence[Claim], *, alpha: float = 0.05, **options: Any
 ) -> tuple[Verdict, ...]:
@@ -185,21 +172,6 @@ def audit_all(
         raise InvalidInput("a plan or checkpoint belongs to a single audit; call audit for each")
     share = alpha / (len(targets) * len(claims))
     return tuple(audit(t, c, alpha=share, **options) for t in targets for c in claims)
-
-
-def versions() -> dict[str, str]:
-    """What the numbers depend on beside the seed."""
-    import numpy as np
-    import scipy
-
-    import dpcalc
-
-    return {
-        "dpcalc": dpcalc.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def _refuse_own_randomness(target: Target, findings: Sequence[Finding]) -> None:

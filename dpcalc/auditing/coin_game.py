@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.estimators.abstention import chosen_rule
 from dpcalc.auditing.estimators.rules import Answers, Rule
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 

@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.counted import counted
+from dpcalc.auditing.design import Plan
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.kept import kept_runs, mark_judged
-from dpcalc.auditing.observations import Observations, joined
-from dpcalc.auditing.pilot import pilot
-from dpcalc.auditing.plan import Plan
-from dpcalc.auditing.running import RunningTest
-from dpcalc.auditing.running_curve import RunningCurve
-from dpcalc.auditing.target import Noise, Outputs, Target, Tilted, World
-from dpcalc.auditing.tilting import tilted_runs, tilted_spread
+from dpcalc.auditing.sampling.observations import Observations, joined
+from dpcalc.auditing.stages.counted import counted
+from dpcalc.auditing.stages.kept import kept_runs, mark_judged
+from dpcalc.auditing.stages.pilot import pilot
+from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
+from dpcalc.auditing.stages.sequential_test import RunningTest
+from dpcalc.auditing.stages.tilted import tilted_runs, tilted_spread
+from dpcalc.auditing.targets.target import Noise, Outputs, Target, Tilted, World
 
 if TYPE_CHECKING:
     import os

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.advice import Unused
-from dpcalc.auditing.audit import versions
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.coin_game import FEWEST, coin_game
+from dpcalc.auditing.design import check_terms
 from dpcalc.auditing.estimators import (
     accuracy,
     bayesian,
@@ -23,10 +23,10 @@ from dpcalc.auditing.estimators import (
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.observations import Counts, Observations, from_scores
-from dpcalc.auditing.plan import check_terms
-from dpcalc.auditing.runner import new_seed
+from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
+from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
+from dpcalc.auditing.versions import versions
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 

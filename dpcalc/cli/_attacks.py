@@ -14,7 +14,7 @@ from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
 
 if TYPE_CHECKING:
     from dpcalc.auditing import Claim, Progress, Target
-    from dpcalc.audits.engine.case import Case, Setting
+    from dpcalc.auditing.suite.case import Case, Setting
 
 
 def parsed_claim(text: str) -> dict[str, float]:
@@ -162,7 +162,7 @@ def guarded(target: Target) -> Target:
 def own_cases(path: str) -> tuple[Case, ...]:
     """Cases from an object of the user's: a Target, a (Target, Claim), an Audit, or their maker."""
     from dpcalc.auditing import Claim, Target
-    from dpcalc.audits.engine.case import Audit, Case, Role, Setting
+    from dpcalc.auditing.suite.case import Audit, Case, Role, Setting
 
     found = loaded(path)
     if callable(found) and not isinstance(found, type):
@@ -193,7 +193,7 @@ def own_cases(path: str) -> tuple[Case, ...]:
 def _unclaimed(target: Any, path: str) -> Case:
     """A case whose claim comes from the command line."""
     from dpcalc.auditing import Claim
-    from dpcalc.audits.engine.case import Case, Role, Setting
+    from dpcalc.auditing.suite.case import Case, Role, Setting
 
     nothing = Claim.of(epsilon=0.0, adjacency=target.adjacency)
     return Case(

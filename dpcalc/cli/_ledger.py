@@ -13,9 +13,9 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
     """The dated page; exit status 1 if a case comes out otherwise than it must."""
     from rich.console import Console
 
-    from dpcalc.auditing.runner import new_seed
-    from dpcalc.audits.engine.leak_counts import leak_counts
-    from dpcalc.audits.engine.ledger import entries
+    from dpcalc.auditing.sampling.runner import new_seed
+    from dpcalc.audits.suite.leak_counts import leak_counts
+    from dpcalc.audits.suite.ledger import entries
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.files import write_text
     from dpcalc.report.ledger import page

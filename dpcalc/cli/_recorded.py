@@ -13,7 +13,7 @@ from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcalc.auditing import Claim, Verdict
-    from dpcalc.auditing.attacked import Attacked
+    from dpcalc.auditing.result import Attacked
 
 
 class RecordedCommand(StrictCommand):
@@ -88,8 +88,8 @@ def recorded(given: dict[str, Any]) -> Attacked:
         given: the options of the command.
     """
     from dpcalc.auditing import Counts
-    from dpcalc.auditing.attacked import Attacked
     from dpcalc.auditing.recorded import judge_counts, judge_scores
+    from dpcalc.auditing.result import Attacked
     from dpcalc.cli._attacks import claim_of, parsed_claim
 
     if not given["text"] or given["adjacency"] is None:
@@ -129,7 +129,7 @@ def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Ver
     import numpy as np
 
     from dpcalc.auditing.recorded import judge_canaries
-    from dpcalc.auditing.runner import new_seed
+    from dpcalc.auditing.sampling.runner import new_seed
 
     seed = new_seed() if given["seed"] is None else given["seed"]
     included, excluded = _scores(given)

@@ -18,8 +18,8 @@ from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.attacked import Attacked
-    from dpcalc.audits.engine.case import Audit, Case, Table
+    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.suite.case import Audit, Case, Table
 
 _RELEASES = ("every iterate", "every message", "last iterate")
 _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
@@ -113,7 +113,7 @@ def command(target: str | None, **given: Any) -> int:
     if target is None and not given["scores"] and not given["counts"]:
         _list(as_json=given["as_json"])
         return 0
-    from dpcalc.auditing.attacked import exit_status
+    from dpcalc.auditing.result import exit_status
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.audits import write
 
@@ -157,8 +157,8 @@ def _carried_out(
     if target is None:
         return "Recorded runs", [recorded(given)], []
     refuse_recorded(target, given)
-    from dpcalc.auditing.runner import new_seed
-    from dpcalc.audits.engine.carry_out import carry_out, exhibited_all
+    from dpcalc.auditing.sampling.runner import new_seed
+    from dpcalc.auditing.suite.run import carry_out, exhibited_all
     from dpcalc.cli._attacks import live_progress, send_along
 
     built_in, cases = _cases(target, given)
@@ -201,7 +201,7 @@ def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[C
         from dpcalc.cli._attacks import own_cases
 
         return None, own_cases(target)
-    from dpcalc.audits.engine.catalogue import audit_of
+    from dpcalc.audits.suite.catalogue import audit_of
 
     found = audit_of(target)
     found.need_libraries()
@@ -248,7 +248,7 @@ def _check_report(path: Path) -> None:
 
 
 def _list(*, as_json: bool) -> None:
-    from dpcalc.audits.engine.catalogue import audit_of, keys
+    from dpcalc.audits.suite.catalogue import audit_of, keys
 
     rows = [
         {

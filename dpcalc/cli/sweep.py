@@ -114,7 +114,7 @@ def _rows(sweep: Sweep, **how: Any) -> list[dict[str, Any]]:
     from dpcalc.sweep.carry_out import rows_of
 
     if sweep.kind == "audit":
-        from dpcalc.audits.engine.swept import audited
+        from dpcalc.audits.suite.sweep import audited
 
         return rows_of(sweep, answer=audited, shared=lambda _: None, **how)
     if sweep.kind == "run":

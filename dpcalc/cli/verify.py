@@ -14,7 +14,7 @@ from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
 from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.attacked import Attacked
+    from dpcalc.auditing.result import Attacked
     from dpcalc.claims.verdict import Claim, Judgement
 
 
@@ -114,7 +114,7 @@ def command(
     writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
-        from dpcalc.audits.engine.catalogue import need_libraries
+        from dpcalc.audits.suite.catalogue import need_libraries
 
         need_libraries(claim.theorem.key for claim in claims)
     judgements = list(_judged(claims))
@@ -187,7 +187,7 @@ def _attacked(
     judgements: Sequence[Judgement], terms: dict[str, Any], workers: int, scheduler: str | None
 ) -> list[Attacked | None]:
     """Every claim attacked on the worst mechanism known; None where there is none."""
-    from dpcalc.audits.engine.claims import attack_claims
+    from dpcalc.audits.suite.claims_file import attack_claims
     from dpcalc.report.text import with_progress
 
     with workers_of(workers, scheduler) as executor:

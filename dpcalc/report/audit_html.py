@@ -11,7 +11,7 @@ from html import escape
 from string import Template
 from typing import Any
 
-from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.numerals import spelt
 from dpcalc.report.audit_plots import lines, pictures

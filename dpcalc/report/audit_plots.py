@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing import World
+from dpcalc.auditing.design import ANYTIME
 from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, importance
 from dpcalc.auditing.experiment import running_rule
-from dpcalc.auditing.plan import ANYTIME
-from dpcalc.auditing.running_curve import RunningCurve
+from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
 from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
 from dpcalc.report.svg import svg_text
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.attacked import Attacked
     from dpcalc.auditing.experiment import Experiment
+    from dpcalc.auditing.result import Attacked
 
 Array = NDArray[np.float64]
 

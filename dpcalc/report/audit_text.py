@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads

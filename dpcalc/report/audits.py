@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dpcalc.auditing.attacked import Attacked, exit_status
+from dpcalc.auditing.result import Attacked, exit_status
 from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.files import write_text
 from dpcalc.numerals import spelt

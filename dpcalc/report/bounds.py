@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.claim import Quantity
+from dpcalc.auditing.result import Attacked
 from dpcalc.report.text import attack_text, bound_text
 
 _SYMBOLS = {Quantity.EPSILON: "ε", Quantity.MU: "μ", Quantity.RHO: "ρ"}

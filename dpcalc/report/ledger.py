@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.result import Attacked
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.leaks import LeakCount, section

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.estimators import (
     accuracy,
     bayesian,
@@ -28,8 +27,9 @@ from dpcalc.auditing.estimators.binomial import (
     upper_limit,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.observations import Counts, Observations
-from dpcalc.auditing.target import Tilted
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Counts, Observations
+from dpcalc.auditing.targets.target import Tilted
 
 ALPHA = 0.05
 

@@ -15,7 +15,6 @@ import pytest
 from scipy import optimize, stats
 from scipy.special import ndtr, ndtri
 
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.coin_game import coin_game
 from dpcalc.auditing.estimators import (
     abstention,
@@ -31,8 +30,9 @@ from dpcalc.auditing.estimators import (
 )
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.observations import Counts, Observations
-from dpcalc.auditing.target import Tilted
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Counts, Observations
+from dpcalc.auditing.targets.target import Tilted
 
 ALPHA, S = 0.05, 2000
 MOST = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / S)

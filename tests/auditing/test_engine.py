@@ -31,10 +31,9 @@ from dpcalc.auditing import (
     read_scores,
 )
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.gaussian_laws import gaussian_distance, gaussian_log_ratio
 from dpcalc.auditing.noise.conformance import conformance
-from dpcalc.auditing.target import Noise
-from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.auditing.targets.target import Noise
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP
 from dpcalc.report.records import to_json
 
@@ -456,41 +455,6 @@ def test_tilted_runs_as_the_runner_draws_them_keep_their_level(delta):
     careless = replace(plain, log_tilt=np.zeros_like(plain.log_tilt))
     wrong = importance.epsilon_lower(careless, moved, **options) > claim.epsilon
     assert delta < 0.1 or wrong.mean() > 0.5  # at δ = 10⁻⁵ untilted runs hardly count
-
-
-# ---- exact laws of last iterates
-
-
-@pytest.mark.parametrize(
-    ("c", "expected"), [(0.5, 0.620), (0.9, 1.711), (0.99, 4.180), (1.0, 4.377)]
-)
-def test_last_iterate_of_a_scalar_recursion(c, expected):
-    from dpcalc.auditing.gaussian_pair import epsilon_of
-
-    T, shift = 100, 0.1
-    mean = shift * sum(c**j for j in range(T))
-    variance = sum(c ** (2 * j) for j in range(T))
-    mu = gaussian_distance([mean], [[variance]])
-    assert epsilon_of(mu, 1e-5) == pytest.approx(expected, abs=6e-4)
-    rng = np.random.default_rng(3)
-    x = np.zeros(40_000)
-    for _ in range(T):
-        x = c * x + rng.standard_normal(x.size)
-    assert x.std() == pytest.approx(np.sqrt(variance), rel=0.02)
-
-
-def test_log_ratio_of_singular_gaussian_laws():
-    """The third number is the sum of the others; densities on the plane."""
-    A = np.array([[1.0, 0], [0, 1], [1, 1]])
-    first, second = A @ np.diag([1.0, 2]) @ A.T, A @ np.diag([2.0, 2]) @ A.T
-    mean = A @ [0.5, -1.0]
-    ratio = gaussian_log_ratio(mean, first, np.zeros(3), second)
-    z = np.array([[0.3, 0.2], [-1, 2]])
-    inside = -0.5 * ((z - [0.5, -1]) ** 2 / [1, 2]).sum(axis=1) + 0.5 * (z**2 / [2, 2]).sum(axis=1)
-    np.testing.assert_allclose(ratio(z @ A.T), inside + 0.5 * np.log(2), atol=1e-9)
-    with pytest.raises(AssumptionViolated, match="plane"):
-        gaussian_log_ratio([0, 0, 1.0], first, np.zeros(3), first)
-    assert gaussian_distance([0, 0, 1.0], first) == np.inf
 
 
 # ---- noise

@@ -15,7 +15,6 @@ from dpcalc.auditing import (
     judge_scores,
 )
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.bounds import bounds
 from dpcalc.auditing.estimators import (
     accuracy,
     bayesian,
@@ -28,6 +27,7 @@ from dpcalc.auditing.estimators import (
 from dpcalc.auditing.estimators.binomial import at_least
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.experiment import Watch, carry_out
+from dpcalc.auditing.lower_bounds import bounds
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP
 
@@ -50,7 +50,7 @@ def test_reading_mu_as_epsilon_refutes_randomised_response_every_time():
     truth = 1 / (1 + np.exp(-1))
     correct = rng.binomial(2000, truth, size=300)
     mu = accuracy.mu_lower(correct, 2000, alpha=ALPHA)
-    from dpcalc.auditing import gaussian_pair
+    from dpcalc.auditing.gaussian import gaussian_pair
 
     assert (gaussian_pair.epsilon_of(mu, 1e-5) > 1).mean() == 1.0
 

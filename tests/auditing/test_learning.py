@@ -13,7 +13,7 @@ from dpcalc.auditing.learning.lattice import Lattice
 from dpcalc.auditing.learning.linear import exact_direction
 from dpcalc.auditing.learning.repeats import Odds, hashes, number_odds, repeated_releases
 from dpcalc.auditing.learning.scaling import Scaling
-from dpcalc.auditing.target import LOST
+from dpcalc.auditing.targets.target import LOST
 from dpcalc.errors import InvalidInput
 
 PURE = Claim.of(epsilon=1.0, adjacency="add-remove")

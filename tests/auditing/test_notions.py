@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from dpcalc.auditing import Claim, Counts, audit, judge_counts, mechanism
-from dpcalc.auditing.attacked import Attacked
+from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.wording import at_least, at_most
-from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.report.audit_html import page
 from dpcalc.report.audit_text import show

@@ -13,9 +13,10 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from dpcalc.auditing import Claim, gaussian_pair
+from dpcalc.auditing import Claim
 from dpcalc.auditing.estimators import one_run, one_run_curve, one_run_exact
 from dpcalc.auditing.estimators.one_run import Guesses
+from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.recorded import judge_guesses
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from dpcalc.audits.engine.leak_counts import leak_counts, refuted
-from dpcalc.audits.engine.leaks import PAIRS
+from dpcalc.audits.bugs.leaks import PAIRS
+from dpcalc.audits.suite.leak_counts import leak_counts, refuted
 from dpcalc.report.leaks import section
 
 

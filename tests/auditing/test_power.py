@@ -12,9 +12,10 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from dpcalc.auditing import Claim, Counts, Outcome, Target, audit, gaussian_pair, judge_counts
+from dpcalc.auditing import Claim, Counts, Outcome, Target, audit, judge_counts
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators.abstention import detectable
+from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.vocabulary import Adjacency

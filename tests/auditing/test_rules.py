@@ -9,19 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcalc.auditing import (
-    Claim,
-    Counts,
-    Observations,
-    Outcome,
-    audit,
-    gaussian_pair,
-    judge_counts,
-    judge_scores,
-)
+from dpcalc.auditing import Claim, Counts, Observations, Outcome, audit, judge_counts, judge_scores
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators import abstention, accuracy, clopper_pearson, eprocess
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
+from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.recorded import judge_canaries
 from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP

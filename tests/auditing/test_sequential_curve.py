@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpcalc.auditing import Claim, Outcome, Quantity, audit, gaussian_pair, mechanism
+from dpcalc.auditing import Claim, Outcome, Quantity, audit, mechanism
+from dpcalc.auditing.design import Plan
 from dpcalc.auditing.estimators import sequential_curve as curve
 from dpcalc.auditing.estimators.eprocess import STAKES
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.observations import Observations
-from dpcalc.auditing.plan import Plan
-from dpcalc.auditing.running_curve import FIRST, RunningCurve
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Observations
+from dpcalc.auditing.stages.sequential_curve_test import FIRST, RunningCurve
 from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP
 

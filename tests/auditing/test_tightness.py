@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.estimators import (
     accuracy,
     clopper_pearson,
@@ -23,8 +22,9 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.observations import Observations
-from dpcalc.auditing.target import Tilted
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Observations
+from dpcalc.auditing.targets.target import Tilted
 
 ALPHA, DELTA, TRUE = 0.05, 1e-5, 4.377178
 SIZES = (1000, 10_000, 100_000)

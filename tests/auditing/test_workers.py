@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Claim, Target, World, audit, controls, mechanism
-from dpcalc.audits.engine.carry_out import carry_out
-from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.auditing.suite.run import carry_out
+from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.execution import Processes
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Progress
-from dpcalc.audits.engine.carry_out import carry_out
-from dpcalc.audits.engine.case import Case
-from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.auditing.suite.case import Case
+from dpcalc.auditing.suite.run import carry_out
+from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.cli.main import main
 from dpcalc.store import open_store, plan_of
 

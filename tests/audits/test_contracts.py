@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.audits.engine.carry_out import carry_out, exhibited
-from dpcalc.audits.engine.case import CAUGHT, Audit, Case, Role
-from dpcalc.audits.engine.catalogue import audit_of, keys
+from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Role
+from dpcalc.auditing.suite.run import carry_out, exhibited
+from dpcalc.audits.suite.catalogue import audit_of, keys
 
 AUDITS = [audit_of(key) for key in keys()]
 CASES = [(audit, case) for audit in AUDITS for case in audit.cases]

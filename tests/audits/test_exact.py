@@ -11,20 +11,19 @@ from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Claim, Evidence, Finding, Severity, World
 from dpcalc.auditing.claim import Quantity
 from dpcalc.auditing.evidence import Access
+from dpcalc.auditing.gaussian import separation
 from dpcalc.auditing.verdict import decide
 from dpcalc.audits import gradient_admm, gradient_admm_noisy_oracle, noisy_gradient_descent
 from dpcalc.audits import private_dual_averaging as averaging
-from dpcalc.audits.engine import (
-    counterexamples,
-    descents,
-    laws,
-    linearised,
-    objective,
-    reconstruction,
-    subgradients,
+from dpcalc.audits.evidence import convergence_counterexamples, reconstruction
+from dpcalc.audits.instances import (
+    gradient_perturbed_admm,
+    noisy_subgradients,
+    objective_perturbation,
 )
-from dpcalc.audits.engine.descent import Descent
-from dpcalc.audits.engine.neighbours import replacements, worst
+from dpcalc.audits.instances import noisy_gradient_descent as worst_descents
+from dpcalc.audits.instances.neighbours import replacements, worst
+from dpcalc.audits.instances.noisy_steps import Descent
 from dpcalc.audits.penalty_perturbation import METHOD as PENALTY
 from dpcalc.audits.private_mr_admm import METHOD as RECYCLED
 from dpcalc.errors import AssumptionViolated
@@ -38,7 +37,7 @@ class Law:
 
 def test_printed_start_leaks_in_early_rounds() -> None:
     """δ(1) of the last iterate, computed elsewhere: 1, .951, .168, 2.9e-6, 2.3e-6."""
-    rows = linearised.exact_last_iterates(DPADMM, 0)
+    rows = gradient_perturbed_admm.exact_last_iterates(DPADMM, 0)
     found = {int(row[0]): row[1] for row in rows}
     expected = {1: 1.0, 2: 0.951, 3: 0.168, 5: 2.9e-6, 10: 2.3e-6}
     for rounds, delta in expected.items():
@@ -62,12 +61,16 @@ def test_last_iterate_lies_below_the_certified_curve_and_falls() -> None:
 
 
 @pytest.mark.parametrize("method", [PENALTY, RECYCLED], ids=["penalty", "recycled"])
-@pytest.mark.parametrize("setting", [objective.STRONG, objective.CURVED], ids=["free", "curved"])
+@pytest.mark.parametrize(
+    "setting",
+    [objective_perturbation.STRONG, objective_perturbation.CURVED],
+    ids=["free", "curved"],
+)
 def test_crafted_outcomes_come_within_one_per_cent_of_the_bound(
-    method: objective.Method, setting: tuple[float, float]
+    method: objective_perturbation.Method, setting: tuple[float, float]
 ) -> None:
-    _, _, found = objective.worst_pair(method, *setting)
-    certified = objective.bound(method, *setting).certified().guarantee.epsilon(0.0)
+    _, _, found = objective_perturbation.worst_pair(method, *setting)
+    certified = objective_perturbation.bound(method, *setting).certified().guarantee.epsilon(0.0)
     assert 0.99 * certified < found.max() <= certified
 
 
@@ -76,20 +79,20 @@ def test_mixture_ratio_agrees_with_the_algorithms_own_density() -> None:
     other = averaging.neighbour(attacked)
     transcript = attacked.run(5, runs=40)
     own = attacked.log_density(transcript) - attacked.log_density(transcript, other)
-    ratio = subgradients.sampled_target(attacked, other).log_ratio
+    ratio = noisy_subgradients.sampled_target(attacked, other).log_ratio
     assert ratio is not None
     assert ratio(transcript) == pytest.approx(own, abs=1e-9)
 
 
 def test_the_search_finds_the_opposite_record() -> None:
-    attacked = linearised.algorithm(rounds=3, sigma=1.0)
+    attacked = gradient_perturbed_admm.algorithm(rounds=3, sigma=1.0)
     found, distance = worst(attacked, replacements(attacked.problem.records))
     assert found.labels[0] * found.features[0] == pytest.approx([-1.0, 0.0])
-    assert distance == pytest.approx(3 * (2 / linearised.RECORDS) ** 2)
+    assert distance == pytest.approx(3 * (2 / gradient_perturbed_admm.RECORDS) ** 2)
 
 
 def test_separation_of_gaussians() -> None:
-    mu, direction, middle = laws.separation(
+    mu, direction, middle = separation.separation(
         Law([3.0, 0.0], [[4.0, 0.0], [0.0, 1e-12]]), Law([0.0, 0.0], [[4.0, 0.0], [0.0, 1e-12]])
     )
     assert mu == pytest.approx(1.5)
@@ -98,12 +101,12 @@ def test_separation_of_gaussians() -> None:
 
 def test_a_difference_without_noise_separates_for_certain() -> None:
     singular = [[1.0, 0.0], [0.0, 0.0]]
-    assert laws.separation(Law([0.0, 1.0], singular), Law([0.0, 0.0], singular))[0] == np.inf
+    assert separation.separation(Law([0.0, 1.0], singular), Law([0.0, 0.0], singular))[0] == np.inf
 
 
 def test_separation_refuses_two_covariances() -> None:
     with pytest.raises(AssumptionViolated, match="one covariance"):
-        laws.separation(Law([0.0], [[1.0]]), Law([1.0], [[2.0]]))
+        separation.separation(Law([0.0], [[1.0]]), Law([1.0], [[2.0]]))
 
 
 def test_reconstruction_improves_with_the_rounds() -> None:
@@ -125,7 +128,7 @@ def test_a_private_penalty_can_be_read_off_the_broadcasts() -> None:
 
 def test_equation_23_promises_more_than_a_triangle_has() -> None:
     """.249 against .00353 elsewhere; the slowest quadratic contracts by less than (23) says."""
-    rows = {row[0]: row for row in counterexamples.printed_rate(0)}
+    rows = {row[0]: row for row in convergence_counterexamples.printed_rate(0)}
     _, printed, allowed, slowest = rows[0.01]
     assert printed == pytest.approx(0.249, abs=5e-4)
     assert allowed == pytest.approx(0.00353, abs=5e-6)
@@ -134,13 +137,13 @@ def test_equation_23_promises_more_than_a_triangle_has() -> None:
 
 def test_mr_admm_converges_to_another_optimum() -> None:
     """3/7 in place of 1: the dual steps weigh every node by one over its penalty."""
-    rows = counterexamples.other_limit(0)
+    rows = convergence_counterexamples.other_limit(0)
     assert rows[-1][1] == pytest.approx(3 / 7, abs=1e-6)
     assert rows[-1][3] == 1.0
 
 
 def test_growing_penalties_stall() -> None:
-    rows = counterexamples.stalled(0)
+    rows = convergence_counterexamples.stalled(0)
     assert rows[-1][1] == pytest.approx(1 - 0.99229, abs=1e-5)
     assert all(row[1] == pytest.approx(row[2], rel=1e-6) for row in rows)
 
@@ -192,7 +195,7 @@ def test_the_share_that_counts_as_power_can_be_chosen() -> None:
 def test_what_noisy_sgd_is_said_to_attain_is_the_exact_law_of_its_instance() -> None:
     paper = noisy_gradient_descent.theorem("pnsgd", position=1)
     attained, certified = paper.attained().numbers["mu"], paper.certified().numbers["mu"]
-    assert attained == pytest.approx(descents._walk(paper).separation(), rel=1e-9)
+    assert attained == pytest.approx(worst_descents._walk(paper).separation(), rel=1e-9)
     assert attained <= certified
     assert attained == pytest.approx(certified, rel=1e-9)
 
@@ -201,7 +204,7 @@ def test_what_noisy_sgd_is_said_to_attain_is_the_exact_law_of_its_instance() -> 
 def test_what_is_attained_is_at_least_what_linear_losses_leak(position: int) -> None:
     """Losses that forget the noise before the record's step count only where they leak more."""
     paper = noisy_gradient_descent.theorem("pnsgd", position=position)
-    linear = GDP(descents._walk(paper).separation())
+    linear = GDP(worst_descents._walk(paper).separation())
     attained, certified = paper.attained().guarantee, paper.certified().guarantee
     for delta in (1e-3, 1e-6):
         assert linear.epsilon(delta) <= attained.epsilon(delta) * (1 + 1e-9)
@@ -211,7 +214,7 @@ def test_what_is_attained_is_at_least_what_linear_losses_leak(position: int) -> 
 @pytest.mark.parametrize("steps", [1, 7, 60])
 def test_what_full_batch_descent_is_said_to_attain(steps: int) -> None:
     paper = noisy_gradient_descent.theorem("noisy-gd", steps=steps)
-    found = descents.full_batch(paper)
+    found = worst_descents.full_batch(paper)
     assert found is not None
     assert found.log_ratio is not None
     x = np.linspace(-1, 1, 3)[:, None]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from dpcalc.auditing import kept
-from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.auditing.stages import kept
+from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.cli._attacks import live_progress
 from dpcalc.cli.main import main
 

@@ -9,9 +9,9 @@ import pytest
 
 from dpcalc.auditing import Claim, Plan, World
 from dpcalc.auditing.audit import examined
-from dpcalc.auditing.controls import gaussian
+from dpcalc.auditing.controls.mechanisms import gaussian
 from dpcalc.auditing.experiment import carry_out
-from dpcalc.auditing.gaussian_pair import delta_of, epsilon_of
+from dpcalc.auditing.gaussian.gaussian_pair import delta_of, epsilon_of
 from dpcalc.guarantees import GDP
 from dpcalc.vocabulary import Adjacency
 

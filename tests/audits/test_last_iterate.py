@@ -10,8 +10,8 @@ from scipy import stats
 
 from dpcalc.auditing import Target, World
 from dpcalc.auditing.noise.conformance import conformance
-from dpcalc.audits.engine.descent import Descent, Normal, gaussian_target
-from dpcalc.audits.engine.last_iterate import gaussian_release
+from dpcalc.auditing.targets.gaussian_release import gaussian_release
+from dpcalc.audits.instances.noisy_steps import Descent, Normal, gaussian_target
 from dpcalc.errors import AssumptionViolated
 from dpcalc.vocabulary import Adjacency
 

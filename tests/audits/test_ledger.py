@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from dpcalc.auditing import Outcome
-from dpcalc.audits.engine import ledger
-from dpcalc.audits.engine.case import Audit, Role
-from dpcalc.audits.engine.catalogue import audit_of, keys
+from dpcalc.auditing.suite.case import Audit, Role
+from dpcalc.audits.suite import ledger
+from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.cli.main import main
 from dpcalc.report.ledger import page
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from dpcalc.auditing import Outcome, audit
 from dpcalc.auditing.verdict import Verdict
-from dpcalc.audits.engine.shipped import shipped, shipped_keys
+from dpcalc.audits.suite.libraries import shipped, shipped_keys
 from dpcalc.errors import InvalidInput, MissingExtra
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from dpcalc.auditing.attacked import Attacked
-from dpcalc.audits.engine.carry_out import carry_out
-from dpcalc.audits.engine.catalogue import audit_of
+from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.suite.run import carry_out
+from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.report import audit_plots
 from dpcalc.report.audit_html import page
 

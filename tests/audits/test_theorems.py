@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from dpcalc.auditing import Claim, Plan
-from dpcalc.auditing.attacked import Attacked
 from dpcalc.auditing.audit import attack
+from dpcalc.auditing.result import Attacked
 from dpcalc.audits import fixed_point_admm as fixed_point
 from dpcalc.audits import noisy_gradient_descent as descent
-from dpcalc.audits.engine.catalogue import audit_of, instance_of
-from dpcalc.audits.engine.catalogue import keys as audits
+from dpcalc.audits.suite.catalogue import audit_of, instance_of
+from dpcalc.audits.suite.catalogue import keys as audits
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.catalogue import keys, privacy_result
 

@@ -14,7 +14,7 @@ import pytest
 
 from dpcalc.auditing import Claim, Outcome, Plan, Target, controls
 from dpcalc.auditing.audit import attack
-from dpcalc.auditing.gaussian_pair import epsilon_of
+from dpcalc.auditing.gaussian.gaussian_pair import epsilon_of
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.vocabulary import Adjacency
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.auditing import Counts, gaussian_pair
+from dpcalc.auditing import Counts
 from dpcalc.auditing.estimators import accuracy, clopper_pearson, one_run, one_run_curve
 from dpcalc.auditing.estimators.one_run import Guesses
+from dpcalc.auditing.gaussian import gaussian_pair
 
 ALPHA = 0.05
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dpcalc import extras
-from dpcalc.audits.engine.catalogue import audit_of, keys
+from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.cli.main import main
 from dpcalc.errors import DpcalcError, MissingExtra
 

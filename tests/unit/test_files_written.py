@@ -165,8 +165,8 @@ def test_nothing_is_computed_for_a_file_that_cannot_be_written(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("dpcalc.training.plan.plan", computed)
     monkeypatch.setattr("dpcalc.claims.verdict.judge", computed)
-    monkeypatch.setattr("dpcalc.audits.engine.ledger.entries", computed)
-    monkeypatch.setattr("dpcalc.audits.engine.carry_out.carry_out", computed)
+    monkeypatch.setattr("dpcalc.audits.suite.ledger.entries", computed)
+    monkeypatch.setattr("dpcalc.auditing.suite.run.carry_out", computed)
     assert _status(*words) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"dpcalc: {option} needs a file that can be written; got 'nodir/x")

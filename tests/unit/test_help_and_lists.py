@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpcalc.audits.engine.catalogue import keys
+from dpcalc.audits.suite.catalogue import keys
 from dpcalc.cli.main import main
 
 

@@ -139,8 +139,8 @@ def test_strict_floating_point_settings_change_no_theorem(key: str) -> None:
 
 
 def test_strict_floating_point_settings_change_no_audit() -> None:
-    from dpcalc.audits.engine.carry_out import carry_out
-    from dpcalc.audits.engine.catalogue import audit_of
+    from dpcalc.auditing.suite.run import carry_out
+    from dpcalc.audits.suite.catalogue import audit_of
 
     def verdicts() -> list[object]:
         cases = audit_of("dp-admm").cases[:2]

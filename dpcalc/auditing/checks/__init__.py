@@ -12,7 +12,7 @@ from dpcalc.auditing.checks import (
 )
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding
-from dpcalc.auditing.target import Target
+from dpcalc.auditing.targets.target import Target
 
 __all__ = ["deterministic_findings"]
 

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 
 from dpcalc.accounting.gaussian_update import GaussianUpdate
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.declared import Access
 from dpcalc.auditing.evidence import Finding, Severity
+from dpcalc.auditing.targets.data_access import Access
 from dpcalc.auditing.wording import at_most
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.observations import Counts
-from dpcalc.auditing.runner import Stage, generator
-from dpcalc.auditing.target import LOST, Target, World, numbers_of
+from dpcalc.auditing.sampling.observations import Counts
+from dpcalc.auditing.sampling.runner import Stage, generator
+from dpcalc.auditing.targets.target import LOST, Target, World, numbers_of
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.numerals import spelt
 

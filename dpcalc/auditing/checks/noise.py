@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.noise.conformance import LEVEL, conformance
-from dpcalc.auditing.target import Noise, World
+from dpcalc.auditing.targets.target import Noise, World
 
 
 def check(noise: Mapping[World, Noise], *, level: float = LEVEL) -> Finding | None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.runner import Stage, generator
-from dpcalc.auditing.target import Target
+from dpcalc.auditing.sampling.runner import Stage, generator
+from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.wording import at_most
 
 _ROUNDING = 1e-9

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.target import Target, World
+from dpcalc.auditing.targets.target import Target, World
 
 
 def check(target: Target) -> Finding | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.runner import Stage, generator
-from dpcalc.auditing.target import Target, World, numbers_of
+from dpcalc.auditing.sampling.runner import Stage, generator
+from dpcalc.auditing.targets.target import Target, World, numbers_of
 
 NAME = "repetition"
 _RUNS = 16

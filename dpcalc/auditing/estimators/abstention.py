@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.estimators.binomial import (
     SOUGHT,
     critical_count,
@@ -40,7 +39,8 @@ from dpcalc.auditing.estimators.binomial import (
     upper_limit,
 )
 from dpcalc.auditing.estimators.rules import Cuts, Rule, cuts, tail_ranks
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import abstention
 from dpcalc.auditing.estimators.binomial import (
@@ -37,7 +36,8 @@ from dpcalc.auditing.estimators.binomial import (
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated
 
 Array = NDArray[np.float64]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Counts
+from dpcalc.auditing.sampling.observations import Counts
 
 _NODES = 400
 

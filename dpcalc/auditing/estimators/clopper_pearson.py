@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Counts, Observations
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
 Array = NDArray[np.float64]

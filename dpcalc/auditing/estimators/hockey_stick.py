@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import critical_count, smallest_noticed
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
 Array = NDArray[np.float64]

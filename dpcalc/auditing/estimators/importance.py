@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, smallest_noticed
 from dpcalc.auditing.estimators.hockey_stick import invert_wealth, positive_part
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.target import Tilted, World
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.targets.target import Tilted, World
 from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]

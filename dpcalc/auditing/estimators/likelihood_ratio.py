@@ -20,7 +20,7 @@ from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import lower_limit, upper_limit
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 

@@ -36,13 +36,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.estimators import one_run, one_run_curve
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.evidence import Evidence
+from dpcalc.auditing.gaussian import gaussian_pair
 
 Array = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.hockey_stick import require_exact
 from dpcalc.auditing.evidence import Access, Evidence
-from dpcalc.auditing.observations import Counts, Observations
+from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -35,12 +35,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcalc.auditing import gaussian_pair
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import SOUGHT, quantile, smallest_noticed
 from dpcalc.auditing.estimators.eprocess import STAKES
 from dpcalc.auditing.estimators.rules import Rule, cuts, tail_ranks
-from dpcalc.auditing.observations import Observations
+from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 Profile = Callable[[ArrayLike], Array]

@@ -29,7 +29,7 @@ from dpcalc.auditing.noise.distributions import (
     poisson_at_least,
 )
 from dpcalc.auditing.noise.report import NoiseReport, NoiseTest
-from dpcalc.auditing.target import Noise
+from dpcalc.auditing.targets.target import Noise
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 

@@ -16,7 +16,7 @@ AREAS = {
         "dpcalc.numerals",
         "dpcalc.sealed",
         "dpcalc.archive",
-        "dpcalc.auditing.observations",
+        "dpcalc.auditing.sampling.observations",
         "dpcalc.auditing.scores",
         "dpcalc.training.data",
     ),

@@ -1,1 +1,0 @@
-"""What the audits share: cases, the search for neighbours, exact laws, planted bugs."""

@@ -1,0 +1,1 @@
+"""Tables that support a case by other means than an attack."""

@@ -1,0 +1,1 @@
+"""The worst instances and neighbours known, per family of algorithms."""

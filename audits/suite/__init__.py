@@ -1,0 +1,1 @@
+"""Finds the audits and runs them."""

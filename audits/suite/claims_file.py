@@ -1,0 +1,83 @@
+"""Evidence for a judged claim: the worst mechanism known with its parameters, attacked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dpcalc.auditing import Claim, Plan
+from dpcalc.auditing.audit import attack
+from dpcalc.auditing.result import Attacked
+from dpcalc.audits.suite.catalogue import instance_of
+from dpcalc.execution import in_order, is_enough
+from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.vocabulary import Adjacency
+
+if TYPE_CHECKING:
+    from dpcalc.claims.verdict import Judgement
+
+
+def attack_claims(
+    judgements: Iterable[Judgement],
+    *,
+    count: int,
+    alpha: float,
+    runs: int,
+    seed: int,
+    executor: Executor | None = None,
+) -> list[Attacked | None]:
+    """Every claim attacked on the worst mechanism known; None where there is none.
+
+    Args:
+        judgements: of the claims.
+        count: how many they are; α is split evenly over them.
+        alpha: probability that any true claim is refuted.
+        runs: counted runs of each attack.
+        seed: of all of them.
+        executor: who does the work; this process if left out.
+    """
+    one = partial(attacked, alpha=alpha / max(count, 1), runs=runs, seed=seed)
+    if is_enough(count, executor):
+        return list(in_order(one, judgements, executor, what="claim"))
+    return [one(judgement, executor=executor) for judgement in judgements]
+
+
+@own_arithmetic
+def attacked(
+    judgement: Judgement,
+    *,
+    alpha: float,
+    runs: int,
+    seed: int,
+    executor: Executor | None = None,
+) -> Attacked | None:
+    """The claim under attack; None if nothing is claimed or no audit knows such a mechanism."""
+    if judgement.claimed is None:
+        return None
+    begun, judged = time.monotonic(), judgement.claim
+    claim = Claim.of(
+        epsilon=judgement.claimed,
+        delta=judged.delta,
+        adjacency=getattr(judged.theorem, "adjacency", Adjacency.REPLACE_ONE),
+        release=judged.theorem.release,
+    )
+    setting = instance_of(judged.theorem, claim)
+    if setting is None:
+        return None
+    plan = Plan.made(setting.target, claim, runs=runs, alpha=alpha)
+    verdict, experiment = attack(
+        setting.target, claim, plan, seed=seed, controls=False, executor=executor
+    )
+    return Attacked(
+        key=judged.name,
+        title=judged.name,
+        role="claims file",
+        verdict=verdict,
+        experiment=experiment,
+        certified=judgement.certified,
+        note=setting.note,
+        seconds=time.monotonic() - begun,
+    )

@@ -1,0 +1,60 @@
+"""All audits, all cases, for the dated page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from functools import partial
+
+from dpcalc.auditing.suite.case import Case, Role
+from dpcalc.auditing.suite.run import carry_out, exhibited_all
+from dpcalc.audits.suite.catalogue import audit_of, keys
+from dpcalc.report.ledger import Entry
+
+
+def entries(
+    *,
+    seed: int,
+    alpha: float = 0.05,
+    names: Sequence[str] = (),
+    say: Callable[[str], None],
+    executor: Executor | None = None,
+) -> list[Entry]:
+    """Every audit carried out in full, α split over the cases of each.
+
+    Args:
+        seed: of all of them.
+        alpha: per audit.
+        names: of audits; all if left out.
+        say: told what is under attack.
+        executor: who does the work; this process if left out.
+    """
+    found = []
+    for key in names or keys():
+        audit_of(key).need_libraries()
+    for key in names or keys():
+        audit = audit_of(key)
+        results = carry_out(
+            audit.cases,
+            alpha=alpha,
+            seed=seed,
+            controls=False,
+            begin=partial(_said, say, key),
+            executor=executor,
+        )
+        found.append(
+            Entry(
+                key=key,
+                title=audit.title,
+                reference=audit.reference,
+                results=[r for r in results if r.role != Role.BUG.value],
+                bugs=[r for r in results if r.role == Role.BUG.value],
+                theorems={case.key: case.theorem or audit.theorem for case in audit.cases},
+                tables=exhibited_all(audit.exhibits, seed=seed, executor=executor),
+            )
+        )
+    return found
+
+
+def _said(say: Callable[[str], None], key: str, case: Case) -> None:
+    say(f"{key}: {case.title}")

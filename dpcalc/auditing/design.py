@@ -1,0 +1,180 @@
+"""Which bounds are computed for a claim, and how the error probability is split among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dpcalc import checks
+from dpcalc.auditing.checks.exposure import MOST_ERROR
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.targets.target import Target
+from dpcalc.auditing.verdict import ENOUGH
+from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
+from dpcalc.numerals import spelt
+
+METHODS = {
+    "clopper-pearson": "error rates of a rule chosen on pilot runs",
+    "accuracy": "right answers under fair coins, where a rule answers at all",
+    "hockey-stick": "exact log-likelihood ratios, samples of one world",
+    "importance-sampling": "exact log-likelihood ratios, tilted samples",
+    "likelihood-ratio": "log-likelihood ratios as scores, samples of both worlds",
+    "renyi": "Rényi divergence from error rates",
+    "renyi-density": "Rényi divergence from exact log-likelihood ratios",
+    "e-process": "right and wrong answers as bets, valid whenever one stops",
+    "sequential-curve": "the same on the whole trade-off curve, by rules learnt on the way",
+}
+"""Methods that may refute, each with what it looks at."""
+
+ANYTIME = ("e-process", "sequential-curve")
+"""Methods that hold whenever one stops."""
+
+_EXACT = ("hockey-stick", "likelihood-ratio", "renyi-density")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An experiment, fixed before its first counted run.
+
+    Attributes:
+        methods: bounds that may refute; each gets the same share of what checks leave of ``alpha``.
+        runs: counted runs, both worlds together.
+        pilot: runs on which scores and thresholds are chosen and that are not counted.
+        tilted: runs for importance sampling, both worlds together; 0 without it.
+        alpha: probability of refuting a true claim, over all methods, directions and checks.
+        early_stop: whether to stop when a method that may be looked at has refuted the claim.
+        batch: runs made at once.
+        notice: the design has enough power if it notices this many times the claimed value.
+    """
+
+    methods: tuple[str, ...]
+    runs: int
+    pilot: int
+    tilted: int
+    alpha: float
+    early_stop: bool
+    batch: int
+    notice: float = ENOUGH
+
+    @property
+    def share(self) -> float:
+        """What every method may spend."""
+        return (self.alpha - self.for_checks) / len(self.methods)
+
+    @property
+    def for_checks(self) -> float:
+        """What the check for released numbers without noise may spend on its fresh runs."""
+        return min(MOST_ERROR, self.alpha / 100)
+
+    @classmethod
+    def made(
+        cls,
+        target: Target,
+        claim: Claim,
+        *,
+        runs: int = 2000,
+        alpha: float = 0.05,
+        methods: Sequence[str] | None = None,
+        pilot: int | None = None,
+        tilted: int = 1000,
+        early_stop: bool = False,
+        batch: int | None = None,
+        notice: float = ENOUGH,
+    ) -> Self:
+        """The plan for a target and a claim; methods are chosen by what is known if left out.
+
+        Batches have a thousand runs, a hundred where only bets on the whole curve are made: these
+        learn their rules from counted runs, need next to no pilot, and often stop early.
+
+        Raises:
+            AssumptionViolated: if a method does not suit the claim or the target.
+        """
+        checks.count("runs", runs, minimum=10)
+        check_terms(alpha, notice)
+        chosen = tuple(methods) if methods is not None else default_methods(target, claim)
+        if batch is None:
+            batch = 100 if set(chosen) == {"sequential-curve"} else 1000
+        checks.count("batch", batch)
+        if early_stop and not set(ANYTIME) & set(chosen):
+            chosen = (*chosen, "e-process")
+        _check(chosen, target, claim)
+        return cls(
+            methods=chosen,
+            runs=runs,
+            pilot=_pilot(target, claim, chosen, runs) if pilot is None else pilot,
+            tilted=tilted if "importance-sampling" in chosen else 0,
+            alpha=alpha,
+            early_stop=early_stop,
+            batch=batch,
+            notice=notice,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "methods": dict.fromkeys(self.methods, self.share),
+            "checks": self.for_checks,
+            "runs": self.runs,
+            "pilot": self.pilot,
+            "tilted": self.tilted,
+            "early_stop": self.early_stop,
+            "batch": self.batch,
+        }
+
+
+def check_terms(alpha: float, notice: float) -> None:
+    """Raise `InvalidInput` for an error probability or a share that makes no sense."""
+    if not 0 < alpha < 1:
+        raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={alpha!r}; try 0.05")
+    if not 1 <= notice < math.inf:
+        raise InvalidInput(
+            f"notice needs a finite number, 1 or above; got notice={notice!r}; try 2"
+        )
+
+
+def default_methods(target: Target, claim: Claim) -> tuple[str, ...]:
+    """The strongest bounds for what is claimed and known, few so that the shares stay large."""
+    exact = target.log_ratio is not None
+    density: tuple[str, ...] = ()  # without noise to look at, densities are not trusted
+    if target.noise is not None and target.tilted is not None and claim.delta > 0:
+        density = ("importance-sampling",)
+    elif target.noise is not None and exact:
+        density = ("hockey-stick",)
+    if claim.is_renyi:
+        return (*density, "renyi-density") if density else ("renyi", "accuracy")
+    return ("accuracy", *density)
+
+
+def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
+    if not chosen:
+        raise InvalidInput(f"at least one method was needed; known: {', '.join(METHODS)}")
+    for name in chosen:
+        if name not in METHODS:
+            raise unknown_name("method", name, METHODS)
+        if name in _EXACT and target.log_ratio is None:
+            raise AssumptionViolated(
+                f"method {name!r} needs exact log-likelihood ratios; target {target.name!r} has "
+                "none; use clopper-pearson or accuracy"
+            )
+        if name == "importance-sampling" and (target.tilted is None or claim.delta == 0):
+            raise AssumptionViolated(
+                f"method {name!r} needs tilted sampling and delta above 0; got target "
+                f"{target.name!r}, delta={spelt(claim.delta)}; use hockey-stick"
+            )
+        if name.startswith("renyi") and not claim.is_renyi:
+            raise AssumptionViolated(
+                f"method {name!r} needs a Rényi or zCDP claim; got {claim.guarantee.notion}"
+            )
+
+
+def _pilot(target: Target, claim: Claim, chosen: Sequence[str], runs: int) -> int:
+    """Half of the counted runs where a rule must be found, few where it is known."""
+    if set(chosen) == {"sequential-curve"}:
+        return 20 if target.log_ratio is not None or target.score is not None else 200
+    known = target.log_ratio is not None and claim.is_curve
+    needs = {"clopper-pearson", "renyi"} & set(chosen) or (
+        {"accuracy", "e-process"} & set(chosen) and not known
+    )
+    return max(runs // 2, 40) if needs or target.log_ratio is None else 40

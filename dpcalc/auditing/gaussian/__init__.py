@@ -1,0 +1,1 @@
+"""Pairs of Gaussian laws."""

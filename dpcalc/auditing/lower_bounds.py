@@ -1,0 +1,160 @@
+"""From what was observed to lower bounds, each method at its share of the error probability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dpcalc.auditing.checks import noise as noise_check
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.estimators import (
+    accuracy,
+    bayesian,
+    clopper_pearson,
+    hockey_stick,
+    importance,
+    likelihood_ratio,
+    renyi,
+)
+from dpcalc.auditing.estimators.rules import Rule
+from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.experiment import Experiment, answering, middle_threshold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a method is asked.
+
+    Attributes:
+        experiment: what was observed.
+        claim: what is tested.
+        alpha: what the method may spend, in all its directions together.
+        trusted: whether bounds that rely on densities may refute: the noise check passed.
+    """
+
+    experiment: Experiment
+    claim: Claim
+    alpha: float
+    trusted: bool
+
+    @property
+    def tail_threshold(self) -> float:
+        """The threshold for the strongest bound from error rates, from the pilot."""
+        e = self.experiment
+        return float(
+            clopper_pearson.choose_threshold(
+                e.trial, delta=self.claim.delta, alpha=self.alpha, counted=e.seen.runs
+            )
+        )
+
+    @property
+    def middle_threshold(self) -> float:
+        """The threshold for the balanced game: zero if it is known, else from the pilot."""
+        return middle_threshold(self.experiment.trial)
+
+    @property
+    def rule(self) -> Rule:
+        """The rule for right and wrong answers."""
+        return answering(self.experiment.trial, self.claim, self.alpha)
+
+
+def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
+    """The bounds that an experiment gives, what its noise looked like and what was learnt."""
+    finding = noise_check.check(experiment.noise)
+    trusted = finding is not None and finding.severity is Severity.HOLDS
+    findings = [finding] if finding is not None else []
+    if experiment.learnt:
+        text = f"the score looks at {experiment.learnt}"
+        findings.append(Finding(check="score", severity=Severity.HOLDS, text=text))
+    return bounds(experiment, claim, trusted=trusted), findings
+
+
+def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evidence]:
+    """Every planned lower bound, and the Bayesian estimate where error rates were counted.
+
+    If a bet ended the runs, their number depends on what was seen and of all bounds that count them
+    only those of bets speak. Tilted runs are others, as many as were planned, and still count.
+
+    Args:
+        experiment: what was observed.
+        claim: what is tested.
+        trusted: see `Question`.
+    """
+    plan = experiment.plan
+    asked = Question(experiment=experiment, claim=claim, alpha=plan.share, trusted=trusted)
+    if experiment.stopped:
+        return [*_e_process(asked), *_sequential_curve(asked), *_importance(asked)]
+    found = [evidence for name in plan.methods for evidence in _BOUNDS[name](asked)]
+    if "clopper-pearson" in plan.methods:
+        counts = experiment.seen.counts(asked.tail_threshold)
+        found.append(bayesian.evidence(counts, claim, alpha=plan.share))
+    return found
+
+
+def _clopper_pearson(q: Question) -> list[Evidence]:
+    counts = q.experiment.seen.counts(q.tail_threshold)
+    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha)]
+
+
+def _accuracy(q: Question) -> list[Evidence]:
+    seen, curve = q.experiment.seen, q.claim.is_curve
+    return [accuracy.evidence(seen, q.rule, q.claim, alpha=q.alpha, curve=curve)]
+
+
+def _running(q: Question, method: str) -> list[Evidence]:
+    bets = q.experiment.running.get(method)
+    return [] if bets is None else [bets.evidence(planned=q.experiment.plan.runs)]
+
+
+def _e_process(q: Question) -> list[Evidence]:
+    return _running(q, "e-process")
+
+
+def _sequential_curve(q: Question) -> list[Evidence]:
+    return _running(q, "sequential-curve")
+
+
+def _hockey_stick(q: Question) -> Sequence[Evidence]:
+    return hockey_stick.evidence(q.experiment.seen, q.claim, alpha=q.alpha, trusted=q.trusted)
+
+
+def _likelihood_ratio(q: Question) -> Sequence[Evidence]:
+    return likelihood_ratio.evidence(q.experiment.seen, q.claim, alpha=q.alpha)
+
+
+def _importance(q: Question) -> list[Evidence]:
+    e = q.experiment
+    return [
+        importance.evidence(
+            world,
+            *runs,
+            q.claim,
+            tilt=e.tilt,
+            spread=e.spread,
+            alpha=q.alpha / 2,
+            trusted=q.trusted,
+        )
+        for world, runs in e.tilted.items()
+    ]
+
+
+def _renyi(q: Question) -> list[Evidence]:
+    counts = q.experiment.seen.counts(q.middle_threshold)
+    return [renyi.evidence(counts, q.claim, alpha=q.alpha)]
+
+
+def _renyi_density(q: Question) -> Sequence[Evidence]:
+    return renyi.density_evidence(q.experiment.seen, q.claim, alpha=q.alpha, trusted=q.trusted)
+
+
+_BOUNDS: dict[str, Callable[[Question], Sequence[Evidence]]] = {
+    "clopper-pearson": _clopper_pearson,
+    "accuracy": _accuracy,
+    "hockey-stick": _hockey_stick,
+    "importance-sampling": _importance,
+    "likelihood-ratio": _likelihood_ratio,
+    "renyi": _renyi,
+    "renyi-density": _renyi_density,
+    "e-process": _e_process,
+    "sequential-curve": _sequential_curve,
+}

@@ -1,0 +1,1 @@
+"""Runs of a target in batches, and what is observed of them."""

@@ -1,0 +1,128 @@
+"""Pilot runs: on them scores and rules are chosen, and none of them is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc import checks
+from dpcalc.auditing.learning.choice import best, candidates
+from dpcalc.auditing.sampling.observations import Observations
+from dpcalc.auditing.sampling.runner import Score, Stage, make, numbered, observe, sizes
+from dpcalc.auditing.targets.target import Outputs, Target, numbers_of
+from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcalc.store import Store
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pilot:
+    """A score, and runs on which rules are chosen; none of them is counted.
+
+    Attributes:
+        score: released -> one number per run, the larger the more it looks like IN.
+        trial: runs that taught the score nothing, except which of several is best.
+        learnt: what a learnt score looks at, and on how many runs; empty for the target's own.
+    """
+
+    score: Score
+    trial: Observations
+    learnt: str = ""
+
+
+def pilot(
+    target: Target,
+    *,
+    seed: int,
+    runs: int,
+    promise: Callable[[Observations], float],
+    size: int | None = None,
+    executor: Executor | None = None,
+    store: Store | None = None,
+) -> Pilot:
+    """The target's own score, in the direction that promises more, or the best that is learnt.
+
+    Learnt scores come from the first half of the pilot and are compared on the second.
+
+    Args:
+        target: what is attacked.
+        seed: of the experiment.
+        runs: pilot runs.
+        promise: observations -> how large a bound from such scores would be.
+        size: runs per batch; one batch if left out.
+        executor: who makes the runs; this process if left out.
+        store: where they are kept.
+    """
+    checks.count("pilot runs", runs, minimum=20)
+    where: dict[str, Any] = {"executor": executor, "store": store}
+
+    def tried(score: Score, *, exact: bool = False) -> Observations:
+        pilots: dict[str, Any] = {"stage": Stage.PILOT, "runs": runs, "size": size}
+        return observe(target, score, seed=seed, exact=exact, **pilots, **where)
+
+    if target.log_ratio is not None:
+        return Pilot(score=target.log_ratio, trial=tried(target.log_ratio, exact=True))
+    if target.score is not None:
+        own = target.score
+        trial = tried(own)
+        turned = trial.with_score(-trial.score)
+        if promise(turned) > promise(trial):
+            return Pilot(score=lambda outputs: -np.asarray(own(outputs), float), trial=turned)
+        return Pilot(score=own, trial=trial)
+    half = runs // 2
+    labelled = partial(_labelled, target, seed, size, where)
+    scores = candidates(*_in_both_worlds(*labelled(0, half), half))
+    flags, released = labelled(1, runs - half)
+
+    def promised(values: Array) -> float:
+        return promise(Observations(is_in=flags, score=values, fair_coins=True))
+
+    name, score = best(scores, released, promised)
+    return Pilot(
+        score=lambda outputs: score(numbers_of(target, outputs)),
+        trial=Observations(is_in=flags, score=score(released), fair_coins=True),
+        learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
+    )
+
+
+def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tuple[Array, Array]:
+    """What pilot runs released in the worlds IN and OUT."""
+    if not 1 < int(is_in.sum()) < runs - 1:
+        raise InvalidInput(f"pilot runs in both worlds were needed; got runs={runs}; make more")
+    return released[is_in], released[~is_in]
+
+
+def _labelled(
+    target: Target, seed: int, size: int | None, where: dict[str, Any], batch: int, runs: int
+) -> tuple[NDArray[np.bool_], Array]:
+    """Which world each pilot run was in, and what it released."""
+    found = list(
+        make(
+            target,
+            partial(_numbers, target),
+            seed=seed,
+            stage=Stage.PILOT,
+            wanted=numbered(batch, sizes(runs, size or runs)),
+            **where,
+        )
+    )
+    return np.concatenate([b.is_in for b in found]), np.concatenate([b.values for b in found])
+
+
+def _numbers(target: Target, outputs: Outputs, runs: int) -> Array:
+    found = numbers_of(target, outputs)
+    if len(found) != runs:
+        raise InvalidInput(
+            f"one release per run was needed from target {target.name!r}, {runs} of them; got "
+            f"{len(found)}; keep the runs axis first"
+        )
+    return found

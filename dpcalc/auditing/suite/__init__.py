@@ -1,0 +1,1 @@
+"""Cases of a planned audit and how they are run."""

@@ -1,0 +1,186 @@
+"""Carrying out cases, α split evenly over them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+from dpcalc.auditing.audit import attack
+from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.design import Plan
+from dpcalc.auditing.experiment import Experiment, Progress
+from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.suite.case import Case, Exhibit, Setting, Table
+from dpcalc.auditing.verdict import ENOUGH, Outcome, Verdict
+from dpcalc.execution import in_order, is_enough
+from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.store import Store
+
+Report = Callable[[Case, Progress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What holds for every case that is carried out.
+
+    Attributes:
+        share: probability that the true claim of a case is refuted.
+        seed: every case draws from its own stream of it.
+        claim: put to the test instead of the cases' own claims.
+        runs: counted runs instead of the cases' own number.
+        methods: lower bounds that may refute instead of the cases' own.
+        seconds: for each case.
+        early_stop: stop a case when its e-process refutes the claim.
+        notice: there is enough power if this many times the claimed value would be noticed.
+        controls: also run mechanisms whose answer is known.
+    """
+
+    share: float
+    seed: int
+    claim: Claim | None = None
+    runs: int | None = None
+    methods: Sequence[str] | None = None
+    seconds: float | None = None
+    early_stop: bool = False
+    notice: float = ENOUGH
+    controls: bool = True
+
+
+def carry_out(
+    cases: Sequence[Case],
+    *,
+    alpha: float = 0.05,
+    seed: int,
+    seconds: float | None = None,
+    progress: Report | None = None,
+    begin: Callable[[Case], None] | None = None,
+    checkpoint: Store | None = None,
+    executor: Executor | None = None,
+    **more: object,
+) -> list[Attacked]:
+    """Attack the cases one by one.
+
+    Workers get whole cases if there are enough of them, else the runs of one case after the other:
+    the verdicts are the same.
+
+    Args:
+        cases: what is attacked.
+        alpha: probability that any true claim among them is refuted.
+        seed: every case draws from its own stream of it.
+        seconds: for all cases together, shared evenly.
+        progress: called after every batch; not for cases that workers carry out whole.
+        begin: called before anything of a case is done.
+        checkpoint: where runs are kept; every case has a section of its own.
+        executor: who does the work; this process if left out.
+        more: further `Terms`.
+    """
+    share = alpha / max(len(cases), 1)
+    each = None if seconds is None else seconds / len(cases)
+    terms = Terms(share=share, seed=seed, seconds=each, **more)  # type: ignore[arg-type] # checked by Terms
+
+    def begun() -> Iterator[Case]:
+        for case in cases:
+            if begin is not None:
+                begin(case)
+            yield case
+
+    if is_enough(len(cases), executor) and checkpoint is None and seconds is None:
+        return list(in_order(partial(carried_out, terms), begun(), executor, what="case"))
+    return [
+        carried_out(
+            terms,
+            case,
+            progress=None if progress is None else partial(progress, case),
+            checkpoint=None if checkpoint is None else checkpoint.section(case.key),
+            executor=executor,
+        )
+        for case in begun()
+    ]
+
+
+@own_arithmetic
+def carried_out(
+    terms: Terms,
+    case: Case,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    checkpoint: Store | None = None,
+    executor: Executor | None = None,
+) -> Attacked:
+    """One case under attack.
+
+    Args:
+        terms: what holds for every case.
+        case: what is attacked.
+        progress: called after every batch.
+        checkpoint: where the runs of this case are kept.
+        executor: who makes the runs; this process if left out.
+    """
+    begun, setting = time.monotonic(), case.setting()
+    tested = setting.claim if terms.claim is None else terms.claim
+    plan = Plan.made(
+        setting.target,
+        tested,
+        runs=case.runs if terms.runs is None else terms.runs,
+        alpha=min(terms.share, case.alpha),
+        methods=terms.methods or (case.methods if terms.claim is None else None),
+        tilted=case.tilted,
+        early_stop=terms.early_stop,
+        batch=case.batch,
+        notice=terms.notice,
+    )
+    verdict, experiment = attack(
+        setting.target,
+        tested,
+        plan,
+        seed=terms.seed,
+        seconds=terms.seconds,
+        controls=terms.controls,
+        progress=progress,
+        checkpoint=checkpoint,
+        executor=executor,
+    )
+    expected = case.expected if terms.claim is None else ()
+    return _attacked(case, setting, verdict, experiment, expected, time.monotonic() - begun)
+
+
+def _attacked(
+    case: Case,
+    setting: Setting,
+    verdict: Verdict,
+    experiment: Experiment | None,
+    expected: tuple[Outcome, ...],
+    seconds: float,
+) -> Attacked:
+    return Attacked(
+        key=case.key,
+        title=case.title,
+        role=case.role.value,
+        verdict=verdict,
+        experiment=experiment,
+        certified=_certified(setting, verdict.claim),
+        expected=expected,
+        note=setting.note,
+        seconds=seconds,
+    )
+
+
+def exhibited_all(
+    exhibits: Sequence[Exhibit], *, seed: int, executor: Executor | None = None
+) -> list[Table]:
+    """The tables of several exhibits."""
+    return list(in_order(partial(exhibited, seed=seed), exhibits, executor, what="table"))
+
+
+@own_arithmetic
+def exhibited(exhibit: Exhibit, *, seed: int) -> Table:
+    """The exhibit's table."""
+    rows = tuple(tuple(float(value) for value in row) for row in exhibit.rows(seed))
+    return Table(title=exhibit.title, columns=exhibit.columns, rows=rows, note=exhibit.note)
+
+
+def _certified(setting: Setting, claim: Claim) -> float | None:
+    return setting.certified if claim.delta == setting.claim.delta else None

@@ -1,0 +1,1 @@
+"""What is attacked: a function that releases, an algorithm, a Gaussian law."""

@@ -1,0 +1,215 @@
+"""What is attacked: a mechanism on two neighbouring inputs, and what is known about it.
+
+The least a target needs is a callable that releases. Everything else makes the audit stronger: a
+score of the adversary's, an exact log-likelihood ratio, tilted sampling, the noise that was drawn,
+the declared looks at the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing.targets.data_access import Access
+from dpcalc.errors import InvalidInput
+from dpcalc.transcript import Transcript
+from dpcalc.vocabulary import Adjacency
+
+Array = NDArray[np.float64]
+Outputs = Any
+"""What a batch of runs released: an array with runs first, or a `Transcript`."""
+
+LOST = 1e300
+"""What a released NaN counts as: far beyond every number that a mechanism releases."""
+
+
+class World(StrEnum):
+    """On which of the two neighbouring inputs the mechanism ran."""
+
+    IN = "in"
+    """The input with the differing record; for replace-one, the first of the two."""
+    OUT = "out"
+    """The input without it; for replace-one, the second."""
+
+    @property
+    def other(self) -> World:
+        """The opposite one."""
+        return World.OUT if self is World.IN else World.IN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Noise:
+    """The unit noise that a batch of runs must have drawn.
+
+    Attributes:
+        unit: in units of its scale; shape (runs, rounds, nodes, d), or (runs, looks, d) where
+            looks at the data simply follow one another.
+        law: what it should be a sample of.
+        active: where noise was drawn at all, if not everywhere; shape of ``unit`` without d.
+    """
+
+    unit: Array
+    law: Literal["gaussian", "exponential-norm"]
+    active: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        unit = np.asarray(self.unit, dtype=np.float64)
+        if unit.ndim not in (3, 4):
+            raise InvalidInput(
+                f"unit noise of shape (runs, rounds, nodes, d) was needed; got {unit.shape!r}"
+            )
+        active = None if self.active is None else np.asarray(self.active, dtype=np.bool_)
+        if unit.ndim == 3:
+            unit = unit[:, :, None, :]
+            active = None if active is None else active[:, :, None]
+        if active is not None:
+            active = np.broadcast_to(active, unit.shape[:3])
+        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "active", active)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tilted:
+    """Runs drawn from P, or from a law P_a that is moved away from the other world.
+
+    Attributes:
+        log_ratio: ln dP/dQ of every run, P the world's own law and Q the other world's; (runs,).
+        log_tilt: ln dP_a/dP of every run; (runs,).
+    """
+
+    log_ratio: Array
+    log_tilt: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shift:
+    """How far two replayed worlds are apart at every look, given one and the same history.
+
+    Attributes:
+        distance: ‖query on one input - query on the other‖; shape (runs, looks).
+        claimed: the sensitivity that the proof uses, (looks,) or a number.
+        label: what is released at every look, for the report; (looks,).
+    """
+
+    distance: Array
+    claimed: Array | float
+    label: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Target:
+    """A mechanism on two neighbouring inputs.
+
+    All callables are batched: the first axis is runs. Those that draw get a generator and must take
+    all randomness from it.
+
+    Attributes:
+        name: for reports.
+        run: (world, generator, runs) -> what the runs released.
+        adjacency: the relation of the two inputs.
+        score: (released) -> one number per run, the larger the more it looks like the world IN.
+            Left out, the log-ratio is the score; without one, a score is learnt from pilot runs.
+        log_ratio: (released) -> exact ln(density in the world IN / density in the world OUT).
+        tilted: (world, a, moved, generator, runs) -> runs for importance sampling: of P_a, every
+            noise moved by a times the distance between the worlds, away from the other; or, if not
+            ``moved``, of P itself. Either way with ln dP_a/dP.
+        noise: (world, released) -> the unit noise that was drawn, if that was the world.
+        shift: (generator, runs) -> distances of the two inputs' queries on replayed histories.
+        largest_log_ratio: (generator) -> outcomes' |ln(p/q)|, as large as could be found.
+        public: (world) -> parameters that the claim calls public, by name.
+        accesses: the declared looks at the data.
+        described: one line: which inputs, which adversary.
+    """
+
+    name: str
+    run: Callable[[World, np.random.Generator, int], Outputs]
+    adjacency: Adjacency
+    score: Callable[[Outputs], Array] | None = None
+    log_ratio: Callable[[Outputs], Array] | None = None
+    tilted: Callable[[World, float, bool, np.random.Generator, int], Tilted] | None = None
+    noise: Callable[[World, Outputs], Noise] | None = None
+    shift: Callable[[np.random.Generator, int], Shift] | None = None
+    largest_log_ratio: Callable[[np.random.Generator], Array] | None = None
+    public: Callable[[World], Mapping[str, Any]] | None = None
+    accesses: Sequence[Access] = field(default=())
+    described: str = ""
+
+    def __post_init__(self) -> None:
+        if self.adjacency not in list(Adjacency):
+            raise InvalidInput(
+                f"adjacency needs one of {', '.join(Adjacency)}; got adjacency={self.adjacency!r}"
+            )
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+
+
+def mechanism(
+    release: Callable[[Any, np.random.Generator, int], Outputs],
+    with_record: Any,
+    without_record: Any,
+    *,
+    adjacency: Adjacency | str,
+    name: str = "mechanism",
+    score: Callable[[Outputs], Array] | None = None,
+    log_ratio: Callable[[Outputs], Array] | None = None,
+) -> Target:
+    """A target made of one function and two inputs.
+
+    Args:
+        release: (input, generator, runs) -> released values, runs first. It must take its
+            randomness from the generator.
+        with_record: the input of the world IN.
+        without_record: the neighbouring input of the world OUT.
+        adjacency: the relation of the two.
+        name: for reports.
+        score: see `Target`.
+        log_ratio: see `Target`.
+    """
+    inputs = {World.IN: with_record, World.OUT: without_record}
+    return Target(
+        name=name,
+        run=lambda world, generator, runs: release(inputs[world], generator, runs),
+        adjacency=adjacency,  # type: ignore[arg-type] # converted by Target
+        score=score,
+        log_ratio=log_ratio,
+    )
+
+
+def features(outputs: Outputs) -> Array:
+    """Everything that was released as one matrix of shape (runs, numbers).
+
+    What is not finite counts as a number of its own: `LOST` for NaN, less for the infinities.
+
+    Raises:
+        InvalidInput: if it is not numbers with runs first.
+    """
+    if isinstance(outputs, Transcript):
+        parts = [outputs[name] for name in sorted(outputs.released)]
+    elif isinstance(outputs, Mapping):
+        parts = [outputs[name] for name in sorted(outputs)]
+    else:
+        parts = [outputs]
+    try:
+        flat = [np.asarray(p, dtype=np.float64) for p in parts]
+        matrices = [p.reshape(len(p), -1) for p in flat]
+        whole = matrices[0] if len(matrices) == 1 else np.concatenate(matrices, axis=1)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"numbers with runs as the first axis were needed as what is released; got "
+            f"{type(outputs).__name__} ({error})"
+        ) from error
+    if np.isfinite(whole).all():
+        return whole
+    return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)
+
+
+def numbers_of(target: Target, outputs: Outputs) -> Array:
+    """`features`, whose errors name the target."""
+    try:
+        return features(outputs)
+    except InvalidInput as error:
+        raise InvalidInput(f"target {target.name!r}: {error}") from error
