@@ -9,6 +9,7 @@ import os
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from scipy.stats import chi2, norm
 
 from dpcalc.accounting.iteration.orders import mixed_down
 from dpcalc.accounting.iteration.pulled_walk import PulledWalk
@@ -186,3 +187,58 @@ def test_all_users_of_admm_attain_nearly_everything() -> None:
         < mean
         < sum(1 / t for t in range(1, 201)) / 200
     )
+
+
+def _hidden_stop(epsilon: float, unit: float, first: int, last: int, idle: int) -> float:
+    """δ of a stopped walk in 1 + idle coordinates by quadrature, the stopping time not shown."""
+    stops = np.arange(first, last + 1)
+    x = np.linspace(-9, 9, 601) * math.sqrt(last) + unit
+    spread = 10 * math.sqrt(2 * idle) + 20
+    edges = np.linspace(max(first * (idle - spread), 0), last * (idle + spread), 1201)
+    square = (edges[1:] + edges[:-1]) / 2
+    told = [chi2.pdf(square / t, idle) / t for t in stops]
+    p, q = (
+        sum(
+            np.multiply.outer(weight, norm.pdf(x, sign * unit / 2, math.sqrt(t)))
+            for weight, t in zip(told, stops, strict=True)
+        )
+        / len(stops)
+        for sign in (1, -1)
+    )
+    cell = (x[1] - x[0]) * (square[1] - square[0])
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * cell)
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_idle_coordinates_tell_when_a_random_walk_was_stopped(first: int) -> None:
+    """More of them leak more, and in the limit what is said to be attained."""
+    sigma, last = 2.0, 4
+    theorem = privacy_result("pnsgd-all-users").from_parameters(
+        {
+            "lipschitz": 1, "step_size": 0.1, "smoothness": 2, "sigma": sigma,
+            "n_records": last, "stop_from": first,
+        }
+    )  # fmt: skip
+    theorem = theorem.replace(attest=[a.key for a in theorem.assumptions if a.promised])
+    for epsilon in (0.2, 1.0):
+        exact = [_hidden_stop(epsilon, 2 / sigma, first, last, idle) for idle in (2, 20, 1000)]
+        attained = theorem.attained()
+        assert attained is not None
+        found = attained.guarantee.delta(epsilon)
+        # The midpoint rule with cells of less than a sixteenth of a deviation: h²/24 or less.
+        assert exact[0] < exact[1] < exact[2] <= found * (1 + 2e-4)
+        assert exact[2] >= found * (1 - 1e-3)
+        assert found <= theorem.certified().guarantee.delta(epsilon)
+
+
+def test_random_stopping_from_the_first_step_on_attains_what_is_certified() -> None:
+    """The mean of exact Gaussian profiles, with blocks a five-hundredth longer than the last."""
+    example = privacy_result("pnsgd-all-users")
+    for changed in ({}, {"sigma": 30}, {"n_records": 20000}):
+        theorem = example.from_parameters({**example.example, **changed}, attest="all")
+        attained, certified = theorem.attained(), theorem.certified()
+        assert attained is not None
+        for epsilon in (0.01, 0.3, 1.0):
+            share = attained.guarantee.delta(epsilon) / certified.guarantee.delta(epsilon)
+            # δ falls like 1/t at most, so a block loses at most its length's share.
+            assert 0.998 <= share <= 1

@@ -22,7 +22,6 @@ _EXACT_POSITIONS = 4096
 """Positions up to which every μ_t is kept; beyond, blocks share the largest of theirs."""
 
 _GRID = 1.0005
-
 _SAMPLED = 1.04
 _ALLOWED = "1e-9"
 """Lower bounds are reduced by so much, relatively: far more than a mixture's profile is rounded by."""
@@ -53,7 +52,7 @@ def mixed_positions(
 
 
 def mixed_down(
-    mu_after: Callable[[int], Real], positions: int
+    mu_after: Callable[[int], Real], positions: int, growth: float = _SAMPLED
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Lower bounds of μ_t for t uniform on 1..positions, and their probabilities.
 
@@ -61,12 +60,13 @@ def mixed_down(
         mu_after: t -> what an instance attains; whatever follows can only hide it, so a block of
             positions may use the value of its last one if that instance stops there.
         positions: m.
+        growth: ratio of one block's end to the next one's, above 1.
     """
     weights: Counter[float] = Counter()
     stop = 0
     while stop < positions:
         start = stop
-        stop = min(positions, max(stop + 1, int(stop * _SAMPLED)))
+        stop = min(positions, max(stop + 1, int(stop * growth)))
         weights[round_down(mu_after(stop) * (1 - mpf(_ALLOWED)))] += stop - start
     del weights[0.0]
     return tuple(weights), tuple(count / positions for count in weights.values())

@@ -11,7 +11,7 @@ Source
 Certified
     ``δ(ε) <= (1/m) Σ_{t<=m} δ_{μ_t}(ε)``, μ_t = 2L/(σ√t), by joint convexity of hockey-stick
     divergences, at every order; m = n for a random permutation, n - r + 1 for a stopping time
-    uniform on r..n.
+    uniform on r..n. Linear losses in high dimension attain it for stopping times from 1 on.
 Rounding
     Every term is an upper bound in double precision, the sum is rounded up.
 """
@@ -25,10 +25,11 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import mixed_positions
+from dpcalc.accounting.iteration.orders import mixed_down
 from dpcalc.errors import Infeasible, InvalidInput
-from dpcalc.guarantees import RDP
+from dpcalc.guarantees import GDP, RDP
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
@@ -43,6 +44,8 @@ from dpcalc.theorems.parameters import choice, count, number, weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 
 _MOST_RECORDS = 20_000_000
+_BLOCKS = 1.002
+"""Positions share the least μ of a block this much longer than the one before."""
 
 
 def _late(theorem: PNSGDAllUsers) -> str | None:
@@ -172,6 +175,27 @@ class PNSGDAllUsers(NoisyDescent):
             "smallest_mu": min(mus),
         }
         return Bound(GaussianMixture(mus, shares), numbers, "joint convexity over positions")
+
+    def attained(self) -> Bound | None:
+        """Linear losses: a random walk, whose length is told by the coordinates that no loss moves.
+
+        A stopped walk has the noise of the steps before the record's and of those after it; a random
+        order has that of all steps, wherever the record stands.
+        """
+        if averaged(self):
+            return None
+        unit, lead = self.own_uses()[0], self.first_stop() - 1
+        method = "linear losses, no projection"
+        if self.order == "permutation":
+            mu = round_down(unit / context().sqrt(self.n_records))
+            return Bound(GDP(mu), {"mu": mu}, method)
+        positions = self.n_records - lead
+        mus, shares = mixed_down(
+            lambda left: unit / context().sqrt(lead + left), positions, _BLOCKS
+        )
+        return Bound(
+            GaussianMixture(mus, shares), {"largest_mu": max(mus)}, method + ", in high dimension"
+        )
 
     def noise_tolerance(self) -> float:
         """What the sum over positions is worth."""
