@@ -37,6 +37,7 @@ __all__ = [
     "compose",
     "epsilon",
     "errors",
+    "group",
     "mechanisms",
     "noise",
     "theorem",
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from dpcalc.answers import Budget as Budget
     from dpcalc.answers import Noise as Noise
     from dpcalc.answers import calibrate as calibrate
-    from dpcalc.answers import compose as compose
     from dpcalc.answers import epsilon as epsilon
     from dpcalc.answers import noise as noise
     from dpcalc.auditing import Claim as Claim
@@ -62,13 +62,15 @@ if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee as Guarantee
     from dpcalc.guarantees import PrivacyProfile as PrivacyProfile
     from dpcalc.guarantees import PureDP as PureDP
+    from dpcalc.guarantees import compose as compose
+    from dpcalc.guarantees import group as group
     from dpcalc.guarantees import mechanisms as mechanisms
     from dpcalc.theorems.catalogue import privacy_result as theorem
 else:
     # Hidden from type checkers, for which it would make every misspelt name an Any.
     _HOMES = {
         "dpcalc.accountant": ("Accountant",),
-        "dpcalc.answers": ("Budget", "Noise", "calibrate", "compose", "epsilon", "noise"),
+        "dpcalc.answers": ("Budget", "Noise", "calibrate", "epsilon", "noise"),
         "dpcalc.auditing": ("Claim", "audit"),
         "dpcalc.guarantees": (
             "GDP",
@@ -78,6 +80,8 @@ else:
             "Guarantee",
             "PrivacyProfile",
             "PureDP",
+            "compose",
+            "group",
         ),
     }
     _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -86,7 +86,7 @@ class Accountant:
 
     def total(self) -> Guarantee:
         """The guarantee of everything released."""
-        return compose((spent.guarantee, spent.count) for spent in self.releases)
+        return compose(*[(spent.guarantee, spent.count) for spent in self.releases])
 
     def epsilon_spent(self, delta: float | None = None) -> float:
         """A certified ε of everything released, at δ of the budget or at another one."""
@@ -118,7 +118,7 @@ class Accountant:
         if self.epsilon == math.inf:
             return MOST_ROUNDS
         return most_rounds(
-            lambda n: compose([*already, (guarantee, n)]), self.epsilon, self.delta, minimum=0
+            lambda n: compose(*already, (guarantee, n)), self.epsilon, self.delta, minimum=0
         )
 
     def to_json(self) -> str:

@@ -1,6 +1,6 @@
 """What the verbs answer, as Python values: a budget, the noise for one, a mechanism solved for it.
 
-`dpcalc.epsilon`, `noise`, `calibrate` and `compose` are the verbs of the same names. An answer
+`dpcalc.epsilon`, `noise` and `calibrate` are the verbs of the same names. An answer
 says what it is about (release, neighbouring relation, δ), prints as a short table, and its
 ``record()`` is the JSON that the command line prints.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dpcalc.answers.budget import Budget, epsilon
 from dpcalc.answers.calibrated import calibrate
-from dpcalc.answers.composed import compose
 from dpcalc.answers.least_noise import Noise, noise
 
-__all__ = ["Budget", "Noise", "calibrate", "compose", "epsilon", "noise"]
+__all__ = ["Budget", "Noise", "calibrate", "epsilon", "noise"]

@@ -24,7 +24,7 @@ from dpcalc.claims.named import mechanism, mechanism_fields
 from dpcalc.claims.relations import Relation
 from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.guarantees import GDP, Guarantee, PureDP
-from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.composition import Composition, compose
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import Root, enclose_root
@@ -118,7 +118,7 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
         raise missing_delta(name)
 
     def guarantee(filled: Mapping[str, Any], count: int) -> Guarantee:
-        return guarantee_from(name, filled)[0].composed(count)
+        return compose((guarantee_from(name, filled)[0], count))
 
     if field == "rounds":
         found = most_rounds(lambda n: guarantee(table, n), epsilon, delta, minimum=1)

@@ -60,7 +60,7 @@ class Plan:
             each = Counter(map(id, self.releases))  # equal rows of a table are one object
             different = {id(release): release for release in self.releases}
             parts = [(r.guarantee, r.count * each[key]) for key, r in different.items()]
-            return compose(parts)
+            return compose(*parts)
         except InvalidInput as error:
             raise InvalidInput(f"{self._culprit()}: {error}") from error
 
@@ -68,7 +68,7 @@ class Plan:
         """The first release that cannot be composed with one whose loss is known."""
         for number, release in enumerate(self.releases, start=1):
             try:
-                compose([(release.guarantee, 1), (RDP.from_points({2.0: 1.0}), 1)])
+                compose(release.guarantee, RDP.from_points({2.0: 1.0}))
             except InvalidInput:
                 return f"release {number} ({release.name})"
         return "these releases together"

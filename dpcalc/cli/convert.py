@@ -9,6 +9,7 @@ import click
 
 from dpcalc.cli._options import NUMBER, StrictCommand, delta_option, json_option
 from dpcalc.errors import InvalidInput, missing_delta
+from dpcalc.guarantees.composition import compose
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee
@@ -109,7 +110,7 @@ def _source(given: dict[str, Any]) -> Guarantee:
         source = kinds[name](checks.non_negative(name, value))
     if given["steps"] is None:
         return source
-    return source.composed(checks.count("steps", given["steps"], minimum=0))
+    return compose((source, checks.count("steps", given["steps"], minimum=0)))
 
 
 def _pair(option: str, text: str) -> tuple[float, float]:

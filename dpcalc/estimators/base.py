@@ -19,6 +19,7 @@ from dpcalc.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcalc.algorithms.problems.records import bounded_rows, split, with_constant
 from dpcalc.errors import InvalidInput
 from dpcalc.estimators.budget import FOLDS, shared
+from dpcalc.guarantees.composition import compose
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
 from dpcalc.training.plan import plan
@@ -163,7 +164,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             ready = self._planned(X, targets[0], Budget(epsilon, self.delta))
             if ready.theorem is None:
                 return ready
-            together = ready.theorem.certified().guarantee.composed(models)
+            together = compose((ready.theorem.certified().guarantee, models))
             if together.epsilon(self.delta) <= self.epsilon:
                 return ready
             epsilon *= _SMALLER
@@ -188,7 +189,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
                 f"records needs one number per row; got {np.size(records)} for {rows} rows"
             )
         guarantee = theorem.certified().guarantee
-        guarantee = (guarantee if models == 1 else guarantee.composed(models)).under(relation)
+        guarantee = (guarantee if models == 1 else compose((guarantee, models))).under(relation)
         if (accountant := shared(self.accountant)) is not None:
             accountant.charge(guarantee, records)
         self.plan_, self.guarantee_ = ready.theorem, guarantee

@@ -162,7 +162,7 @@ def _composed(charges: list[_Charge]) -> Guarantee:
                 break
         else:
             counted.append((charge.guarantee, 1))
-    return compose(counted)
+    return compose(*counted)
 
 
 def _ids(records: ArrayLike) -> Ids:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.claimed import ClaimedCurve
 from dpcalc.guarantees.composition import Composition, compose
 from dpcalc.guarantees.gdp import GDP
-from dpcalc.guarantees.profile import ClaimedCurve, GroupProfile, PrivacyProfile
+from dpcalc.guarantees.groups import GroupProfile, group
+from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
 from dpcalc.guarantees.worst import WorstOf
@@ -24,4 +26,5 @@ __all__ = [
     "RenyiGuarantee",
     "WorstOf",
     "compose",
+    "group",
 ]

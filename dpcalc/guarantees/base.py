@@ -154,30 +154,12 @@ class Guarantee(OwnArithmetic, ABC):
         odds = max(0.0, round_down(context().log(common / rare)))
         return min(1.0, round_up(common + rare * mpf(self.delta(odds))))
 
-    def composed(self, count: int) -> Guarantee:
-        """The guarantee of ``count`` adaptively chosen releases that each have this one."""
-        from dpcalc.guarantees.composition import compose
+    def closed_group(self, size: int) -> Guarantee | None:
+        """The guarantee for data sets that differ in ``size`` records, where it has a closed form.
 
-        return compose([(self, checks.count("count", count, minimum=0))])
-
-    def then(self, other: Guarantee) -> Guarantee:
-        """The guarantee of this release followed by another, which may depend on it."""
-        from dpcalc.guarantees.composition import compose
-
-        if not isinstance(other, Guarantee):
-            raise InvalidInput(f"a guarantee was needed; got {other!r}; try PureDP(0.1)")
-        return compose([(self, 1), (other, 1)])
-
-    def group(self, size: int) -> Guarantee:
-        """The guarantee for data sets that differ in ``size`` records.
-
-        The bound by the trade-off curve, f∘...∘f, in its (ε, δ) form: k steps of (ε, δ) make
-        (kε, δ(1 + e^ε + ... + e^{(k-1)ε})).
+        `dpcalc.guarantees.groups.group` asks this first.
         """
-        from dpcalc.guarantees.profile import GroupProfile
-
-        size = checks.count("size", size)
-        return self if size == 1 else GroupProfile(base=self, size=size, adjacency=self.adjacency)
+        return None
 
     def post_processed(self) -> Guarantee:
         """The guarantee of anything computed from the release alone: the same."""

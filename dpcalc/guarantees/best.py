@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc.accounting.bracket import Bracket
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.groups import group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,10 +60,10 @@ class BestOf(Guarantee):
         known = (bound.losses() for bound in self.bounds)
         return next((losses for losses in known if losses is not None), None)
 
-    def group(self, size: int) -> Guarantee:
+    def closed_group(self, size: int) -> BestOf:
         """Every bound for the group."""
-        bounds = tuple(bound.group(size) for bound in self.bounds)
-        return BestOf(bounds, adjacency=self.adjacency)
+        bounds = tuple(group(bound, size) for bound in self.bounds)
+        return BestOf(bounds)
 
 
 def _enclosed(bound: Guarantee, method: str, at: float, upper: Callable[[float], float]) -> Bracket:

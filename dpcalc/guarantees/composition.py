@@ -27,8 +27,8 @@ from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.claimed import ClaimedCurve
 from dpcalc.guarantees.gdp import GDP
-from dpcalc.guarantees.profile import ClaimedCurve
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.through_renyi import through_renyi
@@ -47,20 +47,36 @@ _MOST_WAYS = 200
 
 
 @own_arithmetic
-def compose(parts: Iterable[tuple[Guarantee, int]]) -> Guarantee:
-    """The guarantee of adaptively composed releases.
+def compose(*parts: Guarantee | tuple[Guarantee, int]) -> Guarantee:
+    """The guarantee of releases that may each depend on those before.
+
+    Example::
+
+        import dpcalc
+        print(dpcalc.compose((dpcalc.PureDP(0.1), 100), dpcalc.GDP(0.5)).epsilon(1e-6))
 
     Args:
-        parts: guarantees, all about the same neighbours, with numbers of releases. What says under
-            which relation it holds (`Guarantee.under`, a theorem's bound, a mechanism that asks for
-            one) says so of all.
+        parts: guarantees, or pairs of one and how often it is used; all about the same neighbours.
+            What says under which relation it holds (`Guarantee.under`, a theorem's bound, a
+            mechanism that asks for one) says so of all.
 
     Raises:
-        InvalidInput: if one of them is a mere claim, or known in a form that cannot be composed, or
-            if they say that they hold under different relations.
+        InvalidInput: for anything else; if one of them is a mere claim, or known in a form that
+            cannot be composed; or if they say that they hold under different relations.
     """
-    parts = [(part, checks.count("count", n, minimum=0)) for part, n in parts]
-    return _composed(_flattened(parts)).under(_shared_relation(parts))
+    counted = [_counted(part) for part in parts]
+    return _composed(_flattened(counted)).under(_shared_relation(counted))
+
+
+def _counted(part: object) -> tuple[Guarantee, int]:
+    if isinstance(part, Guarantee):
+        return part, 1
+    if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], Guarantee):
+        return part[0], checks.count("count", part[1], minimum=0)
+    raise InvalidInput(
+        f"guarantees, or pairs (guarantee, count), were needed; got {part!r}; "
+        "try compose((PureDP(0.1), 100), GDP(0.5))"
+    )
 
 
 def _shared_relation(parts: Iterable[tuple[Guarantee, int]]) -> Adjacency | None:
@@ -107,7 +123,7 @@ def _over_cases(worst: WorstOf, count: int, rest: list[tuple[Guarantee, int]]) -
     cases: list[tuple[int, Guarantee]] = []
     for way in combinations_with_replacement(worst.cases, count):
         used = Counter(guarantee for _, guarantee in way)
-        cases.append((way[0][0], compose([*used.items(), *rest])))
+        cases.append((way[0][0], compose(*used.items(), *rest)))
     return WorstOf(tuple(cases))
 
 

@@ -68,8 +68,7 @@ class GDP(Guarantee):
             return 1.0
         return max(0.0, round_down(normal_cdf(-normal_quantile(mpf(fpr)) - mpf(self.mu))))
 
-    def group(self, size: int) -> Guarantee:
+    def closed_group(self, size: int) -> GDP:
         """μ grows with the size of the group."""
-        size = checks.count("size", size)
         mu = round_up(mpf(self.mu) * size) if math.isfinite(self.mu) else self.mu
-        return GDP(mu, adjacency=self.adjacency)
+        return GDP(mu)

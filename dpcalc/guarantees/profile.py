@@ -1,4 +1,4 @@
-"""Guarantees given by a privacy profile δ(ε), and two that are built from others."""
+"""Guarantees given by a privacy profile δ(ε)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.numerals import at_most
-from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.numerics.search import minimise, smallest_where
+from dpcalc.numerics.search import smallest_where
 
 if TYPE_CHECKING:
     from dpcalc.guarantees.base import Directions
@@ -88,81 +87,3 @@ def _connected(profile: Callable[[float], float]) -> Directions:
 
     cut = points_of(lambda epsilon: min(1.0, max(0.0, profile(epsilon))))
     return (((law_from_points(cut), 1),),)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupProfile(ProfileGuarantee):
-    """The guarantee for data sets that differ in several records.
-
-    k steps along neighbouring data sets, each (e, δ(e))-indistinguishable, give
-    ``δ_k(ε) <= δ(e)·(1 + e^e + ... + e^{(k-1)e})`` for every e <= ε/k. The best e is searched; an
-    imperfect search costs tightness only.
-
-    Args:
-        base: the guarantee for one record.
-        size: k, 2 or above.
-    """
-
-    base: Guarantee
-    size: int
-
-    def delta(self, epsilon: float) -> float:
-        """The bound above at the best e, at most 1."""
-        checks.non_negative_or_infinite("epsilon", epsilon)
-        if epsilon == math.inf:
-            return 0.0
-        most = round_down(mpf(epsilon) / self.size)
-
-        def logarithm(share: float) -> float:
-            each = self.base.delta(share)
-            return math.log(each) + (self.size - 1) * share if each > 0 else -math.inf
-
-        best = minimise(logarithm, 0.0, most)[0] if most > 0 else 0.0
-        return min(1.0, self._steps(best), self._steps(most))
-
-    def _steps(self, share: float) -> float:
-        each = mpf(self.base.delta(share))
-        if each == 0:
-            return 0.0
-        ctx, e = context(), mpf(share)
-        total = ctx.expm1(e * self.size) / ctx.expm1(e) if share > 0 else mpf(self.size)
-        return round_up(each * total)
-
-    def numbers(self) -> Mapping[str, float]:
-        """The base's numbers and the size."""
-        return {**self.base.numbers(), "group size": float(self.size)}
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimedCurve(ProfileGuarantee):
-    """What a paper's formula says ε is at each δ; not something proved here.
-
-    It answers like a guarantee so that it can stand next to one, and composes with nothing.
-
-    Args:
-        formula: δ in (0, 1) -> ε as claimed, infinite where the paper claims nothing.
-        stated: the paper's own numbers.
-    """
-
-    notion: ClassVar[str] = "claimed"
-    formula: Callable[[float], float]
-    stated: Mapping[str, float]
-
-    def epsilon(self, delta: float) -> float:
-        """The formula at δ; infinite at δ = 0."""
-        delta = checks.delta(delta)
-        return self.formula(delta) if delta > 0 else math.inf
-
-    def delta(self, epsilon: float) -> float:
-        """The smallest δ at which the formula gives at most ε."""
-        checks.non_negative_or_infinite("epsilon", epsilon)
-        if epsilon == math.inf:
-            return 0.0
-        top = math.nextafter(1.0, 0.0)
-        if self.formula(top) > epsilon:
-            return 1.0
-        return smallest_where(lambda d: self.formula(d) <= epsilon, 5e-324, top)
-
-    def numbers(self) -> Mapping[str, float]:
-        """The paper's own numbers."""
-        return self.stated

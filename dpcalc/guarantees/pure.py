@@ -66,11 +66,10 @@ class PureDP(Guarantee):
         """max(0, 1 - e^{ε₀}·fpr, e^{-ε₀}(1 - fpr))."""
         return ApproxDP(self.bound, 0.0).tradeoff(false_positive_rate)
 
-    def group(self, size: int) -> Guarantee:
+    def closed_group(self, size: int) -> PureDP:
         """ε₀ grows with the size of the group."""
-        size = checks.count("size", size)
         bound = round_up(mpf(self.bound) * size) if math.isfinite(self.bound) else self.bound
-        return PureDP(bound, adjacency=self.adjacency)
+        return PureDP(bound)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,11 +117,10 @@ class ZCDP(RenyiGuarantee):
         """ρ."""
         return {"rho": self.rho}
 
-    def group(self, size: int) -> Guarantee:
+    def closed_group(self, size: int) -> ZCDP:
         """ρ grows with the square of the group's size."""
-        size = checks.count("size", size)
         rho = round_up(mpf(self.rho) * size**2) if math.isfinite(self.rho) else self.rho
-        return ZCDP(rho, adjacency=self.adjacency)
+        return ZCDP(rho)
 
 
 @dataclass(frozen=True, slots=True)

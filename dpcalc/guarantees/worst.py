@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.groups import group
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class WorstOf(Guarantee):
         """How many cases there are."""
         return {"cases": float(len(self.cases))}
 
-    def group(self, size: int) -> Guarantee:
+    def closed_group(self, size: int) -> WorstOf:
         """Every case for the group."""
-        cases = tuple((label, case.group(size)) for label, case in self.cases)
-        return WorstOf(cases, adjacency=self.adjacency)
+        cases = tuple((label, group(case, size)) for label, case in self.cases)
+        return WorstOf(cases)

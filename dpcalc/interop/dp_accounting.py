@@ -48,7 +48,7 @@ def guarantee_of(event: DpEvent, adjacency: Adjacency | str) -> Guarantee:
             type or range; the text names the event.
     """
     moved(adjacency)
-    return compose(_Reader(Adjacency(adjacency)).parts(event).items())
+    return compose(*_Reader(Adjacency(adjacency)).parts(event).items())
 
 
 def event_of(accountant: Accountant, adjacency: Adjacency | str | None = None) -> DpEvent:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dpcalc.accounting.bracket import aiming_at
 from dpcalc.claims.tables import as_real
 from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.guarantees.composition import compose
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.sweep.grid import all_numbers
 from dpcalc.sweep.lines import answered
@@ -159,6 +160,6 @@ def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     found = release_from(sweep.name, {"mechanism": sweep.name, **given})
 
     def bound() -> float:
-        return found.guarantee.composed(found.count).epsilon(delta)
+        return compose((found.guarantee, found.count)).epsilon(delta)
 
     return Asked(bound, {"neighbours": found.relation.name}, place)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpcalc.errors import InvalidInput
 from dpcalc.files import write_text
+from dpcalc.guarantees.composition import compose
 from dpcalc.report.records import budget as budget_record
 from dpcalc.report.records import to_json
 
@@ -63,7 +64,7 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
     found |= {k: v for k, v in spent.items() if k != "inputs"}
     found["noise"] = {plan.theorem.noise: plan.theorem.noise_level()}
     if transcript.runs > 1:
-        together = plan.theorem.certified().guarantee.composed(transcript.runs)
+        together = compose((plan.theorem.certified().guarantee, transcript.runs))
         found["certified"]["epsilon_of_all_runs"] = together.epsilon(delta)
     return found
 

@@ -16,6 +16,7 @@ from dpcalc.estimators import (
     AveragingClassifier,
     NetworkClassifier,
 )
+from dpcalc.guarantees.composition import compose
 
 SMALL = (
     NetworkClassifier(rounds=2, delta=0.0),
@@ -136,7 +137,7 @@ def test_several_classes_share_one_budget(kind):
     one = model.plan_.certified().guarantee
     assert model.coef_.shape == (3, 2)
     assert model.decision_function(X).shape == (3000, 3)
-    assert one.composed(3).epsilon(1e-6) == pytest.approx(model.certified_, rel=1e-6)
+    assert compose((one, 3)).epsilon(1e-6) == pytest.approx(model.certified_, rel=1e-6)
     assert 1.8 < model.certified_ <= 2.0
     assert one.epsilon(1e-6) < 1.5
     assert model.score(X, y) > 0.9  # the noiseless models have 0.96

@@ -50,7 +50,7 @@ def peer_epsilon(peer: Any, rounds: list[tuple[float, float, int]], delta: float
 def ours(rounds: list[tuple[float, float, int]], delta: float, width: float) -> Any:
     """The worse of both directions, as the peer computes it; nothing is remembered between calls."""
     _cached_epsilon.cache_clear()
-    total = compose([(poisson_subsampled_gaussian(s, q, "add-remove"), n) for s, q, n in rounds])
+    total = compose(*[(poisson_subsampled_gaussian(s, q, "add-remove"), n) for s, q, n in rounds])
     with aiming_at(width):
         return total.bracket(delta)
 
@@ -126,13 +126,13 @@ def test_closed_forms_are_immediate() -> None:
         from dpcalc.accounting.gaussian import gaussian_epsilon
 
         gaussian_epsilon.cache_clear()
-        return compose(rounds).epsilon(1e-6)
+        return compose(*rounds).epsilon(1e-6)
 
     mine, epsilon = measured(gaussians, 5)
     report("1000 different Gaussians", mine, None, None)
     exact = math.sqrt(math.fsum(part.mu**2 for part, _ in rounds))
     assert epsilon == pytest.approx(GDP(exact).epsilon(1e-6), rel=1e-12)
-    pure, bracket = measured(lambda: PureDP(0.01).composed(10**6).bracket(1e-6), 5)
+    pure, bracket = measured(lambda: compose((PureDP(0.01), 10**6)).bracket(1e-6), 5)
     report("1e6 rounds of 0.01-DP", pure, None, bracket.relative_width)
     assert bracket.relative_width < 1e-12
 
@@ -150,6 +150,6 @@ def test_cost_does_not_grow_with_equal_rounds_and_grows_linearly_with_different_
 
 def test_an_accountant_step_is_cheap_next_to_a_number() -> None:
     step = poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
-    number, _ = measured(lambda: step.composed(1000).epsilon(1e-5 * (1 + RNG.random() / 9)), 3)
-    pair, _ = measured(lambda: [compose([(step, n), (GDP(0.1), 1)]) for n in range(1, 51)], 3)
+    number, _ = measured(lambda: compose((step, 1000)).epsilon(1e-5 * (1 + RNG.random() / 9)), 3)
+    pair, _ = measured(lambda: [compose((step, n), GDP(0.1)) for n in range(1, 51)], 3)
     assert pair / 50 < number

@@ -62,7 +62,7 @@ def test_no_end_is_certainly_wrong(capsys: pytest.CaptureFixture[str]) -> None:
         parts, adjacency, delta = drawn(number)
         counts["cases"] += 1
         try:
-            bracket = compose(parts).bracket(delta)
+            bracket = compose(*parts).bracket(delta)
         except NumericalFailure:
             counts["refused by the engine"] += 1
             continue

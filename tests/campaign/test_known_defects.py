@@ -14,6 +14,7 @@ from dpcalc.accounting.subsampling import PoissonRemove
 from dpcalc.claims.calibration import solve
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, PureDP
+from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.mechanisms import (
     finite_distributions,
     gaussian,
@@ -36,12 +37,12 @@ def test_small_delta_is_neither_below_the_truth_nor_infinite() -> None:
 def test_randomised_response_counts_its_uses() -> None:
     """Elsewhere ε = 0.1001 for 10, 100 and 1000 uses."""
     for uses, truth in ((10, 0.99937090572), (100, 4.77456758811)):
-        assert PureDP(0.1).composed(uses).epsilon(1e-6) == pytest.approx(truth, rel=1e-10)
+        assert compose((PureDP(0.1), uses)).epsilon(1e-6) == pytest.approx(truth, rel=1e-10)
     e = math.exp(0.1)
     table = finite_distributions(
         [e / (1 + e), 1 / (1 + e)], [1 / (1 + e), e / (1 + e)], "replace-one"
     )
-    assert table.composed(100).epsilon(1e-6) == pytest.approx(4.77456758811, rel=2e-6)
+    assert compose((table, 100)).epsilon(1e-6) == pytest.approx(4.77456758811, rel=2e-6)
 
 
 @pytest.mark.parametrize("bad", [math.nan, 0.0, -1.0, math.inf])
@@ -59,7 +60,7 @@ def test_nonsense_noise_raises_and_is_never_worth_zero(bad: float) -> None:
 
 def test_pure_rounds_have_no_domain_to_be_too_small() -> None:
     """Elsewhere the upper bound of 300 uses of 1-DP is 140; the truth is 207."""
-    truth = PureDP(1.0).composed(300).epsilon(1e-6)
+    truth = compose((PureDP(1.0), 300)).epsilon(1e-6)
     assert exact.equal_rounds_delta(1.0, 300, truth) <= mpf(1e-6)
     assert exact.equal_rounds_delta(1.0, 300, truth * (1 - 1e-9)) > mpf(1e-6)
     assert truth > 140
@@ -99,8 +100,8 @@ def test_few_rounds_are_not_underestimated_by_a_limit_theorem() -> None:
 
 
 def test_replacing_a_record_is_not_twice_or_half_of_adding_one() -> None:
-    adding = poisson_subsampled_gaussian(1.0, 0.01, "add-remove").composed(10_000)
-    replacing = poisson_subsampled_gaussian(1.0, 0.01, Adjacency.REPLACE_ONE).composed(10_000)
+    adding = compose((poisson_subsampled_gaussian(1.0, 0.01, "add-remove"), 10_000))
+    replacing = compose((poisson_subsampled_gaussian(1.0, 0.01, Adjacency.REPLACE_ONE), 10_000))
     assert adding.epsilon(1e-5) == pytest.approx(6.187712389972, rel=1e-6)
     assert replacing.epsilon(1e-5) == pytest.approx(10.8807815336, rel=1e-6)
 

@@ -30,6 +30,7 @@ from dpcalc.accounting.subsampling import (
     WithoutReplacement,
 )
 from dpcalc.guarantees import PureDP
+from dpcalc.guarantees.composition import compose
 from tests.oracles import exact
 
 LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
@@ -96,7 +97,7 @@ def test_randomised_response_against_the_binomial_sum(
     truth = exact.equal_rounds_delta(epsilon_0, rounds, epsilon)
     # As one law with many outcomes, and as many different ones that happen to be equal.
     judge("pure", bracket_delta([(TwoPointLaw.of({epsilon_0: 1}), rounds)], epsilon), truth)
-    assert mpf(PureDP(epsilon_0).composed(rounds).delta(epsilon)) >= truth
+    assert mpf(compose((PureDP(epsilon_0), rounds)).delta(epsilon)) >= truth
 
 
 @given(log_uniform(0.2, 1e3), log_uniform(1e-9, 0.5), st.floats(0, 3), st.booleans())

@@ -13,6 +13,8 @@ from dpcalc.accounting.iteration.reach import PROBABILITIES, levels
 from dpcalc.accounting.iteration.sampled import SampledRun, Split
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.composition import compose
+from dpcalc.guarantees.groups import group
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent
@@ -206,5 +208,5 @@ def test_the_best_of_several_is_the_best_in_every_respect() -> None:
     for rate in (0.0, 0.1, 0.9):
         assert best.tradeoff(rate) == max(bound.tradeoff(rate) for bound in bounds)
     assert best.numbers() == {"bounds": 2.0}
-    assert best.group(2).epsilon(1e-9) == min(b.group(2).epsilon(1e-9) for b in bounds)
-    assert best.composed(3).epsilon(1e-6) <= GDP(0.5).composed(3).epsilon(1e-6) * (1 + 1e-5)
+    assert group(best, 2).epsilon(1e-9) == min(group(b, 2).epsilon(1e-9) for b in bounds)
+    assert compose((best, 3)).epsilon(1e-6) <= compose((GDP(0.5), 3)).epsilon(1e-6) * (1 + 1e-5)

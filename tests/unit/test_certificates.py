@@ -40,7 +40,7 @@ HEADLINE = {
 
 
 def certificate_of(*parts: Any, delta: float, adjacency: str = "add-remove") -> dict[str, Any]:
-    total = compose(parts)
+    total = compose(*parts)
     bracket = total.bracket(delta)
     found = certify(parts, adjacency, delta, bracket.upper, bracket.lower)
     assert (found.upper, found.lower) == (CERTIFIED, CERTIFIED)
@@ -198,7 +198,7 @@ def test_sums_over_outcomes_and_the_smoothed_line_overlap() -> None:
 def test_an_end_that_is_off_by_a_billionth_is_contradicted(share: float) -> None:
     """One sampled round and a Gaussian composition have enclosures narrower than that."""
     for part in (poisson_subsampled_gaussian(1.0, 0.1, "add-remove"), GDP(1.25)):
-        bracket = compose([(part, 1)]).bracket(1e-6) if part.notion != "gdp" else None
+        bracket = compose(part).bracket(1e-6) if part.notion != "gdp" else None
         upper = bracket.upper if bracket else part.epsilon(1e-6)
         end = {"upper": None, "lower": None, ("upper" if share < 1 else "lower"): upper * share}
         found = certify([(part, 1)], "add-remove", 1e-6, end["upper"] or upper, end["lower"])
@@ -281,7 +281,7 @@ def says_what_is_true(certificate: dict[str, Any]) -> bool:
             sigma, rate = float(release["noise_multiplier"]), float(release["rate"])
             part = poisson_subsampled_gaussian(sigma, rate, certificate["adjacency"])
         parts.append((part, release["count"]))
-    total, delta = compose(parts), float(certificate["delta"])
+    total, delta = compose(*parts), float(certificate["delta"])
     upper = total.delta_bracket(float(certificate["upper"]["epsilon"]))
     lower = total.delta_bracket(float(certificate["lower"]["epsilon"]))
     return upper.lower <= delta <= lower.upper

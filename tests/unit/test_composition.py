@@ -207,16 +207,16 @@ def test_any_number_of_rounds_has_an_answer(rounds: int) -> None:
 
 
 def test_what_underflows_rounds_up() -> None:
-    tiny = compose([(PureDP(1e-300), 2), (GDP(1e-300), 3)])
+    tiny = compose((PureDP(1e-300), 2), (GDP(1e-300), 3))
     assert 8.4e-301 < tiny.delta(0.0) < 2e-300
     assert tiny.delta(1.0) == 5e-324
-    mixed = compose([(PureDP(0.1), 2), (GDP(1e-300), 3)])
+    mixed = compose((PureDP(0.1), 2), (GDP(1e-300), 3))
     assert mixed.delta(1.0) == 5e-324
-    assert mixed.epsilon(1e-5) >= PureDP(0.1).composed(2).epsilon(1e-5) * (1 - 1e-6)
+    assert mixed.epsilon(1e-5) >= compose((PureDP(0.1), 2)).epsilon(1e-5) * (1 - 1e-6)
 
 
 def test_a_release_that_reveals_everything_is_all_there_is() -> None:
-    total = compose([(PureDP(math.inf), 1), (GDP(1.0), 1)])
+    total = compose(PureDP(math.inf), GDP(1.0))
     assert total.epsilon(1e-5) == math.inf
     assert total.delta(1.0) == 1.0
 

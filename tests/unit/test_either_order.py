@@ -19,6 +19,7 @@ from dpcalc.claims.composition import read_plan
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import PrivacyProfile
+from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.mechanisms import finite_distributions, from_densities
 
 P, Q = (0.2, 0.8), (0.4, 0.6)
@@ -60,7 +61,7 @@ def test_no_choice_of_orders_reveals_more(
 ) -> None:
     columns = [list(column) for column in zip(*weights, strict=True)]
     p, q = ([w / sum(column) for w in column] for column in columns)
-    found = finite_distributions(p, q, "replace-one").composed(rounds).delta(epsilon)
+    found = compose((finite_distributions(p, q, "replace-one"), rounds)).delta(epsilon)
     with mp.workdps(50):
         truth = adaptive_delta(*(exact(column) for column in columns), rounds, epsilon)
     assert mpf(found) >= truth
@@ -80,16 +81,16 @@ def test_nor_where_only_the_profile_is_known(
         def profile(at: float) -> float:
             return min(1.0, math.nextafter(float(adaptive_delta(p, q, 1, at)), 2.0))
 
-        found = PrivacyProfile(profile).composed(rounds).delta(epsilon)
+        found = compose((PrivacyProfile(profile), rounds)).delta(epsilon)
         assert mpf(found) >= adaptive_delta(p, q, rounds, epsilon)
 
 
 def test_an_order_that_is_kept_reveals_less() -> None:
     """Two rounds at δ = 0.1: 0.405465 in one order, 0.606136 if the second is exchanged."""
-    kept = finite_distributions(P, Q, "add-remove").composed(2)
-    either = finite_distributions(P, Q, "replace-one").composed(2)
-    exchanged = finite_distributions(P, Q, "add-remove").then(
-        finite_distributions(Q, P, "add-remove")
+    kept = compose((finite_distributions(P, Q, "add-remove"), 2))
+    either = compose((finite_distributions(P, Q, "replace-one"), 2))
+    exchanged = compose(
+        finite_distributions(P, Q, "add-remove"), finite_distributions(Q, P, "add-remove")
     )
     assert kept.epsilon(0.1) == pytest.approx(0.40546510810816, rel=1e-13)
     assert exchanged.epsilon(0.1) == pytest.approx(0.60613580357031, rel=1e-13)
@@ -103,7 +104,7 @@ def test_what_is_certain_to_be_seen_stays_possible_in_either_order() -> None:
     assert found.epsilon(0.0) == math.inf
     assert found.delta(5.0) == pytest.approx(0.3, rel=1e-14)
     same = finite_distributions((0.5, 0.5), (0.5, 0.5), "replace-one")
-    assert same.composed(100).epsilon(1e-9) == 0.0
+    assert compose((same, 100)).epsilon(1e-9) == 0.0
 
 
 def mixture(rate: float) -> Any:
@@ -128,15 +129,15 @@ def test_densities_in_either_order_cover_a_round_of_each() -> None:
         assert either.epsilon(delta) == pytest.approx(kept.epsilon(delta), rel=1e-4)
         assert either.epsilon(delta) >= kept.bracket(delta).lower
         each = [(PoissonRemove(1.0, 0.4), 1), (PoissonAdd(1.0, 0.4), 1)]
-        assert either.composed(2).epsilon(delta) >= bracket_epsilon(each, delta).lower
-        assert either.composed(2).epsilon(delta) >= kept.composed(2).bracket(delta).lower
+        assert compose((either, 2)).epsilon(delta) >= bracket_epsilon(each, delta).lower
+        assert compose((either, 2)).epsilon(delta) >= compose((kept, 2)).bracket(delta).lower
 
 
 def test_symmetric_densities_need_no_relation_and_lose_little_without_being_called_so() -> None:
     normal = [mixture(0.0), lambda x: mixture(0.0)(x - 1)]
     wide: Any = {"support": (-30.0, 31.0), "scale": 0.5, "outside": 1e-190}
-    called = from_densities(*normal, symmetric=True, **wide).composed(10)
-    either = from_densities(*normal, adjacency="replace-one", **wide).composed(10)
+    called = compose((from_densities(*normal, symmetric=True, **wide), 10))
+    either = compose((from_densities(*normal, adjacency="replace-one", **wide), 10))
     assert called.bracket(1e-6).lower <= either.epsilon(1e-6)
     assert either.epsilon(1e-6) == pytest.approx(called.epsilon(1e-6), rel=1e-5)
 

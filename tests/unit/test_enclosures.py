@@ -35,7 +35,7 @@ def gaussian_delta(mu: mpf, epsilon: float) -> mpf:
 @settings(max_examples=60)
 def test_gaussian_rounds_are_enclosed(parts: list[tuple[float, int]], delta: float) -> None:
     """δ(ε) at sixty digits of the exact μ lies above δ at the lower end, below it at the upper."""
-    total = compose([(GDP(1 / s), n) for s, n in parts])
+    total = compose(*[(GDP(1 / s), n) for s, n in parts])
     found = enclosure(total, delta)
     with mp.workdps(60):
         mu = mp.sqrt(mp.fsum(n * mpf(1 / s) ** 2 for s, n in parts))
@@ -69,13 +69,13 @@ def test_one_approximate_round_is_enclosed(bound: float, failure: float, delta: 
     [
         (GDP(1.0), WORST_CASE),
         (PureDP(1.0), WORST_CASE),
-        (laplace(1.0, "add-remove").composed(3), WORST_CASE),
-        (poisson_subsampled_gaussian(1.0, 0.1, "add-remove").composed(10), WORST_CASE),
-        (finite_distributions((0.2, 0.8), (0.4, 0.6), "add-remove").composed(2), WORST_CASE),
-        (finite_distributions((0.2, 0.8), (0.4, 0.6), "replace-one").composed(2), PAIR),
-        (from_profile([(1.0, 1e-6)]).composed(2), PAIR),
-        (PrivacyProfile(GDP(1.0).delta).composed(2), PAIR),
-        (gaussian_without_replacement(2.0, 5, 10).composed(3), PAIR),
+        (compose((laplace(1.0, "add-remove"), 3)), WORST_CASE),
+        (compose((poisson_subsampled_gaussian(1.0, 0.1, "add-remove"), 10)), WORST_CASE),
+        (compose((finite_distributions((0.2, 0.8), (0.4, 0.6), "add-remove"), 2)), WORST_CASE),
+        (compose((finite_distributions((0.2, 0.8), (0.4, 0.6), "replace-one"), 2)), PAIR),
+        (compose((from_profile([(1.0, 1e-6)]), 2)), PAIR),
+        (compose((PrivacyProfile(GDP(1.0).delta), 2)), PAIR),
+        (compose((gaussian_without_replacement(2.0, 5, 10), 3)), PAIR),
     ],
 )
 def test_it_says_of_what(guarantee: Any, of_what: str) -> None:

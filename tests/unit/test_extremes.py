@@ -7,6 +7,7 @@ import math
 import pytest
 
 from dpcalc.guarantees import GDP, RDP, ApproxDP, PureDP
+from dpcalc.guarantees.composition import compose
 
 
 @pytest.mark.parametrize("count", [1029, 1030, 1100, 2000])
@@ -15,21 +16,21 @@ def test_approximate_rounds_that_never_fail_compose_like_pure_ones(
     count: int, delta: float
 ) -> None:
     """Oracle: the binomial sum in exact arithmetic behind pure rounds; (1, 0)-DP is 1-DP."""
-    found = ApproxDP(1.0, 0.0).composed(count).bracket(delta)
-    exact = PureDP(1.0).composed(count).epsilon(delta)
+    found = compose((ApproxDP(1.0, 0.0), count)).bracket(delta)
+    exact = compose((PureDP(1.0), count)).epsilon(delta)
     assert found.lower <= exact * (1 + 1e-14)
     assert exact <= found.upper <= exact * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("count", [10**18, 10**20, 10**30])
 def test_counts_beyond_the_whole_numbers_of_a_processor_are_composed(count: int) -> None:
-    together = PureDP(0.1).composed(count).then(GDP(0.1))
-    alone = PureDP(0.1).composed(count)
+    together = compose((PureDP(0.1), count), GDP(0.1))
+    alone = compose((PureDP(0.1), count))
     found = together.epsilon(1e-6)
     assert alone.epsilon(1e-6) <= found < math.inf
 
 
 def test_a_release_without_noise_leaves_nothing_of_a_renyi_guarantee() -> None:
-    together = RDP.from_points({2.0: 0.1, 4.0: 0.3}).then(GDP(math.inf))
+    together = compose(RDP.from_points({2.0: 0.1, 4.0: 0.3}), GDP(math.inf))
     assert together.epsilon(1e-6) == math.inf
     assert together.delta(100.0) == 1.0

@@ -37,7 +37,7 @@ CASES = [
 
 
 def enclosed(rounds: list[tuple[float, float, int]], epsilon: float) -> tuple[bool, float]:
-    total = compose([(ApproxDP(e, failure), n) for e, failure, n in rounds])
+    total = compose(*[(ApproxDP(e, failure), n) for e, failure, n in rounds])
     found = total.delta_bracket(epsilon)
     truth = failing_responses(rounds, epsilon)
     return mpf(found.lower) <= truth <= mpf(found.upper), found.relative_width
@@ -52,7 +52,7 @@ def test_the_truth_is_enclosed_to_twelve_digits(rounds, share: float) -> None:
 
 
 def test_a_sum_of_failures_is_exact() -> None:
-    found = compose([(ApproxDP(1, 0.1), 1), (ApproxDP(2, 0.2), 1)]).delta_bracket(3.0)
+    found = compose(ApproxDP(1, 0.1), ApproxDP(2, 0.2)).delta_bracket(3.0)
     assert found.lower <= 0.28 <= found.upper
     assert found.upper - found.lower < 1e-14
 
@@ -69,7 +69,7 @@ def test_a_forgotten_outcome_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_probabilities_near_underflow_keep_their_digits() -> None:
-    total = compose([(ApproxDP(1.7, 1e-300), 900)])
+    total = compose((ApproxDP(1.7, 1e-300), 900))
     found = total.delta_bracket(1500.0)
     truth = failing_responses([(1.7, 1e-300, 900)], 1500.0)
     assert mpf(found.lower) <= truth <= mpf(found.upper)

@@ -25,6 +25,7 @@ from dpcalc.guarantees import (
 )
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
+from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.through_renyi import FailingRDP
@@ -38,10 +39,10 @@ ALL = [
     RDP.from_points({2: 0.4, 8: 1.5, 64: 12}),
     PrivacyProfile(lambda e: GDP(0.6).delta(e), "as a function"),
     GaussianMixture((0.5, 0.9), (0.5, 0.5)),
-    PureDP(0.1).composed(20),
+    compose((PureDP(0.1), 20)),
     laplace(2.0, "add-remove"),
-    GDP(0.3).group(2),
-    ApproxDP(0.3, 1e-6).group(2),
+    group(GDP(0.3), 2),
+    group(ApproxDP(0.3, 1e-6), 2),
 ]
 IDS = [f"{type(g).__name__}-{k}" for k, g in enumerate(ALL)]
 
@@ -72,10 +73,10 @@ def test_risk_is_a_probability_and_tradeoff_lies_below_the_diagonal(guarantee: G
 
 @pytest.mark.parametrize("guarantee", ALL, ids=IDS)
 def test_composing_once_changes_nothing_and_twice_never_helps(guarantee: Guarantee) -> None:
-    assert guarantee.composed(1) == guarantee
+    assert compose((guarantee, 1)) == guarantee
     if guarantee.losses() is None and not math.isfinite(guarantee.renyi(2.0)):
         return
-    twice = guarantee.composed(2).epsilon(1e-3)
+    twice = compose((guarantee, 2)).epsilon(1e-3)
     assert twice >= guarantee.epsilon(1e-3) * (1 - 1e-6)
 
 
@@ -136,30 +137,30 @@ def test_pure_does_not_follow_from_weaker_notions(source: Guarantee) -> None:
 
 
 def test_gaussians_compose_exactly_and_zcdp_adds() -> None:
-    assert compose([(GDP(3.0), 1), (GDP(4.0), 1)]) == GDP(5.0)
-    assert compose([(ZCDP(0.25), 4)]) == ZCDP(1.0)
-    assert compose([]).epsilon(0.0) == 0
+    assert compose(GDP(3.0), GDP(4.0)) == GDP(5.0)
+    assert compose((ZCDP(0.25), 4)) == ZCDP(1.0)
+    assert compose().epsilon(0.0) == 0
 
 
 def test_unlike_guarantees_compose_through_their_losses() -> None:
-    tight = PureDP(0.1).composed(100).then(GDP(0.5)).epsilon(1e-6)
-    split = PureDP(0.1).composed(100).epsilon(5e-7) + GDP(0.5).epsilon(5e-7)
+    tight = compose((PureDP(0.1), 100), GDP(0.5)).epsilon(1e-6)
+    split = compose((PureDP(0.1), 100)).epsilon(5e-7) + GDP(0.5).epsilon(5e-7)
     assert tight < split
-    assert tight > max(PureDP(0.1).composed(100).epsilon(1e-6), GDP(0.5).epsilon(1e-6))
+    assert tight > max(compose((PureDP(0.1), 100)).epsilon(1e-6), GDP(0.5).epsilon(1e-6))
 
 
 def test_renyi_parts_pull_the_others_to_renyi_and_failures_stay_apart() -> None:
-    total = ApproxDP(0.1, 1e-8).composed(100).then(ZCDP(0.125))
+    total = compose((ApproxDP(0.1, 1e-8), 100), ZCDP(0.125))
     assert math.isinf(total.epsilon(5e-7))
     assert math.isfinite(total.epsilon(1e-5))
-    assert total.epsilon(1e-5) >= PureDP(0.1).composed(100).then(GDP(0.5)).epsilon(1e-5)
+    assert total.epsilon(1e-5) >= compose((PureDP(0.1), 100), GDP(0.5)).epsilon(1e-5)
 
 
 def test_two_directions_are_not_mixed() -> None:
     once = poisson_subsampled_gaussian(1.0, 0.1, "add-remove")
-    both = once.composed(100)
+    both = compose((once, 100))
     single = [
-        compose([(PrivacyProfile(lambda e: 0.0, "", (losses,)), 100)]).epsilon(1e-6)
+        compose((PrivacyProfile(lambda e: 0.0, "", (losses,)), 100)).epsilon(1e-6)
         for losses in once.losses() or ()
     ]
     assert both.epsilon(1e-6) == pytest.approx(max(single), rel=1e-9)
@@ -168,17 +169,17 @@ def test_two_directions_are_not_mixed() -> None:
 def test_claims_do_not_compose() -> None:
     claim = ClaimedCurve(lambda delta: 1.0, {})
     with pytest.raises(InvalidInput, match="certified"):
-        compose([(claim, 2)])
+        compose((claim, 2))
 
 
 def test_group_privacy() -> None:
-    assert PureDP(0.5).group(3) == PureDP(1.5)
-    assert GDP(0.5).group(3) == GDP(1.5)
-    assert ZCDP(0.5).group(3) == ZCDP(4.5)
+    assert group(PureDP(0.5), 3) == PureDP(1.5)
+    assert group(GDP(0.5), 3) == GDP(1.5)
+    assert group(ZCDP(0.5), 3) == ZCDP(4.5)
     classical = 1e-6 * (math.exp(3.0) - 1) / (math.exp(1.0) - 1)
-    assert ApproxDP(1.0, 1e-6).group(3).delta(3.0) == pytest.approx(classical, rel=1e-12)
+    assert group(ApproxDP(1.0, 1e-6), 3).delta(3.0) == pytest.approx(classical, rel=1e-12)
     exact = GDP(0.6).epsilon(1e-5)
-    assert PrivacyProfile(GDP(0.3).delta).group(2).epsilon(1e-5) >= exact
+    assert group(PrivacyProfile(GDP(0.3).delta), 2).epsilon(1e-5) >= exact
 
 
 @pytest.mark.parametrize(
@@ -194,8 +195,8 @@ def test_group_privacy() -> None:
         lambda: GDP(1.0).epsilon(1.0),
         lambda: GDP(1.0).tradeoff(2.0),
         lambda: GDP(1.0).attack_accuracy(-0.1),
-        lambda: GDP(1.0).composed(-1),
-        lambda: GDP(1.0).group(0),
+        lambda: compose((GDP(1.0), -1)),
+        lambda: group(GDP(1.0), 0),
     ],
 )
 def test_nonsense_is_refused(make: object) -> None:
@@ -210,8 +211,8 @@ def test_extremes_are_answered(delta: float) -> None:
         GDP(1e4),
         ZCDP(1e-12),
         ZCDP(1e6),
-        PureDP(1e-6).composed(10**9),
-        GDP(1e-4).composed(10**9),
+        compose((PureDP(1e-6), 10**9)),
+        compose((GDP(1e-4), 10**9)),
         PureDP(1e6),
     ):
         epsilon = guarantee.epsilon(delta)
@@ -228,14 +229,14 @@ def test_exact_values_from_the_literature() -> None:
 
 
 def test_the_worst_of_two_cases_twice_includes_one_of_each() -> None:
-    one, other = PureDP(3.0), compose([(PureDP(0.2), 20)])
+    one, other = PureDP(3.0), compose((PureDP(0.2), 20))
     worst = WorstOf(((1, one), (2, other)))
-    mixed = compose([(one, 1), (PureDP(0.2), 20)]).epsilon(1e-6)
-    for twice in (worst.then(worst), worst.composed(2), compose([(worst, 1), (worst, 1)])):
+    mixed = compose(one, (PureDP(0.2), 20)).epsilon(1e-6)
+    for twice in (compose(worst, worst), compose((worst, 2)), compose((worst, 1), worst)):
         assert twice.epsilon(1e-6) >= mixed
         assert twice.epsilon(1e-6) <= mixed * (1 + 1e-12)
-    many = worst.composed(1000).epsilon(1e-6)
-    assert one.composed(1000).epsilon(1e-6) <= many <= 4000
+    many = compose((worst, 1000)).epsilon(1e-6)
+    assert compose((one, 1000)).epsilon(1e-6) <= many <= 4000
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -255,13 +256,13 @@ def test_a_mixture_of_tiny_shifts_has_a_positive_divergence(seed: int) -> None:
             )  # fmt: skip
             truth = mp.log1p(moment) / (a - 1)  # what the weights lack of 1 does not move
         assert mpf(mixture.renyi(order)) >= truth
-    both = compose([(mixture, 1000), (ZCDP(1e-20), 1)])
+    both = compose((mixture, 1000), ZCDP(1e-20))
     assert 0 <= both.epsilon(1e-6) < 1e-6
     assert 0 <= both.delta(0.0) < 1e-6
 
 
 def test_failure_probabilities_that_use_up_delta_leave_the_plain_sum() -> None:
-    both = compose([(ApproxDP(1.0, 1e-6), 1), (PureDP(0.1), 1)])
+    both = compose(ApproxDP(1.0, 1e-6), PureDP(0.1))
     assert both.bracket(1e-6).lower <= 1.1 <= both.epsilon(1e-6) <= 1.1 * (1 + 1e-15)
     assert both.epsilon(1e-7) == math.inf
     assert both.epsilon(2e-6) < 1.1
@@ -302,7 +303,7 @@ def test_the_worst_of_several_is_the_worst_in_every_respect() -> None:
     for rate in (0.0, 0.1, 0.9):
         assert worst.tradeoff(rate) == min(case.tradeoff(rate) for case in cases.values())
     assert worst.numbers() == {"cases": 2.0}
-    assert worst.group(2).epsilon(1e-9) == max(c.group(2).epsilon(1e-9) for c in cases.values())
+    assert group(worst, 2).epsilon(1e-9) == max(group(c, 2).epsilon(1e-9) for c in cases.values())
 
 
 @pytest.mark.parametrize("convert", [to_pure, to_zcdp, to_gdp])
@@ -317,7 +318,8 @@ def test_what_does_not_convert_says_what_would(convert: object) -> None:
 def test_the_best_of_several_encloses_with_its_own_lower_end() -> None:
     """The smallest exact ε lies between the least lower end and the least upper end."""
     narrow, wide = (
-        poisson_subsampled_gaussian(sigma, 0.01, "add-remove").composed(100) for sigma in (1.0, 0.8)
+        compose((poisson_subsampled_gaussian(sigma, 0.01, "add-remove"), 100))
+        for sigma in (1.0, 0.8)
     )
     best = BestOf((wide, narrow))
     assert best.bracket(1e-6) == narrow.bracket(1e-6)
@@ -328,7 +330,7 @@ def test_the_best_of_several_encloses_with_its_own_lower_end() -> None:
 
 
 def test_the_best_with_a_bound_that_has_no_enclosure_is_enclosed_from_zero() -> None:
-    narrow = poisson_subsampled_gaussian(1.0, 0.01, "add-remove").composed(100)
+    narrow = compose((poisson_subsampled_gaussian(1.0, 0.01, "add-remove"), 100))
     best = BestOf((narrow, ZCDP(0.01)))
     assert best.bracket(1e-6).lower == 0
     assert best.bracket(1e-6).upper == min(narrow.epsilon(1e-6), ZCDP(0.01).epsilon(1e-6))
@@ -348,7 +350,7 @@ def test_a_pair_states_its_two_numbers() -> None:
 
 def test_failures_of_pairs_among_renyi_curves_multiply() -> None:
     """(ε₀, δ₀) composed 3 times with a Rényi curve: the curves add, and 1-(1-δ₀)³ may fail."""
-    found = compose([(ApproxDP(0.5, 1e-3), 3), (ZCDP(0.02), 2)])
+    found = compose((ApproxDP(0.5, 1e-3), 3), (ZCDP(0.02), 2))
     assert isinstance(found, FailingRDP)
     with mp.workdps(50):
         failure = 1 - (1 - mpf(1e-3)) ** 3
@@ -361,7 +363,7 @@ def test_failures_of_pairs_among_renyi_curves_multiply() -> None:
 
 def test_equal_rounds_that_come_in_two_parts_all_count() -> None:
     """Rounds of one ε, some of them able to fail, cost at least what as many without failure do."""
-    apart = compose([(PureDP(0.3), 4), (ApproxDP(0.3, 1e-12), 5), (GDP(0.5), 1)])
-    together = compose([(PureDP(0.3), 9), (GDP(0.5), 1)])
+    apart = compose((PureDP(0.3), 4), (ApproxDP(0.3, 1e-12), 5), GDP(0.5))
+    together = compose((PureDP(0.3), 9), GDP(0.5))
     assert together.epsilon(1e-5) * (1 - 1e-6) <= apart.epsilon(1e-5)
     assert apart.epsilon(1e-5) <= together.epsilon(1e-5) * (1 + 1e-3)

@@ -69,7 +69,7 @@ def test_events_become_the_guarantees_they_describe() -> None:
     event = events.ComposedDpEvent(
         [events.SelfComposedDpEvent(sampled, 100), events.LaplaceDpEvent(2.0), events.NoOpDpEvent()]
     )
-    expected = compose([(poisson_subsampled_gaussian(1.0, 0.01, ADD), 100), (laplace(2.0, ADD), 1)])
+    expected = compose((poisson_subsampled_gaussian(1.0, 0.01, ADD), 100), laplace(2.0, ADD))
     assert guarantee_of(event, ADD).epsilon(1e-5) == expected.epsilon(1e-5)
     assert guarantee_of(events.GaussianDpEvent(2.0), ADD) == GDP(0.5)
     assert guarantee_of(events.ZCDpEvent(0.3), REPLACE) == ZCDP(0.3)

@@ -34,14 +34,14 @@ from tests.campaign.hostile import command
 
 MAKERS: dict[str, Any] = {
     "pure": lambda x: PureDP(x).epsilon(0.0),
-    "pure rounds": lambda x: compose([(PureDP(x), 3)]).epsilon(1e-6),
+    "pure rounds": lambda x: compose((PureDP(x), 3)).epsilon(1e-6),
     "approx": lambda x: ApproxDP(1.0, x).epsilon(x),
     "gdp": lambda x: GDP(x).epsilon(1e-6),
-    "gdp rounds": lambda x: compose([(GDP(x), 3)]).epsilon(1e-6),
+    "gdp rounds": lambda x: compose((GDP(x), 3)).epsilon(1e-6),
     "zcdp": lambda x: ZCDP(x).epsilon(1e-6),
     "rdp": lambda x: RDP.from_points({2: x}).epsilon(1e-6),
     "delta": lambda x: GDP(1.0).epsilon(x),
-    "delta of rounds": lambda x: compose([(PureDP(0.5), 3)]).epsilon(x),
+    "delta of rounds": lambda x: compose((PureDP(0.5), 3)).epsilon(x),
     "epsilon": lambda x: GDP(1.0).delta(x),
     "gaussian": lambda x: gaussian(x, "add-remove").epsilon(1e-6),
     "laplace": lambda x: laplace(x, "replace-one").epsilon(1e-6),
@@ -108,7 +108,7 @@ def test_the_widest_floats_are_not_rounded_to_the_nearest_double() -> None:
 @pytest.mark.parametrize("bound", [2**53 + 1, 2**60 + 1, 10**22 + 1])
 def test_whole_numbers_beyond_the_doubles_are_not_rounded_down(bound: int) -> None:
     """At a small δ next to nothing is taken off the sum of three such rounds."""
-    found = compose([(PureDP(bound), 3)]).epsilon(1e-6)
+    found = compose((PureDP(bound), 3)).epsilon(1e-6)
     assert Fraction(found) > 3 * bound - 1
     assert Fraction(GDP(bound).epsilon(0.5)) > Fraction(bound**2, 2) - 1
 
@@ -156,15 +156,15 @@ def test_delta_is_what_was_typed(delta: str) -> None:
     top, _, bottom = delta.partition("/")
     with mp.workdps(60):
         exact = _binomial_epsilon(mpf(0.5), 3, mpf(top) / mpf(bottom or 1))
-        assert mpf(compose([(PureDP(0.5), 3)]).epsilon(number(delta))) >= exact
+        assert mpf(compose((PureDP(0.5), 3)).epsilon(number(delta))) >= exact
 
 
 @pytest.mark.parametrize(
     "guarantee",
     [
         RDP.from_points({2.0: 1.0}),
-        compose([(PureDP(0.3), 2), (GDP(0.5), 1)]),
-        compose([(laplace(2.0, "add-remove"), 2)]),
+        compose((PureDP(0.3), 2), GDP(0.5)),
+        compose((laplace(2.0, "add-remove"), 2)),
     ],
     ids=["rdp", "unlike", "laplace"],
 )
@@ -179,7 +179,7 @@ def test_epsilon_at_a_decimal_is_that_at_the_double_below(guarantee: Guarantee) 
 @pytest.mark.parametrize("delta", ["1e-5", "0.1", "1e-6"])
 def test_a_failure_probability_that_was_typed_is_met_by_the_same_delta(delta: str) -> None:
     failing = ApproxDP(1.0, number(delta))
-    assert compose([(failing, 1), (PureDP(1.0), 1)]).epsilon(number(delta)) <= 2
+    assert compose(failing, PureDP(1.0)).epsilon(number(delta)) <= 2
 
 
 def test_equal_rows_of_a_table_are_read_once(

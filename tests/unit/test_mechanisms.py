@@ -15,6 +15,7 @@ from dpcalc.accounting.exponential_norm import ExponentialNorm
 from dpcalc.accounting.laws import LaplaceLaw
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, PrivacyProfile, PureDP
+from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.mechanisms import (
     exponential_norm,
     finite_distributions,
@@ -74,8 +75,8 @@ def test_a_nearer_centre_is_never_worse_and_the_pure_bound_never_better(
 
 def test_one_dimension_is_laplace_and_many_rounds_gain_from_the_law() -> None:
     assert exponential_norm(2.0, 1, "add-remove") == laplace(2.0, "add-remove")
-    law = exponential_norm(5.0, 10, "add-remove").composed(100)
-    assert law.epsilon(1e-6) < 0.3 * PureDP(0.2).composed(100).epsilon(1e-6)
+    law = compose((exponential_norm(5.0, 10, "add-remove"), 100))
+    assert law.epsilon(1e-6) < 0.3 * compose((PureDP(0.2), 100)).epsilon(1e-6)
     assert exponential_norm(5.0, 10, "add-remove").epsilon(0.0) == pytest.approx(0.2, rel=1e-15)
 
 
@@ -100,8 +101,8 @@ def test_three_dimensions_in_closed_form() -> None:
 def test_randomised_response_as_a_table() -> None:
     e = math.exp(0.1)
     p = [e / (1 + e), 1 / (1 + e)]
-    found = finite_distributions(p, p[::-1], "replace-one").composed(100)
-    assert found.epsilon(1e-6) == pytest.approx(PureDP(0.1).composed(100).epsilon(1e-6), rel=2e-6)
+    found = compose((finite_distributions(p, p[::-1], "replace-one"), 100))
+    assert found.epsilon(1e-6) == pytest.approx(compose((PureDP(0.1), 100)).epsilon(1e-6), rel=2e-6)
 
 
 @given(
@@ -119,7 +120,7 @@ def test_tables_compose_as_all_outcomes_say(
     truth = max(
         exact.finite_delta(p, q, rounds, epsilon), exact.finite_delta(q, p, rounds, epsilon)
     )
-    found = finite_distributions(p, q, "add-remove").composed(rounds).delta(epsilon)
+    found = compose((finite_distributions(p, q, "add-remove"), rounds)).delta(epsilon)
     assert mpf(found) >= truth * (1 - mpf("1e-14"))
     assert found <= float(truth) * (1 + 1e-4) + 1e-9
 
@@ -139,7 +140,7 @@ def test_dots_of_a_gaussian_profile_compose_from_above() -> None:
     mechanism = PrivacyProfile(GDP(0.3).delta)
     for delta in (1e-3, 1e-9):
         truth = GDP(0.3 * 5).epsilon(delta)
-        found = mechanism.composed(25).epsilon(delta)
+        found = compose((mechanism, 25)).epsilon(delta)
         assert truth <= found <= truth * (1 + 2e-5)
 
 
@@ -167,7 +168,7 @@ def test_supplied_gaussians_are_gaussian() -> None:
     backwards = from_densities(
         normal(0), normal(1), support=(-11, 12), scale=1, outside=1e-27, symmetric=True
     )
-    rounds = backwards.composed(10)
+    rounds = compose((backwards, 10))
     assert rounds.epsilon(1e-6) == pytest.approx(GDP(math.sqrt(10)).epsilon(1e-6), rel=2e-6)
     assert rounds.epsilon(1e-6) >= GDP(math.sqrt(10)).epsilon(1e-6)
 

@@ -129,7 +129,8 @@ def test_rounds_of_randomised_response_can_be_solved_for() -> None:
 
 def test_compose_takes_guarantees_and_pairs() -> None:
     total = dpcalc.compose((dpcalc.PureDP(0.1), 100), dpcalc.GDP(0.5))
-    assert total == dpcalc.PureDP(0.1).composed(100).then(dpcalc.GDP(0.5))
+    hundred = dpcalc.compose((dpcalc.PureDP(0.1), 100))
+    assert total == dpcalc.compose(hundred, dpcalc.GDP(0.5)) != hundred
     for wrong in (0.1, (0.1, 3), [dpcalc.PureDP(0.1)], (dpcalc.PureDP(0.1), 1, 2)):
         with pytest.raises(InvalidInput, match="try compose"):
             dpcalc.compose(wrong)  # type: ignore[arg-type]  # what is tested

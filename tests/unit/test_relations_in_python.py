@@ -10,6 +10,7 @@ import pytest
 import dpcalc
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
+from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.mechanisms import (
     exponential_norm,
     finite_distributions,
@@ -51,9 +52,9 @@ def test_mechanisms_under_two_relations_are_refused_with_both(name: str) -> None
     one, other = (MECHANISMS[name](a) for a in (ADD, REPLACE))
     assert (one.adjacency, other.adjacency) == (ADD, REPLACE)
     with pytest.raises(InvalidInput, match=r"under add-remove and some under replace-one"):
-        compose([(one, 2), (other, 1)])
+        compose((one, 2), other)
     with pytest.raises(InvalidInput, match=r"add-remove"):
-        other.then(one)
+        compose(other, one)
 
 
 def test_the_one_that_has_a_single_relation_says_it() -> None:
@@ -73,7 +74,7 @@ def test_bounds_of_theorems_hold_under_the_relation_of_the_instance(key: str) ->
         if bound is not None:
             assert bound.guarantee.adjacency == instance.adjacency  # type: ignore[attr-defined]
     with pytest.raises(InvalidInput, match="under one neighbouring relation"):
-        compose([(instance.certified().guarantee, 1), (gaussian(2.0, other), 1)])
+        compose(instance.certified().guarantee, gaussian(2.0, other))
 
 
 @pytest.mark.parametrize(
@@ -84,15 +85,15 @@ def test_bounds_of_theorems_hold_under_the_relation_of_the_instance(key: str) ->
 def test_what_says_nothing_composes_with_either_and_takes_its_relation(plain: Guarantee) -> None:
     assert plain.adjacency is None
     for relation in (ADD, REPLACE):
-        total = compose([(plain, 3), (poisson_subsampled_gaussian(2.0, 0.1, relation), 1)])
+        total = compose((plain, 3), poisson_subsampled_gaussian(2.0, 0.1, relation))
         assert total.adjacency is relation
-        assert total.composed(2).adjacency is relation
-        assert plain.under(relation).group(2).adjacency is relation
-    assert compose([(plain, 2), (plain, 1)]).adjacency is None
+        assert compose((total, 2)).adjacency is relation
+        assert group(plain.under(relation), 2).adjacency is relation
+    assert compose((plain, 2), plain).adjacency is None
 
 
 def test_releases_that_never_happen_say_nothing() -> None:
-    assert compose([(gaussian(2.0, ADD), 0), (gaussian(2.0, REPLACE), 1)]).adjacency is REPLACE
+    assert compose((gaussian(2.0, ADD), 0), gaussian(2.0, REPLACE)).adjacency is REPLACE
 
 
 def test_a_relation_is_said_once_and_by_its_name() -> None:

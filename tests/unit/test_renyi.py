@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.guarantees import GDP, RDP, ZCDP
+from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.through_renyi import FailingRDP
 
@@ -120,7 +121,7 @@ def test_the_conversion_is_the_least_over_orders(rho: float, delta: float) -> No
 
 def test_orders_and_divergences_grow_as_stated() -> None:
     assert ZCDP(0.25).renyi(4) == 1.0
-    assert ZCDP(0.25).group(3).renyi(4) == 9.0
+    assert group(ZCDP(0.25), 3).renyi(4) == 9.0
     assert ZCDP(math.inf).renyi(2) == math.inf
     assert RDP.from_points({2: 0.1}).numbers() == {"divergence at order 2": 0.1}
 

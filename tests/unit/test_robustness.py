@@ -364,7 +364,7 @@ def test_a_table_that_is_no_table_says_where(run: Any, tmp_path: Path) -> None:
     "call",
     [
         lambda: privacy_result(None),  # type: ignore[arg-type]
-        lambda: PureDP(1).then(3),  # type: ignore[arg-type]
+        lambda: compose(PureDP(1), 3),  # type: ignore[arg-type]
         lambda: privacy_result("dp-admm").from_parameters(3),  # type: ignore[arg-type]
         lambda: calibrate(None, 1, 1e-5),  # type: ignore[type-var]
         lambda: GDP(1).epsilon([1]),  # type: ignore[arg-type]
@@ -373,7 +373,7 @@ def test_a_table_that_is_no_table_says_where(run: Any, tmp_path: Path) -> None:
         lambda: ZCDP(1).epsilon(None),  # type: ignore[arg-type]
         lambda: ApproxDP(1, []),  # type: ignore[arg-type]
         lambda: RDP.from_points(3),  # type: ignore[arg-type]
-        lambda: compose([(PureDP(1), "x")]),  # type: ignore[list-item]
+        lambda: compose((PureDP(1), "x")),  # type: ignore[list-item]
         lambda: GDP(10**400),
     ],
 )

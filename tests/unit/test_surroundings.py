@@ -18,7 +18,7 @@ from dpcalc.accountant import Accountant
 from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpcalc.calibration import calibrate
 from dpcalc.errors import DpcalcError
-from dpcalc.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpcalc.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
 from dpcalc.numerics import products
 from dpcalc.numerics.precise import DIGITS, context
@@ -96,7 +96,7 @@ MECHANISMS: dict[str, Callable[[], Guarantee]] = {
 def _answers_of(make: Callable[[], Guarantee]) -> list[object]:
     found: list[object] = []
     for count in (1, 30):
-        guarantee = make().composed(count)
+        guarantee = compose((make(), count))
         found += [_ask(guarantee.epsilon, 1e-7), _ask(guarantee.delta, 0.4)]
         found += [_ask(guarantee.renyi, 3.0)]
     return found
@@ -155,7 +155,7 @@ def test_strict_floating_point_settings_change_no_audit() -> None:
 def test_the_callers_settings_are_left_as_they_were() -> None:
     with np.errstate(all="raise"):
         before = np.geterr()
-        MECHANISMS["poisson"]().composed(3).epsilon(1e-6)
+        compose((MECHANISMS["poisson"](), 3)).epsilon(1e-6)
         assert np.geterr() == before
 
 
@@ -194,11 +194,11 @@ from dpcalc.vocabulary import Adjacency
 
 def sampled(noise, rate, count):
     one = poisson_subsampled_gaussian(noise, rate, adjacency=Adjacency.ADD_REMOVE)
-    return compose([(one, count)]).epsilon(1e-6)
+    return compose((one, count)).epsilon(1e-6)
 
 process, thread = time.process_time(), time.thread_time()
 sampled(1.0, 0.16, 8), sampled(0.5, 0.1, 5), sampled(1.0, 0.01, 1000)
-compose([(ApproxDP(0.1, 0.01), 40), (ApproxDP(0.2, 0.001), 30)]).epsilon(0.6)
+compose((ApproxDP(0.1, 0.01), 40), (ApproxDP(0.2, 0.001), 30)).epsilon(0.6)
 print((time.process_time() - process) / (time.thread_time() - thread))
 """
     surroundings = {k: v for k, v in os.environ.items() if "NUM_THREADS" not in k}

@@ -43,7 +43,7 @@ ROUNDS = [(1.0, 0.1), (2.0, 0.2), (0.3, 0.0)]
 
 
 def curve() -> tuple[float, ...]:
-    return compose([(ApproxDP(e, d), 1) for e, d in ROUNDS]).tradeoffs(RATES)
+    return compose(*[(ApproxDP(e, d), 1) for e, d in ROUNDS]).tradeoffs(RATES)
 
 
 def test_no_attack_misses_less_and_the_best_one_little_more() -> None:
@@ -63,14 +63,14 @@ def test_a_delta_that_is_too_small_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_gaussian_parts_by_way_of_losses() -> None:
-    total = compose([(GDP(0.6), 1), (PureDP(1e-12), 1), (GDP(0.8), 1)])
+    total = compose(GDP(0.6), PureDP(1e-12), GDP(0.8))
     exact = GDP(1.0)
     for rate, found in zip(RATES, total.tradeoffs(RATES), strict=True):
         assert exact.tradeoff(rate) - 2e-4 <= found <= exact.tradeoff(rate)
 
 
 def test_one_rate_and_many_are_answered_alike() -> None:
-    total = poisson_subsampled_gaussian(0.4, 0.1, "add-remove").composed(5)
+    total = compose((poisson_subsampled_gaussian(0.4, 0.1, "add-remove"), 5))
     alone = total.tradeoff(0.1)
     assert alone == total.tradeoffs([0.1])[0]
     assert alone == pytest.approx(total.tradeoffs([0.01, 0.1, 0.3])[1], rel=1e-6)
@@ -80,13 +80,13 @@ def test_one_rate_and_many_are_answered_alike() -> None:
 @pytest.mark.parametrize("count", [5, 3000])
 def test_many_deltas_are_those_of_one_after_the_other(count: int) -> None:
     """By one contour or one convolution for all; never below the enclosure of each."""
-    total = poisson_subsampled_gaussian(0.9, 0.02, "add-remove").composed(count)
+    total = compose((poisson_subsampled_gaussian(0.9, 0.02, "add-remove"), count))
     asked = [2.0, 0.0, 0.7, math.inf, 0.7]
     found = total.deltas(asked)
     assert found[3] == 0.0
     assert found[2] == found[4]
     for epsilon, delta in zip(asked[:3], found[:3], strict=True):
-        each = compose([(total, 1)]).delta_bracket(epsilon)
+        each = compose(total).delta_bracket(epsilon)
         assert each.lower <= delta <= each.upper * 1.001
 
 

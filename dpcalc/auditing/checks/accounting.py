@@ -115,7 +115,7 @@ def _total(members: Sequence[Access], delta: float, *, bent: bool = True) -> flo
     costs = Counter(cost(a, bent=bent) for a in members)
     if any(isinstance(each, PureDP) and each.bound == math.inf for each in costs):
         return math.inf
-    return compose(list(costs.items())).epsilon(delta)
+    return compose(*costs.items()).epsilon(delta)
 
 
 def _compared(

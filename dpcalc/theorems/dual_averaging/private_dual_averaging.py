@@ -30,6 +30,7 @@ from dpcalc import checks
 from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, ClaimedCurve, Guarantee
+from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.mechanisms import (
     poisson_subsampled_gaussian,
@@ -208,7 +209,9 @@ class PrivateDualAveraging(Theorem):
             numbers = {**base, "mu": mu, "uses": uses}
             return Bound(GDP(mu), numbers, "exact Gaussian composition over the record's uses")
         return Bound(
-            self._one_round().composed(self.rounds), base, "numerical composition of sampled rounds"
+            compose((self._one_round(), self.rounds)),
+            base,
+            "numerical composition of sampled rounds",
         )
 
     def attained(self) -> Bound | None:

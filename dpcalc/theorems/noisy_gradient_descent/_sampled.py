@@ -146,7 +146,7 @@ class SampledDescent(NoisyDescent):
             numbers["median_shift_mu"] = likely.mus[0]
         elif shift > 0:
             parts.append((GDP(shift), 1))
-        return compose(parts), {**numbers, "shift_share": split.share}
+        return compose(*parts), {**numbers, "shift_share": split.share}
 
     def proved(self, *others: Split) -> Bound:
         """The best of a good split, of composing all steps, and of further splits."""

@@ -114,7 +114,7 @@ def over_nodes(nodes: Sequence[Rounds], noise: Noise | None) -> Guarantee:
     """
     kept = _undominated(nodes, in_law=noise is not None)
     pure = {
-        label: compose([(PureDP(r.cost), n) for r, n in rounds]) for label, rounds in kept.items()
+        label: compose(*[(PureDP(r.cost), n) for r, n in rounds]) for label, rounds in kept.items()
     }
     if noise is None:
         return _worst(pure)
@@ -168,7 +168,7 @@ def composed(rounds: Rounds, noise: Noise | NormalNoise) -> Guarantee:
     found = merged(rounds)
     most = _ALONE if sum(n for _, n in found) == 1 else _MOST_CELLS
     cells = min(most, max(_FEWEST_CELLS, _CELLS // len(found)))
-    return compose([(noise.update(each, cells), n) for each, n in found])
+    return compose(*[(noise.update(each, cells), n) for each, n in found])
 
 
 def merged(rounds: Rounds, *, up: bool = True) -> Rounds:
@@ -219,7 +219,7 @@ def attained(rounds: Rounds, noise: Noise) -> Guarantee:
     twice = noise.adjacency == Adjacency.REPLACE_ONE and noise.dimension > 1
     alone = noise.adjacency == Adjacency.REPLACE_ONE and noise.dimension == 1
     return compose(
-        [
+        *[
             (
                 moved_noise(
                     (2 if twice else 1) * r.bound, noise.dimension, r.bound if alone else r.cost

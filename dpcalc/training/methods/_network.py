@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from dpcalc.errors import InvalidInput
+from dpcalc.guarantees.composition import compose
 from dpcalc.theorems.parameters import number, schedule
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.training.method import Array, Budget, Method, needed_network, own_noise, table
@@ -166,7 +167,7 @@ def _share(budget: Budget, rounds: int, dimension: int) -> float:
         for _ in range(16):
             middle = (low * high) ** 0.5
             each = moved_noise(middle, dimension, middle)
-            fits = each.composed(rounds).epsilon(budget.delta) <= budget.epsilon
+            fits = compose((each, rounds)).epsilon(budget.delta) <= budget.epsilon
             low, high = (middle, high) if fits else (low, middle)
     return low
 
