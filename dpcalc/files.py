@@ -157,6 +157,41 @@ def remove_remains(path: str | os.PathLike[str]) -> None:
             left.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
+    """Hold a file that is gone on from, so that no other process does, until this one ends.
+
+    A lock of the operating system, which ends with the process, whatever ended it.
+
+    Args:
+        path: the file, which need not exist yet; a hidden file ending in .lock is made beside it.
+        option: what it was given to, for the error.
+
+    Raises:
+        InvalidInput: if another process holds it, or it cannot be written.
+    """
+    from filelock import FileLock, Timeout
+
+    check_output(path, option)
+    lock = FileLock(Path(path).with_name(f".{Path(path).name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise InvalidInput(
+            f"{option} needs a file that no other process goes on from; {str(path)!r} is held by one; "
+            "wait for it, or name another file"
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise InvalidInput(
+            f"{option} needs a file beside which a lock can be held; got {str(path)!r} ({error})"
+        ) from error
+    try:
+        remove_remains(path)
+        yield
+    finally:
+        lock.release()
+
+
 _NAME = 100
 """Characters of a file's name in that of its temporary file."""
 

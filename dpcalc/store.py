@@ -25,9 +25,9 @@ from urllib.parse import quote
 import numpy as np
 
 import dpcalc
-from dpcalc.archive import Values, checksum, held_alone, refuse_other_versions
+from dpcalc.archive import Values, checksum
 from dpcalc.errors import InvalidInput, OutputFailed, shortened
-from dpcalc.files import is_there, refuse_pipe
+from dpcalc.files import held_alone, is_there, refuse_pipe
 
 LAYOUT = 1
 """Version of the table."""
@@ -107,6 +107,11 @@ class Store:
                 "it, and the same command goes on from there"
             ) from error
 
+    def remove(self, key: str) -> None:
+        """Leave out a piece, if it is there; its bytes are overwritten."""
+        statement = "DELETE FROM pieces WHERE key = ?"
+        _asked(self.path, self.connection, statement, (self.prefix + key,))
+
     def begin(self, plan: Mapping[str, Any]) -> None:
         """Note the plan of this section, or hold it against the one that began it.
 
@@ -125,7 +130,7 @@ class Store:
         header = found[0]
         if header.get("layout") != LAYOUT:
             raise _needed(self.path, f"of layout {header.get('layout')!r}, not {LAYOUT}")
-        refuse_other_versions(header, self.path)
+        _refuse_other_versions(header, self.path)
         held = header["plan"]
         names = [name for name in {**held, **wanted} if held.get(name) != wanted.get(name)]
         if names:
@@ -191,6 +196,25 @@ def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     return None if found is None else dict(found[0]["plan"])
 
 
+def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Refuse to go on from a file of another dpcalc, or of a numpy that may draw other numbers.
+
+    numpy keeps the numbers of a seed within a feature release, such as 2.4.
+    """
+    held = {name: str(header.get(name)) for name in ("dpcalc", "numpy")}
+    now = {"dpcalc": dpcalc.__version__, "numpy": np.__version__}
+    if held["dpcalc"] != now["dpcalc"] or _feature(held["numpy"]) != _feature(now["numpy"]):
+        before, here = (" and ".join(f"{k} {v}" for k, v in of.items()) for of in (held, now))
+        raise InvalidInput(
+            f"the versions that began {str(path)!r} were needed, {before}; got {here}: the rest could "
+            "come out with other bits; go on with those, or begin anew with another file"
+        )
+
+
+def _feature(version: str) -> list[str]:
+    return version.split(".")[:2]
+
+
 def _short(value: Any) -> str:
     return shortened(value if isinstance(value, str) else json.dumps(value))
 
@@ -200,13 +224,19 @@ def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute(
             "CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, header TEXT NOT NULL, "
             "arrays BLOB NOT NULL, sha256 TEXT NOT NULL)"
         )
+        # A piece that the index lost would be taken for one that was never finished.
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         connection.close()
         raise _needed(path, str(error)) from error
+    if found != "ok":
+        connection.close()
+        raise _needed(path, f"it is damaged: {found}")
     return connection
 
 

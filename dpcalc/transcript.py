@@ -21,7 +21,7 @@ from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 FORMAT = 2
 """Version of the file layout written by `Transcript.save`."""
@@ -170,18 +170,7 @@ class Transcript:
         Raises:
             OutputFailed: if it cannot be written; what was there before is there still.
         """
-        header = {
-            "format": FORMAT,
-            "algorithm": self.algorithm,
-            "release": str(self.release),
-            "rounds": self.rounds,
-            "experiment": self.experiment,
-            "released": _captions(self.released),
-            "diagnostics": _captions(self.diagnostics),
-        }
-        arrays = {f"released/{name}": s.values for name, s in self.released.items()}
-        arrays |= {f"diagnostics/{name}": s.values for name, s in self.diagnostics.items()}
-        write_arrays(path, header, arrays)
+        write_arrays(path, *self.packed())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -197,16 +186,62 @@ class Transcript:
                 "write it with Transcript.save"
             )
         try:
-            return cls(
-                algorithm=header["algorithm"],
-                release=Release(header["release"]),
-                rounds=header["rounds"],
-                experiment=header["experiment"] is not False,
-                released=_series(header, arrays, "released"),
-                diagnostics=_series(header, arrays, "diagnostics"),
-            )
+            return cls.unpacked(header, arrays)
         except (LookupError, TypeError, AttributeError) as error:
             raise InvalidInput(f"a whole transcript was needed; got path={str(path)!r}") from error
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, Values]]:
+        """Everything as a header, ready for JSON, and named arrays."""
+        header = {
+            "format": FORMAT,
+            "algorithm": self.algorithm,
+            "release": str(self.release),
+            "rounds": self.rounds,
+            "experiment": self.experiment,
+            "released": _captions(self.released),
+            "diagnostics": _captions(self.diagnostics),
+        }
+        arrays = {f"released/{name}": s.values for name, s in self.released.items()}
+        arrays |= {f"diagnostics/{name}": s.values for name, s in self.diagnostics.items()}
+        return header, arrays
+
+    @classmethod
+    def unpacked(cls, header: Mapping[str, Any], arrays: Mapping[str, Values]) -> Self:
+        """What `packed` took apart."""
+        return cls(
+            algorithm=header["algorithm"],
+            release=Release(header["release"]),
+            rounds=header["rounds"],
+            experiment=header["experiment"] is not False,
+            released=_series(header, arrays, "released"),
+            diagnostics=_series(header, arrays, "diagnostics"),
+        )
+
+
+def joined(parts: Sequence[Transcript]) -> Transcript:
+    """The transcript of all runs, one part after the other.
+
+    Args:
+        parts: one or more, of the same algorithm, release and rounds.
+    """
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    kinds = {(p.algorithm, p.release, p.rounds, p.experiment) for p in parts}
+    if len(kinds) != 1:
+        raise InvalidInput(f"transcripts of one kind were needed; got {sorted(map(str, kinds))}")
+    return replace(
+        first,
+        released=_one_after_the_other([part.released for part in parts]),
+        diagnostics=_one_after_the_other([part.diagnostics for part in parts]),
+    )
+
+
+def _one_after_the_other(parts: Sequence[Mapping[str, Series]]) -> dict[str, Series]:
+    return {
+        name: replace(found, values=np.concatenate([part[name].values for part in parts]))
+        for name, found in parts[0].items()
+    }
 
 
 def _captions(series: Mapping[str, Series]) -> dict[str, dict[str, Any]]:

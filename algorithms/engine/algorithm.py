@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.algorithms.engine.fingerprint import digest_of
 from dpcalc.algorithms.engine.recording import Caption, Recorder
 from dpcalc.algorithms.engine.state import State, checkpointed
 from dpcalc.algorithms.problems.noise import streams
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.engine.implied import ImpliedNoise
     from dpcalc.algorithms.problems.noise import Draw, Seed, Streams
     from dpcalc.algorithms.problems.records import Records
+    from dpcalc.store import Store
     from dpcalc.transcript import Transcript
     from dpcalc.vocabulary import Adjacency
 
@@ -212,9 +212,8 @@ class Algorithm(ABC):
         release: Release | None = None,
         diagnostics: bool | int = False,
         progress: Callable[[int, int], None] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: str | os.PathLike[str] | Store | None = None,
         checkpoint_every: int = 10,
-        settings: Mapping[str, Any] | None = None,
     ) -> Transcript:
         """Carry out a batch of independent runs.
 
@@ -229,11 +228,10 @@ class Algorithm(ABC):
                 so many and the last; this looks at the data once more and is not part of the
                 release.
             progress: called with (rounds done, rounds) after every round.
-            checkpoint: a file from which an interrupted run goes on, and to which it is saved, held
-                by one process at a time. It holds the seed, so it is as secret as the data.
+            checkpoint: a file, or a section of an open `dpcalc.store.Store`, from which an
+                interrupted run goes on, and to which it is saved, held by one process at a time. It
+                holds the seed, so it is as secret as the data.
             checkpoint_every: rounds between two saves.
-            settings: what the caller set, kept in the checkpoint to tell how another run differs
-                from it; ready for JSON.
         """
         checks.count("checkpoint_every", checkpoint_every)
         measure_every = checks.count("diagnostics", int(diagnostics), minimum=0)
@@ -244,7 +242,7 @@ class Algorithm(ABC):
                 f"got release={release!s}"
             )
         source = streams(rng, runs=runs, first_run=first_run)
-        checkpoints = checkpointed(self, checkpoint, release, source, rng is not None, settings)
+        checkpoints = checkpointed(self, checkpoint, release, source, rng is not None)
         with checkpoints as (saved, save):
             state, recorder = saved or self._recorded_start(source, release, runs)
             for after in self._recorded_steps(state, recorder, measure_every):
@@ -292,7 +290,3 @@ class Algorithm(ABC):
 
     def _no_density(self, reason: str) -> AssumptionViolated:
         return AssumptionViolated(f"algorithm {self.key!r} has no such density: {reason}")
-
-    def fingerprint(self) -> str:
-        """A digest of the algorithm, its parameters and its data."""
-        return digest_of(self)

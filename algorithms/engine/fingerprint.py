@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 
-def digest_of(value: object) -> str:
-    """A digest of everything that was passed in to make a dataclass; derived fields do not count."""
-    digest = hashlib.sha256()
-    _update(digest, value)
-    return digest.hexdigest()
-
-
 def parts_of(value: object, name: str = "") -> dict[str, str]:
-    """A digest of every part that was passed in to make a dataclass, by its dotted name."""
+    """A digest of every part that was passed in to make a dataclass, by its dotted name.
+
+    Derived fields do not count.
+    """
     if not is_dataclass(value) or isinstance(value, type):
-        return {name: digest_of(value)[:_ENOUGH]}
+        digest = hashlib.sha256()
+        _update(digest, value)
+        return {name: digest.hexdigest()[:_ENOUGH]}
     found = {f"{name}.type".lstrip("."): type(value).__qualname__}
     for entry in fields(value):
         if entry.init:
@@ -27,8 +25,8 @@ def parts_of(value: object, name: str = "") -> dict[str, str]:
     return found
 
 
-_ENOUGH = 16
-"""Characters of a digest that tell parts apart; the whole digest decides whether all are the same."""
+_ENOUGH = 32
+"""Characters of a digest: 128 bits tell parts apart."""
 
 
 def _update(digest: Any, value: object) -> None:

@@ -18,6 +18,7 @@ from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from dpcalc.claims.verdict import Judgement
+    from dpcalc.store import Store
 
 
 def attack_claims(
@@ -27,6 +28,7 @@ def attack_claims(
     alpha: float,
     runs: int,
     seed: int,
+    checkpoint: Store | None = None,
     executor: Executor | None = None,
 ) -> list[Attacked | None]:
     """Every claim attacked on the worst mechanism known; None where there is none.
@@ -37,12 +39,20 @@ def attack_claims(
         alpha: probability that any true claim is refuted.
         runs: counted runs of each attack.
         seed: of all of them.
+        checkpoint: where runs are kept; every claim has a section of its own.
         executor: who does the work; this process if left out.
     """
     one = partial(attacked, alpha=alpha / max(count, 1), runs=runs, seed=seed)
-    if is_enough(count, executor):
+    if is_enough(count, executor) and checkpoint is None:
         return list(in_order(one, judgements, executor, what="claim"))
-    return [one(judgement, executor=executor) for judgement in judgements]
+    return [
+        one(
+            judgement,
+            checkpoint=None if checkpoint is None else checkpoint.section(f"claim {number}"),
+            executor=executor,
+        )
+        for number, judgement in enumerate(judgements, start=1)
+    ]
 
 
 @own_arithmetic
@@ -52,6 +62,7 @@ def attacked(
     alpha: float,
     runs: int,
     seed: int,
+    checkpoint: Store | None = None,
     executor: Executor | None = None,
 ) -> Attacked | None:
     """The claim under attack; None if nothing is claimed or no audit knows such a mechanism."""
@@ -69,7 +80,13 @@ def attacked(
         return None
     plan = Plan.made(setting.target, claim, runs=runs, alpha=alpha)
     verdict, experiment = attack(
-        setting.target, claim, plan, seed=seed, controls=False, executor=executor
+        setting.target,
+        claim,
+        plan,
+        seed=seed,
+        controls=False,
+        checkpoint=checkpoint,
+        executor=executor,
     )
     return Attacked(
         key=judged.name,

@@ -57,6 +57,11 @@ class Attacked:
         return self.verdict.lower_bounds.get(self.verdict.claim.quantity)
 
     @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.verdict.outcome is Outcome.REFUTED
+
+    @property
     def surprising(self) -> bool:
         """Whether the outcome is none of the expected ones."""
         return bool(self.expected) and self.verdict.outcome not in self.expected

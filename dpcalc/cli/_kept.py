@@ -36,12 +36,22 @@ def checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def refuse_checkpoint(checkpoint: Path | None, needed: str, *, resume: bool) -> None:
+    """Refuse a checkpoint where there is nothing to keep."""
+    if checkpoint is not None or resume:
+        raise InvalidInput(f"--checkpoint and --resume go with {needed}; leave them out, or add it")
+
+
+OPERATING_SYSTEM = "of the operating system"
+"""The seed of work whose randomness nobody gave."""
+
+
 def seed_of(checkpoint: Path | None) -> int | None:
-    """The seed of the work that a checkpoint holds; None if there is none."""
+    """The seed of the work that a checkpoint holds; None if there is none, or nobody gave it."""
     from dpcalc.store import plan_of
 
     plan = None if checkpoint is None else plan_of(checkpoint)
-    if plan is None:
+    if plan is None or plan.get("seed") == OPERATING_SYSTEM:
         return None
     if not isinstance(plan.get("seed"), int):
         raise InvalidInput(f"a file of kept work was needed; got {str(checkpoint)!r}")
@@ -51,9 +61,16 @@ def seed_of(checkpoint: Path | None) -> int | None:
 
 @contextmanager
 def kept_work(
-    checkpoint: Path | None, plan: Mapping[str, Any], *, resume: bool
+    checkpoint: Path | None, plan: Mapping[str, Any], *, resume: bool, secret: bool = False
 ) -> Iterator[Store | None]:
-    """The store of a command's work, None without one; on an interruption, says how to go on."""
+    """The store of a command's work, None without one; on an interruption, says how to go on.
+
+    Args:
+        checkpoint: the file.
+        plan: what decides the bits of the work.
+        resume: refuse to begin anew.
+        secret: whether nobody but the owner may read it.
+    """
     if checkpoint is None:
         if resume:
             raise InvalidInput("--resume goes with --checkpoint FILE; name the file")
@@ -62,7 +79,7 @@ def kept_work(
     from dpcalc.store import open_store
 
     check_outputs([("--checkpoint", checkpoint)])
-    with open_store(checkpoint, plan, resume=resume) as store:
+    with open_store(checkpoint, plan, resume=resume, secret=secret) as store:
         try:
             yield store
         except KeyboardInterrupt:

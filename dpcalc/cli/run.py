@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._data import data_options, split_data
+from dpcalc.cli._kept import checkpoint_options, seed_of
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole
 from dpcalc.cli._outputs import Writing, check_outputs
-from dpcalc.cli._progress import carried_out
+from dpcalc.cli._training import carried_out, repetition_of
+from dpcalc.cli._workers import workers_options
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.extras import need
 from dpcalc.files import is_there
@@ -43,6 +45,8 @@ def _run(kind: type[Method], **given: Any) -> None:
         raise InvalidInput(f"{kind.key} needs a budget; try --epsilon 1 --delta 1e-6")
     if epsilon is None and delta is not None:
         raise InvalidInput("--delta goes with --epsilon; got --delta alone")
+    if common["seed"] is None:
+        common["seed"] = seed_of(common["checkpoint"])
     said = {k: v for k, v in given.items() if v is not None}
     method = kind.from_parameters(said)
     split = split_data(common)
@@ -55,13 +59,14 @@ def _run(kind: type[Method], **given: Any) -> None:
         budget=None if epsilon is None else Budget(epsilon, 0.0 if delta is None else delta),
         said=said,
     )
-    settings = {name: common[name] for name in _SETTLED} | method.inputs()
     everything = any(target.suffix == ".npz" for target in targets)
-    transcript = carried_out(ready, common, settings, everything=everything)
+    repetition = repetition_of(common, ready.algorithm.rounds, everything=everything)
+    transcript = carried_out(ready, split, common, repetition)
     found = record(ready, transcript, split) | {
         "nodes": nodes,
         "graph": (common["graph"] or "ring") if kind.distributed else None,
         "seed": common["seed"],
+        "runs_at_once": repetition.at_once,
     }
     found["diagnosis"] = diagnosis(ready, split, found["utility"])
     writing = Writing()
@@ -124,6 +129,12 @@ def _budget_options() -> list[click.Option]:
             "is seeded by the operating system.",
         ),
         option(["--runs"], type=Whole(1), default=1, help="Independent runs."),
+        option(
+            ["--runs-at-once"],
+            type=Whole(1),
+            help="Runs of a group, which workers take whole and which go through linear algebra "
+            "together, so another number may change a last digit; 16 unless given.",
+        ),
     ]
 
 
@@ -137,12 +148,6 @@ def _output_options() -> list[click.Option]:
             "released, and nothing else); may be repeated.",
         ),
         option(
-            ["--checkpoint"],
-            type=click.Path(dir_okay=False),
-            help="Save to this file and, after an interruption, go on from it with the same bits. It "
-            "holds the seed: as secret as the data.",
-        ),
-        option(
             ["--measure-every"],
             type=Whole(0),
             help="Rounds between two looks at objective and consensus; about 100 looks unless given.",
@@ -151,18 +156,20 @@ def _output_options() -> list[click.Option]:
     ]
 
 
-def _common_options() -> list[click.Option]:
-    return [*data_options(), *_budget_options(), *_output_options()]
+def _work_options() -> list[click.Parameter]:
+    holder = click.Command(None)
+    workers_options(checkpoint_options(holder))
+    for option in holder.params:
+        if isinstance(option, click.Option) and option.name == "checkpoint":
+            option.help = f"{option.help} It holds the key of the noise: as secret as the data."
+    return holder.params[::-1]
+
+
+def _common_options() -> list[click.Parameter]:
+    return [*data_options(), *_budget_options(), *_output_options(), *_work_options()]
 
 
 _COMMON = tuple(str(option.name) for option in _common_options())
-
-_SETTLED = tuple(
-    name
-    for name in _COMMON
-    if name not in ("runs", "out", "checkpoint", "measure_every", "as_json")
-)
-"""Options that decide the bits of a run."""
 
 
 def _parameter_options(kind: type[Method]) -> Iterator[click.Option]:

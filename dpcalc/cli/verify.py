@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._kept import checkpoint_options, kept_work, refuse_checkpoint
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
 from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     help="Exit status 1 for UNSUPPORTED too, and without FILE; a failure in --junit.",
 )
 @click.option("--details", is_flag=True, help="Texts of promises and reasons for chosen values.")
+@checkpoint_options
 @workers_options
 @json_option
 def command(
@@ -67,6 +69,8 @@ def command(
     runs: int,
     seed: int,
     junit: Path | None,
+    checkpoint: Path | None,
+    resume: bool,
     workers: int,
     scheduler: str | None,
     as_json: bool,
@@ -109,6 +113,7 @@ def command(
 
     if not audit:
         refuse_workers(workers, scheduler, "--audit")
+        refuse_checkpoint(checkpoint, "--audit", resume=resume)
     certificates = Certificates(certify)
     check_outputs([("--junit", junit), ("--certify", certify)], inputs=[file])
     writing = Writing()
@@ -121,7 +126,11 @@ def command(
     attacks = None
     if audit:
         terms = {"alpha": alpha, "runs": runs, "seed": seed}
-        attacks = _attacked(judgements, terms, workers, scheduler)
+        with (
+            kept_work(checkpoint, _work(judgements, terms), resume=resume) as kept,
+            workers_of(workers, scheduler) as executor,
+        ):
+            attacks = _attacked(judgements, terms | {"checkpoint": kept, "executor": executor})
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
     _certify(certificates, judgements, records)
     status = certificates.write(writing)
@@ -131,15 +140,17 @@ def command(
         suite = file.name if file is not None else "headline settings"
         writing.attempt(lambda: write_junit(junit, records, suite=suite, strict=strict))
     refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
-    refuted = refuted or any(a is not None and _refuted(a) for a in attacks or ())
+    refuted = refuted or any(a is not None and a.refuted for a in attacks or ())
     demonstration = file is None and not strict
     failed = refuted or (strict and any(j.verdict is Verdict.UNSUPPORTED for j in judgements))
     if as_json:
         click.echo(to_json(records))
     else:
+        from dpcalc.report.attacks import print_attacks
+
         _print(judgements, file, details=details)
         if attacks is not None:
-            _print_attacks(judgements, attacks)
+            print_attacks(judgements, attacks)
         _print_certificates(records)
         if demonstration and refuted:
             _print_demonstration()
@@ -183,46 +194,23 @@ def _record(
     return record
 
 
-def _attacked(
-    judgements: Sequence[Judgement], terms: dict[str, Any], workers: int, scheduler: str | None
-) -> list[Attacked | None]:
+def _work(judgements: Sequence[Judgement], terms: dict[str, Any]) -> dict[str, Any]:
+    """What decides the bits of the attacks: the claims by what they say, wherever they lie."""
+    from dpcalc.archive import checksum
+    from dpcalc.report.records import to_json
+
+    claims = to_json([judgement.record() for judgement in judgements])
+    digest = checksum({"claims": claims}, {})[:32]
+    return {"work": "verify --audit", "digest_of_the_claims": digest, **terms}
+
+
+def _attacked(judgements: Sequence[Judgement], terms: dict[str, Any]) -> list[Attacked | None]:
     """Every claim attacked on the worst mechanism known; None where there is none."""
     from dpcalc.audits.suite.claims_file import attack_claims
     from dpcalc.report.text import with_progress
 
-    with workers_of(workers, scheduler) as executor:
-        told = with_progress(judgements, "attacking claims")
-        return attack_claims(told, count=len(judgements), executor=executor, **terms)
-
-
-def _refuted(found: Attacked) -> bool:
-    return found.verdict.outcome.value == "REFUTED"
-
-
-def _print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | None]) -> None:
-    from dpcalc.report.bounds import own_cells, own_heads
-    from dpcalc.report.layout import print_table
-    from dpcalc.report.text import attack_text, bound_text, console, escaped
-
-    carried_out = [found for found in attacks if found is not None]
-    rows = []
-    for number, (j, found) in enumerate(zip(judgements, attacks, strict=True), start=1):
-        outcome = "no audit for these parameters" if found is None else found.verdict.outcome.value
-        attack = None if found is None else found.attack
-        shown = "—" if attack is None else f"≥ {attack_text(attack)}"
-        own = tuple("—" for _ in own_heads(carried_out))
-        if found is not None:
-            own = own_cells(found, carried_out)
-        cells = (*own, bound_text(j.claimed), shown, bound_text(j.certified), outcome)
-        rows.append((str(number), escaped(j.claim.name), *cells))
-    out = console()
-    out.print("\n[bold]Attacks[/]")
-    own = own_heads(carried_out)
-    heads = ("", "claim", *own, "claimed ε", "attack ε", "certified ε", "outcome")
-    print_table(out, heads, rows)
-    for number, found in enumerate(attacks, start=1):
-        if found is not None and (_refuted(found) or found.contradicts_proof):
-            out.print(f"{number:>3}  {escaped(found.verdict.reason)}")
+    told = with_progress(judgements, "attacking claims")
+    return attack_claims(told, count=len(judgements), **terms)
 
 
 def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:

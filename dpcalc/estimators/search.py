@@ -12,6 +12,7 @@ import itertools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,10 +24,14 @@ from sklearn.utils.validation import check_is_fitted
 from dpcalc import checks
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.estimators.budget import FOLDS, shared
+from dpcalc.execution import in_order
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.selection import RandomSelection, stop_for
+from dpcalc.numerics.arithmetic import own_arithmetic
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from dpcalc.estimators.classifier import PrivateClassifier
 
 _HALVINGS = 40
@@ -36,11 +41,17 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """What one run would release."""
+    """One run before it is begun; only the best would be released.
 
-    score: float
+    Attributes:
+        parameters: the candidate that was drawn.
+        seed: of the fit; None for the operating system's.
+        noise: of its score, in units of its standard deviation.
+    """
+
     parameters: dict[str, Any]
-    model: Any
+    seed: int | None
+    noise: float
 
 
 def _delegated(name: str) -> Any:
@@ -85,17 +96,27 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     accountant: Any = None
     random_state: Any = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        records: ArrayLike | None = None,
+        *,
+        executor: Executor | None = None,
+    ) -> Self:
         """Search, within the budget.
 
         Args:
             X: shape (n, d).
             y: two different labels; shape (n,).
             records: public numbers of the records, for an accountant.
+            executor: who fits the trials, see `dpcalc.execution`; this process if left out. Of a real
+                search every fit takes its key from the operating system where it is carried out.
 
         Raises:
             InvalidInput: if a parameter is out of range, or the estimator's noise is not Gaussian.
             Infeasible: if no noise meets the budget, or the accountant's does not hold it.
+            WorkersLost: if a trial cannot be brought to its end; nothing is released then.
         """
         table = np.asarray(X) if not hasattr(X, "shape") else X
         labels, candidates = np.asarray(y), _combinations(self.candidates)
@@ -112,42 +133,31 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             accountant.charge(self.guarantee_, records)
         source = _source(self.random_state)
         parts = [(_rows(table, rows), labels[rows]) for rows in (order[:cut], order[cut:])]
-        trials = (
-            self._trial(source.choice(candidates), parts, mu, source)
-            for _ in range(_runs(stop, self.law, source.random()))
+        trials = []
+        for _ in range(_runs(stop, self.law, source.random())):
+            chosen = source.choice(candidates)
+            seed = None if self.random_state is None else source.getrandbits(31)
+            trials.append(_Trial(chosen, seed, source.gauss(0.0, 1.0)))
+        work = partial(
+            _fitted, clone(self.estimator).set_params(accountant=None), parts, mu, self.delta
         )
-        self._keep(max(trials, key=lambda trial: trial.score))
+        fitted = in_order(work, trials, executor, what="trial")
+        scale = 1 / (len(parts[1][1]) * mu)
+        found = (
+            (right + scale * trial.noise, trial, model)
+            for trial, (right, model) in zip(trials, fitted, strict=True)
+        )
+        self._keep(*max(found, key=lambda entry: entry[0]))
         return self
 
-    def _trial(
-        self, parameters: dict[str, Any], parts: list[Any], mu: float, source: random.Random
-    ) -> _Trial:
-        """One fit and its noisy score; both are μ-GDP and no record is in both."""
-        (X, y), (X_test, y_test) = parts
-        budget = {"epsilon": GDP(mu).epsilon(self.delta) * (1 - _SLACK), "delta": self.delta}
-        seed = None if self.random_state is None else source.getrandbits(31)
-        model = clone(self.estimator).set_params(
-            **parameters, **budget, accountant=None, random_state=seed
-        )
-        model.fit(X, y)
-        guarantee = model.guarantee_
-        if not (isinstance(guarantee, GDP) and guarantee.mu <= mu):
-            raise InvalidInput(
-                "an estimator with Gaussian noise was needed, such as ADMMClassifier or "
-                f"AveragingClassifier with full batches; got {type(self.estimator).__name__} with "
-                f"{guarantee!r}"
-            )
-        right = float(np.mean(model.predict(X_test) == y_test))
-        return _Trial(right + source.gauss(0.0, 1 / (len(y_test) * mu)), parameters, model)
-
-    def _keep(self, best: _Trial) -> None:
-        self.best_estimator_, self.best_params_ = best.model, best.parameters
-        self.best_score_, self.classes_ = best.score, best.model.classes_
-        self.n_features_in_ = best.model.n_features_in_
+    def _keep(self, score: float, trial: _Trial, model: Any) -> None:
+        self.best_estimator_, self.best_params_ = model, trial.parameters
+        self.best_score_, self.classes_ = score, model.classes_
+        self.n_features_in_ = model.n_features_in_
         self.budget_ = {"epsilon": self.epsilon, "delta": self.delta}
         self.adjacency_ = "replace-one"
         self.private_release_ = self.random_state is None
-        self.promises_ = [*best.model.promises_, *([] if self.accountant is None else [FOLDS])]
+        self.promises_ = [*model.promises_, *([] if self.accountant is None else [FOLDS])]
 
     @property
     def certified_(self) -> float:
@@ -175,6 +185,25 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """That of the best model."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict_proba(X))
+
+
+@own_arithmetic
+def _fitted(
+    estimator: PrivateClassifier, parts: list[Any], mu: float, delta: float, trial: _Trial
+) -> tuple[float, Any]:
+    """One fit and its accuracy; with noise, both are μ-GDP, and no record is in both."""
+    (X, y), (X_test, y_test) = parts
+    budget = {"epsilon": GDP(mu).epsilon(delta) * (1 - _SLACK), "delta": delta}
+    model = clone(estimator).set_params(**trial.parameters, **budget, random_state=trial.seed)
+    model.fit(X, y)
+    guarantee = model.guarantee_
+    if not (isinstance(guarantee, GDP) and guarantee.mu <= mu):
+        raise InvalidInput(
+            "an estimator with Gaussian noise was needed, such as ADMMClassifier or "
+            f"AveragingClassifier with full batches; got {type(estimator).__name__} with "
+            f"{guarantee!r}"
+        )
+    return float(np.mean(model.predict(X_test) == y_test)), model
 
 
 def largest_mu(epsilon: float, delta: float, stop: float, law: str) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.archive import checksum
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.files import is_there
 from dpcalc.training.schema import Schema
@@ -29,6 +30,9 @@ FETCHED = ("adult", "a9a", "a8a", "ijcnn1")
 
 _RECORDS, _FEATURES = 6000, 10
 
+
+_DIGITS = 32
+"""Of a digest: 128 bits."""
 
 INTERCEPT = "(intercept)"
 """Name of the constant feature."""
@@ -57,6 +61,11 @@ class Split:
     intercept: bool
     table: Dataset
     order: tuple[NDArray[np.intp], NDArray[np.intp]]
+
+    def digest(self) -> str:
+        """What tells these records from all others, wherever they were read."""
+        rows = {"features": self.table.features, "labels": self.table.labels}
+        return checksum({}, rows)[:_DIGITS]
 
     def records(self, nodes: int = 1) -> Records:
         """The training records dealt out to nodes."""

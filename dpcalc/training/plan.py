@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,12 +23,13 @@ from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.noise import Seed
     from dpcalc.algorithms.problems.records import Records
+    from dpcalc.store import Store
     from dpcalc.theorems.base import Theorem
     from dpcalc.training.method import Method
     from dpcalc.transcript import Transcript
@@ -91,23 +92,25 @@ class Plan:
         rng: Seed = None,
         *,
         runs: int = 1,
+        first_run: int = 0,
         everything: bool = False,
         measure_every: int = 0,
         progress: Callable[[int, int], None] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        settings: Mapping[str, Any] | None = None,
+        checkpoint: str | os.PathLike[str] | Store | None = None,
     ) -> Transcript:
         """Run it.
 
         Args:
             rng: a seed for experiments; None takes 256 bits from the operating system.
-            runs: independent runs; each spends the budget.
+            runs: independent runs at once; each spends the budget. For many see
+                `dpcalc.training.repetition`.
+            first_run: number of the first.
             everything: keep all that the theorem's adversary sees, instead of the end alone.
             measure_every: rounds between two looks at objective and consensus, which are no part of
                 the release; 0 for none.
             progress: called with (rounds done, rounds).
-            checkpoint: a file to go on from and to save to; as secret as the data.
-            settings: what the caller set, to tell how another run of that file differs.
+            checkpoint: a file, or a section of an open store, to go on from and to save to; as
+                secret as the data.
         """
         release = Release.LAST_ITERATE
         everything = everything or self.method.uses_every_round
@@ -116,12 +119,12 @@ class Plan:
         return self.algorithm.run(
             rng,
             runs=runs,
+            first_run=first_run,
             release=release,
             diagnostics=measure_every,
             progress=progress,
             checkpoint=checkpoint,
             checkpoint_every=max(1, self.algorithm.rounds // 50),
-            settings=settings,
         )
 
 

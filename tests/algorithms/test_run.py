@@ -217,34 +217,38 @@ def test_noise_that_drowns_the_records_is_called_that(run):
 
 
 def test_a_checkpoint_that_is_none_is_refused(run, tmp_path):
-    path = tmp_path / "state.npz"
-    for content in (b"garbage", b"PK\x03\x04 cut off", b""):
+    path = tmp_path / "kept.sqlite"
+    for content in (b"garbage", b"PK\x03\x04 cut off"):
         path.write_bytes(content)
         status, out, err = run(*R_ADMM, "--checkpoint", path)
         assert (status, out) == (2, "")
-        assert "a file written by dpcalc was needed" in err
-        assert "pickle" not in err
+        assert "a file of finished work was needed" in err
     path.unlink()
     assert run(*R_ADMM, "--checkpoint", path)[0] == 0
     _, _, err = run(*R_ADMM, "--checkpoint", path, "--penalty", "2")
-    assert "with the same parameters and data was needed" in err
+    assert "penalty null instead of 2; name another file" in err
 
 
 def test_a_checkpoint_says_what_it_was_started_with(run, tmp_path, table):
-    path = tmp_path / "state.npz"
+    path = tmp_path / "kept.sqlite"
     assert run(*R_ADMM, "--checkpoint", path)[0] == 0
     again = [*R_ADMM, "--checkpoint", path]
     again[again.index("--epsilon") + 1], again[again.index("--seed") + 1] = "2", "3"
-    assert "holds one with epsilon=1.0 (not 2.0), seed=1 (not 3);" in run(*again)[2]
-    assert "got runs=1" in run(*R_ADMM, "--checkpoint", path, "--runs", "2")[2]
+    assert "seed 1 instead of 3, epsilon 1.0 instead of 2.0;" in run(*again)[2]
+    assert "runs 1 instead of 2;" in run(*R_ADMM, "--checkpoint", path, "--runs", "2")[2]
     other = ["run", "r-admm", "--rounds", "4", "--nodes", "3", "--checkpoint", path]
-    assert "holds one of 'private-r-admm';" in run(*other)[2]
-    path.unlink()
-    file = [*R_ADMM, "--data", table, "--positive", "yes", "--row-bound", "4", "--checkpoint", path]
-    assert run(*file)[0] == 0
+    assert "work run private-r-admm instead of run r-admm," in run(*other)[2]
+
+
+def test_data_are_known_by_what_they_are_and_not_by_their_name(run, tmp_path, table):
+    path, copy = tmp_path / "kept.sqlite", tmp_path / "copy.csv"
+    words = [*R_ADMM, "--positive", "yes", "--row-bound", "4", "--checkpoint", path, "--data"]
+    assert run(*words, table)[0] == 0
+    copy.write_bytes(table.read_bytes())
+    assert run(*words, copy, "--resume")[0] == 0
     table.write_text(table.read_text().replace("yes", "no", 3).replace("no", "yes", 1))
-    _, _, err = run(*file)
-    assert "with another problem.records.labels;" in err  # the options are all the same
+    _, _, err = run(*words, table)
+    assert "digest of the data" in err  # the options are all the same
 
 
 DATA = ["run", "dp-admm", *BUDGET, "--rounds", "3", "--data"]

@@ -39,7 +39,7 @@ ALGORITHMS_MAY = {
     "extras",
     "checks",
     "files",
-    "archive",
+    "store",
     "delimited",
     "transcript",
     "algorithms",

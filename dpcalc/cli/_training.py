@@ -1,0 +1,105 @@
+"""Runs on workers, from a checkpoint, and under a progress bar on standard error."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from dpcalc.cli._kept import OPERATING_SYSTEM, kept_work
+from dpcalc.cli._workers import refuse_workers, workers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcalc.training.data import Split
+    from dpcalc.training.plan import Plan
+    from dpcalc.training.repetition import Repetition
+    from dpcalc.transcript import Transcript
+
+
+def repetition_of(common: dict[str, Any], rounds: int, *, everything: bool) -> Repetition:
+    """How often a run is carried out, by the options of the command line."""
+    from dpcalc.training.repetition import AT_ONCE, Repetition
+
+    every, at_once = common["measure_every"], common["runs_at_once"]
+    return Repetition(
+        runs=common["runs"],
+        at_once=AT_ONCE if at_once is None else at_once,
+        everything=everything,
+        measure_every=max(1, rounds // 100) if every is None else every,
+    )
+
+
+def carried_out(
+    ready: Plan, split: Split, common: dict[str, Any], repetition: Repetition
+) -> Transcript:
+    """The finished runs."""
+    from dpcalc.training.repetition import repeated
+
+    groups = len(repetition.groups)
+    if groups == 1:
+        refuse_workers(common["workers"], common["scheduler"], _SHARED)
+    work = _bits(ready, split, common, repetition)
+    with (
+        kept_work(common["checkpoint"], work, resume=common["resume"], secret=True) as kept,
+        workers_of(common["workers"], common["scheduler"]) as executor,
+        _rounds_done(ready.method.key, groups * ready.algorithm.rounds) as progress,
+    ):
+        return repeated(
+            ready,
+            common["seed"],
+            repetition=repetition,
+            progress=progress,
+            store=None if kept is None else kept.section("runs"),
+            executor=executor,
+        )
+
+
+_SHARED = "more than one group of runs, such as --runs 8 --runs-at-once 2"
+
+
+def _bits(
+    ready: Plan, split: Split, common: dict[str, Any], repetition: Repetition
+) -> dict[str, Any]:
+    """What decides the bits of these runs; the data by what they are, wherever they lie."""
+    seed = common["seed"]
+    return {
+        "work": f"run {ready.method.key}",
+        "seed": OPERATING_SYSTEM if seed is None else seed,
+        "digest_of_the_data": split.digest(),
+        **{name: common[name] for name in _DECIDING},
+        **asdict(repetition),
+        **ready.asked.inputs(),
+    }
+
+
+_DECIDING = ("rows", "row_bound", "intercept", "held_out", "epsilon", "delta", "nodes", "graph")
+"""Options that decide bits besides; what others say of the data is in the digest."""
+
+
+@contextmanager
+def _rounds_done(name: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar; call what it gives with the number of rounds done."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    screen = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    bar = Progress(
+        *columns,
+        TextColumn("rounds"),
+        TimeRemainingColumn(),
+        console=screen,
+        transient=True,
+        disable=not screen.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(name, total=total)
+        yield lambda done: bar.update(task, completed=done)
