@@ -36,6 +36,7 @@ import numpy as np
 
 from dpcalc.accounting.contour import Contour, Rounds, infinite_mass, summed_cumulants
 from dpcalc.accounting.laws import ELEMENTARY_ERROR, UNIT_ROUNDOFF, Complexes, Reals, Tilted
+from dpcalc.accounting.laws.fourier import FEW_USES
 
 LARGEST_SMOOTHING = 0.3
 """The lower bound's chord inequality is proved up to this s."""
@@ -47,11 +48,23 @@ _TRUNCATED = 1e-8
 _TRUNCATED_LOG = -36.0
 """Bounds of the truncated nodes' logarithms below this need not be sharper."""
 
-_NEGLIGIBLE = 1e-17
-_FIRST_BLOCK = 32
-_BLOCKWISE_WORK = 10_000_000
-"""Nodes times atoms to evaluate block by block before all nodes are evaluated at once."""
+_TRUNCATED_NODES = 1e-11
+"""A bound of the truncated nodes below this need not be sharper."""
 
+_NEGLIGIBLE = 1e-17
+_FIRST_BLOCK, _FIRST_TRANSFORM = 32, 256
+_LARGE_BLOCK = 2**13
+_BLOCKWISE_WORK = 10_000_000
+"""Nodes times atoms, taken one by one, after which blocks are large."""
+
+_NODES_BOUNDED = 2**18
+"""Up to so many nodes are bounded one by one."""
+
+_STRETCH = 8
+"""Nodes that are bounded together: up to so many times the first."""
+
+_FEW_LAWS = 8
+"""So few laws are bounded on intervals first."""
 
 _FLAT = 30.0
 _SMALLEST = 1e-323
@@ -156,8 +169,7 @@ def integrate(rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes:
     gain = smoothing**2 / 2
     last = math.ceil(_CUTOFF / smoothing / step)
     evaluated = _Nodes(tilted, c, step, gain)
-    blockwise = _BLOCKWISE_WORK // sum(law.size for law, _ in tilted)
-    evaluated.extend_until_negligible(min(last, max(blockwise, 64), most_nodes - 1))
+    evaluated.extend_until_negligible(min(last, most_nodes - 1))
     truncated = evaluated.truncated(last)
     if truncated > _TRUNCATED and evaluated.count <= last:
         # Nodes may come back, as on a lattice of losses: go on regardless of their size.
@@ -215,8 +227,12 @@ class _Nodes:
 
     def extend_until_negligible(self, last: int) -> None:
         """Evaluate block by block, to node ``last`` at most, until the nodes are negligible."""
-        size = _FIRST_BLOCK
+        few = all(count <= FEW_USES for _, count in self._tilted)
+        size = _FIRST_TRANSFORM if few else _FIRST_BLOCK
+        atoms = sum(law.size for law, count in self._tilted if count > FEW_USES)
         while self.count <= last:
+            if self.count * atoms > _BLOCKWISE_WORK:  # from here on by Fourier transforms
+                size = max(size, _LARGE_BLOCK)
             stop = min(self.count + size, last + 1)
             modulus = np.abs(self._evaluate(self.count, stop))
             size = 2 * size if stop > 2 * _FIRST_BLOCK else size
@@ -237,7 +253,7 @@ class _Nodes:
         amplified = self._base + ELEMENTARY_ERROR * (np.abs(smoothing) + np.abs(poles))
         unit = UNIT_ROUNDOFF * (4 + len(self._tilted))
         for law, count in self._tilted:
-            log_ratio, relative = law.log_ratio(self._step, start, stop)
+            log_ratio, relative = law.log_ratio(self._step, start, stop, count)
             exponent += count * log_ratio
             amplified += count * (np.log1p(relative) + unit * np.abs(log_ratio))
         block = np.exp(exponent)
@@ -268,21 +284,57 @@ class _Nodes:
         """A bound on Σ |node| over the nodes not evaluated; past ``last`` by smoothing alone."""
         c, step = self._c, self._step
         start, end = self.count * step, (last + 1) * step
-        total = self._between(start, end) if start < end else 0.0
+        total = self._left_out(start, end, last) if start < end else 0.0
         tail = math.exp(-self.gain * end * end) * min(1.0, c * (c + 1) / end**2)
         return total + tail * (1 + 1 / max(2 * self.gain * end * step, 1e-300))
 
-    def _between(self, start: float, end: float) -> float:
+    def _left_out(self, start: float, end: float, last: int) -> float:
+        """The same up to ``last``: coarse bounds of intervals, then of each node, then sharp ones."""
+        ranked = sorted(self._tilted, key=lambda pair: -pair[1] * pair[0].variance)
+        total = math.inf
+        if len(ranked) <= _FEW_LAWS or last >= _NODES_BOUNDED:
+            often = max(count for _, count in ranked) > FEW_USES
+            total = self._between(start, end, ranked, refinements=2 if often else 1)
+        if total > _TRUNCATED and last < _NODES_BOUNDED:
+            total = min(total, self._one_by_one(ranked, last))
+        if total > _TRUNCATED:
+            total = min(total, self._between(start, end, ranked))
+        return total
+
+    def _one_by_one(self, ranked: Sequence[tuple[Tilted, int]], last: int) -> float:
+        """Node by node; where laws are many, those that vary most are enough."""
+        total, first = 0.0, self.count
+        while first <= last:
+            stop = min(_STRETCH * first, last + 1)
+            total += self._stretch(ranked, first, stop)
+            first = stop
+        return total
+
+    def _stretch(self, ranked: Sequence[tuple[Tilted, int]], first: int, stop: int) -> float:
+        c, step = self._c, self._step
+        y = step * np.arange(first, stop)
+        bound = (c / y) * ((c + 1) / y) * np.exp(-self.gain * y * y)
+        total = math.inf
+        for law, count in ranked:
+            moduli = np.minimum(law.node_moduli(step, stop)[first:], 1.0)
+            bound *= moduli if count == 1 else moduli ** float(count)
+            total = float(bound.sum()) * (1 + 1e-9) + _SMALLEST
+            if total < _TRUNCATED_NODES:
+                break
+        return total
+
+    def _between(
+        self, start: float, end: float, ranked: Sequence[tuple[Tilted, int]], refinements: int = 3
+    ) -> float:
         c = self._c
         pieces = max(2, int(np.ceil(6 * np.log2(end / start))))
         edges = np.geomspace(start, end, pieces + 1)
         nodes = np.diff(edges) / self._step + 1
         weight = np.log(nodes * (c / edges[:-1]) * ((c + 1) / edges[:-1]))
         bound = weight - self.gain * edges[:-1] ** 2
-        ranked = sorted(self._tilted, key=lambda pair: -pair[1] * pair[0].variance)
         each = np.array([n * law.log_modulus_bound(edges, 0) for law, n in ranked])
         total = bound + each.sum(axis=0)
-        for effort in range(1, max(law.efforts for law, _ in ranked)):
+        for effort in range(1, refinements):
             for k, (law, n) in enumerate(ranked):
                 if total.max() < _TRUNCATED_LOG:
                     break

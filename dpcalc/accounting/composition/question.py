@@ -23,7 +23,7 @@ _STRAINED = 300
 _FEW_ROUNDS, _STRAINED_FEW = 16, 50
 """With so few rounds convolution is sharp, and tried from so many nodes on."""
 
-_RARE = 1.0
+_RARE = 0.03
 """So many events expected in all rounds are rare."""
 
 NEXT_TO_ZERO = 0.1
@@ -80,9 +80,8 @@ class Question(ABC):
 
     @property
     def rare(self) -> bool:
-        """Whether rounds are so few, or events so rare, that lattice points serve better than nodes."""
-        rounds = sum(n for _, n in self.parts)
-        return rounds <= _FEW_ROUNDS or sum(n * p.touched for p, n in self.parts) <= _RARE
+        """Whether events are so rare that lattice points serve better than nodes."""
+        return sum(n * p.touched for p, n in self.parts) <= _RARE
 
     @cached_property
     def pilot(self) -> Pilot | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +15,11 @@ from dpcalc.accounting.laws.base import (
     Reals,
     Tilted,
     log1p,
+)
+from dpcalc.accounting.laws.fourier import (
+    FEW_USES,
+    change_at_nodes,
+    moduli_at_nodes,
 )
 from dpcalc.accounting.laws.modulus import ModulusBounds
 from dpcalc.numerics.products import product
@@ -111,10 +115,12 @@ class TiltedAtoms(Tilted):
         self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess))
         self._powers: tuple[tuple[float, int], Complexes] | None = None
 
-    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
-        """Σ w(e^{iyl} - 1) by whichever of two ways is cheaper."""
-        if stop - start > _PRODUCT_NODES:
-            values, absolute = self._change_by_fft(step, stop)
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
+        """Σ w(e^{iyl} - 1) by the cheaper of two ways; few uses need no relative accuracy."""
+        if uses <= FEW_USES or stop - start > _PRODUCT_NODES:
+            values, absolute = change_at_nodes(self._losses, self._weights, step, stop)
             values = values[start:]
             error = np.full(len(values), absolute)
         else:
@@ -150,39 +156,6 @@ class TiltedAtoms(Tilted):
         offset = first * block
         return change.ravel()[start - offset : stop - offset]
 
-    def _change_by_fft(self, step: float, stop: int) -> tuple[Complexes, float]:
-        """For n = 0..stop-1 at once, and a bound on the absolute errors.
-
-        The nodes see losses modulo R = 2π/step. An atom moves to the nearest point of a lattice of
-        N points over R, at a distance d, and ``e^{iyd}`` is expanded: with y·d <= π/2 the K-th term
-        leaves at most (π/2)^K/K!. Every power of d costs one FFT, whose error in the maximum norm
-        is at most 5u·log₂N·√N times the Euclidean norm of what is transformed.
-        """
-        size = 2 * 2 ** int(np.ceil(np.log2(stop)))
-        turns = self._losses * (step / (2 * np.pi)) * size
-        nearest = np.rint(turns)
-        offset = turns - nearest  # within 1/2, in lattice steps
-        index = np.mod(nearest, size).astype(np.int64)
-        angle = 2 * np.pi / size * np.arange(stop)  # y times the lattice step
-        factor = np.ones(stop, dtype=np.complex128)
-        moved = self._weights.copy()
-        change = np.full(stop, -self._weights.sum(), dtype=np.complex128)
-        error = 0.0
-        for k in range(_TAYLOR_TERMS):
-            grid = np.bincount(index, moved, minlength=size)
-            change += factor * np.conj(np.fft.rfft(grid)[:stop])
-            error += (np.pi**k / math.factorial(k)) * float(np.sqrt(np.square(grid).sum()))
-            factor *= 1j * angle / (k + 1)
-            moved *= offset
-        rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)
-        error *= 5 * UNIT_ROUNDOFF * math.log2(size) * math.sqrt(size)
-        # turns is rounded: a relative error of 3u of a loss of that many lattice steps. Angles,
-        # their powers and the sum of the terms cost 2k + 20 roundings of the k-th, of which all
-        # together are e^{π/2} at most.
-        slip = 6 * np.pi * float((self._weights * np.abs(turns)).sum()) / size * stop
-        slip += 120 * float(self._weights.sum())
-        return change, error + rest * float(self._weights.sum()) + UNIT_ROUNDOFF * slip
-
     def _fine_powers(self, step: float, block: int) -> Complexes:
         """e^{ibθ} - 1 for b up to the block length and every atom, θ = step·loss."""
         if self._powers is None or self._powers[0] != (step, block):
@@ -200,6 +173,12 @@ class TiltedAtoms(Tilted):
         """Pairs of atoms close together, or the modulus sampled; see `ModulusBounds`."""
         return self._modulus.log_bound(edges, effort)
 
+    def node_moduli(self, step: float, stop: int) -> Reals:
+        """From one Fourier transform."""
+        rest = 1.0 - float(self._weights.sum())
+        moduli = moduli_at_nodes(self._losses, self._weights, rest, step, stop)
+        return moduli + 8 * (self._mass_error + self.size * UNIT_ROUNDOFF) + 1e-12
+
     @cached_property
     def _modulus(self) -> ModulusBounds:
         losses, weights = np.append(self._losses, 0.0), np.append(self._weights, self._at_zero)
@@ -213,8 +192,6 @@ def _block(stop: int) -> int:
 
 _PRODUCT_NODES = 4096
 """Up to this many nodes a matrix product is cheaper than Fourier transforms."""
-
-_TAYLOR_TERMS = 20
 
 
 def revealing(probability: float) -> AtomicLaw:

@@ -47,6 +47,10 @@ def log1p(z: Complexes) -> Complexes:
     return np.asarray(real + 1j * np.arctan2(y, 1 + x), dtype=np.complex128)
 
 
+_PIECES = 100
+"""Intervals over which moduli are bounded together."""
+
+
 class Tilted(ABC):
     """The law of L weighted by e^{cL}.
 
@@ -69,12 +73,26 @@ class Tilted(ABC):
     efforts: int = 1
 
     @abstractmethod
-    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
         """ln(M(c+iy)/M(c)) at y = n·step for start <= n < stop.
+
+        Args:
+            step: distance of two nodes.
+            start: number of the first node.
+            stop: number after the last one.
+            uses: how often the ratio is taken times itself; the more, the more accuracy it needs.
 
         Returns:
             The logarithms, and bounds on the relative errors of the ratios themselves.
         """
+
+    def node_moduli(self, step: float, stop: int) -> Reals:
+        """An upper bound of |M(c+iy)/M(c)| at y = n·step for 0 <= n < stop."""
+        numbers = np.unique(np.geomspace(1, max(stop, 2), _PIECES).astype(np.int64))
+        bounds = np.exp(self.log_modulus_bound(step * numbers, 0))
+        return np.append(1.0, np.repeat(bounds, np.diff(numbers)))
 
     def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
         """An upper bound of ln|M(c+iy)/M(c)| over each interval between increasing edges.

@@ -51,7 +51,10 @@ class _TiltedGaussian(Tilted):
         self.spread = mu * (1 + 1e-15)
         self.rounding = 8 * UNIT_ROUNDOFF * self.log_moment
 
-    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
+        del uses
         y = step * np.arange(start, stop)
         real, imaginary = -self.variance * y * y / 2, self.mean * y
         return real + 1j * imaginary, 8 * UNIT_ROUNDOFF * (imaginary - real)
@@ -112,7 +115,10 @@ class _TiltedMixture(Tilted):
         self._unit = UNIT_ROUNDOFF * (32 + self.size)
         self.rounding = self._unit * (c * self._exposure + min(1.0, excess))
 
-    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
+        del uses
         y = step * np.arange(start, stop)
         change = np.empty(len(y), dtype=np.complex128)
         rows = max(1, _TABLE // self.size)

@@ -73,7 +73,10 @@ class _TiltedLaplace(Tilted):
             return log1p(excess)
         return np.asarray(z * e + log1p(z / (2 * z + 1) * np.expm1(-(2 * z + 1) * e)))
 
-    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
+        del uses
         y = step * np.arange(start, stop)
         z = np.asarray(self._c + 1j * y, dtype=np.complex128)
         values = self._log(z) - self.log_moment

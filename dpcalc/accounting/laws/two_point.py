@@ -140,8 +140,11 @@ class _TiltedTwoPoint(Tilted):
         self.rounding = (64 + self.size) * UNIT_ROUNDOFF
         self.rounding *= float(product(counts, size + np.abs(moments)))
 
-    def log_ratio(self, step: float, start: int, stop: int) -> tuple[Complexes, Reals]:
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
         """Σ n ln(cos(yε) + i t sin(yε)), t the tilted bias; the error is that of yε near a zero."""
+        del uses
         y = step * np.arange(start, stop)
         total = np.zeros(len(y), dtype=np.complex128)
         relative = np.zeros(len(y))
