@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.engine.fingerprint import parts_of
-from dpcalc.algorithms.engine.recording import Recorder
+from dpcalc.algorithms.engine.recording import Caption, Recorder
 from dpcalc.algorithms.problems.noise import Streams
 from dpcalc.errors import InvalidInput
 from dpcalc.store import Store, open_store
@@ -22,10 +22,21 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
 
-    from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.vocabulary import Release
 
 Arrays = dict[str, NDArray[Any]]
+
+
+class Owner(Protocol):
+    """What a state asks of the algorithm it belongs to."""
+
+    key: ClassVar[str]
+    released: ClassVar[Mapping[str, Caption]]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds a run has."""
+
 
 SAVED = "state"
 """Name of the piece of a store that a state is kept in."""
@@ -49,7 +60,7 @@ class State:
         extra: the latest round's by-products, e.g. gradient norms.
     """
 
-    owner: Algorithm
+    owner: Owner
     round: int
     memory: Arrays
     streams: Streams
@@ -62,7 +73,7 @@ class State:
             store.write(SAVED, *_packed(self))
 
 
-def load_state(owner: Algorithm, path: str | os.PathLike[str]) -> State:
+def load_state(owner: Owner, path: str | os.PathLike[str]) -> State:
     """The saved state of this very algorithm.
 
     Raises:
@@ -77,7 +88,7 @@ def load_state(owner: Algorithm, path: str | os.PathLike[str]) -> State:
 
 @contextmanager
 def checkpointed(
-    owner: Algorithm,
+    owner: Owner,
     checkpoint: str | os.PathLike[str] | Store | None,
     release: Release,
     source: Streams,
@@ -114,7 +125,7 @@ def checkpointed(
     yield saved, partial(_save, checkpoint)
 
 
-def _plan(owner: Algorithm) -> dict[str, Any]:
+def _plan(owner: Owner) -> dict[str, Any]:
     """What decides the bits of a run beside its seed: the algorithm, its parameters and its data."""
     return {"algorithm": owner.key} | parts_of(owner)
 
@@ -126,7 +137,7 @@ def _save(store: Store, state: State, recorder: Recorder) -> None:
     store.write(SAVED, header, arrays | recorded)
 
 
-def _load(owner: Algorithm, store: Store, release: Release) -> tuple[State, Recorder] | None:
+def _load(owner: Owner, store: Store, release: Release) -> tuple[State, Recorder] | None:
     """The saved state and recorder of these runs, or None if there is none yet."""
     found = store.read(SAVED)
     if found is None:
@@ -155,7 +166,7 @@ def _packed(state: State) -> tuple[dict[str, Any], Arrays]:
     return header, arrays | {f"extra/{name}": values for name, values in state.extra.items()}
 
 
-def _unpacked(owner: Algorithm, header: Mapping[str, Any], arrays: Arrays, path: Path) -> State:
+def _unpacked(owner: Owner, header: Mapping[str, Any], arrays: Arrays, path: Path) -> State:
     parts: dict[str, Arrays] = {"memory": {}, "released": {}, "extra": {}}
     for slot, values in arrays.items():
         part, _, name = slot.partition("/")

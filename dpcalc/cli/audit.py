@@ -127,7 +127,7 @@ def command(target: str | None, **given: Any) -> int:
         page = partial(write, report, title, results, tables, command=_repeats(results))
         report = report if writing.attempt(page) else None
     if given["as_json"]:
-        from dpcalc.report.audits import record
+        from dpcalc.report.audit_record import record
         from dpcalc.report.records import to_json
 
         click.echo(to_json(record(title, results, tables)))

@@ -12,6 +12,7 @@ from dpcalc.guarantees.pure import PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import context, mpf, normal_quantile, round_up
+from dpcalc.numerics.search import largest_where
 
 
 @own_arithmetic
@@ -78,3 +79,11 @@ def _impossible(target: str, guarantee: Guarantee, sources: str) -> InvalidInput
         f"{target} does not follow from {guarantee.notion}; it follows from {sources}; "
         "try --to approx with --delta"
     )
+
+
+def rho_for(epsilon: float, delta: float) -> float:
+    """The largest ρ that the zCDP conversion turns into (ε, δ)."""
+    high = max(1.0, epsilon)
+    while ZCDP(high).epsilon(delta) <= epsilon:
+        high *= 2
+    return largest_where(lambda rho: ZCDP(rho).epsilon(delta) <= epsilon, 0.0, high)

@@ -11,7 +11,7 @@ from dpcalc.report.text import attack_text, bound_text, console, escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcalc.auditing.attacked import Attacked
+    from dpcalc.auditing.result import Attacked
     from dpcalc.claims.verdict import Judgement
 
 

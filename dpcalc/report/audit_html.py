@@ -15,6 +15,7 @@ from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.numerals import spelt
 from dpcalc.report.audit_plots import lines, pictures
+from dpcalc.report.audit_record import record
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
@@ -93,8 +94,6 @@ def page(
         tables: exhibits, with title, columns, rows and note.
         command: what repeats the audit exactly.
     """
-    from dpcalc.report.audits import record
-
     seeds = sorted({str(r.verdict.seed) for r in results if r.verdict.seed is not None})
     versions: Mapping[str, str] = results[0].verdict.versions if results else {}
     sections = [_section(result) for result in results] + [_exhibit(table) for table in tables]

@@ -146,7 +146,7 @@ def graph(help_: str, *, default: Any = dataclasses.MISSING) -> Any:
     """A communication graph: ring:5, complete:3, star:6, path:4 or @file."""
 
     def convert(name: str, value: Any) -> Any:
-        from dpcalc.theorems.convergence._network import Graph
+        from dpcalc.theorems.graph import Graph
 
         return None if value is None and default is None else Graph.of(name, value)
 
@@ -157,7 +157,7 @@ def matrix(help_: str, *, default: Any = dataclasses.MISSING) -> Any:
     """A matrix: @file with comma-separated rows, or a number for a multiple of the identity."""
 
     def convert(name: str, value: Any) -> Any:
-        from dpcalc.theorems.convergence._matrices import Matrix
+        from dpcalc.theorems.matrix import Matrix
 
         return None if value is None and default is None else Matrix.of(name, value)
 

@@ -14,8 +14,9 @@ from dpcalc.auditing.wording import at_least, at_most
 from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.report.audit_html import page
+from dpcalc.report.audit_markdown import markdown
+from dpcalc.report.audit_record import record
 from dpcalc.report.audit_text import show
-from dpcalc.report.audits import markdown, record
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.records import to_json
 from dpcalc.report.text import bound_text

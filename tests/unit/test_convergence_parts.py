@@ -9,23 +9,19 @@ import pytest
 from mpmath import mpf
 
 from dpcalc.errors import InvalidInput, NumericalFailure
-from dpcalc.theorems.convergence._base import Rate, per_node
-from dpcalc.theorems.convergence._definite import (
+from dpcalc.numerics.certified_eigenvalues import (
     contraction,
     largest_eigenvalue,
     positive_definite,
     singular_values,
     smallest_eigenvalue,
 )
-from dpcalc.theorems.convergence._matrices import Matrix
-from dpcalc.theorems.convergence._network import (
-    Graph,
-    check_mixing,
-    mixing_matrix,
-    second_singular_value,
-)
+from dpcalc.theorems.convergence._base import Rate, per_node
+from dpcalc.theorems.convergence._mixing import check_mixing, mixing_matrix, second_singular_value
 from dpcalc.theorems.convergence._penalties import rows, stalled_product, tail
 from dpcalc.theorems.convergence._quadratic import QuadraticProblem, hardest
+from dpcalc.theorems.graph import Graph
+from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.schedule import Schedule
 
 

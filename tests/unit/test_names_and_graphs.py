@@ -11,7 +11,7 @@ from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.catalogue import privacy_result
-from dpcalc.theorems.convergence._network import Graph
+from dpcalc.theorems.graph import Graph
 from dpcalc.training.graph import network
 
 

@@ -22,16 +22,12 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
+from dpcalc.numerics.certified_eigenvalues import UNIT, Array
 from dpcalc.theorems.base import Assumption
 from dpcalc.theorems.convergence._base import ConvergenceResult
-from dpcalc.theorems.convergence._definite import UNIT, Array
-from dpcalc.theorems.convergence._matrices import Matrix
-from dpcalc.theorems.convergence._network import (
-    Graph,
-    check_mixing,
-    mixing_matrix,
-    second_singular_value,
-)
+from dpcalc.theorems.convergence._mixing import check_mixing, mixing_matrix, second_singular_value
+from dpcalc.theorems.graph import Graph
+from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.parameters import choice, count, graph, matrix, number
 
 _MOST_ROUNDS = 2_000_000

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcalc.numerics.certified_eigenvalues import UNIT, Array, largest_eigenvalue, positive_definite
 from dpcalc.numerics.precise import mpf, round_down
-from dpcalc.theorems.convergence._definite import UNIT, Array, largest_eigenvalue, positive_definite
-from dpcalc.theorems.convergence._network import Graph
+from dpcalc.theorems.graph import Graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

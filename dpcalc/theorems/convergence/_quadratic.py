@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.errors import InvalidInput
+from dpcalc.numerics.certified_eigenvalues import Array, contraction
 from dpcalc.numerics.precise import Real, mpf, round_down
 from dpcalc.theorems.base import Formula
 from dpcalc.theorems.convergence._base import Rate, per_node
-from dpcalc.theorems.convergence._definite import Array, contraction
-from dpcalc.theorems.convergence._network import Graph
+from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.schedule import Schedule
 
 Values = tuple[float, ...]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.numerics.certified_eigenvalues import Array, positive_definite
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Formula
-from dpcalc.theorems.convergence._definite import Array, positive_definite
-from dpcalc.theorems.convergence._network import Graph
+from dpcalc.theorems.graph import Graph
 
 Row = tuple[float, ...]
 

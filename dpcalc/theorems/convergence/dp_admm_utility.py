@@ -32,7 +32,7 @@ from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
-from dpcalc.theorems.convergence._matrices import Matrix
+from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.parameters import choice, count, matrix, number
 from dpcalc.vocabulary import Bearing
 

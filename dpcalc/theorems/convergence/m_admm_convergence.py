@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpcalc import checks
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, finite, nothing, per_node
-from dpcalc.theorems.convergence._network import Graph
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
@@ -43,6 +42,7 @@ from dpcalc.theorems.convergence._quadratic import (
     m_admm_contraction,
     quadratic_problem,
 )
+from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.parameters import flag, graph, schedule
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Bearing

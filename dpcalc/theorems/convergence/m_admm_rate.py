@@ -37,9 +37,9 @@ from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing, per_node
-from dpcalc.theorems.convergence._network import Graph
 from dpcalc.theorems.convergence._one_round import Conditions, worst_quadratic_round
 from dpcalc.theorems.convergence._penalties import Row, common, decreasing, rows
+from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.parameters import count, graph, number, schedule
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Bearing

@@ -30,7 +30,6 @@ from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, finite, nothing, per_node
-from dpcalc.theorems.convergence._network import Graph
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
@@ -52,6 +51,7 @@ from dpcalc.theorems.convergence._recycled_conditions import (
     best_constants,
     margin_formula,
 )
+from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.parameters import count, graph, number, schedule
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Bearing

@@ -32,10 +32,10 @@ from dpcalc.accounting.iteration import Descent, Visits
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ZCDP
+from dpcalc.guarantees.conversion import rho_for
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import COMPOSED
 from dpcalc.theorems.base import Theorem
-from dpcalc.theorems.iteration._gradient_admm import rho_for
 from dpcalc.theorems.parameters import count, number, release
 from dpcalc.theorems.statements import Assumption, Bound, Finding, Formula, Scope
 from dpcalc.vocabulary import Adjacency, Bearing, Release, Status

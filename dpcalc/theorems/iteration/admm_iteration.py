@@ -35,8 +35,8 @@ from dpcalc.theorems.iteration._assumptions import (
     PAPER_STEP,
     REDUCED,
 )
+from dpcalc.theorems.iteration._first_user import FirstUser
 from dpcalc.theorems.iteration._formulas import convex_formulas
-from dpcalc.theorems.iteration._gradient_admm import FirstUser
 from dpcalc.theorems.parameters import weak_convexity
 from dpcalc.vocabulary import Bearing, Status
 

@@ -44,7 +44,7 @@ from dpcalc.theorems.iteration._assumptions import (
     PAPER_STEP,
     REDUCED,
 )
-from dpcalc.theorems.iteration._formulas import all_users_formulas
+from dpcalc.theorems.iteration._formulas import paper_unit, symbol_values, symbols
 from dpcalc.theorems.iteration._gradient_admm import GradientADMM
 from dpcalc.theorems.iteration._instances import single_use
 from dpcalc.theorems.parameters import choice, count, weak_convexity
@@ -240,4 +240,12 @@ class ADMMIterationAllUsers(GradientADMM):
         """The printed divergence per order."""
         if averaged(self):
             return ()
-        return all_users_formulas(self)
+        import sympy
+
+        s = symbols()
+        constant, unit = paper_unit(self)
+        printed = 4 * constant * unit * sympy.harmonic(s["n"]) / s["n"]
+        values = {**symbol_values(self), "n": float(self.users)}
+        if self.violations_of_claim():
+            return ()
+        return (Formula("claimed.divergence_per_order", printed, values),)

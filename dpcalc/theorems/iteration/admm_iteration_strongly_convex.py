@@ -40,8 +40,8 @@ from dpcalc.theorems.iteration._assumptions import (
     ONE_PASS,
     REDUCED,
 )
-from dpcalc.theorems.iteration._formulas import contraction_formulas
-from dpcalc.theorems.iteration._gradient_admm import FirstUser
+from dpcalc.theorems.iteration._first_user import FirstUser
+from dpcalc.theorems.iteration._formulas import printed_rho, symbol_values, symbols
 from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
 from dpcalc.theorems.parameters import number
 from dpcalc.vocabulary import Bearing, Status
@@ -220,4 +220,23 @@ class ADMMIterationStronglyConvex(FirstUser):
         """L, ρ as printed and μ as certified in the contracting norm."""
         if averaged(self):
             return ()
-        return contraction_formulas(self)
+        import sympy
+
+        s = symbols()
+        eta, beta, nu, mu = s["eta"], s["beta"], s["nu"], s["mu"]
+        values = {
+            **symbol_values(self),
+            "mu": self.strong_convexity,
+            "k": float(self.iterations),
+        }
+        tau = 2 / (nu + mu) - eta
+        descent = 1 - 2 * eta * nu * mu / (nu + mu)
+        p = 1 - tau / eta
+        q = eta / beta + eta * tau / 4 * s["sigma_min"] ** 2
+        contraction = sympy.Max((descent + tau / eta) / p, eta / beta / q)
+        found = [Formula("certified.contraction", contraction, values)]
+        if not self.violations_of_claim():
+            blocks = sympy.floor((s["k"] - 1) / 2)
+            factor = sympy.Piecewise((contraction ** (blocks - 1), blocks > 0), (1, True))
+            found.insert(0, Formula("claimed.rho", printed_rho(self) * factor, values))
+        return tuple(found)

@@ -23,11 +23,11 @@ from typing import Any, ClassVar, Self
 from dpcalc import checks
 from dpcalc.accounting.iteration.pulled_walk import LONGEST, WEAKEST, PulledWalk
 from dpcalc.guarantees import GDP, ZCDP, WorstOf
+from dpcalc.guarantees.conversion import rho_for
 from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
-from dpcalc.theorems.iteration._gradient_admm import rho_for
 from dpcalc.theorems.noisy_gradient_descent._base import (
     CONVEX,
     HIDDEN,

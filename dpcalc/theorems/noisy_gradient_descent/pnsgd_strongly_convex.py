@@ -27,10 +27,10 @@ from dpcalc.accounting.iteration import Descent, Visits
 from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP, ZCDP
+from dpcalc.guarantees.conversion import rho_for
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
-from dpcalc.theorems.iteration._gradient_admm import rho_for
 from dpcalc.theorems.noisy_gradient_descent._base import (
     DIFFERENCES,
     HIDDEN,

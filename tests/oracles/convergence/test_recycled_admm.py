@@ -93,7 +93,7 @@ def test_the_conditions_hold_for_the_constants_that_were_found():
 
 
 def _graph(adjacency):
-    from dpcalc.theorems.convergence._network import Graph
+    from dpcalc.theorems.graph import Graph
 
     edges = tuple((int(i), int(j)) for i, j in np.argwhere(np.triu(adjacency)))
     return Graph("edges", len(adjacency), edges)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.errors import InvalidInput
-from dpcalc.theorems.convergence._definite import Array, singular_values
+from dpcalc.numerics.certified_eigenvalues import Array, singular_values
 from dpcalc.theorems.schedule import Schedule
 
 

@@ -1,0 +1,87 @@
+"""Attacked claims as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.wording import at_least, confidence, runs_text
+from dpcalc.numerals import spelt
+from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.text import attack_text, bound_text
+
+
+def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
+    """Verdicts, bounds and findings as Markdown."""
+    lines = [f"# Audit: {_plain(title)}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
+    lines += markdown_table(results)
+    for result in results:
+        verdict = result.verdict
+        lines += [f"\n## {_plain(result.key)}: {verdict.outcome.value}", ""]
+        lines += [f"{_plain(result.title)}.", ""]
+        lines += [_plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
+        lines += [f"Claim {_plain(f'{verdict.claim.name}, about {verdict.claim.about}')}.", ""]
+        lines += [f"- {f.check} ({f.severity}): {_plain(f.text)}" for f in verdict.findings]
+        lines += [_bound(e) for e in verdict.evidence]
+        lines += [
+            "",
+            f"Seed {verdict.seed}, {runs_text(verdict.runs)}, α = {spelt(verdict.alpha, 3)}.",
+        ]
+    for table in tables:
+        lines += [f"\n## {table.title}", "", *_rows(table.columns, table.rows), "", table.note]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def markdown_table(results: Sequence[Attacked]) -> list[str]:
+    """One row per claim."""
+    columns = (
+        "case",
+        "claim",
+        "adjacency",
+        "release",
+        "δ",
+        *own_heads(results),
+        "claimed ε",
+        "certified ε",
+        "attack ε ≥",
+    )
+    head = [*columns, "verdict"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for result in results:
+        claim = result.verdict.claim
+        cells = (
+            result.title,
+            claim.name,
+            claim.adjacency.value,
+            claim.release.value + (" (default)" if claim.release_taken else ""),
+            f"{spelt(claim.delta)}",
+            *own_cells(result, results),
+            bound_text(claim.epsilon),
+            bound_text(result.certified),
+            attack_text(result.attack),
+            result.verdict.outcome.value,
+        )
+        lines.append("| " + " | ".join(_plain(cell) for cell in cells) + " |")
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is: no markup, no line breaks, no control characters."""
+    shown = "".join(c if c.isprintable() else " " for c in text)
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", shown)
+
+
+def _rows(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> list[str]:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return lines + ["| " + " | ".join(f"{v:.6g}" for v in row) + " |" for row in rows]
+
+
+def _bound(e: Any) -> str:
+    gate = "" if e.gates else ", report only"
+    return (
+        f"- {e.method} ({e.direction}): {e.quantity} >= {at_least(e.lower, 5)} at confidence "
+        f"{confidence(e.alpha)}, δ = {spelt(e.delta)}, {runs_text(e.runs)}{gate}"
+    )
