@@ -91,7 +91,7 @@ class Tilted(ABC):
     def node_moduli(self, step: float, stop: int) -> Reals:
         """An upper bound of |M(c+iy)/M(c)| at y = n·step for 0 <= n < stop."""
         numbers = np.unique(np.geomspace(1, max(stop, 2), _PIECES).astype(np.int64))
-        bounds = np.exp(self.log_modulus_bound(step * numbers, 0))
+        bounds = np.exp(self.log_modulus_bound(step * numbers.astype(np.float64), 0))
         return np.append(1.0, np.repeat(bounds, np.diff(numbers)))
 
     def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
