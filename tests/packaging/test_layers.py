@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     {"errors", "vocabulary", "extras", "markup"},
     {"checks", "files", "numerals"},
-    {"archive", "delimited", "execution", "sealed", "store"},
+    {"archive", "delimited", "execution", "sealed", "store", "trail"},
     {"numerics"},
     {"accounting"},
     {"transcript"},
@@ -25,7 +25,7 @@ ORDER = [
     {"theorems"},
     {"calibration"},
     {"claims"},
-    {"accountant", "interop"},
+    {"accountant", "interop", "odometer"},
     {"report"},
     {"answers"},
     {"training"},
