@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dpcalc.auditing.suite.case import Case, Role
 from dpcalc.auditing.suite.run import carry_out, exhibited_all
+from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.report.ledger import Entry
+
+if TYPE_CHECKING:
+    from dpcalc.store import Store
 
 
 def entries(
     *,
     seed: int,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     names: Sequence[str] = (),
     say: Callable[[str], None],
     executor: Executor | None = None,
+    store: Store | None = None,
 ) -> list[Entry]:
     """Every audit carried out in full, α split over the cases of each.
 
@@ -28,6 +34,7 @@ def entries(
         names: of audits; all if left out.
         say: told what is under attack.
         executor: who does the work; this process if left out.
+        store: where runs are kept as they are made; every audit has a section of its own.
     """
     found = []
     for key in names or keys():
@@ -41,6 +48,7 @@ def entries(
             controls=False,
             begin=partial(_said, say, key),
             executor=executor,
+            checkpoint=None if store is None else store.section(key),
         )
         found.append(
             Entry(

@@ -7,6 +7,7 @@ from typing import Any
 
 from dpcalc import checks
 from dpcalc.auditing.suite.run import Terms, carried_out
+from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.claims.tables import fields
 from dpcalc.errors import DpcalcError, InvalidInput
@@ -36,7 +37,7 @@ def _row(sweep: Sweep, given: dict[str, Any]) -> dict[str, Any]:
     audit.need_libraries()
     try:
         terms = Terms(
-            share=float(found.get("alpha", 0.05)),
+            share=float(found.get("alpha", ALPHA)),
             seed=checks.count("seed", found["seed"], minimum=0),
             runs=None if "runs" not in found else checks.count("runs", found["runs"], minimum=10),
             notice=float(found.get("notice", 2.0)),

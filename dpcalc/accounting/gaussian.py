@@ -83,6 +83,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return round_down(mu_exact(epsilon, delta))
 
 
+@lru_cache(maxsize=1024)
 def mu_exact(epsilon: float, delta: float) -> Real:
     """`gaussian_mu` before rounding: a sixty-digit number just on the safe side of the root.
 

@@ -20,7 +20,7 @@ from dpcalc.auditing.experiment import Experiment, Progress, Watch, carry_out
 from dpcalc.auditing.lower_bounds import examined
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
+from dpcalc.auditing.verdict import ALPHA, ENOUGH, Verdict, decide, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -37,7 +37,7 @@ def audit(
     claim: Claim,
     *,
     runs: int = 2000,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     seed: int | None = None,
     methods: Sequence[str] | None = None,
     early_stop: bool = False,
@@ -159,7 +159,7 @@ def _concluded(
 
 
 def audit_all(
-    targets: Sequence[Target], claims: Sequence[Claim], *, alpha: float = 0.05, **options: Any
+    targets: Sequence[Target], claims: Sequence[Claim], *, alpha: float = ALPHA, **options: Any
 ) -> tuple[Verdict, ...]:
     """A verdict for every pair of neighbours and every claim, ``alpha`` split evenly over them all.
 

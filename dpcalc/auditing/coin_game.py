@@ -58,7 +58,9 @@ class CoinGame:
         """The game in the direction in which the pilot promises more, and the rule for it."""
         found = []
         for game in (self, self.reversed()):
-            rule, promise = chosen_rule(game.pilot, delta=delta, alpha=alpha, curve=curve)
+            rule, promise = chosen_rule(
+                game.pilot, delta=delta, alpha=alpha, curve=curve, counted=game.places.runs
+            )
             found.append((float(promise), game, rule))
         _, game, rule = max(found, key=lambda entry: entry[0])  # the first where both are equal
         return game, rule

@@ -11,7 +11,7 @@ from dpcalc import checks
 from dpcalc.auditing.checks.exposure import MOST_ERROR
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.verdict import ENOUGH
+from dpcalc.auditing.verdict import ALPHA, ENOUGH
 from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
 from dpcalc.numerals import spelt
 
@@ -75,7 +75,7 @@ class Plan:
         claim: Claim,
         *,
         runs: int = 2000,
-        alpha: float = 0.05,
+        alpha: float = ALPHA,
         methods: Sequence[str] | None = None,
         pilot: int | None = None,
         tilted: int = 1000,
@@ -127,7 +127,7 @@ class Plan:
 def check_terms(alpha: float, notice: float) -> None:
     """Raise `InvalidInput` for an error probability or a share that makes no sense."""
     if not 0 < alpha < 1:
-        raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={alpha!r}; try 0.05")
+        raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={alpha!r}; try 1e-4")
     if not 1 <= notice < math.inf:
         raise InvalidInput(
             f"notice needs a finite number, 1 or above; got notice={notice!r}; try 2"

@@ -135,7 +135,7 @@ def _carried_out(
         target,
         seed=seed,
         runs=plan.pilot,
-        promise=lambda seen: promised(seen, claim, plan.share),
+        promise=lambda seen: promised(seen, claim, plan),
         size=plan.batch,
         **where,
     )
@@ -168,7 +168,7 @@ def _bets(trial: Observations, claim: Claim, plan: Plan) -> dict[str, Running]:
     """The planned methods that may be looked at while running, before their first run."""
     running: dict[str, Running] = {}
     if "e-process" in plan.methods:
-        rule = running_rule(trial, claim, plan.share)
+        rule = running_rule(trial, claim, plan)
         running["e-process"] = RunningTest(claim, rule, plan.share)
     if "sequential-curve" in plan.methods:
         running["sequential-curve"] = RunningCurve(claim, plan.share, trial)
@@ -217,25 +217,28 @@ def _counted_runs(
     return joined(parts), False
 
 
-def running_rule(trial: Observations, claim: Claim, alpha: float) -> Rule:
+def running_rule(trial: Observations, claim: Claim, plan: Plan) -> Rule:
     """The rule of the e-process; for a curve one that answers every run."""
-    return Rule.at(middle_threshold(trial)) if claim.is_curve else answering(trial, claim, alpha)
+    return Rule.at(middle_threshold(trial)) if claim.is_curve else answering(trial, claim, plan)
 
 
-def answering(trial: Observations, claim: Claim, alpha: float) -> Rule:
+def answering(trial: Observations, claim: Claim, plan: Plan) -> Rule:
     """The rule for right and wrong answers under fair coins, from the pilot.
 
     On a Gaussian curve the best is known where the log-likelihood ratio is.
     """
     if claim.is_curve and trial.exact:
         return Rule.at(0.0)
-    return abstention.choose_rule(trial, delta=claim.delta, alpha=alpha, curve=claim.is_curve)
+    return abstention.choose_rule(
+        trial, delta=claim.delta, alpha=plan.share, curve=claim.is_curve, counted=plan.runs
+    )
 
 
-def promised(trial: Observations, claim: Claim, alpha: float) -> float:
+def promised(trial: Observations, claim: Claim, plan: Plan) -> float:
     """How large a bound of right answers a score promises on runs that are not counted."""
     curve = claim.quantity is not Quantity.EPSILON
-    return float(abstention.chosen_rule(trial, delta=claim.delta, alpha=alpha, curve=curve)[1])
+    terms: dict[str, Any] = {"delta": claim.delta, "alpha": plan.share, "curve": curve}
+    return float(abstention.chosen_rule(trial, counted=plan.runs, **terms)[1])
 
 
 def middle_threshold(trial: Observations) -> float:

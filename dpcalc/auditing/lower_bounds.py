@@ -55,7 +55,7 @@ class Question:
     @property
     def rule(self) -> Rule:
         """The rule for right and wrong answers."""
-        return answering(self.experiment.trial, self.claim, self.alpha)
+        return answering(self.experiment.trial, self.claim, self.experiment.plan)
 
 
 def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:

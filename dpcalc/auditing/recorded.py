@@ -25,7 +25,7 @@ from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 from dpcalc.auditing.sampling.runner import new_seed
-from dpcalc.auditing.verdict import ENOUGH, Verdict, decide, strength
+from dpcalc.auditing.verdict import ALPHA, ENOUGH, Verdict, decide, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -40,7 +40,7 @@ def judge_counts(
     claim: Claim,
     counts: Counts,
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     fair_coins: bool = False,
     notice: float = ENOUGH,
     name: str = "recorded counts",
@@ -78,7 +78,7 @@ def judge_scores(
     in_scores: Sequence[float] | Array,
     out_scores: Sequence[float] | Array,
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     pilot_share: float = 0.2,
     fair_coins: bool = False,
     notice: float = ENOUGH,
@@ -155,7 +155,7 @@ def judge_canaries(
     guess_in: int,
     guess_out: int,
     fair_coins: bool,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     notice: float = ENOUGH,
     name: str = "one run",
 ) -> Verdict:
@@ -175,7 +175,7 @@ def judge_guesses(
     claim: Claim,
     guesses: Guesses,
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     notice: float = ENOUGH,
     name: str = "one run",
 ) -> Verdict:

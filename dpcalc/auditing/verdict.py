@@ -43,6 +43,13 @@ _EXIT = {
 ENOUGH = 2.0
 """A design has enough power if it would notice a privacy loss this many times the claimed one."""
 
+ALPHA = 1e-4
+"""The chance of refuting a true claim, unless another is asked for.
+
+REFUTED accuses somebody, and audits run by the hundred in continuous integration: one accusation of a
+mechanism that keeps its claim exactly in twenty audits is too many.
+"""
+
 _NOTHING = Unused()
 
 

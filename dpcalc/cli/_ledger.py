@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from dpcalc.cli._kept import kept_work, seed_of
 from dpcalc.cli._workers import workers_of
 
 
@@ -20,17 +21,23 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
     from dpcalc.files import write_text
     from dpcalc.report.ledger import page
 
-    seed = new_seed() if given["seed"] is None else given["seed"]
     check_outputs([("--ledger", given["ledger"])])
+    seed = given["seed"]
+    seed = seed_of(given["checkpoint"]) if seed is None else seed
+    seed = new_seed() if seed is None else seed
+    names = () if target is None else (target,)
+    work = {"work": " ".join(("audit --ledger", *names)), "seed": seed, "alpha": given["alpha"]}
     with (
+        kept_work(given["checkpoint"], work, resume=given["resume"]) as kept,
         workers_of(given["workers"], given["scheduler"]) as executor,
         Console(stderr=True).status("audits") as status,
     ):
-        names = () if target is None else (target,)
+        how: dict[str, Any] = {"say": status.update, "executor": executor}
+        counts, runs = (kept and kept.section(part) for part in ("planted leaks", "audits"))
+        leaks = [] if names else leak_counts(store=counts, **how)
         alpha = given["alpha"]
-        found = entries(seed=seed, alpha=alpha, names=names, say=status.update, executor=executor)
-        leaks = leak_counts(say=status.update, executor=executor) if target is None else []
-    text, writing = page(found, seed=seed, leaks=leaks), Writing()
+        found = entries(seed=seed, alpha=alpha, names=names, store=runs, **how)
+    text, writing = page(found, seed=seed, alpha=alpha, leaks=leaks), Writing()
     if not writing.attempt(lambda: write_text(given["ledger"], text)):
         click.echo(text)
     wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]

@@ -58,7 +58,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
     help="Begin no further batch of runs after this time.",
 )
 @click.option(
-    "--alpha", type=NUMBER, default=0.05, show_default=True, help="Chance of a false alarm."
+    "--alpha", type=NUMBER, default="1e-4", show_default=True, help="Chance of a false alarm."
 )
 @click.option(
     "--notice",

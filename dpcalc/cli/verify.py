@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--alpha",
     type=NUMBER,
-    default=0.05,
+    default="1e-4",
     show_default=True,
     help="Chance of a false alarm of --audit.",
 )

@@ -124,7 +124,7 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     """Wealth of the bets on right answers, run by run."""
     claim, seen = result.verdict.claim, experiment.seen
     running = experiment.running.get("e-process")
-    rule = running_rule(experiment.trial, claim, experiment.plan.share)
+    rule = running_rule(experiment.trial, claim, experiment.plan)
     places = np.unique(np.linspace(1, seen.runs, min(200, seen.runs)).astype(int))
     says_in, says_out = seen.score > rule.upper, seen.score <= rule.lower
     right = np.cumsum((says_in & seen.is_in) | (says_out & ~seen.is_in))[places - 1]
@@ -253,7 +253,9 @@ def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Ar
 def _from_answers(experiment: Experiment, deltas: Array, share: float) -> Array:
     values = []
     for d in deltas:
-        rule = abstention.choose_rule(experiment.trial, delta=float(d), alpha=share)
+        rule = abstention.choose_rule(
+            experiment.trial, delta=float(d), alpha=share, counted=experiment.plan.runs
+        )
         found = rule.answers(experiment.seen)
         bound = abstention.epsilon_lower(
             found.right, found.wrong, found.runs, delta=float(d), alpha=share

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.verdict import ALPHA
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
 from dpcalc.report.leaks import LeakCount, section
@@ -26,12 +28,12 @@ bounded as ε.
 
 This page is written by
 
-    dpcalc audit --ledger docs/ledger.md --seed {seed}
+    {command}
 
 and every line by itself by `dpcalc audit NAME --case CASE --no-early-stop --seed {seed}`, with an
-`--alpha` of 0.05 over the number of the audit's cases, planted bugs included.
+`--alpha` of {alpha} over the number of the audit's cases, planted bugs included.
 
-Made on {date} with {versions}, in {seconds:.0f} seconds.
+Made on {date} with {versions}.
 """
 
 
@@ -64,12 +66,15 @@ class Entry:
     tables: Sequence[Any] = ()
 
 
-def page(entries: Sequence[Entry], *, seed: int, leaks: Sequence[LeakCount] = ()) -> str:
+def page(
+    entries: Sequence[Entry], *, seed: int, alpha: float, leaks: Sequence[LeakCount] = ()
+) -> str:
     """The page as Markdown.
 
     Args:
         entries: audits.
         seed: of all of them.
+        alpha: of every audit.
         leaks: counted leaks and twins.
     """
     everything = [r for entry in entries for r in (*entry.results, *entry.bugs)]
@@ -77,9 +82,10 @@ def page(entries: Sequence[Entry], *, seed: int, leaks: Sequence[LeakCount] = ()
     lines = [
         _INTRODUCTION.format(
             seed=seed,
+            alpha=spelt(alpha),
+            command=shlex.join(_command(seed, alpha)),
             date=f"{datetime.now(UTC):%Y-%m-%d}",
             versions=", ".join(f"{name} {value}" for name, value in versions.items()),
-            seconds=sum(r.seconds for r in everything),
         )
     ]
     if entries:
@@ -92,6 +98,12 @@ def page(entries: Sequence[Entry], *, seed: int, leaks: Sequence[LeakCount] = ()
             lines += [f"### {table.title}", "", *_numbers(table), ""]
             lines += [table.note, ""] if table.note else []
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _command(seed: int, alpha: float) -> list[str]:
+    """The command that writes this page."""
+    words = ["dpcalc", "audit", "--ledger", "docs/ledger.md", "--seed", str(seed)]
+    return words if alpha == ALPHA else [*words, "--alpha", spelt(alpha)]
 
 
 def _best(entries: Sequence[Entry]) -> list[str]:

@@ -205,7 +205,7 @@ def test_a_verdict_is_plain_data_with_everything_needed_to_recompute_it():
     assert record["claim"]["release"] == "every message"
     assert record["seed"] == 3
     assert set(record["versions"]) == {"dpcalc", "numpy", "scipy", "python"}
-    assert sum(e["alpha"] for e in record["evidence"] if e["gates"]) == pytest.approx(0.05 - 1e-6)
+    assert sum(e["alpha"] for e in record["evidence"] if e["gates"]) == pytest.approx(1e-4 - 1e-6)
     balanced = next(e for e in record["evidence"] if e["method"] == "accuracy")
     from dpcalc.auditing.estimators import accuracy
 

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.bugs.leaks import PAIRS
 from dpcalc.audits.suite.leak_counts import leak_counts, refuted
 from dpcalc.report.leaks import section
@@ -43,9 +44,9 @@ def test_the_table_says_what_was_counted():
     said: list[str] = []
     found = leak_counts(tries=2, twins=3, pairs=(0, 1), say=said.append)
     assert said == [f"planted leak: {leak.name}, {claim.name}" for leak, claim in PAIRS[:2]]
-    assert [c.caught for c in found] == [{0.05: 2, 1e-6: 2}] * 2
-    assert all(c.accused[1e-6] == 0 and c.seconds > 0 for c in found)
+    assert [c.caught for c in found] == [{ALPHA: 2, 0.05: 2}] * 2
+    assert all(c.accused[ALPHA] == 0 and c.seconds > 0 for c in found)
     text = "\n".join(section(found))
-    assert "- α = 1e-6: 2 of 2 pairs caught (100 %; 2 of them by every seed), 0 of 6 audits" in text
+    assert "- α = 1e-4: 2 of 2 pairs caught (100 %; 2 of them by every seed), 0 of 6 audits" in text
     assert "| randomised response, ε = 3 | 1-DP | 2 of 2 |" in text
     assert section([]) == []

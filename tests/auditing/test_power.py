@@ -65,7 +65,7 @@ def test_underpowered_says_what_would_be_enough():
     assert verdict.outcome is Outcome.UNDERPOWERED
     said = verdict.reason.split("noticed; ")[1]
     runs = int(said.split(" runs")[0].replace(",", ""))
-    terms = {"claimed": 4.377, "delta": DELTA, "alpha": 0.05 - 1e-6}
+    terms = {"claimed": 4.377, "delta": DELTA, "alpha": 1e-4 - 1e-6}
     assert detectable(runs=runs, **terms) <= 2 * 4.377 < detectable(runs=runs * 8 // 10, **terms)
     assert "--claim mu=1," in said
     again = judge_counts(claim, Counts.of(50, 50, 50, 50)).reason
@@ -96,13 +96,15 @@ def test_underpowered_names_the_density_where_it_tells_as_much():
 
 def test_underpowered_names_fair_coins_where_they_tell_as_much():
     claim = Claim.of(epsilon=0.4, adjacency=ADD)
-    short = judge_counts(claim, Counts.of(55, 45, 45, 55))
+    short = judge_counts(claim, Counts.of(55, 45, 45, 55), alpha=0.05)
     assert short.outcome is Outcome.UNDERPOWERED
     assert "--fair-coins would do: 200 runs then notice epsilon = 0.7771" in short.reason
-    tossed = judge_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True)
+    tossed = judge_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True, alpha=0.05)
     assert tossed.outcome is Outcome.NOT_REFUTED
     assert tossed.detectable == pytest.approx(0.7771, abs=1e-4)
-    assert "fair" not in judge_counts(claim, Counts.of(6, 4, 4, 6)).reason  # would not do either
+    assert (
+        "fair" not in judge_counts(claim, Counts.of(6, 4, 4, 6), alpha=0.05).reason
+    )  # would not do either
 
 
 def test_counts_of_fair_coins_have_the_level_of_one_binomial():
@@ -112,7 +114,10 @@ def test_counts_of_fair_coins_have_the_level_of_one_binomial():
         k
         for k in range(101)
         if judge_counts(
-            claim, Counts.of(k // 2, 50 - k // 2, 50 - (k + 1) // 2, (k + 1) // 2), fair_coins=True
+            claim,
+            Counts.of(k // 2, 50 - k // 2, 50 - (k + 1) // 2, (k + 1) // 2),
+            fair_coins=True,
+            alpha=0.05,
         ).outcome
         is Outcome.REFUTED
     ]

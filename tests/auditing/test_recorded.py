@@ -23,7 +23,7 @@ def test_counts_that_would_overflow_are_refused(most: int) -> None:
 
 
 def test_a_great_many_counts_are_right() -> None:
-    verdict = judge_counts(PURE, Counts.of(10**12, 0, 0, 10**12))
+    verdict = judge_counts(PURE, Counts.of(10**12, 0, 0, 10**12), alpha=0.05)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.runs == 2 * 10**12
     assert verdict.epsilon_lower == pytest.approx(math.log(10**12 / math.log(2 / 0.05)), rel=1e-3)
@@ -63,7 +63,7 @@ def test_scores_that_say_nothing_refute_nothing(inside: Any, outside: Any) -> No
 
 
 def test_every_run_of_a_kind_apart_from_the_others_is_seen() -> None:
-    verdict = judge_scores(PURE, np.full(400, np.inf), np.full(400, -np.inf), seed=1)
+    verdict = judge_scores(PURE, np.full(400, np.inf), np.full(400, -np.inf), seed=1, alpha=0.05)
     assert verdict.outcome is Outcome.REFUTED
     assert 4.5 < verdict.epsilon_lower < math.log(640 / 3)
     assert verdict.seed == 1

@@ -46,7 +46,7 @@ def test_the_best_of_all_cuts_is_found(values):
     reached = clopper_pearson.epsilon_lower(seen.counts(threshold), **terms)
     best = np.max([clopper_pearson.epsilon_lower(c, **terms) for c in by_cut], axis=0)
     assert (reached >= 0.9 * best).all()
-    rule = abstention.choose_rule(seen, **terms)
+    rule = abstention.choose_rule(seen, counted=400, **terms)
     given = rule.answers(seen)
     assert (abstention.epsilon_lower(given.right, given.wrong, 400, **terms) >= 0.9 * best).all()
 
@@ -78,7 +78,7 @@ def test_recorded_guesses_always_say_something(claim):
     rng = np.random.default_rng(3)
     found = [
         judge_scores(
-            claim, rng.random(2000) < 0.95, rng.random(2000) < 0.05, seed=seed
+            claim, rng.random(2000) < 0.95, rng.random(2000) < 0.05, seed=seed, alpha=0.05
         ).epsilon_lower
         for seed in range(60)
     ]
@@ -90,7 +90,7 @@ def test_separated_losses_refute_in_either_order():
     rng = np.random.default_rng(4)
     low, high = rng.random(3000), 100 + rng.random(3000)
     for scores in ((low, high), (high, low)):
-        assert judge_scores(PURE, *scores, seed=1).epsilon_lower > 6.5
+        assert judge_scores(PURE, *scores, seed=1, alpha=0.05).epsilon_lower > 6.5
     assert judge_counts(PURE, Counts.of(0, 1000, 1000, 0)).outcome is Outcome.REFUTED
     # one kind ten times as frequent: error rates are counted instead
     few = judge_scores(PURE, low[:300], high, seed=1)

@@ -349,8 +349,8 @@ def test_methods_are_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     run(*words, "--methods", "clopper-pearson,accuracy")
     evidence = json.loads(capsys.readouterr().out)["results"][0]["verdict"]["evidence"]
     assert {e["method"]: e["alpha"] for e in evidence if e["gates"]} == {
-        "clopper-pearson": (0.05 - 1e-6) / 2,
-        "accuracy": (0.05 - 1e-6) / 2,
+        "clopper-pearson": (1e-4 - 1e-6) / 2,
+        "accuracy": (1e-4 - 1e-6) / 2,
     }
     assert run(*words, "--methods", "accurracy") == 2
     assert "accuracy" in capsys.readouterr().err

@@ -44,7 +44,7 @@ from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 
-_CAUTION = 0.5  # of α, when rules are compared: the best of many looks better than it is
+_CAUTION = 0.5  # standard errors of a pilot's rates: the best of many rules looks better than it is
 _CLEARLY_MORE = 0.15  # by which share a rule that passes runs over must promise more
 _SPENT = 0.1  # share of α at most spent on the failures that δ allows
 
@@ -98,34 +98,37 @@ def joint_lower(
     return np.asarray(np.maximum(epsilon, 0.0)), np.asarray(np.where(says, np.maximum(mu, 0), 0.0))
 
 
-def choose_rule(pilot: Observations, *, delta: float, alpha: float, curve: bool = False) -> Rule:
-    """The rule that promises the largest bound, as if the pilot itself were counted.
+def choose_rule(
+    pilot: Observations, *, delta: float, alpha: float, curve: bool = False, counted: int
+) -> Rule:
+    """The rule that promises the largest bound.
 
-    Any choice is valid; it only affects strength. Later runs may be many more, but rates in the tails
-    of a pilot are known to its own size only.
+    Any choice is valid; it only affects strength.
 
     Args:
         pilot: the runs to choose on.
         delta: at which ε is to be large.
         alpha: error probability of the later bound.
         curve: look for the largest μ instead.
+        counted: runs that will be counted.
 
     Returns:
         The rule, one per repetition of the pilot.
     """
-    return chosen_rule(pilot, delta=delta, alpha=alpha, curve=curve)[0]
+    return chosen_rule(pilot, delta=delta, alpha=alpha, curve=curve, counted=counted)[0]
 
 
 def chosen_rule(
-    pilot: Observations, *, delta: float, alpha: float, curve: bool = False
+    pilot: Observations, *, delta: float, alpha: float, curve: bool = False, counted: int
 ) -> tuple[Rule, Array]:
     """The rule of `choose_rule` and the bound it promises; no bound holds of the pilot itself.
 
-    Runs are passed over only if that promises a good deal more than to answer all of them, since the
-    best of many rules looks better than it is.
+    Rates are taken to be `_CAUTION` standard errors worse than the pilot's, and the bound to be as far
+    below them as the runs to be counted will put it. Runs are passed over only if that promises a good
+    deal more than to answer all of them, since the best of many rules looks better than it is.
     """
     found = cuts(pilot, tail_ranks(pilot.runs))
-    promise = _promise(*_answers(found), pilot.runs, delta, _CAUTION * alpha, curve)
+    promise = _promise(*_answers(found), pilot.runs, counted, delta, alpha, curve)
     size = found.place.shape[-1]
     whole = np.diagonal(promise, axis1=-2, axis2=-1)
     middle = _middle_of_good(whole, found)
@@ -209,21 +212,26 @@ def _answers(found: Cuts) -> tuple[Array, Array]:
 
 
 def _promise(
-    right: Array, wrong: Array, runs: int, delta: float, alpha: float, curve: bool
+    right: Array, wrong: Array, runs: int, counted: int, delta: float, alpha: float, curve: bool
 ) -> Array:
-    """About the bound from as many runs with these rates; half a wrong answer is added."""
+    """About the bound from `counted` runs with these rates; half a wrong answer is added."""
     from scipy.special import ndtri
 
-    wrong = wrong + 0.5
+    wrong, share = wrong + 0.5, runs / counted
+
+    def errors(chance: float) -> float:
+        """How many standard errors of these rates the later bound will be below them."""
+        return float(_CAUTION - ndtri(chance) * math.sqrt(share))
+
     if curve:
-        whole = 2 * ndtri(np.clip(_wilson(right, runs, ndtri(1 - alpha)), 1e-300, 1 - 1e-16))
-        z = ndtri(1 - alpha / 2)
+        whole = 2 * ndtri(np.clip(_wilson(right, runs, errors(alpha)), 1e-300, 1 - 1e-16))
+        z = errors(alpha / 2)
         low, high = _wilson(right, runs, z), 1 - _wilson(runs - wrong, runs, z)
         part = ndtri(np.maximum(low, 1e-300)) - ndtri(np.clip(high, 1e-300, 1 - 1e-16))
         return np.asarray(np.where(right + wrong >= runs, whole, part))
-    failures, rest = allowed_failures(runs, delta, alpha)
-    right = np.maximum(right - failures, 0.0)
-    p = np.clip(_wilson(right, right + wrong, ndtri(1 - rest)), 1e-300, 1 - 1e-16)
+    failures, rest = allowed_failures(counted, delta, alpha)
+    right = np.maximum(right - failures * share, 0.0)
+    p = np.clip(_wilson(right, right + wrong, errors(rest)), 1e-300, 1 - 1e-16)
     return np.asarray(np.log(p) - np.log1p(-p))
 
 

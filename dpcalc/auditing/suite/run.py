@@ -14,7 +14,7 @@ from dpcalc.auditing.design import Plan
 from dpcalc.auditing.experiment import Experiment, Progress
 from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.suite.case import Case, Exhibit, Setting, Table
-from dpcalc.auditing.verdict import ENOUGH, Outcome, Verdict
+from dpcalc.auditing.verdict import ALPHA, ENOUGH, Outcome, Verdict
 from dpcalc.execution import in_order, is_enough
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.store import Store
@@ -52,7 +52,7 @@ class Terms:
 def carry_out(
     cases: Sequence[Case],
     *,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     seed: int,
     seconds: float | None = None,
     progress: Report | None = None,
