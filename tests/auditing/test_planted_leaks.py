@@ -1,6 +1,6 @@
 """Leaks in outputs of any kind, each beside a sound twin: caught by the default audit, twin not.
 
-Five seeds of each leak, all of them refuted; a few seeds of each twin here, two hundred in the
+Five seeds of each leak, most of them refuted; a few seeds of each twin here, two hundred in the
 campaign and in docs/ledger.md.
 """
 
@@ -22,13 +22,13 @@ def named(value):
 
 @pytest.mark.parametrize(("leak", "claim"), PAIRS, ids=named)
 def test_a_leak_is_refuted_at_the_default_budget(leak, claim):
-    assert refuted(leak.broken, claim, 0.05, 5) == 5
+    assert refuted(leak.broken, claim, ALPHA, 5) >= 3
 
 
 @pytest.mark.parametrize(("leak", "claim"), PAIRS, ids=named)
 def test_its_sound_twin_is_not(leak, claim):
-    """A twin that keeps its claim exactly is refuted in at most one audit of twenty."""
-    assert refuted(leak.sound, claim, 0.05, 4) <= 1
+    """A twin that keeps its claim exactly is refuted in at most one audit of ten thousand."""
+    assert refuted(leak.sound, claim, ALPHA, 4) == 0
 
 
 @pytest.mark.campaign
@@ -47,6 +47,8 @@ def test_the_table_says_what_was_counted():
     assert [c.caught for c in found] == [{ALPHA: 2, 0.05: 2}] * 2
     assert all(c.accused[ALPHA] == 0 and c.seconds > 0 for c in found)
     text = "\n".join(section(found))
-    assert "- α = 1e-4: 2 of 2 pairs caught (100 %; 2 of them by every seed), 0 of 6 audits" in text
+    assert (
+        "- α = 0.0001: 2 of 2 pairs caught (100 %; 2 of them by every seed), 0 of 6 audits" in text
+    )
     assert "| randomised response, ε = 3 | 1-DP | 2 of 2 |" in text
     assert section([]) == []
