@@ -22,7 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.bracket import Bracket, relative_width
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.laws import TwoPointLaw
 from dpcalc.accounting.pure_chernoff import delta_by_chernoff, epsilon_by_chernoff
@@ -46,11 +46,13 @@ def pure_epsilon(rounds: Mapping[float, int], delta: float) -> Bracket:
         delta: in [0, 1); 0 gives the sum.
     """
     checks.delta(delta)
-    return _epsilon(tuple((e, n) for e, n in rounds.items() if e > 0 and n > 0), delta)
+    positive = tuple((e, n) for e, n in rounds.items() if e > 0 and n > 0)
+    return _epsilon(positive, delta, relative_width())
 
 
 @lru_cache(maxsize=256)
-def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float) -> Bracket:
+def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float, width: float) -> Bracket:
+    """The enclosure aimed at a relative width, which is that of the caller's context."""
     parts = dict(rounds)
     total = _sum(parts)
     if delta == 0 or not parts:
@@ -59,7 +61,7 @@ def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float) -> Bracket:
         return Bracket(0.0, 0.0, "total variation")
     small = _without_revealing(parts)
     if len(small) < len(parts):
-        rest = _epsilon(tuple(small.items()), delta)
+        rest = _epsilon(tuple(small.items()), delta, width)
         spent = _sum({e: n for e, n in parts.items() if e not in small})
         upper = min(total, round_up(mpf(spent) + mpf(rest.upper)))
         return Bracket(min(rest.lower, upper), upper, f"plain sum of the largest; {rest.method}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcalc.accounting.bracket import Bracket
+from dpcalc.accounting.bracket import Bracket, aiming_at, relative_width
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpcalc.guarantees.base import Directions
+
+_COARSE = 0.1
+"""Relative width that tells whether a bound may be the smallest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +33,19 @@ class BestOf(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """The smallest of the bounds'."""
-        return min(bound.epsilon(delta) for bound in self.bounds)
+        return self.bracket(delta).upper
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of the smallest of the bounds' exact ε."""
-        return _smallest([_enclosed(b, "bracket", delta, b.epsilon) for b in self.bounds])
+        return _smallest([_question(bound, "bracket", delta) for bound in self.bounds])
 
     def delta(self, epsilon: float) -> float:
         """The smallest of the bounds'."""
-        return min(bound.delta(epsilon) for bound in self.bounds)
+        return self.delta_bracket(epsilon).upper
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """An enclosure of the smallest of the bounds' exact δ."""
-        return _smallest([_enclosed(b, "delta_bracket", epsilon, b.delta) for b in self.bounds])
+        return _smallest([_question(bound, "delta_bracket", epsilon) for bound in self.bounds])
 
     def renyi(self, order: float) -> float:
         """The smallest of the bounds'."""
@@ -66,13 +70,25 @@ class BestOf(Guarantee):
         return BestOf(bounds)
 
 
-def _enclosed(bound: Guarantee, method: str, at: float, upper: Callable[[float], float]) -> Bracket:
-    """A bound's own enclosure; from 0 for one that has none."""
+def _question(
+    bound: Guarantee, method: Literal["bracket", "delta_bracket"], at: float
+) -> Callable[[], Bracket]:
+    """A bound's own enclosure when called; from 0 for one that has none."""
     enclose = getattr(bound, method, None)
-    found: Bracket = enclose(at) if enclose else Bracket(0.0, upper(at), "upper bound")
-    return found
+    if enclose is not None:
+        return partial(enclose, at)
+    upper = bound.epsilon if method == "bracket" else bound.delta
+    return lambda: Bracket(0.0, upper(at), "upper bound")
 
 
-def _smallest(found: Sequence[Bracket]) -> Bracket:
+def _smallest(questions: Sequence[Callable[[], Bracket]]) -> Bracket:
+    """The enclosure of the least: a bound that is surely larger is enclosed coarsely only."""
+    first, *rest = questions
+    found = [first()]
+    for question in rest:
+        with aiming_at(max(_COARSE, relative_width())):
+            coarse = question()
+        larger = coarse.lower > min(bracket.upper for bracket in found)
+        found.append(coarse if larger else question())
     best = min(found, key=lambda bracket: bracket.upper)
     return Bracket(min(bracket.lower for bracket in found), best.upper, best.method)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from dpcalc.accounting.bracket import Bracket, relative_width
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import (
     GDP,
@@ -327,6 +328,22 @@ def test_the_best_of_several_encloses_with_its_own_lower_end() -> None:
     assert best.delta_bracket(1.0) == narrow.delta_bracket(1.0)
     assert best.delta_bracket(1.0).lower > 0
     assert best.losses() == wide.losses()
+
+
+def test_a_bound_that_is_surely_larger_is_enclosed_coarsely_only() -> None:
+    asked: list[float] = []
+
+    class Watched(PureDP):
+        def bracket(self, delta: float) -> Bracket:
+            asked.append(relative_width())
+            return Bracket(self.bound / 2, self.bound, f"watched at {delta}")
+
+    assert BestOf((Watched(1.0), Watched(9.0))).epsilon(1e-6) == 1.0
+    assert len(asked) == 2
+    assert asked[1] > 1e-3 > asked[0]
+    found = BestOf((Watched(1.0), Watched(1.5))).bracket(1e-6)
+    assert (found.lower, found.upper) == (0.5, 1.0)
+    assert asked[-1] < 1e-3
 
 
 def test_the_best_with_a_bound_that_has_no_enclosure_is_enclosed_from_zero() -> None:

@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from dpcalc.accounting.bracket import aiming_at
 from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
 from tests.oracles import exact
 
@@ -139,3 +140,12 @@ def test_delta_is_a_probability_also_where_it_is_all_but_one() -> None:
     for rounds in ({20.0: 3, 25.0: 2}, {30.0: 2, 31.0: 1}, {35.0: 1, 34.0: 1}):
         found = pure_delta(rounds, 1e-3)
         assert 0.999 < found.lower <= found.upper <= 1.0
+
+
+def test_a_wide_enclosure_is_not_kept_for_who_asks_for_a_narrow_one() -> None:
+    rounds = {0.3 * 1.01**i: 1 for i in range(50)}
+    with aiming_at(0.2):
+        wide = pure_epsilon(rounds, 1e-6)
+    narrow = pure_epsilon(rounds, 1e-6)
+    assert wide.relative_width > 1e-4 > 1e-6 >= narrow.relative_width
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
