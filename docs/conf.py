@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_click",
     "sphinx_copybutton",
+    "json_fields",
     "mathml",
 ]
 exclude_patterns = ["_extensions"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 # Small products run many times over: threads of the linear algebra only wait for one another, the
 # more so next to other test processes. It is read when numpy is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -21,3 +25,23 @@ settings.register_profile(
     "long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("DPCALC_HYPOTHESIS", "short"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _answers_follow_the_schema() -> Iterator[None]:
+    """Every JSON answer that any test makes the command line print in this process is checked."""
+    from dpcalc.report import output as module
+
+    made = module.output
+
+    def checked(verb: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
+        from dpcalc.report.records import to_json
+        from tests.schema import problems
+
+        answer = made(verb, record)
+        assert problems(json.loads(to_json(answer))) == []
+        return answer
+
+    module.output = checked
+    yield
+    module.output = made

@@ -12,6 +12,7 @@ from dpcalc.auditing import Claim, Plan
 from dpcalc.auditing.audit import attack
 from dpcalc.auditing.result import Attacked
 from dpcalc.audits.suite.catalogue import instance_of
+from dpcalc.claims.verdict import Claim as JudgedClaim
 from dpcalc.execution import in_order, is_enough
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.vocabulary import Adjacency
@@ -66,9 +67,9 @@ def attacked(
     executor: Executor | None = None,
 ) -> Attacked | None:
     """The claim under attack; None if nothing is claimed or no audit knows such a mechanism."""
-    if judgement.claimed is None:
-        return None
     begun, judged = time.monotonic(), judgement.claim
+    if judgement.claimed is None or not isinstance(judged, JudgedClaim):
+        return None
     claim = Claim.of(
         epsilon=judgement.claimed,
         delta=judged.delta,

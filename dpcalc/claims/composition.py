@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
 from dpcalc.claims.mechanisms import Described, release_from, release_name
@@ -18,6 +18,9 @@ from dpcalc.delimited import REMEMBERED, lines, refuse_unless_text
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import RDP, Guarantee, compose
 
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Theorem
+
 
 @dataclass(frozen=True, slots=True)
 class Release:
@@ -27,11 +30,15 @@ class Release:
         name: what to call it.
         guarantee: what one use is worth.
         count: how often it is used.
+        mechanism: whether it is a named mechanism, not a bare guarantee or a theorem.
+        theorem: the instance of a theorem, if it is one.
     """
 
     name: str
     guarantee: Guarantee
     count: int
+    mechanism: bool = False
+    theorem: Theorem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,14 @@ class Plan:
         delta: δ of the answer.
         epsilon: the budget, if one is given.
         relation: the neighbouring relation that all releases share.
+        tables: tables of rounds that were read.
     """
 
     releases: tuple[Release, ...]
     delta: float
     epsilon: float | None
     relation: Relation
+    tables: tuple[Path, ...] = ()
 
     def total(self) -> Guarantee:
         """The guarantee of all releases together.
@@ -90,7 +99,23 @@ def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = Non
     Raises:
         InvalidInput: for unreadable files, unknown fields and mixed neighbouring relations.
     """
-    content = _content(path)
+    return plan_of(_content(path), path, notes, adjacency)
+
+
+def plan_of(
+    content: Mapping[str, Any],
+    path: Path,
+    notes: Sequence[str] = (),
+    adjacency: str | None = None,
+) -> Plan:
+    """The composition that the fields of a file describe; see `read_plan`.
+
+    Args:
+        content: the fields.
+        path: of the file; tables of rounds are sought next to it.
+        notes: columns of the table that are not read.
+        adjacency: the neighbouring relation of all releases, if it is not left to the fields.
+    """
     delta = checks.delta(as_real("delta", content.get("delta", 0.0)))
     epsilon = content.get("epsilon")
     if epsilon is not None:
@@ -106,12 +131,17 @@ def read_plan(path: Path, notes: Sequence[str] = (), adjacency: str | None = Non
             continue
         found = _described(where, row, around, known)
         name = str(row.get("name", ""))
-        releases.append(Release(name or release_name(row), found.guarantee, found.count))
+        releases.append(_release(name or release_name(row), found))
         relations.append((found.relation, where if name else f"{where}, {release_name(row)}"))
         if len(read) < REMEMBERED:
             read[id(row)] = row, releases[-1]
     relation = shared(relations, "--adjacency replace-one, or adjacency at the top of the file")
-    return Plan(tuple(releases), delta, epsilon, relation)
+    tables = (path.parent / str(content["rounds"]),) if "rounds" in content else ()
+    return Plan(tuple(releases), delta, epsilon, relation, tables)
+
+
+def _release(name: str, found: Described) -> Release:
+    return Release(name, found.guarantee, found.count, found.mechanism, found.theorem)
 
 
 def _described(

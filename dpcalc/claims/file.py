@@ -7,8 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from dpcalc.claims.system import is_system, system_claim_from
 from dpcalc.claims.tables import fields, read_toml, tables
-from dpcalc.claims.verdict import Claim, claim_from
+from dpcalc.claims.verdict import AnyClaim, claim_from
 from dpcalc.errors import InvalidInput
 
 
@@ -17,17 +18,23 @@ def default_file() -> Path:
     return Path(str(resources.files("dpcalc.claims").joinpath("headline.toml")))
 
 
-def read_claims(path: Path) -> list[Claim]:
+def read_claims(path: Path) -> list[AnyClaim]:
     """All claims of a file; the first error stops, with the claim's number and name.
 
     Raises:
         InvalidInput: if the file cannot be read or a claim is malformed.
     """
-    content = fields(str(path), read_toml(path), ("claim",), ("claim",))
-    return list(_claims(tables("claim", content["claim"])))
+    content = read_toml(path)
+    if "claim" not in content and {"release", "rounds"} & content.keys():
+        raise InvalidInput(
+            f"a claims file was needed; {str(path)!r} is a composition file; try: dpcalc compose "
+            f"{path}; in a claims file its releases are [[claim.release]] tables of a [[claim]]"
+        )
+    content = dict(fields(str(path), content, ("claim",), ("claim",)))
+    return list(_claims(tables("claim", content["claim"]), path))
 
 
-def _claims(found: list[Any]) -> Iterator[Claim]:
+def _claims(found: list[Any], path: Path) -> Iterator[AnyClaim]:
     named: dict[str, int] = {}
     for number, table in enumerate(found, start=1):
         name = table.get("name") if isinstance(table, dict) else None
@@ -36,4 +43,7 @@ def _claims(found: list[Any]) -> Iterator[Claim]:
             raise InvalidInput(
                 f"{where} needs a name of its own; got that of claim {named[str(name)]}; rename one"
             )
-        yield claim_from(where, table)
+        if is_system(table):
+            yield system_claim_from(where, table, path)
+        else:
+            yield claim_from(where, table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
 from dpcalc.claims.named import Table, mechanism, pair
@@ -13,6 +13,9 @@ from dpcalc.claims.tables import as_real, fields
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.numerals import at_least, at_most, unpadded
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.base import Theorem
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,15 @@ class Described:
         guarantee: what one use is worth.
         count: how often it is used.
         relation: its neighbouring relation.
+        mechanism: whether it is a named mechanism, not a bare guarantee or a theorem.
+        theorem: the instance of a theorem, if it is one.
     """
 
     guarantee: Guarantee
     count: int
     relation: Relation
+    mechanism: bool = False
+    theorem: Theorem | None = None
 
 
 _GUARANTEES: dict[str, Callable[[Any], Guarantee]] = {
@@ -119,7 +126,7 @@ def _mechanism(where: str, table: Table, count: int, adjacency: str) -> Describe
     known = mechanism(str(table["mechanism"]))
     fields(where, table, ("mechanism", "count", "name", *known.fields))
     relation = known.relation(table, adjacency)
-    return Described(known.build(table, relation.name), count, relation)
+    return Described(known.build(table, relation.name), count, relation, mechanism=True)
 
 
 def _theorem(where: str, table: Table, count: int, adjacency: str) -> Described:
@@ -141,7 +148,7 @@ def _theorem(where: str, table: Table, count: int, adjacency: str) -> Described:
     relation = resolved(
         stated, adjacency, choices or ((name,) if name else ()), default=name, needed=bool(name)
     )
-    return Described(theorem.certified().guarantee, count, relation)
+    return Described(theorem.certified().guarantee, count, relation, theorem=theorem)
 
 
 def _orders(value: Any) -> dict[float, float]:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dpcalc.auditing.wording import at_least, at_most
 from dpcalc.theorems.base import Result
 from dpcalc.vocabulary import Verdict
 
@@ -98,7 +99,9 @@ def _reason(
     claimed, certified, reached = numbers
     if verdict is Verdict.REFUTED and reached is not None:
         why = result.failing_proof() or "a concrete instance exceeds the claim."
-        how = words.infinite if math.isinf(reached) else f"at least {words.symbol}{reached:.4g}"
+        how = (
+            words.infinite if math.isinf(reached) else f"at least {words.symbol}{at_least(reached)}"
+        )
         return f"an instance {words.reaches} {how}: {why}"
     if verdict is Verdict.UNSUPPORTED:
         return _undecided(result, certified, reached, words)
@@ -114,10 +117,12 @@ def _reason(
 def _undecided(result: Result, certified: float, reached: float | None, words: Words) -> str:
     proved = "nothing is certified"
     if not math.isinf(certified):
-        proved = f"only {words.symbol}{certified:.4g} is certified"
+        proved = f"only {words.symbol}{at_most(certified)} is certified"
     known = "no instance worked out here exceeds the claim"
     if reached is not None:
-        known = f"the worst instance worked out here {words.reaches} {words.symbol}{reached:.4g}"
+        known = (
+            f"the worst instance worked out here {words.reaches} {words.symbol}{at_least(reached)}"
+        )
     if result.failing_proof() is None:
         return f"{proved}; {known}"
     return f"the published proof fails, nothing decides the claim: {proved}; {known}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.claims.rule import Standing, standing
@@ -42,9 +42,77 @@ class Claim:
     ours: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def key(self) -> str:
+        """Key of the published result."""
+        return self.theorem.key
+
+    @property
     def relation(self) -> Relation:
         """The neighbouring relation, and who says so."""
         return relation_of(self.theorem, stated=self.states_adjacency)
+
+    @property
+    def release(self) -> str:
+        """What the adversary sees."""
+        return self.theorem.release.value
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is certified."""
+        return self.theorem.certified().guarantee
+
+    def inputs(self) -> dict[str, Any]:
+        """All parameters by name."""
+        return self.theorem.inputs()
+
+    def promised(self) -> dict[str, str]:
+        """What the file vouches for: key and text of every promise made."""
+        return self.theorem.promised()
+
+    def judged(self) -> Judgement:
+        """The verdict on it."""
+        return judge(self)
+
+
+class AnyClaim(Protocol):
+    """What every claim can be asked: one about a theorem, or about a list of releases."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+
+    @property
+    def key(self) -> str | None:
+        """Key of the published result; None if it is about a list of releases."""
+
+    @property
+    def delta(self) -> float:
+        """In [0, 1)."""
+
+    @property
+    def ours(self) -> Mapping[str, str]:
+        """Reasons for values that the source of the claim does not give."""
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation, and who says so."""
+
+    @property
+    def release(self) -> str:
+        """What the adversary sees."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is certified."""
+
+    def inputs(self) -> dict[str, Any]:
+        """What it is about, by name."""
+
+    def promised(self) -> dict[str, str]:
+        """What the file vouches for, with texts."""
+
+    def judged(self) -> Judgement:
+        """The verdict on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +128,7 @@ class Judgement:
         attained: ε that an instance reaches, None if none is known.
     """
 
-    claim: Claim
+    claim: AnyClaim
     verdict: Verdict
     reason: str
     claimed: float | None
@@ -79,17 +147,17 @@ class Judgement:
         delta = self.claim.delta
         return {
             "name": self.claim.name,
-            "theorem": self.claim.theorem.key,
-            "release": self.claim.theorem.release.value,
+            "theorem": self.claim.key,
+            "release": self.claim.release,
             **self.claim.relation.record(),
-            "inputs": self.claim.theorem.inputs(),
+            "inputs": self.claim.inputs(),
             "claimed": {"epsilon": self.claimed, "delta": delta},
             "certified": {"epsilon": self.certified, "delta": delta},
             "attained": {"epsilon": self.attained, "delta": delta},
             "verdict": self.verdict.value,
             "factor": self.factor,
             "reason": self.reason,
-            "attested": self.claim.theorem.promised(),
+            "attested": self.claim.promised(),
             "ours": dict(self.claim.ours),
         }
 
@@ -191,7 +259,7 @@ def claim_from(where: str, table: Mapping[str, Any]) -> Claim:
             epsilon,
             delta,
             states_adjacency="adjacency" in given,
-            ours=_ours(table.get("ours", {}), {*table, *theorem.inputs()}),
+            ours=ours_of(table.get("ours", {}), {*table, *theorem.inputs()}),
         )
     except (InvalidInput, AssumptionViolated) as error:
         raise InvalidInput(f"{where}: {error}") from error
@@ -242,7 +310,7 @@ def parameter_table(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-def _ours(given: Any, known: set[str]) -> dict[str, str]:
+def ours_of(given: Any, known: set[str]) -> dict[str, str]:
     """Reasons by parameter, for values that the source of a claim does not give."""
     if not isinstance(given, Mapping) or not all(isinstance(why, str) for why in given.values()):
         raise InvalidInput(

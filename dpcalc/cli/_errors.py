@@ -2,7 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
+
+from dpcalc.errors import DpcalcError, OutputFailed, WorkersLost, readable
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as the command line ends with it.
+
+    Attributes:
+        kind: name of the class of the error.
+        message: what was needed, what was given, what to try.
+        status: the exit status.
+        defect: whether dpcalc is to blame.
+    """
+
+    kind: str
+    message: str
+    status: int
+    defect: bool = False
+
+    @property
+    def line(self) -> str:
+        """The message in one line."""
+        return readable(" ".join(self.message.split()))
+
+
+def failure_of(error: Exception) -> Failure:
+    """The line and the exit status of any error."""
+    kind = type(error).__name__
+    if isinstance(error, click.ClickException):
+        return Failure("UsageError", one_line(error), 2)
+    if isinstance(error, DpcalcError):
+        status = {OutputFailed: 74, WorkersLost: 75}.get(type(error), 2)
+        return Failure(kind, str(error), status)
+    if isinstance(error, click.exceptions.Abort):
+        return Failure("Interrupted", "interrupted", 130)
+    if isinstance(error, MemoryError):
+        return Failure(kind, "more memory than there is was needed; try fewer rounds or nodes", 70)
+    return Failure(
+        "Defect",
+        f"a defect of dpcalc, not of your input: {kind}: {error}; please report the command with "
+        "its output under DPCALC_DEBUG=1",
+        70,
+        defect=True,
+    )
 
 
 def one_line(error: click.ClickException) -> str:

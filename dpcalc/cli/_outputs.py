@@ -39,6 +39,14 @@ def check_outputs(
         taken[file] = option
 
 
+def this_command(*more: str) -> str:
+    """The command line that is running, to be repeated, with further words at its end."""
+    import shlex
+    import sys
+
+    return shlex.join(["dpcalc", *sys.argv[1:], *more])
+
+
 class Writing:
     """Writes files one by one; a result whose file fails is still printed, and then `settle` tells."""
 

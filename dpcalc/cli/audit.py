@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
 from dpcalc.cli._options import NUMBER, AtLeast, Whole, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
@@ -128,9 +129,8 @@ def command(target: str | None, **given: Any) -> int:
         report = report if writing.attempt(page) else None
     if given["as_json"]:
         from dpcalc.report.audit_record import record
-        from dpcalc.report.records import to_json
 
-        click.echo(to_json(record(title, results, tables)))
+        print_json(record(title, results, tables))
     else:
         from dpcalc.report.audit_text import show
 
@@ -141,14 +141,11 @@ def command(target: str | None, **given: Any) -> int:
 
 def _repeats(results: Sequence[Attacked]) -> str:
     """This command line, with the seed that was drawn."""
-    import shlex
-    import sys
+    from dpcalc.cli._outputs import this_command
 
-    words = ["dpcalc", *sys.argv[1:]]
     seed = next((r.verdict.seed for r in results if r.verdict.repeatable), None)
-    if seed is not None and "--seed" not in words:
-        words += ["--seed", str(seed)]
-    return shlex.join(words)
+    drawn = seed is not None and "--seed" not in this_command().split()
+    return this_command(*(["--seed", str(seed)] if drawn else []))
 
 
 def _carried_out(
@@ -261,9 +258,7 @@ def _list(*, as_json: bool) -> None:
         for found in (audit_of(key),)
     ]
     if as_json:
-        from dpcalc.report.records import to_json
-
-        click.echo(to_json(rows))
+        print_json({"audits": rows})
         return
     from dpcalc.report.text import console, escaped, plain_table
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import NUMBER, StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
@@ -85,7 +86,6 @@ def command(
     from dpcalc.claims.calibration import solve
     from dpcalc.claims.named import mechanism_fields
     from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.report.records import to_json
 
     certificates, writing = Certificates(certify), Writing()
     check_outputs([("--certify", certify)])
@@ -99,10 +99,10 @@ def command(
     found = solve(table, count, epsilon, delta)
     record = _record(found, epsilon, delta)
     parts = [(found.guarantee, 1)]
-    certificates.add(record, record, parts, found.relation.name, delta)
+    certificates.add(record, record["certified"], parts, found.relation.name, delta)
     status = certificates.write(writing)
     if as_json:
-        click.echo(to_json(record))
+        print_json(record)
     else:
         _print(found, record)
         print_certificate(record)
@@ -120,7 +120,8 @@ def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
     from dpcalc.report.enclosures import enclosure
 
     record: dict[str, Any] = {
-        "mechanism": dict(found.table),
+        "mechanism": found.table["mechanism"],
+        "fields": _fields(found),
         "rounds": found.rounds,
         "solved_for": found.field,
         "value": found.value,
@@ -128,11 +129,25 @@ def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:
         **over_sensitivity(found.table, found.relation.name),
         **found.relation.record(),
         "budget": {"epsilon": epsilon, "delta": delta},
-        "epsilon": found.guarantee.epsilon(delta),
+        "certified": {
+            "epsilon": found.guarantee.epsilon(delta),
+            "delta": delta,
+            **enclosure(found.guarantee, delta),
+        },
     }
     if unit := UNITS.get(found.field):
         record["value_unit"] = unit
-    return record | enclosure(found.guarantee, delta)
+    return record
+
+
+def _fields(found: Solution) -> dict[str, Any]:
+    """The fields of the mechanism as solved, numbers of records as whole numbers."""
+    whole = ("sample", "population", "dimension")
+    fields = {name: value for name, value in found.table.items() if name != "mechanism"}
+    return {
+        name: int(value) if name in whole and value == int(value) else value
+        for name, value in fields.items()
+    }
 
 
 def _unit_line(record: dict[str, Any]) -> str:
@@ -156,7 +171,7 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
     whole = found.field in ("rounds", "sample")
     smaller = found.field in ("noise_multiplier", "scale_multiplier")
     shown = f"{int(found.value):,}" if whole else (upper if smaller else lower)(found.value, 8)
-    budget = record["budget"]
+    budget, spent = record["budget"], record["certified"]
     out.print(f"[bold]{found.field.replace('_', ' ')} = {shown}[/]")
     if "value_unit" in record:
         out.print(_unit_line(record))
@@ -165,9 +180,9 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
     out.print(
         f"{'' if found.at_limit else best + ' that is '}certified to meet ε = "
         f"{spelt(budget['epsilon'])} at δ = {spelt(budget['delta'])} over {found.rounds:,} "
-        f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(record['epsilon'], 8)}"
+        f"round{'s' if found.rounds != 1 else ''}; it spends ε = {upper(spent['epsilon'], 8)}"
         + (end if found.at_limit else "")
     )
     out.print(found.relation.sentence())
-    if "method" in record:
-        out.print(f"[dim]{escaped(enclosure_line(record, 8))}[/]")
+    if "method" in spent:
+        out.print(f"[dim]{escaped(enclosure_line(spent, 8))}[/]")

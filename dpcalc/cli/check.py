@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.extras import need
 
@@ -32,11 +33,10 @@ def command(file: Path, *, as_json: bool) -> int:
     """
     need("flint", purpose="dpcalc check")
     from dpcalc.certificates.reading import verified
-    from dpcalc.report.records import to_json
 
     found = verified(file)
     if as_json:
-        click.echo(to_json([each.record() for each in found]))
+        print_json({"certificates": [each.record() for each in found]})
     else:
         for each in found:
             click.echo(each.text())

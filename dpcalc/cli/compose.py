@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, adjacency_option, delta_option, json_option
 from dpcalc.errors import missing_delta
 from dpcalc.extras import need
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw δ(ε) with its bracket."
 )
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html|FILE.md",
+    help="Write a report for a reviewer: what was asked, what it rests on, the answer in words, the "
+    "command that repeats it.",
+)
 @json_option
 def command(
     file: Path,
@@ -37,6 +45,7 @@ def command(
     adjacency: str | None,
     notes: str,
     plot: Path | None,
+    report: Path | None,
     as_json: bool,
     certify: Path | None,
 ) -> int:
@@ -87,15 +96,19 @@ def command(
     """
     from dpcalc import checks
     from dpcalc.claims.composition import read_plan
-    from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.cli._outputs import Writing, check_outputs, this_command
+    from dpcalc.report.composition_report import composition_report
+    from dpcalc.report.document import check_ending, write_report
     from dpcalc.report.pictures import check_picture
-    from dpcalc.report.records import to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
         check_picture(plot, "--plot")
     certificates = Certificates(certify)
-    check_outputs([("--plot", plot), ("--certify", certify)], inputs=[file])
+    if report is not None:
+        check_ending(report, "--report")
+    outputs = [("--plot", plot), ("--certify", certify), ("--report", report)]
+    check_outputs(outputs, inputs=[file])
     writing = Writing()
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
@@ -108,11 +121,15 @@ def command(
         settings: dict[str, Any] = {"delta": at, "budget": plan.epsilon, "title": file.stem}
         if writing.attempt(lambda: draw_profile(plan.total(), plot, **settings)):
             record["plot"] = str(plot)
+    if report is not None:
+        found = composition_report(plan, record, command=this_command(), file=file)
+        if writing.attempt(lambda: write_report(report, found)):
+            record["report"] = str(report)
     parts = [(release.guarantee, release.count) for release in plan.releases]
-    certificates.add(record, record, parts, plan.relation.name, at)
+    certificates.add(record, record["certified"], parts, plan.relation.name, at)
     status = certificates.write(writing)
     if as_json:
-        click.echo(to_json(record))
+        print_json(record)
     else:
         _print(plan, record)
     writing.settle()
@@ -127,19 +144,21 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
     from dpcalc.report.records import attack_accuracy
 
     total = plan.total()
-    record: dict[str, Any] = {"epsilon": total.epsilon(delta), "delta": delta}
-    record |= enclosure(total, delta)
-    if "method" not in record and total.notion in _METHODS:
-        record["method"] = _METHODS[total.notion]
-    record |= {
-        "attack_accuracy": attack_accuracy(total, record["epsilon"], delta),
+    found: dict[str, Any] = {"epsilon": total.epsilon(delta), "delta": delta}
+    found |= enclosure(total, delta)
+    if "method" not in found and total.notion in _METHODS:
+        found["method"] = _METHODS[total.notion]
+    found["attack_accuracy"] = attack_accuracy(total, found["epsilon"], delta)
+    own = {k: v for k, v in total.numbers().items() if k not in (*found, "releases")}
+    record: dict[str, Any] = {
+        "certified": found | own,
         "notion": total.notion,
-        **{name: value for name, value in total.numbers().items() if name not in record},
         **plan.relation.record(),
         "releases": sum(r.count for r in plan.releases),
     }
     if plan.epsilon is not None:
-        record |= {"budget": plan.epsilon, "within_budget": record["epsilon"] <= plan.epsilon}
+        record["budget"] = {"epsilon": plan.epsilon, "delta": delta}
+        record["within_budget"] = found["epsilon"] <= plan.epsilon
     return record
 
 
@@ -148,24 +167,24 @@ def _print(plan: Plan, record: dict[str, Any]) -> None:
     from dpcalc.report.setting import risk_line
     from dpcalc.report.text import console, escaped, plain_table, upper
 
-    out = console()
+    out, found = console(), record["certified"]
     rows = [
-        (escaped(r.name), f"{r.count:,}", upper(r.guarantee.epsilon(record["delta"])))
+        (escaped(r.name), f"{r.count:,}", upper(r.guarantee.epsilon(found["delta"])))
         for r in plan.releases[:_MOST_ROWS]
     ]
-    delta = upper(record["delta"])
+    delta = upper(found["delta"])
     out.print(plain_table(("release", "count", f"ε of one at δ = {delta}"), rows, whole=(1, 2)))
     if len(plan.releases) > _MOST_ROWS:
         out.print(f"... and {len(plan.releases) - _MOST_ROWS} more")
-    out.print(f"[bold]ε = {upper(record['epsilon'])}[/] at δ = {delta}, all together")
+    out.print(f"[bold]ε = {upper(found['epsilon'])}[/] at δ = {delta}, all together")
     out.print(plan.relation.sentence())
-    if "method" in record:
-        out.print(f"[dim]{escaped(enclosure_line(record))}[/]")
-    if risk := risk_line(record["attack_accuracy"], plan.relation.name):
+    if "method" in found:
+        out.print(f"[dim]{escaped(enclosure_line(found))}[/]")
+    if risk := risk_line(found["attack_accuracy"], plan.relation.name):
         out.print(risk)
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"
-        out.print(f"{verdict} the budget ε = {record['budget']:g}")
+        out.print(f"{verdict} the budget ε = {record['budget']['epsilon']:g}")
     print_certificate(record)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import NUMBER, StrictCommand, delta_option, json_option
 from dpcalc.errors import InvalidInput, missing_delta
 from dpcalc.guarantees.composition import compose
@@ -43,20 +44,17 @@ def command(target: str, as_json: bool, **given: Any) -> None:
     dpcalc convert --gdp 1 --to risk
     """
     from dpcalc.errors import unknown_name
-    from dpcalc.report.records import to_json
     from dpcalc.report.text import console, lower, upper
 
     if target not in TARGETS:
         raise unknown_name("target notion", target, TARGETS)
     _refuse_unused(target, given)
-    record = {**_converted(_source(given), target, given), "adjacency": None}
+    found = _converted(_source(given), target, given)
     if as_json:
-        click.echo(to_json(record))
+        print_json({"to": target, "certified": found, "adjacency": None})
         return
     out = console()
-    for name, value in record.items():
-        if value is None:
-            continue
+    for name, value in found.items():
         label = name.replace("_", " ")
         if isinstance(value, str):
             out.print(f"{label}: {value}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import TheoremVerb, delta_option, json_option, theorem_from
 from dpcalc.extras import need
 
@@ -31,7 +32,6 @@ def _run(
     from dpcalc.claims.relations import relation_of
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.pictures import check_picture
-    from dpcalc.report.records import to_json
 
     if plot is not None:
         need("matplotlib", purpose="--plot")
@@ -52,7 +52,7 @@ def _run(
     certificates.add_guarantee(record, epsilon, guarantee, relation.name, found.delta)
     status = certificates.write(writing)
     if as_json:
-        click.echo(to_json(record))
+        print_json(record)
     else:
         _print(instance, record, relation)
     writing.settle()

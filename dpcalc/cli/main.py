@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 import dpcalc
-from dpcalc.cli._errors import asks_for_help, one_line
+from dpcalc.cli._errors import Failure, asks_for_help, failure_of
+from dpcalc.cli._json import Said, print_error
 from dpcalc.cli._options import unwrapped
-from dpcalc.errors import DpcalcError, OutputFailed, WorkersLost, readable
+from dpcalc.errors import DpcalcError
 from dpcalc.report.streams import Closed, make_safe, visible
 
 _FOLDER = Path(__file__).parent
@@ -95,7 +96,7 @@ def group() -> None:
       dpcalc theorems                   the published results and what became of them
       dpcalc epsilon recycled-admm -h   the parameters of one of them
 
-    Every verb takes --json.
+    Every verb takes --json; then an error is JSON too, on standard output.
 
     \b
     Exit status
@@ -128,42 +129,40 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _status(arguments: list[str]) -> int:
+    said = Said()
     try:
-        result: Any = group.main(args=arguments, prog_name="dpcalc", standalone_mode=False)
-    except click.ClickException as error:
-        if asks_for_help(error):
-            click.echo(error.format_message())
-            return 0
-        return _failed(one_line(error), 2)
-    except OutputFailed as error:
-        return _failed(str(error), 74)
-    except WorkersLost as error:
-        return _failed(str(error), 75)
-    except DpcalcError as error:
-        return _failed(str(error), 2)
-    except click.exceptions.Abort:
-        return _failed("interrupted", 130)
+        result: Any = group.main(
+            args=arguments, prog_name="dpcalc", standalone_mode=False, obj=said
+        )
     except _ReaderLeft:
         return _without_output(141)
     except _OutputFailed as error:
-        return _without_output(_failed(str(error), 74))
-    except MemoryError:
-        return _failed("more memory than there is was needed; try fewer rounds or nodes", 70)
-    except Exception as error:  # the last resort: a defect of dpcalc, told in one line
-        if os.environ.get("DPCALC_DEBUG"):
+        return _without_output(_tell(Failure("OutputFailed", str(error), 74)))
+    except Exception as error:  # all of them become one line and a status
+        if isinstance(error, click.ClickException) and asks_for_help(error):
+            click.echo(error.format_message())
+            return 0
+        failed = failure_of(error)
+        if failed.defect and os.environ.get("DPCALC_DEBUG"):
             raise
-        return _failed(
-            f"a defect of dpcalc, not of your input: {type(error).__name__}: {error}; please report "
-            "the command with its output under DPCALC_DEBUG=1",
-            70,
-        )
+        if "--json" in arguments and not said.answer:
+            _tell_json(arguments, failed)
+        return _tell(failed)
     return result if isinstance(result, int) else 0
 
 
-def _failed(message: str, status: int) -> int:
+def _tell(failed: Failure) -> int:
     with contextlib.suppress(OSError):
-        click.echo("dpcalc: " + visible(readable(" ".join(message.split()))), err=True)
-    return status
+        click.echo("dpcalc: " + visible(failed.line), err=True)
+    return failed.status
+
+
+def _tell_json(arguments: list[str], failed: Failure) -> None:
+    """The error as JSON on standard output, where the answer would stand."""
+    verbs = group.list_commands(click.Context(group))
+    with contextlib.suppress(OSError):
+        print_error(arguments, verbs, failed.kind, failed.line, failed.status)
+        sys.stdout.flush()
 
 
 def _without_output(status: int) -> int:

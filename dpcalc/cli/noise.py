@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import (
     NUMBER,
     TheoremVerb,
@@ -36,7 +37,6 @@ def _run(
     from dpcalc.answers.least_noise import least_noise
     from dpcalc.claims.relations import relation_of
     from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.report.records import to_json
     from dpcalc.theorems.parameters import parameters
 
     checks.positive("epsilon", epsilon)
@@ -56,7 +56,7 @@ def _run(
     certificates.add_guarantee(record, spent, guarantee, relation.name, found.delta)
     status = certificates.write(writing)
     if as_json:
-        click.echo(to_json(record))
+        print_json(record)
     else:
         _print(start, record, relation)
         print_certificate(record)

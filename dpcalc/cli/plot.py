@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import (
     NUMBER,
     TheoremVerb,
@@ -43,7 +44,6 @@ def _run(
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.curve_picture import draw, table_of
     from dpcalc.report.pictures import check_picture
-    from dpcalc.report.records import to_json
     from dpcalc.report.setting import setting_note
 
     need("matplotlib", purpose="plot")
@@ -64,7 +64,7 @@ def _run(
     if as_json:
         curves = {curve.name: [list(point) for point in curve.points] for curve in picture.curves}
         record = {"theorem": theorem.key, "x": picture.x, "y": picture.y, "curves": curves}
-        click.echo(to_json({**record, "setting": setting, "out": str(out)}))
+        print_json({**record, "setting": setting, "out": str(out)})
     else:
         click.echo(f"{out}: {picture.y} over {picture.x.replace('_', ' ')}, {len(rows)} places")
     writing.settle()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import TheoremVerb, json_option
 
 if TYPE_CHECKING:
@@ -20,13 +19,12 @@ def _run(
     **given: Any,
 ) -> None:
     from dpcalc.report.rates import comparison
-    from dpcalc.report.records import to_json
 
     known = {name: value for name, value in given.items() if value is not None}
     result = theorem.from_parameters(known, attest, as_options=True)
     record = comparison(result)
     if as_json:
-        click.echo(to_json(record))
+        print_json(record)
     else:
         _print(result, record)
 

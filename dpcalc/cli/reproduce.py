@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work
 from dpcalc.cli._options import StrictCommand, Whole
 from dpcalc.cli._workers import workers_of, workers_options
@@ -110,9 +111,7 @@ def command(
     ):
         records = _all(wanted, settings, out, formats, executor, store)
     if as_json:
-        from dpcalc.report.records import to_json
-
-        click.echo(to_json(records))
+        print_json({"experiments": records})
     else:
         for record in records:
             click.echo(f"{record['reference']}: {', '.join(record['files'])}")
@@ -129,9 +128,7 @@ def _list(*, as_json: bool) -> None:
         for found in (experiment(key),)
     ]
     if as_json:
-        from dpcalc.report.records import to_json
-
-        click.echo(to_json(rows))
+        print_json({"experiments": rows})
         return
     from dpcalc.report.text import console, escaped, plain_table
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._data import data_options, split_data
+from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, seed_of
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole
 from dpcalc.cli._outputs import Writing, check_outputs
@@ -72,9 +73,7 @@ def _run(kind: type[Method], **given: Any) -> None:
     writing = Writing()
     written = [t for t in targets if writing.attempt(partial(write, t, found, transcript))]
     if common["as_json"]:
-        from dpcalc.report.records import to_json
-
-        click.echo(to_json(found))
+        print_json(found)
     else:
         from dpcalc.report.runs import show
 

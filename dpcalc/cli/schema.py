@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.cli._outputs import Writing, check_outputs
 
@@ -41,7 +41,7 @@ def command(file: Path, label: str | None, out: Path | None, as_json: bool) -> N
     if out is not None and writing.attempt(lambda: write_text(out, found.to_toml())):
         click.echo(f"written: {out}", err=as_json)
     if as_json:
-        click.echo(json.dumps({"columns": found.kinds, "label": found.label}, ensure_ascii=False))
+        print_json({"columns": dict(found.kinds), "label": found.label})
     elif out is None:
         click.echo(found.to_toml(), nl=False)
     writing.settle()

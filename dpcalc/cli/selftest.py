@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, json_option
 
 if TYPE_CHECKING:
@@ -30,14 +31,13 @@ def command(*, as_json: bool) -> int:
 
     Exit status: 0 every assumption holds, 1 one does not: do not rely on numbers of this machine.
     """
-    from dpcalc.report.records import to_json
     from dpcalc.selftest import measurements
 
     found = measurements()
     wrong = [m for m in found if not m.holds]
     if as_json:
         record = {"holds": not wrong, "machine": _machine(), "unit": "2^-53"}
-        click.echo(to_json(record | {"assumptions": [m.record() for m in found]}))
+        print_json(record | {"assumptions": [m.record() for m in found]})
     else:
         _print(found, wrong)
     return int(bool(wrong))

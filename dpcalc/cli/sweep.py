@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work
 from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.cli._workers import workers_of, workers_options
@@ -148,13 +149,12 @@ def _told(sweep: Sweep) -> Iterator[Callable[[int], None]]:
 def _show(
     sweep: Sweep, rows: Sequence[dict[str, Any]], written: Sequence[Path], *, as_json: bool
 ) -> None:
-    from dpcalc.report.records import to_json
     from dpcalc.report.text import console, escaped, plain_table
     from dpcalc.sweep.table import columns_of
 
     if as_json:
         record = {sweep.kind: sweep.name, "fixed": dict(sweep.fixed), "tolerance": sweep.tolerance}
-        click.echo(to_json({**record, "attest": sweep.attest, "rows": list(rows)}))
+        print_json({**record, "attest": sweep.attest, "rows": list(rows)})
         return
     alike = _alike(sweep, rows)
     names = [name for name in columns_of(rows) if name not in alike]

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.errors import InvalidInput
 
@@ -38,7 +39,7 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
     dpcalc theorems dp-admm
     dpcalc theorems --tightness docs/tightness.md
     """
-    from dpcalc.report.records import description, to_json
+    from dpcalc.report.records import description
     from dpcalc.theorems.catalogue import result, results
 
     if tightness is not None:
@@ -48,11 +49,11 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
         return
     if key is not None:
         record = description(result(_of_paper(key)))
-        click.echo(to_json(record)) if as_json else _print_one(record)
+        print_json({"theorems": [record]}) if as_json else _print_one(record)
         return
     records = [description(found) for found in results()] if as_json else None
     if records is not None:
-        click.echo(to_json(records))
+        print_json({"theorems": records})
     else:
         _print_ledger()
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, refuse_checkpoint
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
 from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
 if TYPE_CHECKING:
     from dpcalc.auditing.result import Attacked
-    from dpcalc.claims.verdict import Claim, Judgement
+    from dpcalc.claims.verdict import AnyClaim, Judgement
 
 
 @click.command(
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
     help="Write a test case per claim, for continuous integration.",
 )
 @click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html|FILE.md",
+    help="Write a report for a reviewer: what was asked, what it rests on, the answer in words, the "
+    "command that repeats it.",
+)
+@click.option(
     "--strict",
     is_flag=True,
     help="Exit status 1 for UNSUPPORTED too, and without FILE; a failure in --junit.",
@@ -71,6 +79,7 @@ def command(
     junit: Path | None,
     checkpoint: Path | None,
     resume: bool,
+    report: Path | None,
     workers: int,
     scheduler: str | None,
     as_json: bool,
@@ -96,6 +105,15 @@ def command(
       [claim.ours]                    # why, where the source of the claim gives no value
       rounds = "not given; 100 taken"
 
+    \b
+    A claim may be about a list of releases, as `dpcalc compose` reads them:
+      [[claim]]
+      name = "our system"
+      epsilon = 1
+      delta = 1e-5
+      rounds = "rounds.csv"           # a table next to this file; or [[claim.release]] tables
+      notes = ["round"]               # its columns that are not read
+
     With --audit the worst mechanism known with the claim's parameters is attacked as well.
 
     \b
@@ -108,20 +126,26 @@ def command(
     """
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.report.records import to_json
+    from dpcalc.report.attacks import print_attacks
+    from dpcalc.report.claims_text import print_claims
     from dpcalc.vocabulary import Verdict
 
     if not audit:
         refuse_workers(workers, scheduler, "--audit")
         refuse_checkpoint(checkpoint, "--audit", resume=resume)
     certificates = Certificates(certify)
-    check_outputs([("--junit", junit), ("--certify", certify)], inputs=[file])
+    if report is not None:
+        from dpcalc.report.document import check_ending
+
+        check_ending(report, "--report")
+    outputs = [("--junit", junit), ("--certify", certify), ("--report", report)]
+    check_outputs(outputs, inputs=[file])
     writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
         from dpcalc.audits.suite.catalogue import need_libraries
 
-        need_libraries(claim.theorem.key for claim in claims)
+        need_libraries(claim.key for claim in claims if claim.key is not None)
     judgements = list(_judged(claims))
     attacks = None
     if audit:
@@ -132,6 +156,7 @@ def command(
         ):
             attacks = _attacked(judgements, terms | {"checkpoint": kept, "executor": executor})
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
+    answer: dict[str, Any] = {"claims": records}
     _certify(certificates, judgements, records)
     status = certificates.write(writing)
     if junit is not None:
@@ -139,16 +164,17 @@ def command(
 
         suite = file.name if file is not None else "headline settings"
         writing.attempt(lambda: write_junit(junit, records, suite=suite, strict=strict))
+    if report is not None:
+        written = writing.attempt(lambda: _write_report(report, judgements, attacks, file))
+        answer |= {"report": str(report)} if written else {}
     refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
     refuted = refuted or any(a is not None and a.refuted for a in attacks or ())
     demonstration = file is None and not strict
     failed = refuted or (strict and any(j.verdict is Verdict.UNSUPPORTED for j in judgements))
     if as_json:
-        click.echo(to_json(records))
+        print_json(answer)
     else:
-        from dpcalc.report.attacks import print_attacks
-
-        _print(judgements, file, details=details)
+        print_claims(judgements, file, details=details)
         if attacks is not None:
             print_attacks(judgements, attacks)
         _print_certificates(records)
@@ -161,6 +187,23 @@ def command(
 command.params.append(certify_option())
 
 
+def _write_report(
+    path: Path,
+    judgements: Sequence[Judgement],
+    attacks: Sequence[Attacked | None] | None,
+    file: Path | None,
+) -> None:
+    from dpcalc.claims.file import default_file
+    from dpcalc.cli._outputs import this_command
+    from dpcalc.report.claims_report import claims_report
+    from dpcalc.report.document import write_report
+
+    title = "Privacy claims of five papers" if file is None else f"Privacy claims: {file.name}"
+    source = file or default_file()
+    found = claims_report(title, judgements, attacks, command=this_command(), file=source)
+    write_report(path, found)
+
+
 def _certify(
     certificates: Certificates, judgements: Sequence[Judgement], records: list[dict[str, Any]]
 ) -> None:
@@ -168,7 +211,7 @@ def _certify(
     for judgement, record in zip(judgements, records, strict=True):
         claim = judgement.claim
         if judgement.certified < math.inf:
-            guarantee = claim.theorem.certified().guarantee
+            guarantee = claim.guarantee
             spent, relation = judgement.certified, claim.relation.name
             certificates.add_guarantee(record, spent, guarantee, relation, claim.delta)
 
@@ -213,47 +256,16 @@ def _attacked(judgements: Sequence[Judgement], terms: dict[str, Any]) -> list[At
     return attack_claims(told, count=len(judgements), **terms)
 
 
-def _judged(claims: Sequence[Claim]) -> Iterator[Judgement]:
+def _judged(claims: Sequence[AnyClaim]) -> Iterator[Judgement]:
     """Judgements one by one, with a progress bar on standard error when there are many."""
-    from dpcalc.claims.verdict import judge
     from dpcalc.errors import DpcalcError, InvalidInput
     from dpcalc.report.text import with_progress
 
     for number, claim in enumerate(with_progress(claims, "checking claims"), start=1):
         try:
-            yield judge(claim)
+            yield claim.judged()
         except DpcalcError as error:
             raise InvalidInput(f"claim {number} ({claim.name}): {error}") from error
-
-
-def _print(judgements: Sequence[Judgement], file: Path | None, *, details: bool) -> None:
-    from dpcalc.report.claim_notes import OURS, print_notes, ranges, settings
-    from dpcalc.report.layout import print_table
-    from dpcalc.report.text import console, escaped, hanging, status_text, upper
-
-    out = console()
-    title = "Headline settings of the five papers" if file is None else escaped(file)
-    out.print(f"[bold]{title}[/]")
-    rows = [
-        (
-            str(number),
-            escaped(j.claim.name) + (f" {OURS}" if j.claim.ours else ""),
-            upper(j.claim.delta, 4),
-            upper(j.claimed, 4),
-            upper(j.certified, 4),
-            status_text(j.verdict.value) + (f" ×{j.factor:.3g}" if _is_loose(j) else ""),
-        )
-        for number, j in enumerate(judgements, start=1)
-    ]
-    print_table(out, ("", "claim", "δ", "claimed ε", "certified ε", "verdict"), rows)
-    for line in settings(judgements):
-        out.print(escaped(line), style="dim")
-    for numbers, j in _with_reasons(judgements):
-        text = f"{status_text(j.verdict.value)} {escaped(j.reason)}"
-        out.print(hanging(f"{ranges(numbers):>3}  ", text))
-    print_notes(out, [j.claim for j in judgements], in_full=details or file is not None)
-    counts = {v: sum(j.verdict.value == v for j in judgements) for v in _ORDER}
-    out.print("\n" + "   ".join(f"{status_text(v)} {n}" for v, n in counts.items() if n))
 
 
 def _print_demonstration() -> None:
@@ -263,19 +275,3 @@ def _print_demonstration() -> None:
         "[dim]A demonstration, so the exit status is 0. With a claims file of your own REFUTED makes "
         "it 1; with --strict, UNSUPPORTED too.[/]"
     )
-
-
-def _with_reasons(judgements: Sequence[Judgement]) -> list[tuple[list[int], Judgement]]:
-    """Claims that do not stand, those with the same verdict and reason together."""
-    groups: dict[tuple[str, str], tuple[list[int], Judgement]] = {}
-    for number, j in enumerate(judgements, start=1):
-        if j.verdict.value in ("REFUTED", "UNSUPPORTED"):
-            groups.setdefault((j.verdict.value, j.reason), ([], j))[0].append(number)
-    return list(groups.values())
-
-
-def _is_loose(judgement: Judgement) -> bool:
-    return judgement.verdict.value == "LOOSE" and judgement.factor is not None
-
-
-_ORDER = ("HOLDS", "LOOSE", "REFUTED", "UNSUPPORTED")

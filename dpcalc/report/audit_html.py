@@ -8,74 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
-from string import Template
 from typing import Any
 
 from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.numerals import spelt
+from dpcalc.report import output as envelope
 from dpcalc.report.audit_plots import lines, pictures
 from dpcalc.report.audit_record import record
 from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.page import page as shell
+from dpcalc.report.page import page_table
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text
-
-_PAGE = Template("""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Audit: $title</title>
-<style>$style</style>
-</head>
-<body>
-<header>
-<h1>$title</h1>
-<p class="quiet">$date · chance of a false alarm at most $alpha over all claims · seed $seed</p>
-</header>
-<main>
-$summary
-<p class="quiet">An audit refutes a claim, or says how large a violation it would have noticed. It never
-shows that a mechanism is private.</p>
-$sections
-<section><h2>To compute it again</h2>
-<p><code>$command</code></p>
-<p>$versions</p>
-<details><summary>All numbers (JSON)</summary><pre>$json</pre></details>
-</section>
-</main>
-</body>
-</html>
-""")
-
-_STYLE = """
-:root{--ink:#1c2430;--quiet:#5d6b7a;--line:#dde3ea;--ground:#fff;--soft:#f6f8fa;
---red:#b3261e;--green:#1e6b34;--amber:#8a5a00;--violet:#5b3a91}
-@media (prefers-color-scheme:dark){:root{--ink:#e6ebf0;--quiet:#9fb0c0;--line:#33404d;--ground:#12181f;
---soft:#1a222b;--red:#ff8a80;--green:#7bd88f;--amber:#f0c060;--violet:#c3a6f7}
-figure svg{background:#fff;border-radius:6px}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);
-font:16px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
-header,main{max-width:68rem;margin:0 auto;padding:0 1.25rem}
-header{padding-top:1.5rem}h1{font-size:1.6rem;margin:0}h2{font-size:1.2rem;margin:2.2rem 0 .4rem}
-.quiet,figcaption{color:var(--quiet);font-size:.88rem}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.9rem}
-th,td{text-align:left;padding:.35rem .7rem;border-bottom:1px solid var(--line);vertical-align:top}
-th{font-weight:600;color:var(--quiet)}tbody th{font-weight:400;color:var(--ink)}
-caption{text-align:left;color:var(--quiet);font-size:.8rem;padding:.2rem .7rem}
-td.n{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-.v{font-weight:700;white-space:nowrap}
-.REFUTED{color:var(--red)}.NOT{color:var(--green)}.UNDERPOWERED{color:var(--amber)}
-.PRECONDITION{color:var(--violet)}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem;margin:1rem 0}
-figure{margin:0;border:1px solid var(--line);border-radius:8px;padding:.6rem}
-figure svg{width:100%;height:auto;display:block}figcaption{margin-top:.3rem}
-pre{background:var(--soft);padding:.8rem;overflow:auto;max-height:32rem;font-size:.78rem}
-a{color:inherit}section{border-top:1px solid var(--line);margin-top:1.5rem}
-"""
-
 
 _STOPPED = """The claim was refuted before all planned runs were made. Runs that end because of what was
 seen void every bound from them but those of bets, which hold whenever one stops and are weaker
@@ -97,17 +42,23 @@ def page(
     seeds = sorted({str(r.verdict.seed) for r in results if r.verdict.seed is not None})
     versions: Mapping[str, str] = results[0].verdict.versions if results else {}
     sections = [_section(result) for result in results] + [_exhibit(table) for table in tables]
-    return _PAGE.substitute(
-        title=escape(title),
-        style=_STYLE,
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        alpha=f"{sum(r.verdict.alpha for r in results):.3g}",
-        seed=escape(", ".join(seeds) or "none"),
-        summary=_summary(results),
-        sections="\n".join(sections),
-        command=escape(command),
-        versions=escape(", ".join(f"{name} {value}" for name, value in versions.items())),
-        json=escape(to_json(record(title, results, tables))),
+    versions_text = escape(", ".join(f"{name} {value}" for name, value in versions.items()))
+    alpha = f"{sum(r.verdict.alpha for r in results):.3g}"
+    numbers = escape(to_json(envelope.output("audit", record(title, results, tables))))
+    return shell(
+        f"Audit: {title}",
+        title,
+        f"{datetime.now(UTC):%Y-%m-%d} · chance of a false alarm at most {alpha} over all claims · "
+        f"seed {escape(', '.join(seeds) or 'none')}",
+        f"""{_summary(results)}
+<p class="quiet">An audit refutes a claim, or says how large a violation it would have noticed. It never
+shows that a mechanism is private.</p>
+{chr(10).join(sections)}
+<section><h2>To compute it again</h2>
+<p><code>{escape(command)}</code></p>
+<p>{versions_text}</p>
+<details><summary>All numbers (JSON)</summary><pre>{numbers}</pre></details>
+</section>""",
     )
 
 
@@ -128,7 +79,7 @@ def _summary(results: Sequence[Attacked]) -> str:
     ]
     own = own_heads(results)
     heads = ("case", "verdict", "of", "claim", "δ", *own, "claimed ε", "certified ε", "attack ε ≥")
-    return _table(heads, rows, numeric=range(4, len(heads)), caption="Claims and verdicts")
+    return page_table(heads, rows, numeric=range(4, len(heads)), caption="Claims and verdicts")
 
 
 def _section(result: Attacked) -> str:
@@ -153,7 +104,7 @@ def _section(result: Attacked) -> str:
         rows = [
             (escape(f.check), escape(f.severity.value), escape(f.text)) for f in verdict.findings
         ]
-        parts.append(_table(("check", "says", "found"), rows, caption="Checks"))
+        parts.append(page_table(("check", "says", "found"), rows, caption="Checks"))
     if figures:
         parts.append(f'<div class="figures">{figures}</div>')
     parts += [_noise_tests(result), _controls(result)]
@@ -183,7 +134,7 @@ def _evidence(result: Attacked) -> str:
         )
     heads = ("method", "direction", "of", "at least", "confidence", "δ", "runs", "would notice")
     numeric = (3, 4, 5, 6)
-    return _table((*heads, "computed from"), rows, numeric=numeric, caption="Lower bounds")
+    return page_table((*heads, "computed from"), rows, numeric=numeric, caption="Lower bounds")
 
 
 def _noise_tests(result: Attacked) -> str:
@@ -200,8 +151,8 @@ def _noise_tests(result: Attacked) -> str:
                 for t in tests
             ]
             heads = ("noise test", "statistic", "value", "p-value")
-            table = _table(heads, rows, numeric=(2, 3), caption="Tests of the drawn noise")
-            return f"<details><summary>Noise tests</summary>{table}</details>"
+            shown = page_table(heads, rows, numeric=(2, 3), caption="Tests of the drawn noise")
+            return f"<details><summary>Noise tests</summary>{shown}</details>"
     return ""
 
 
@@ -217,7 +168,7 @@ def _controls(result: Attacked) -> str:
 
 def _exhibit(table: Any) -> str:
     rows = [tuple(f"{value:.5g}" for value in row) for row in table.rows]
-    numbers = _table(
+    numbers = page_table(
         table.columns, rows, numeric=range(len(table.columns)), caption=escape(table.title)
     )
     figure = _figure(lines(table.columns, table.rows), table.note)
@@ -236,32 +187,6 @@ def _figure(svg: str, caption: str) -> str:
 def _verdict(result: Attacked) -> str:
     name = result.verdict.outcome.value
     return f'<span class="v {name.split()[0]}">{name}</span>'
-
-
-def _table(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    numeric: Sequence[int] = (),
-    *,
-    caption: str,
-) -> str:
-    """A table of cells that are already escaped; the first of a row names it."""
-
-    def cells(values: Sequence[str], scopes: Sequence[str]) -> str:
-        found = []
-        for k, (value, scope) in enumerate(zip(values, scopes, strict=True)):
-            tag = f'th scope="{scope}"' if scope else "td"
-            mark = ' class="n"' if k in numeric else ""
-            found.append(f"<{tag}{mark}>{value}</{tag[:2]}>")
-        return "".join(found)
-
-    below = ["row", *[""] * (len(heads) - 1)]
-    body = "".join(f"<tr>{cells(row, below)}</tr>" for row in rows)
-    head = cells([escape(h) for h in heads], ["col"] * len(heads))
-    return (
-        f'<div class="wide"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
 
 
 def _short(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -11,20 +10,21 @@ from dpcalc.auditing.result import Attacked
 from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.page import markdown_rows, plain
 from dpcalc.report.text import attack_text, bound_text
 
 
 def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
     """Verdicts, bounds and findings as Markdown."""
-    lines = [f"# Audit: {_plain(title)}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
+    lines = [f"# Audit: {plain(title)}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
     lines += markdown_table(results)
     for result in results:
         verdict = result.verdict
-        lines += [f"\n## {_plain(result.key)}: {verdict.outcome.value}", ""]
-        lines += [f"{_plain(result.title)}.", ""]
-        lines += [_plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
-        lines += [f"Claim {_plain(f'{verdict.claim.name}, about {verdict.claim.about}')}.", ""]
-        lines += [f"- {f.check} ({f.severity}): {_plain(f.text)}" for f in verdict.findings]
+        lines += [f"\n## {plain(result.key)}: {verdict.outcome.value}", ""]
+        lines += [f"{plain(result.title)}.", ""]
+        lines += [plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
+        lines += [f"Claim {plain(f'{verdict.claim.name}, about {verdict.claim.about}')}.", ""]
+        lines += [f"- {f.check} ({f.severity}): {plain(f.text)}" for f in verdict.findings]
         lines += [_bound(e) for e in verdict.evidence]
         lines += [
             "",
@@ -49,7 +49,7 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
         "attack ε ≥",
     )
     head = [*columns, "verdict"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    rows = []
     for result in results:
         claim = result.verdict.claim
         cells = (
@@ -64,19 +64,12 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             attack_text(result.attack),
             result.verdict.outcome.value,
         )
-        lines.append("| " + " | ".join(_plain(cell) for cell in cells) + " |")
-    return lines
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is: no markup, no line breaks, no control characters."""
-    shown = "".join(c if c.isprintable() else " " for c in text)
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", shown)
+        rows.append([plain(cell) for cell in cells])
+    return markdown_rows(head, rows)
 
 
 def _rows(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> list[str]:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return lines + ["| " + " | ".join(f"{v:.6g}" for v in row) + " |" for row in rows]
+    return markdown_rows(columns, [[f"{value:.6g}" for value in row] for row in rows])
 
 
 def _bound(e: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpcalc.auditing.result import Attacked
 from dpcalc.files import write_text
+from dpcalc.report import output as envelope
 from dpcalc.report.audit_html import page
 from dpcalc.report.audit_markdown import markdown
 from dpcalc.report.audit_record import record
@@ -36,5 +37,5 @@ def write(
     elif path.suffix == ".md":
         text = markdown(title, results, tables)
     else:
-        text = to_json(record(title, results, tables)) + "\n"
+        text = to_json(envelope.output("audit", record(title, results, tables))) + "\n"
     write_text(path, text)

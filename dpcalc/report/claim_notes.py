@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpcalc.claims.verdict import Claim, Judgement
+    from dpcalc.claims.verdict import AnyClaim, Judgement
 
 OURS = "*"
 """Marks a claim some of whose values its source does not give."""
@@ -24,7 +24,7 @@ def settings(judgements: Sequence[Judgement]) -> list[str]:
     for number, j in enumerate(judgements, start=1):
         relation = j.claim.relation
         relations.setdefault(relation.name or "none named", []).append(number)
-        releases.setdefault(j.claim.theorem.release.value, []).append(number)
+        releases.setdefault(j.claim.release, []).append(number)
         if relation.basis.value == "default":
             silent.append(number)
     lines = [
@@ -32,13 +32,11 @@ def settings(judgements: Sequence[Judgement]) -> list[str]:
         for title, found in (("neighbouring relation", relations), ("release", releases))
     ]
     if silent:
-        lines[0] += (
-            f"; by default in {ranges(silent)}, unless [claim.parameters] says another adjacency"
-        )
+        lines[0] += f"; by default in {ranges(silent)}, unless the claim says another adjacency"
     return lines
 
 
-def print_notes(out: Console, claims: Sequence[Claim], *, in_full: bool) -> None:
+def print_notes(out: Console, claims: Sequence[AnyClaim], *, in_full: bool) -> None:
     """Promises and chosen values under their headings, claims with the same ones together.
 
     Args:
@@ -51,7 +49,7 @@ def print_notes(out: Console, claims: Sequence[Claim], *, in_full: bool) -> None
         out.print(f"\n[bold]{OURS} Not in the source of the claim, chosen here[/]{where}")
         _print(out, chosen, in_full=in_full)
     where = "" if in_full else " (what each says: --details)"
-    if promises := _grouped(claims, lambda claim: claim.theorem.promised()):
+    if promises := _grouped(claims, lambda claim: claim.promised()):
         out.print(f"\n[bold]Promised by the file (attest)[/]{where}")
         _print(out, promises, in_full=in_full)
 
@@ -69,7 +67,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def _grouped(
-    claims: Iterable[Claim], noted: Callable[[Claim], Mapping[str, str]]
+    claims: Iterable[AnyClaim], noted: Callable[[AnyClaim], Mapping[str, str]]
 ) -> dict[tuple[int, ...], list[tuple[str, str]]]:
     """Notes by the numbers of the claims that share them, in the order of the first of these."""
     numbers: dict[tuple[str, str], list[int]] = {}

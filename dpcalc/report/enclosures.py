@@ -6,9 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
-from dpcalc.guarantees.best import BestOf
-from dpcalc.guarantees.composition import Composition
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.attainment import is_attained
 
 if TYPE_CHECKING:
     from dpcalc.accounting.bracket import Bracket
@@ -36,7 +34,7 @@ def enclosure(guarantee: Guarantee, delta: float) -> dict[str, Any]:
     if bracket is None:
         return {}
     found: Bracket = bracket(delta)
-    return _record(found.lower, WORST_CASE if _attained(guarantee) else PAIR, found.method)
+    return _record(found.lower, WORST_CASE if is_attained(guarantee) else PAIR, found.method)
 
 
 def enclosure_line(record: dict[str, Any], digits: int = 6) -> str:
@@ -54,17 +52,6 @@ def enclosure_line(record: dict[str, Any], digits: int = 6) -> str:
 
 def _record(lower: float, of_what: str, method: str) -> dict[str, Any]:
     return {"epsilon_lower": lower, "epsilon_lower_of": of_what, "method": method}
-
-
-def _attained(guarantee: Guarantee) -> bool:
-    """Whether some mechanism that the guarantee covers has the losses that are enclosed."""
-    if isinstance(guarantee, Composition):
-        return all(_attained(part) for part, _ in guarantee.parts)
-    if isinstance(guarantee, BestOf):
-        return False
-    return isinstance(guarantee, PureDP | ApproxDP | GDP) or (
-        isinstance(guarantee, Dominated) and guarantee.attained
-    )
 
 
 def _below(value: float, doubles: int) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpcalc.errors import InvalidInput
 from dpcalc.files import write_text
 from dpcalc.guarantees.composition import compose
+from dpcalc.report import output as envelope
 from dpcalc.report.records import budget as budget_record
 from dpcalc.report.records import to_json
 
@@ -57,7 +58,7 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         **standing(plan, transcript),
     }
     if plan.theorem is None or plan.budget is None:
-        return found | {"budget": None, "claimed": None, "certified": {"epsilon": float("inf")}}
+        return found | {"budget": None, "claimed": None, "certified": NOTHING_CERTIFIED}
     delta = plan.budget.delta
     spent = budget_record(plan.theorem, delta, plan.relation)
     found["budget"] = {"epsilon": plan.budget.epsilon, "delta": delta}
@@ -67,6 +68,10 @@ def record(plan: Plan, transcript: Transcript, data: Split) -> dict[str, Any]:
         together = compose((plan.theorem.certified().guarantee, transcript.runs))
         found["certified"]["epsilon_of_all_runs"] = together.epsilon(delta)
     return found
+
+
+NOTHING_CERTIFIED = {"epsilon": float("inf"), "delta": 0.0, "method": "the method adds no noise"}
+"""What a run without noise is worth."""
 
 
 def _classes(classes: tuple[str, str] | None) -> dict[str, str] | None:
@@ -144,7 +149,7 @@ def write(path: str | Path, found: Mapping[str, Any], transcript: Transcript) ->
     target = Path(path)
     check_suffix(target)
     if target.suffix == ".json":
-        write_text(target, to_json(found) + "\n")
+        write_text(target, to_json(envelope.output("run", found)) + "\n")
     elif target.suffix == ".csv":
         write_text(target, _csv(transcript))
     else:

@@ -228,10 +228,12 @@ def test_the_verb_lists_and_writes(run, tmp_path):
     status, out, _ = run("reproduce")
     assert status == 0
     assert all(name in out for name in names())
-    assert [r["name"] for r in json.loads(run("reproduce", "--json")[1])] == list(names())
+    assert [r["name"] for r in json.loads(run("reproduce", "--json")[1])["experiments"]] == list(
+        names()
+    )
     status, out, _ = run("reproduce", "shang2021-table-1", "--out", tmp_path / "new", "--json")
     assert status == 0
-    (record,) = json.loads(out)
+    (record,) = json.loads(out)["experiments"]
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == [
         "shang2021-table-1.csv",
         "shang2021-table-1.png",

@@ -76,7 +76,7 @@ def test_every_report_shows_the_bound_in_its_own_notion(guarantee):
     assert shown in page("t", [result])
     made = json.loads(to_json(record("t", [result])))["results"][0]
     assert made["own_bound"] == {"quantity": quantity.value, "lower": result.own_bound}
-    assert made["attack"] == made["verdict"]["epsilon_lower"] == result.attack
+    assert made["attack"]["epsilon"] == made["verdict"]["epsilon_lower"] == result.attack
     # from the same rectangle, by its definition
     direct = next(e for e in verdict.evidence if e.quantity == "epsilon" and e.gates)
     assert all(e.epsilon == direct.lower for e in verdict.evidence if e.gates)

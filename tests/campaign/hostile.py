@@ -95,9 +95,9 @@ class Answer:
         """The answer as far as it is JSON; the text otherwise."""
         with contextlib.suppress(ValueError):
             found = json.loads(self.out)
-            if isinstance(found, dict):
-                return {name: found.get(name) for name in ("epsilon", "delta", "results")}
-            return [(claim.get("verdict"), claim.get("claimed")) for claim in found]
+            if "claims" in found:
+                return [(claim.get("verdict"), claim.get("claimed")) for claim in found["claims"]]
+            return {name: found.get(name) for name in ("certified", "results")}
         return self.out
 
 

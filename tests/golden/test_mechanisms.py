@@ -71,7 +71,7 @@ def said(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     with pytest.raises(SystemExit) as stopped:
         main([*words, "--json"])
     assert not stopped.value.code
-    record: dict[str, Any] = json.loads(capsys.readouterr().out)
+    record: dict[str, Any] = json.loads(capsys.readouterr().out)["certified"]
     return record
 
 

@@ -159,7 +159,8 @@ def test_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert not stopped.value.code
     record = json.loads(capsys.readouterr().out)
     assert record["solved_for"] == "noise_multiplier"
-    assert record["epsilon_lower"] <= record["epsilon"] <= 2.0
+    spent = record["certified"]
+    assert spent["epsilon_lower"] <= spent["epsilon"] <= 2.0
     with pytest.raises(SystemExit) as stopped:
         main(line.split())
     assert "smallest" in capsys.readouterr().out
@@ -178,7 +179,8 @@ def test_tables_and_pictures(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
     assert not stopped.value.code
     record = json.loads(capsys.readouterr().out)
     assert record["releases"] == 40
-    assert record["epsilon"] == pytest.approx(GDP(math.sqrt(30 / 400 + 10 / 625)).epsilon(1e-6))
+    exact = GDP(math.sqrt(30 / 400 + 10 / 625)).epsilon(1e-6)
+    assert record["certified"]["epsilon"] == pytest.approx(exact)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(SystemExit) as stopped:
         main(["compose", str(table), "--delta", "1e-6", "--plot", str(tmp_path / "a.nonsense")])

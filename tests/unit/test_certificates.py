@@ -351,7 +351,7 @@ def test_compose_and_check(
     with pytest.raises(SystemExit) as status:
         main(["check", str(out), "--json"])
     assert status.value.code == 1
-    assert json.loads(capsys.readouterr().out)[0]["verdict"] == "REFUSED"
+    assert json.loads(capsys.readouterr().out)["certificates"][0]["verdict"] == "REFUSED"
 
 
 def test_every_verb_that_answers_with_epsilon_certifies(

@@ -58,7 +58,7 @@ def test_ledger_lists_every_result(run: Any) -> None:
     status, out, _ = run("theorems")
     assert status == 0
     record = json.loads(run("theorems", "--json")[1])
-    assert [r["key"] for r in record] == keys()
+    assert [r["key"] for r in record["theorems"]] == keys()
     assert "false for some settings" in " ".join(out.split())
 
 
@@ -68,7 +68,7 @@ def test_one_result_in_full_with_an_example_that_runs(run: Any, key: str) -> Non
     assert status == 0
     for heading in ("Statement", "Findings", "Assumptions", "Formulas", "Parameters", "Example"):
         assert heading in out
-    record = json.loads(run("theorems", key, "--json")[1])
+    (record,) = json.loads(run("theorems", key, "--json")[1])["theorems"]
     options = [p["option"] for p in record["parameters"]]
     kind = privacy_result(key)
     assert options == ["--" + n.replace("_", "-") for n in parameters(kind)]
@@ -163,14 +163,15 @@ def test_convert(run: Any, arguments: str, expected: dict[str, float]) -> None:
     status, out, _ = run("convert", *arguments.split(), "--json")
     assert status == 0
     answer = json.loads(out)
-    assert answer.pop("adjacency") is None
-    assert answer == {k: pytest.approx(v, rel=1e-8) for k, v in expected.items()}
+    assert answer["adjacency"] is None
+    found = answer["certified"]
+    assert found == {k: pytest.approx(v, rel=1e-8) for k, v in expected.items()}
     assert run("convert", *arguments.split())[0] == 0
 
 
 def test_convert_risk(run: Any) -> None:
     answer = json.loads(run("convert", "--gdp", "1", "--to", "risk", "--json")[1])
-    assert answer["attack_accuracy"] == pytest.approx(0.69146246, abs=1e-8)
+    assert answer["certified"]["attack_accuracy"] == pytest.approx(0.69146246, abs=1e-8)
 
 
 COMPOSITION = """
@@ -209,8 +210,10 @@ def test_compose_answers_and_keeps_the_budget(
     found, out, _ = run("compose", str(file), "--json")
     assert found == status
     answer = json.loads(out)
-    assert answer["delta"] == 1e-6
-    assert answer["epsilon_lower"] <= answer["epsilon"] <= answer["epsilon_lower"] * (1 + 1e-5)
+    spent = answer["certified"]
+    assert spent["delta"] == 1e-6
+    assert spent["epsilon_lower"] <= spent["epsilon"] <= spent["epsilon_lower"] * (1 + 1e-5)
+    assert answer["budget"] == {"epsilon": budget, "delta": 1e-6}
     assert answer["within_budget"] == (status == 0)
     assert answer["releases"] == 1016
     assert run("compose", str(file))[0] == status

@@ -192,10 +192,10 @@ def test_what_all_promises_is_spelt_out(folder: Path, capsys: pytest.CaptureFixt
     assert "gradient-bound: gradient_bound bounds the norm of every possible record's" in text
     assert "public-parameters: The starting point" in text
     ended("verify", "true.toml", "--json")
-    (record,) = json.loads(capsys.readouterr().out)
+    (record,) = json.loads(capsys.readouterr().out)["claims"]
     assert set(record["attested"]) == {"gradient-bound", "public-parameters"}
     ended("verify", "bare.toml", "--json")
-    (record,) = json.loads(capsys.readouterr().out)
+    (record,) = json.loads(capsys.readouterr().out)["claims"]
     assert record["attested"] == {}
 
 

@@ -89,7 +89,7 @@ def test_a_claim_that_says_zero_is_judged_and_one_that_says_nothing_is_not(
     assert "delta is needed: dp-admm gives no ε at δ = 0; try delta = 1e-6" in err
     status, out, _ = run("verify HERE/zero.toml --json")
     assert status == 1
-    assert json.loads(out)[0]["verdict"] == "REFUTED"
+    assert json.loads(out)["claims"][0]["verdict"] == "REFUTED"
 
 
 @pytest.mark.parametrize(

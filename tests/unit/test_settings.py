@@ -106,7 +106,7 @@ adjacency = "add-remove"
 def test_every_verdict_says_its_relation_and_release(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "claims.toml"
     file.write_text(CLAIMS)
-    records = json.loads(run(f"verify {file} --json"))
+    records = json.loads(run(f"verify {file} --json"))["claims"]
     assert [r["adjacency"] for r in records] == ["replace-one", "add-remove"]
     assert [r["adjacency_basis"] for r in records] == ["default", "stated"]
     assert {r["release"] for r in records} == {"every iterate"}

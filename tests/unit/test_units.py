@@ -221,10 +221,10 @@ def test_a_file_may_be_read_under_a_relation_said_on_the_command_line(
     file = tmp_path / "rounds.csv"
     file.write_text("mechanism,noise_multiplier\ngaussian,2\n")
     answer = json.loads(run(f"compose {file} --delta 1e-5 --json --adjacency replace-one")[1])
-    assert answer["epsilon"] == GDP(1.0).epsilon(1e-5)
+    assert answer["certified"]["epsilon"] == GDP(1.0).epsilon(1e-5)
     assert answer["adjacency_basis"] == "stated"
     answer = json.loads(run(f"compose {file} --delta 1e-5 --json")[1])
-    assert answer["epsilon"] == GDP(0.5).epsilon(1e-5)
+    assert answer["certified"]["epsilon"] == GDP(0.5).epsilon(1e-5)
     assert (answer["adjacency"], answer["adjacency_basis"]) == ("add-remove", "default")
     _, out, _ = run(f"compose {file} --delta 1e-5")
     assert "the default; --adjacency replace-one" in " ".join(out.split())
