@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import root_of_enclosed
+from dpcalc.accounting.enclosure import root_of_enclosed
 from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic

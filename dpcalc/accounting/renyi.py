@@ -1,8 +1,8 @@
 """Rényi divergences of privacy losses: rigorous upper bounds at any order.
 
 The divergence of order α is ``ln E_P[e^{(α-1)L}]/(α-1)``. For a pair of densities the upper law of
-`dpcalc.accounting.cells` bounds what lies within a window, because e^{sL} is a convex function of
-e^{-L} for s > 0; the pair itself bounds what lies outside.
+`dpcalc.accounting.losses.discretisation` bounds what lies within a window, because e^{sL} is a
+convex function of e^{-L} for s > 0; the pair itself bounds what lies outside.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
-from dpcalc.accounting.laws import AtomicLaw, LossLaw
+from dpcalc.accounting.losses import AtomicLaw, LossLaw
+from dpcalc.accounting.losses.density_pair import DensityPair, Loss
+from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
 
 _CELLS = 2000
 _MOST_CELLS = 100_000

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from dpcalc.accounting.laws import LaplaceLaw
-from dpcalc.accounting.subsampling import (
+from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonPair,
     PoissonRemove,
     PoissonReplace,

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import root_of_enclosed
+from dpcalc.accounting.enclosure import root_of_enclosed
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.claims.named import mechanism, mechanism_fields
 from dpcalc.claims.relations import Relation

@@ -19,7 +19,7 @@ from dpcalc.vocabulary import Adjacency
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcalc.accounting.cells import Loss
+    from dpcalc.accounting.losses.density_pair import Loss
 
     Losses = tuple[tuple[Loss, int], ...]
     Directions = tuple[Losses, ...]

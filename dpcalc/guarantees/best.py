@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcalc.accounting.bracket import Bracket, aiming_at, relative_width
+from dpcalc.accounting.enclosure import Bracket, aiming_at, relative_width
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 

@@ -20,11 +20,11 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import Bracket, relative_width
 from dpcalc.accounting.composition import worst_delta, worst_deltas, worst_epsilon
+from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.gaussian import total_mu
-from dpcalc.accounting.laws import TwoPointLaw
-from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
+from dpcalc.accounting.losses import TwoPointLaw
+from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.claimed import ClaimedCurve
@@ -40,7 +40,7 @@ from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.cells import Loss
+    from dpcalc.accounting.losses.density_pair import Loss
     from dpcalc.guarantees.base import Directions
 
 _MOST_WAYS = 200

@@ -13,7 +13,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.tradeoff import curve_below
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.bracket import Bracket
+    from dpcalc.accounting.enclosure import Bracket
     from dpcalc.guarantees.base import Directions
 
 
@@ -47,7 +47,7 @@ class Dominated(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of ε(δ) of the dominating pair."""
-        from dpcalc.accounting.bracket import Bracket
+        from dpcalc.accounting.enclosure import Bracket
         from dpcalc.guarantees.composition import Composition
 
         if checks.delta(delta) == 0:

@@ -53,7 +53,7 @@ class GDP(Guarantee):
 
     def losses(self) -> Directions | None:
         """N(μ, 1) against N(0, 1)."""
-        from dpcalc.accounting.laws import GaussianLaw, certain_loss
+        from dpcalc.accounting.losses import GaussianLaw, certain_loss
 
         if self.mu == math.inf:
             return (((certain_loss(), 1),),)

@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterable, Sequence
 
 from dpcalc import checks
-from dpcalc.accounting.dominating import law_from_distributions, law_from_points
-from dpcalc.accounting.either_order import density_law_in_either_order, law_in_either_order
-from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
-from dpcalc.accounting.laws import AtomicLaw, LaplaceLaw
-from dpcalc.accounting.subsampling import (
+from dpcalc.accounting.losses import AtomicLaw, LaplaceLaw
+from dpcalc.accounting.losses.either_order import density_law_in_either_order, law_in_either_order
+from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
+from dpcalc.accounting.losses.privacy_profile import law_from_distributions, law_from_points
+from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
     PoissonReplace,
     WithoutReplacement,
 )
-from dpcalc.accounting.supplied import Density, supplied_pair
+from dpcalc.accounting.losses.user_densities import Density, supplied_pair
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import Dominated

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from dpcalc import checks
-from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
-from dpcalc.accounting.gaussian_update import LARGEST_MU, GaussianUpdate
-from dpcalc.accounting.laws import LaplaceLaw
-from dpcalc.accounting.objective_perturbation import (
+from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
+from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate
+from dpcalc.accounting.losses.objective_perturbation import (
     NoisyUpdate,
     Update,
     removal_laws,

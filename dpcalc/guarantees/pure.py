@@ -13,7 +13,7 @@ from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.cells import Loss
+    from dpcalc.accounting.losses.density_pair import Loss
     from dpcalc.guarantees.base import Directions
 
 
@@ -126,7 +126,7 @@ class ApproxDP(Guarantee):
 
     def losses(self) -> Directions | None:
         """Randomised response that fails with probability δ₀."""
-        from dpcalc.accounting.laws import TwoPointLaw, certain_loss, revealing
+        from dpcalc.accounting.losses import TwoPointLaw, certain_loss, revealing
 
         if self.failure >= 1 or self.bound == math.inf:
             return (((certain_loss(), 1),),)

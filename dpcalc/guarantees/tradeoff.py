@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import aiming_at
-from dpcalc.accounting.laws import Reals
+from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.losses import Reals
 
 if TYPE_CHECKING:
     from dpcalc.guarantees.base import Guarantee

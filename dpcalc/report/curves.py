@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcalc.accounting.bracket import aiming_at
+from dpcalc.accounting.enclosure import aiming_at
 from dpcalc.errors import AssumptionViolated, DpcalcError, InvalidInput
 from dpcalc.theorems.parameters import parameters
 

@@ -9,7 +9,7 @@ from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.attainment import is_attained
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.bracket import Bracket
+    from dpcalc.accounting.enclosure import Bracket
 
 WORST_CASE, PAIR = "worst case that the guarantees allow", "dominating pair"
 """What is enclosed: what some mechanism with these guarantees reaches, or what none need reach."""

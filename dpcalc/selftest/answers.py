@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpcalc.accounting.bracket import Bracket
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.laws import UNIT_ROUNDOFF, GaussianLaw, GaussianMixtureLaw, TwoPointLaw
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import UNIT_ROUNDOFF, GaussianLaw, GaussianMixtureLaw, TwoPointLaw
 from dpcalc.numerics.precise import Real, context, mpf, normal_cdf
 from dpcalc.selftest.measurement import Check, Measurement
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcalc.accounting.laws import ELEMENTARY_ERROR, UNIT_ROUNDOFF
-from dpcalc.accounting.laws.base import LOG1P_ERROR, log1p
+from dpcalc.accounting.losses import ELEMENTARY_ERROR, UNIT_ROUNDOFF
+from dpcalc.accounting.losses.distribution import LOG1P_ERROR, log1p
 from dpcalc.numerics.precise import Real, context, mpf
 from dpcalc.selftest.measurement import Check, Measurement, spread, worst
 

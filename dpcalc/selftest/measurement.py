@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcalc.accounting.laws import UNIT_ROUNDOFF
+from dpcalc.accounting.losses import UNIT_ROUNDOFF
 from dpcalc.numerics.precise import Real
 
 POINTS = 200

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcalc.accounting.laws import UNIT_ROUNDOFF
+from dpcalc.accounting.losses import UNIT_ROUNDOFF
 from dpcalc.numerics.precise import context, mpf, normal_cdf, scaled_tail
 from dpcalc.selftest.measurement import Check, Measurement, spread, worst
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpcalc.accounting.laws import UNIT_ROUNDOFF
+from dpcalc.accounting.losses import UNIT_ROUNDOFF
 from dpcalc.numerics.precise import context, mpf
 from dpcalc.numerics.products import convolution, product
 from dpcalc.numerics.rounding import Extended

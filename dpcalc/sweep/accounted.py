@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.accounting.bracket import aiming_at
+from dpcalc.accounting.enclosure import aiming_at
 from dpcalc.claims.tables import as_real
 from dpcalc.errors import DpcalcError, InvalidInput
 from dpcalc.guarantees.composition import compose

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.accounting.bracket import aiming_at
+from dpcalc.accounting.enclosure import aiming_at
 from dpcalc.claims.calibration import solve
 from dpcalc.guarantees import GDP, PureDP, compose
 from dpcalc.guarantees.composition import _cached_epsilon

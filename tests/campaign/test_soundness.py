@@ -17,18 +17,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.accounting.bracket import Bracket
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.dominating import law_from_distributions
-from dpcalc.accounting.exponential_norm import ExponentialNorm
-from dpcalc.accounting.laws import GaussianLaw, LaplaceLaw, TwoPointLaw
-from dpcalc.accounting.renyi import log_moment
-from dpcalc.accounting.subsampling import (
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import GaussianLaw, LaplaceLaw, TwoPointLaw
+from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
+from dpcalc.accounting.losses.privacy_profile import law_from_distributions
+from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
     PoissonReplace,
     WithoutReplacement,
 )
+from dpcalc.accounting.renyi import log_moment
 from dpcalc.guarantees import PureDP
 from dpcalc.guarantees.composition import compose
 from tests.oracles import exact

@@ -15,11 +15,11 @@ from collections import Counter
 
 import pytest
 
-from dpcalc.accounting.bracket import Bracket
-from dpcalc.accounting.cells import Loss
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.laws import GaussianLaw, LaplaceLaw, TwoPointLaw
-from dpcalc.accounting.subsampling import (
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import GaussianLaw, LaplaceLaw, TwoPointLaw
+from dpcalc.accounting.losses.density_pair import Loss
+from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
     PoissonReplace,

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import chi2, norm
 
-from dpcalc.accounting.iteration.orders import mixed_down
+from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.accounting.iteration.pulled_walk import PulledWalk
 from dpcalc.accounting.iteration.quadratics import Quadratics, Uses
 from dpcalc.accounting.iteration.sampled_walk import SampledWalk

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dpcalc.accounting import gaussian_update, objective_perturbation
-from dpcalc.accounting.cells import enclosing_laws, plan_cells
-from dpcalc.accounting.gaussian_update import LARGEST_MU, GaussianUpdate, MovedGaussian
-from dpcalc.accounting.laws import AtomicLaw
-from dpcalc.accounting.objective_perturbation import removal_laws, replacement_law
+from dpcalc.accounting.losses import AtomicLaw, gaussian_update, objective_perturbation
+from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate, MovedGaussian
+from dpcalc.accounting.losses.objective_perturbation import removal_laws, replacement_law
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.objective_perturbation import normally_perturbed_update
 from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcalc.accounting import objective_perturbation
-from dpcalc.accounting.objective_perturbation import (
+from dpcalc.accounting.losses import objective_perturbation
+from dpcalc.accounting.losses.objective_perturbation import (
     Update,
     linked_loss,
     removal_laws,

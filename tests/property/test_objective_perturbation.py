@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.accounting import objective_perturbation
+from dpcalc.accounting.losses import objective_perturbation
 from dpcalc.numerics.rounding import extended
 from dpcalc.theorems.objective_perturbation import _update
 from dpcalc.theorems.objective_perturbation._update import (

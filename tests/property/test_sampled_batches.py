@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
-from dpcalc.accounting.iteration.reach import PROBABILITIES, levels
-from dpcalc.accounting.iteration.sampled import SampledRun, Split
+from dpcalc.accounting.iteration.distance_quantiles import PROBABILITIES, levels
+from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import compose

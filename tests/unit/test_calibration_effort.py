@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from dpcalc.accounting.bracket import relative_width, root_of_enclosed
+from dpcalc.accounting.enclosure import relative_width, root_of_enclosed
 from dpcalc.claims import calibration
 
 

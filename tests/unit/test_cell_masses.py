@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.cells import DensityPair, enclosing_laws, plan_cells
-from dpcalc.accounting.composition.lattice import Frame
-from dpcalc.accounting.composition.splitting import Splitting
-from dpcalc.accounting.composition.sums import Held, Sums, left_out
-from dpcalc.accounting.laws import AtomicLaw
-from dpcalc.accounting.subsampling import (
+from dpcalc.accounting.composition.lattice.masses import Frame
+from dpcalc.accounting.composition.lattice.splitting import Splitting
+from dpcalc.accounting.composition.lattice.sums import Held, Sums, left_out
+from dpcalc.accounting.losses import AtomicLaw
+from dpcalc.accounting.losses.density_pair import DensityPair
+from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
     PoissonReplace,
     WithoutReplacement,
 )
-from dpcalc.accounting.supplied import SuppliedPair, supplied_pair
+from dpcalc.accounting.losses.user_densities import SuppliedPair, supplied_pair
 
 KINDS = (PoissonRemove, PoissonAdd, PoissonReplace, WithoutReplacement)
 SETTINGS = ((1.0, 0.01), (0.3, 1e-6), (20.0, 0.9), (0.05, 0.3), (0.025, 1e-13), (1.0, 1.0))

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.laws import AtomicLaw, GaussianLaw, LaplaceLaw
-from dpcalc.accounting.laws.base import ELEMENTARY_ERROR, LOG1P_ERROR, UNIT_ROUNDOFF, log1p
-from dpcalc.accounting.subsampling import (
+from dpcalc.accounting.losses import AtomicLaw, GaussianLaw, LaplaceLaw
+from dpcalc.accounting.losses.distribution import (
+    ELEMENTARY_ERROR,
+    LOG1P_ERROR,
+    UNIT_ROUNDOFF,
+    log1p,
+)
+from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
     PoissonReplace,

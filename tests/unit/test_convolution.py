@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.composition.direct import direct_delta, direct_epsilon
-from dpcalc.accounting.dominating import law_from_distributions
-from dpcalc.accounting.laws import AtomicLaw, GaussianLaw, TwoPointLaw
-from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove, WithoutReplacement
+from dpcalc.accounting.composition.lattice_sum import direct_delta, direct_epsilon
+from dpcalc.accounting.losses import AtomicLaw, GaussianLaw, TwoPointLaw
+from dpcalc.accounting.losses.privacy_profile import law_from_distributions
+from dpcalc.accounting.losses.subsampled_gaussian import (
+    PoissonAdd,
+    PoissonRemove,
+    WithoutReplacement,
+)
 from dpcalc.errors import NumericalFailure
 from tests.oracles import exact
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.cells import rough_law
-from dpcalc.accounting.laws import TwoPointLaw
-from dpcalc.accounting.objective_perturbation import Update
-from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove, PoissonReplace
+from dpcalc.accounting.losses import TwoPointLaw
+from dpcalc.accounting.losses.discretisation import rough_law
+from dpcalc.accounting.losses.objective_perturbation import Update
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove, PoissonReplace
 from dpcalc.guarantees.dominated import Dominated
 from dpcalc.guarantees.objective_perturbation import perturbed_update
 from dpcalc.guarantees.pure import PureDP

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_epsilon
-from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from dpcalc.claims.composition import read_plan
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput

@@ -8,7 +8,7 @@ import math
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting import outcomes
+from dpcalc.accounting.composition import outcomes
 from dpcalc.guarantees import ApproxDP, compose
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.accounting.bracket import Bracket, relative_width
+from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import (
     GDP,

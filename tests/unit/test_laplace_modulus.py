@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.laws import LaplaceLaw, laplace
+from dpcalc.accounting.losses import LaplaceLaw, laplace
 
 
 def log_modulus(epsilon: float, c: float, y: float) -> mpf:

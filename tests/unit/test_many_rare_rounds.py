@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from dpcalc.accounting.composition import bracket_epsilon, direct, lattice
-from dpcalc.accounting.composition.lattice import SLOPES, Frame, Masses, Mode, settled, summed
-from dpcalc.accounting.composition.rounds import rounds_of
-from dpcalc.accounting.composition.rows import EMPTY, Row, added, halved
-from dpcalc.accounting.composition.splitting import Splitting
-from dpcalc.accounting.composition.sums import Sums
-from dpcalc.accounting.laws import AtomicLaw
-from dpcalc.accounting.subsampling import PoissonRemove, PoissonReplace
+from dpcalc.accounting.composition.lattice.masses import (
+    SLOPES,
+    Frame,
+    Masses,
+    Mode,
+    settled,
+    summed,
+)
+from dpcalc.accounting.composition.lattice.rounds import rounds_of
+from dpcalc.accounting.composition.lattice.rows import EMPTY, Row, added, halved
+from dpcalc.accounting.composition.lattice.splitting import Splitting
+from dpcalc.accounting.composition.lattice.sums import Sums
+from dpcalc.accounting.losses import AtomicLaw
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, PoissonReplace
 from tests.oracles.rare import rare_table_delta
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.exponential_norm import ExponentialNorm
-from dpcalc.accounting.laws import LaplaceLaw
+from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, PrivacyProfile, PureDP
 from dpcalc.guarantees.composition import compose

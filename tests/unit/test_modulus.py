@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcalc.accounting.laws.modulus import ModulusBounds
+from dpcalc.accounting.losses.modulus import ModulusBounds
 
 
 def random_law(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -11,13 +11,13 @@ import pytest
 from mpmath import mpf
 
 from dpcalc.accounting.composition import direct, lattice
-from dpcalc.accounting.composition.direct import direct_delta
-from dpcalc.accounting.composition.rounds import rounds_of
-from dpcalc.accounting.composition.sums import Sums
-from dpcalc.accounting.dominating import law_from_distributions
-from dpcalc.accounting.laws import modulus
-from dpcalc.accounting.laws.modulus import ModulusBounds
-from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
+from dpcalc.accounting.composition.lattice.rounds import rounds_of
+from dpcalc.accounting.composition.lattice.sums import Sums
+from dpcalc.accounting.composition.lattice_sum import direct_delta
+from dpcalc.accounting.losses import modulus
+from dpcalc.accounting.losses.modulus import ModulusBounds
+from dpcalc.accounting.losses.privacy_profile import law_from_distributions
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from tests.oracles import exact
 
 SEEDS = range(6)

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.accounting.bracket import aiming_at
-from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
+from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
 from tests.oracles import exact
 
 LOG_DELTAS = st.floats(-30, -0.5)

@@ -23,8 +23,8 @@ from dpcalc.accounting.gaussian import (
     gaussian_epsilon,
     gaussian_mu,
 )
-from dpcalc.accounting.pure_chernoff import delta_by_chernoff, epsilon_by_chernoff
-from dpcalc.accounting.pure_composition import pure_delta, pure_epsilon
+from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
+from dpcalc.accounting.pure.chernoff import delta_by_chernoff, epsilon_by_chernoff
 from dpcalc.calibration import calibrate
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput

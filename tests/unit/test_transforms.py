@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcalc.accounting import inversion
-from dpcalc.accounting.cells import rough_law
 from dpcalc.accounting.composition import bracket_epsilon
-from dpcalc.accounting.laws import TwoPointLaw
-from dpcalc.accounting.laws.fourier import change_at_nodes, moduli_at_nodes
-from dpcalc.accounting.subsampling import PoissonRemove
+from dpcalc.accounting.contour.saddle_points import contour_sum
+from dpcalc.accounting.losses import TwoPointLaw
+from dpcalc.accounting.losses.discretisation import rough_law
+from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
 
 
 def random_law(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
@@ -67,13 +67,13 @@ def test_the_way_nodes_are_evaluated_does_not_matter() -> None:
 def test_different_rounds_cost_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty different rounds once evaluated a hundred thousand nodes, of which 800 matter."""
     counts: list[int] = []
-    extend = inversion._Nodes.extend_until_negligible
+    extend = contour_sum._Nodes.extend_until_negligible
 
-    def counted(nodes: inversion._Nodes, last: int) -> None:
+    def counted(nodes: contour_sum._Nodes, last: int) -> None:
         extend(nodes, last)
         counts.append(nodes.count)
 
-    monkeypatch.setattr(inversion._Nodes, "extend_until_negligible", counted)
+    monkeypatch.setattr(contour_sum._Nodes, "extend_until_negligible", counted)
     parts = [(PoissonRemove(0.8 + 0.02 * k, 0.004 + 0.0002 * k), 1) for k in range(40)]
     found = bracket_epsilon(parts, 1e-5, relative_width=1e-5)
     assert found.relative_width <= 1e-5

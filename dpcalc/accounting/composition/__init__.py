@@ -7,7 +7,7 @@ Statement
     pair; with several directions, that for the worst of them.
 Rounding
     The upper end is never below and the lower end never above the exact value: see
-    `dpcalc.accounting.inversion` for what the enclosure covers.
+    `dpcalc.accounting.contour.contour_sum` for what the enclosure covers.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dpcalc import checks
-from dpcalc.accounting.bracket import Bracket
-from dpcalc.accounting.bracket import relative_width as default_width
-from dpcalc.accounting.cells import Loss
 from dpcalc.accounting.composition.curve import upper_deltas
 from dpcalc.accounting.composition.delta import DeltaQuestion
 from dpcalc.accounting.composition.epsilon import EpsilonQuestion
 from dpcalc.accounting.composition.question import worst
 from dpcalc.accounting.composition.resolution import merged
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.enclosure import relative_width as default_width
+from dpcalc.accounting.losses.density_pair import Loss
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 __all__ = ["bracket_delta", "bracket_epsilon", "worst_delta", "worst_deltas", "worst_epsilon"]
@@ -39,7 +39,7 @@ def bracket_epsilon(
         losses: privacy losses and the number of rounds each is used.
         delta: in (0, 1).
         relative_width: width aimed at, relative to ε; a cap on the work may leave it wider. By
-            default that of `dpcalc.accounting.bracket`.
+            default that of `dpcalc.accounting.enclosure`.
     """
     return worst_epsilon([losses], delta, relative_width=relative_width)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dpcalc.accounting.bracket import aiming_at
 from dpcalc.accounting.composition.delta import DeltaQuestion
-from dpcalc.accounting.composition.direct import convolved
+from dpcalc.accounting.composition.lattice.rounds import rounds_of
+from dpcalc.accounting.composition.lattice.sums import Sums
+from dpcalc.accounting.composition.lattice_sum import convolved
 from dpcalc.accounting.composition.resolution import Parts, initial_resolution, upper_line
-from dpcalc.accounting.composition.rounds import rounds_of
-from dpcalc.accounting.composition.sums import Sums
-from dpcalc.accounting.inversion import Line
+from dpcalc.accounting.contour.contour_sum import Line
+from dpcalc.accounting.enclosure import aiming_at
 from dpcalc.errors import NumericalFailure
 
 _WIDTH = 1e-4

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from dpcalc.accounting.bracket import Bracket
-from dpcalc.accounting.composition.direct import direct_delta
+from dpcalc.accounting.composition.chernoff import SMALLEST_DOUBLE, delta_by_chernoff, largest_loss
+from dpcalc.accounting.composition.lattice_sum import direct_delta
+from dpcalc.accounting.composition.outcomes import outcomes
 from dpcalc.accounting.composition.question import METHOD, Pilot, Question
 from dpcalc.accounting.composition.resolution import (
     MOST_ATTEMPTS,
@@ -21,11 +22,10 @@ from dpcalc.accounting.composition.resolution import (
     touched,
 )
 from dpcalc.accounting.composition.single import outcomes_delta, single_delta
-from dpcalc.accounting.contour import SaddleTable, infinite_mass
-from dpcalc.accounting.fallback import SMALLEST_DOUBLE, delta_by_chernoff, largest_loss
-from dpcalc.accounting.inversion import integrate
-from dpcalc.accounting.laws import LossLaw
-from dpcalc.accounting.outcomes import outcomes
+from dpcalc.accounting.contour.contour_sum import integrate
+from dpcalc.accounting.contour.saddle_points import SaddleTable, infinite_mass
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import LossLaw
 
 _FAR_OFF = 3.0
 """A contour serves as long as ln δ is within this of what it was chosen for."""

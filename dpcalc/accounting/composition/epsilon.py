@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from dpcalc.accounting.bracket import Bracket, crossing
-from dpcalc.accounting.composition.direct import direct_epsilon
+from dpcalc.accounting.composition.chernoff import epsilon_by_chernoff, epsilon_from_largest_loss
+from dpcalc.accounting.composition.lattice_sum import direct_epsilon
+from dpcalc.accounting.composition.outcomes import outcomes
 from dpcalc.accounting.composition.question import METHOD, NEXT_TO_ZERO, Pilot, Question
 from dpcalc.accounting.composition.resolution import (
     MOST_ATTEMPTS,
@@ -20,11 +21,10 @@ from dpcalc.accounting.composition.resolution import (
     touched,
 )
 from dpcalc.accounting.composition.single import outcomes_epsilon, single_epsilon
-from dpcalc.accounting.contour import Contour, infinite_mass
-from dpcalc.accounting.fallback import epsilon_by_chernoff, epsilon_from_largest_loss
-from dpcalc.accounting.inversion import Line, integrate
-from dpcalc.accounting.laws import LossLaw
-from dpcalc.accounting.outcomes import outcomes
+from dpcalc.accounting.contour.contour_sum import Line, integrate
+from dpcalc.accounting.contour.saddle_points import Contour, infinite_mass
+from dpcalc.accounting.enclosure import Bracket, crossing
+from dpcalc.accounting.losses import LossLaw
 
 _PILOT_NODES = 1024
 

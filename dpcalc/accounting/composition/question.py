@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from dpcalc.accounting.bracket import Bracket
 from dpcalc.accounting.composition.resolution import Parts, rough_laws
-from dpcalc.accounting.contour import Contour, Rounds, SaddleTable
+from dpcalc.accounting.contour.saddle_points import Contour, Rounds, SaddleTable
+from dpcalc.accounting.enclosure import Bracket
 from dpcalc.errors import NumericalFailure
 
 METHOD = "moment inversion, two-sided"

@@ -6,10 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells, rough_law
-from dpcalc.accounting.contour import Contour
-from dpcalc.accounting.inversion import LARGEST_SMOOTHING, Line, integrate
-from dpcalc.accounting.laws import GaussianLaw, LossLaw
+from dpcalc.accounting.contour.contour_sum import LARGEST_SMOOTHING, Line, integrate
+from dpcalc.accounting.contour.saddle_points import Contour
+from dpcalc.accounting.losses import GaussianLaw, LossLaw
+from dpcalc.accounting.losses.density_pair import DensityPair, Loss
+from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells, rough_law
 from dpcalc.errors import NumericalFailure
 
 Parts = Sequence[tuple[Loss, int]]

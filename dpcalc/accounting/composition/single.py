@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpcalc.accounting.bracket import Bracket, crossing
-from dpcalc.accounting.cells import DensityPair, Loss, enclosing_laws, plan_cells
+from dpcalc.accounting.composition.outcomes import Outcomes
 from dpcalc.accounting.composition.resolution import SMALLEST_TAIL
-from dpcalc.accounting.laws import LossLaw, Reals
-from dpcalc.accounting.outcomes import Outcomes
+from dpcalc.accounting.enclosure import Bracket, crossing
+from dpcalc.accounting.losses import LossLaw, Reals
+from dpcalc.accounting.losses.density_pair import DensityPair, Loss
+from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
 
 _CELLS, _MOST_CELLS = 2000, 100_000
 _SINGLE = "single round, sum over its outcomes"

@@ -14,12 +14,12 @@ from dpcalc.accounting.iteration.admm import (
     strongly_convex_kernels,
     strongly_convex_norm,
 )
-from dpcalc.accounting.iteration.chain import Allocation, cheapest_shifts
 from dpcalc.accounting.iteration.descent import Descent, Visits, contraction_factor
 from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.kernels import Kernels
 from dpcalc.accounting.iteration.minorant import convex_minorant, energy
-from dpcalc.accounting.iteration.orders import mixed_positions
+from dpcalc.accounting.iteration.optimal_shifts import Allocation, cheapest_shifts
+from dpcalc.accounting.iteration.position_mixture import mixed_positions
 
 __all__ = [
     "Allocation",

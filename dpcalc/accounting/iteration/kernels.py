@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.accounting.iteration.chain import cheapest_shifts
 from dpcalc.accounting.iteration.descent import Descent, Visits
 from dpcalc.accounting.iteration.expanding import Expanding
+from dpcalc.accounting.iteration.optimal_shifts import cheapest_shifts
 from dpcalc.accounting.iteration.shares import best_shares
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 

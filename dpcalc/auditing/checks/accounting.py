@@ -19,7 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from dpcalc.accounting.gaussian_update import GaussianUpdate
+from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.targets.data_access import Access

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpcalc import checks
-from dpcalc.accounting.subsampling import PoissonAdd, PoissonRemove
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, ClaimedCurve, Guarantee
 from dpcalc.guarantees.composition import compose

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import mixed_positions
-from dpcalc.accounting.iteration.orders import mixed_down
+from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture

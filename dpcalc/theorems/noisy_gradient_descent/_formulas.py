@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcalc.accounting.iteration import Descent, Visits, convex_minorant
 from dpcalc.accounting.iteration.descent import points_of
-from dpcalc.accounting.iteration.sampled import Split
+from dpcalc.accounting.iteration.sampled_batches import Split
 from dpcalc.theorems.base import Formula
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
-from dpcalc.accounting.iteration.reach import PROBABILITIES, levels
-from dpcalc.accounting.iteration.sampled import SampledRun, Split, farthest
+from dpcalc.accounting.iteration.distance_quantiles import PROBABILITIES, levels
+from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split, farthest
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, compose
 from dpcalc.guarantees.best import BestOf
@@ -225,7 +225,7 @@ class SplitDescent(SampledDescent):
         self.require(Scope.CLAIMED)
         checks.positive("epsilon", epsilon)
         checks.proper_delta(delta)
-        from dpcalc.accounting.bracket import root_of_enclosed
+        from dpcalc.accounting.enclosure import root_of_enclosed
 
         def height(log_sigma: float) -> float:
             found = self.replace(sigma=math.exp(log_sigma)).claimed().guarantee.epsilon(delta)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from dpcalc.accounting.iteration import Visits
-from dpcalc.accounting.iteration.sampled import Split
+from dpcalc.accounting.iteration.sampled_batches import Split
 from dpcalc.accounting.iteration.sampled_walk import SampledWalk
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.profile import PrivacyProfile

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dpcalc.accounting.iteration.sampled import Split
+from dpcalc.accounting.iteration.sampled_batches import Split
 from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import Real, mpf
 from dpcalc.theorems.averages import LAST_ONLY, averaged

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.exponential_norm import LARGEST_DIMENSION
+from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION
 from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
 from dpcalc.guarantees import PureDP
 from dpcalc.numerics.rounding import deflate, extended, inflate

@@ -9,8 +9,8 @@ Source
     formulas are those of two public implementations, and what the paper calls neighbours was not seen;
     ζ being the norm of one record's gradient, it is read as one record added or removed.
 Certified
-    The law of `dpcalc.accounting.gaussian_update`, without condition on λ; several updates compose by
-    their laws.
+    The law of `dpcalc.accounting.losses.gaussian_update`, without condition on λ; several updates
+    compose by their laws.
 Attained
     Records in the linear part of their losses: Gaussian mechanisms with sensitivity ζ, or 2ζ where one
     record replaces another.

@@ -11,8 +11,8 @@ Source
     the authors' published code, and what the paper calls neighbours was not seen; L and β being those
     of one record, it is read as one record added or removed.
 Certified
-    The law of `dpcalc.accounting.gaussian_update`, for every λ > 0; several updates compose by their
-    laws.
+    The law of `dpcalc.accounting.losses.gaussian_update`, for every λ > 0; several updates compose
+    by their laws.
 Attained
     Records in the linear part of their losses: Gaussian mechanisms with sensitivity L, or 2L where one
     record replaces another.

@@ -13,7 +13,7 @@ Certified
     The noise enters linearly with coefficient 2ηV, so its effective rate is α/(2ηV); noise of rate α
     added to the dual variable itself enters with coefficient 2, effective rate α/2. The cost of an
     update is that of `dpcalc.theorems.objective_perturbation._update`, without side condition;
-    with a dimension its law is that of `dpcalc.accounting.objective_perturbation`.
+    with a dimension its law is that of `dpcalc.accounting.losses.objective_perturbation`.
 Rounding
     Extended precision, inflated by its error bound and rounded up.
 """

@@ -13,7 +13,7 @@ Source
 Certified
     Even rounds are post-processing (lemma V.1 holds). The noise is linear, its effective rate is α.
     The cost of an odd update is that of `dpcalc.theorems.objective_perturbation._update`; with a
-    dimension its law is that of `dpcalc.accounting.objective_perturbation`.
+    dimension its law is that of `dpcalc.accounting.losses.objective_perturbation`.
 Rounding
     Extended precision, inflated by its error bound and rounded up.
 """

@@ -156,7 +156,7 @@ def _share(budget: Budget, rounds: int, dimension: int) -> float:
 
     It is a mere guide.
     """
-    from dpcalc.accounting.bracket import aiming_at
+    from dpcalc.accounting.enclosure import aiming_at
     from dpcalc.guarantees.objective_perturbation import moved_noise
 
     low = budget.epsilon / rounds

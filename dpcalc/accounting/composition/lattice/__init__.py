@@ -1,0 +1,1 @@
+"""The summed loss on nested lattices."""

@@ -1,0 +1,129 @@
+"""Probabilities at consecutive points of one lattice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
+from dpcalc.numerics.products import convolution
+
+NOTHING = 1e-154
+"""Masses below are left out: products of larger ones are numbers of full precision, and fast."""
+
+_PIECE, _PIECES = 128, 32
+"""Sums of products have so many terms at least, and of so many parts at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Probabilities of the points ``h·(first + k)``.
+
+    Attributes:
+        first: the lowest point's number.
+        values: the masses, shape (n,); no mass at all if n is 0.
+    """
+
+    first: int
+    values: Reals
+
+    @property
+    def last(self) -> int:
+        """The highest point's number."""
+        return self.first + len(self.values) - 1
+
+    @property
+    def points(self) -> Reals:
+        """The points' numbers."""
+        return self.first + np.arange(len(self.values), dtype=np.float64)
+
+    def between(self, low: int, high: int) -> Row:
+        """What is at the points from ``low`` to ``high``, both included."""
+        start = min(max(low - self.first, 0), len(self.values))
+        stop = min(max(high + 1 - self.first, start), len(self.values))
+        return Row(self.first + start, self.values[start:stop])
+
+    def below(self, number: int) -> Row:
+        """What is at points below a number."""
+        return self.between(self.first, number - 1)
+
+    def over(self, number: int) -> Row:
+        """What is at points above a number."""
+        return self.between(number + 1, self.last)
+
+
+EMPTY = Row(0, np.zeros(0))
+
+
+def trimmed(row: Row) -> Row:
+    """The row without negligible masses and without empty ends."""
+    held = np.flatnonzero(row.values >= NOTHING)
+    if len(held) == 0:
+        return EMPTY
+    first, last = int(held[0]), int(held[-1])
+    values = row.values[first : last + 1]
+    return Row(row.first + first, np.where(values < NOTHING, 0.0, values))
+
+
+def added(*rows: Row) -> Row:
+    """The masses of several rows together."""
+    held = [row for row in rows if len(row.values)]
+    if len(held) <= 1:
+        return held[0] if held else EMPTY
+    first, last = min(row.first for row in held), max(row.last for row in held)
+    values = np.zeros(last - first + 1)
+    for row in held:
+        values[row.first - first : row.last - first + 1] += row.values
+    return Row(first, values)
+
+
+def convolved(one: Row, other: Row, most: int, rounding: float) -> Row:
+    """The sums of two independent losses up to a highest point, each mass rounded outward.
+
+    Args:
+        one: a row.
+        other: a row.
+        most: number of the highest point wanted.
+        rounding: 1 to round masses up, -1 to round them down.
+    """
+    first = one.first + other.first
+    if len(one.values) > len(other.values):
+        one, other = other, one
+    size = min(len(one.values) + len(other.values) - 1, most - first + 1)
+    if len(one.values) == 0 or size <= 0:
+        return EMPTY
+    values = np.zeros(size)
+    step = max(math.ceil(len(one.values) / _PIECES), _PIECE)
+    for start in range(0, min(len(one.values), size), step):
+        piece = one.values[start : start + step]
+        part = convolution(piece, other.values[: size - start])[: size - start]
+        values[start : start + len(part)] += part
+    terms = min(step, len(one.values)) + len(one.values) // step + 8
+    return Row(first, values * (1 + rounding * 1.01 * terms * UNIT_ROUNDOFF))
+
+
+def halved(row: Row, step: float, weight: float, rounding: float) -> Row:
+    """The row on every second point of its lattice; P- and Q-mass in between is split and kept.
+
+    Args:
+        row: on a lattice of ``step``/2.
+        step: of the coarser lattice.
+        weight: factor of masses that are split.
+        rounding: 1 or -1, as above.
+    """
+    if len(row.values) == 0:
+        return EMPTY
+    first = math.floor(row.first / 2)
+    values = np.zeros(math.ceil(row.last / 2) - first + 1)
+    kept = row.values[row.first % 2 :: 2]
+    start = math.ceil(row.first / 2) - first
+    values[start : start + len(kept)] += kept
+    between = row.values[1 - row.first % 2 :: 2] * weight
+    start = math.ceil((row.first - 1) / 2) - first
+    right = 1 / (1 + math.exp(-step / 2))
+    values[start : start + len(between)] += between * (math.exp(-step / 2) * right)
+    values[start + 1 : start + 1 + len(between)] += between * right
+    values *= 1 + rounding * 12 * UNIT_ROUNDOFF
+    return Row(first, values)

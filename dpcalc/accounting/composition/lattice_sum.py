@@ -1,0 +1,193 @@
+"""A plain convolution on nested lattices, which keeps every digit of the tails.
+
+Where one record in many is sampled, the summed loss has tails heavier than any exponential, and a
+contour cancels more digits than there are. Sums of products of positive numbers cancel nothing.
+
+*Upper end.* Each round's losses are split between lattice points so that P- and Q-mass are kept, as
+in `dpcalc.accounting.losses.discretisation`; sums are split again where they leave a finer lattice.
+Sums beyond the lattices' top are kept as their P- and Q-mass, which is exact unless later rounds
+bring them below ε.
+
+*Lower end.* How much all splits together can have added to δ is bounded in
+`dpcalc.accounting.composition.lattice.splitting`.
+
+*Shifts.* From every loss its round's typical loss is taken, and all of them from ε: what happens in
+nearly every round then sits near zero, where the lattices are finest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpcalc.accounting.composition.lattice.masses import Frame, Masses, Mode, summed
+from dpcalc.accounting.composition.lattice.placing import placed
+from dpcalc.accounting.composition.lattice.rounds import Round, cut, rounds_of
+from dpcalc.accounting.composition.lattice.splitting import Splitting
+from dpcalc.accounting.composition.lattice.sums import WIDEST, Held, Sums, left_out, listed
+from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
+from dpcalc.accounting.enclosure import Bracket, crossing
+from dpcalc.errors import NumericalFailure
+
+METHOD = "convolution, two-sided"
+
+_FEWEST, _FINEST = 2**11, 2**15
+_WORK = 1e10
+"""Products in all convolutions of one pass."""
+
+_PASSES = 7
+_NESTED = 8
+"""The coarsest lattice has so many times the points of a finer one."""
+
+_DEEPEST = 24
+_SPREADS = 15.0
+"""How many standard deviations of what is common the floor lies below zero."""
+
+
+def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Bracket | None:
+    """ε(δ) by convolution; None for laws that have no place on a lattice, or too many of them.
+
+    Args:
+        parts: losses and rounds.
+        delta: in (0, 1).
+        guess: an upper bound of ε, positive and finite.
+        width: relative width aimed at.
+    """
+    rounds = rounds_of(parts)
+    most, size = _most_points(rounds), _FEWEST
+    if rounds is None or most is None:
+        return None
+    found, unit, variance = Bracket(0.0, guess, METHOD), guess, 4.0
+    for _ in range(_PASSES):
+        before = found
+        sums = convolved(rounds, before.upper, unit, size, variance)
+        tolerance = before.upper * min(width / 20, 1e-3)
+        high = min(crossing(sums.upper, delta, before.upper, unit, tolerance)[1], before.upper)
+        if high == 0:
+            return Bracket(0.0, 0.0, METHOD)
+        low = crossing(sums.lower, delta, high, unit, tolerance)[0]
+        found = Bracket(max(low, before.lower), high, METHOD)
+        variance = sums.variance(high)
+        farther, unit = unit, min(max(sums.unit(high), 1e-9 * high), high)
+        if high + unit < (before.upper + farther) / 2:
+            continue  # the lattice reaches too far to be fine
+        if found.relative_width <= width or size == most:
+            break
+        size = _finer(size, found.relative_width / width, most)
+    return found
+
+
+def direct_delta(parts: Parts, epsilon: float, guess: float, width: float) -> Bracket | None:
+    """δ(ε) likewise; ``guess``, positive, is a typical |dε/d ln δ|."""
+    rounds = rounds_of(parts)
+    most, size = _most_points(rounds), _FEWEST
+    if rounds is None or most is None:
+        return None
+    found, unit, variance = Bracket(0.0, 1.0, METHOD), guess, 4.0
+    for _ in range(_PASSES):
+        sums = convolved(rounds, epsilon, unit, size, variance)
+        low, high = sums.lower(epsilon), sums.upper(epsilon)
+        found = Bracket(max(low, found.lower), min(high, found.upper), METHOD)
+        variance = sums.variance(epsilon)
+        farther, unit = unit, min(max(sums.unit(epsilon), 1e-9 * unit), unit)
+        if epsilon + unit < (epsilon + farther) / 2:
+            continue
+        if found.relative_width <= width or size == most:
+            break
+        size = _finer(size, found.relative_width / width, most)
+    return found
+
+
+def _finer(size: int, excess: float, most: int) -> int:
+    """The width goes with the square of the step."""
+    return min(max(math.ceil(1.2 * size * math.sqrt(excess)), 2 * size), most)
+
+
+def _most_points(rounds: Sequence[Round] | None) -> int | None:
+    """How many points the coarsest lattice may have."""
+    if rounds is None:
+        return None
+    sums = sum(part.count.bit_length() + part.count.bit_count() for part in rounds) - 2
+    size = int(math.sqrt(_WORK / max(sums, 1)))
+    return min(size, _FINEST) if size >= _FEWEST else None
+
+
+def _shifted(rounds: Sequence[Round], epsilon: float) -> tuple[list[Round], float]:
+    """The rounds with what their common losses are about, and the deviation of those in all rounds."""
+    shifted, variance = [], 0.0
+    for part in rounds:
+        law = part.rough
+        common = np.abs(law.losses) <= max(epsilon / _NESTED, float(np.median(np.abs(law.losses))))
+        losses, masses = law.losses[common], law.masses[common]
+        total = float(masses.sum())
+        if total < 0.5:
+            common = np.ones(len(law.losses), dtype=bool)
+            losses, masses = law.losses, law.masses
+            total = max(float(masses.sum()), 1e-300)
+        mean = float((masses * losses).sum()) / total
+        variance += part.count * float((masses * (losses - mean) ** 2).sum())
+        shifted.append(replace(part, shift=mean))
+    return shifted, math.sqrt(variance)
+
+
+def _framed(rounds: Sequence[Round], reach: float, spread: float, points: int) -> Frame:
+    """Lattices that reach up to ``reach``."""
+    depth = max(reach / 4, _SPREADS * spread, 1e-300)
+    step = (max(reach, 0.0) + 2 * depth) / points
+    floor = math.ceil(depth / step)
+    # Above the top a sum stays above ε, unless the remaining rounds take it below the floor.
+    top = max(math.ceil(reach / step), 0) + floor
+    if step * (top + floor) > WIDEST:  # masses times e^loss must be doubles
+        raise NumericalFailure(f"losses that add up to at most {WIDEST:g} were needed")
+    total = sum(part.count for part in rounds)
+    finest = min(math.ceil(math.log2(total) / 2) + 2, _DEEPEST) if total > 1 else 0
+    return Frame(step, top, floor, finest, points // _NESTED)
+
+
+def convolved(
+    rounds: Sequence[Round], epsilon: float, unit: float, points: int, variance: float
+) -> Sums:
+    """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below."""
+    rounds, spread = _shifted(rounds, epsilon)
+    shift = math.fsum(part.count * part.shift for part in rounds)
+    reach = epsilon + max(0.2 * epsilon, unit)
+    frame = _framed(rounds, reach - shift, spread, points)
+    splitting = Splitting.of(frame.step, variance)
+    kept, surely = Mode(1, lifted=True), Mode(-1, lifted=False)
+    moved = Mode(1, lifted=True, splitting=splitting)
+    cuts = {up: [cut(part, frame, up) for part in rounds] for up in (1.0, -1.0)}
+
+    def total(mode: Mode, up: float) -> Masses:
+        each = [
+            (placed(piece, tails(part), frame, mode), part.count)
+            for part, piece in zip(rounds, cuts[up], strict=True)
+        ]
+        return summed(each, frame, mode)
+
+    weighed = total(moved, -1.0)
+    lowest = Held(*listed((weighed.raised[0],), frame), (0.0, 0.0), 0.0)
+    count = sum(part.count for part in rounds)
+    return Sums(
+        frame=frame,
+        reach=reach,
+        shift=shift,
+        kept=Held.of(total(kept, 1.0), frame),
+        surely=Held.of(total(surely, -1.0), frame),
+        moved=Held.of(weighed, frame, weighed=True),
+        raised=(lowest, weighed.raised[1]),
+        splitting=splitting,
+        drifts=tuple(
+            (part.count, piece.certain(1).drift)
+            for part, piece in zip(rounds, cuts[1.0], strict=True)
+        ),
+        lost=left_out(frame, count) + count * 8 * SMALLEST_TAIL,
+    )
+
+
+def tails(part: Round) -> tuple[float, float]:
+    """P-mass outside a round's window, and the probability of an infinite loss."""
+    tail = 0.0 if part.pair is None else 2 * max(SMALLEST_TAIL, part.pair.outside)
+    return tail, 0.0 if part.atoms is None else part.atoms.infinite_mass

@@ -1,0 +1,1 @@
+"""Integrals of the moment function along a vertical line."""

@@ -1,0 +1,147 @@
+"""Where to integrate a moment function: the cheapest vertical line that serves an ε or a δ.
+
+The saddle point of the integrand estimates ε and δ; the line is moved away from it where that makes
+the trapezoidal rule's period shorter. All of it is a choice: any line gives valid bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcalc.accounting.losses import LossLaw, Reals
+from dpcalc.errors import NumericalFailure
+
+Rounds = Sequence[tuple[LossLaw, int]]
+"""Laws with the number of rounds each is used."""
+
+_ORDERS = 100
+
+ALIAS = 1e-9
+"""Aliases are kept below this share of δ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contour:
+    """Where to integrate.
+
+    Attributes:
+        c: real part of the line.
+        period: R; the nodes are 2π/R apart.
+        order: the order above c at which Chernoff's inequality best bounds the aliases.
+        epsilon: where the contour serves, and a little to the left of it.
+        log_delta: about ln δ(ε) there.
+    """
+
+    c: float
+    period: float
+    order: float
+    epsilon: float
+    log_delta: float
+
+
+def summed_cumulants(rounds: Rounds, orders: Reals) -> Reals:
+    """Cumulants: ln M of the sum and its derivatives at each order."""
+    total = np.zeros((3, len(orders)))
+    for law, count in rounds:
+        total += count * law.cumulants(orders)
+    return total
+
+
+class SaddleTable:
+    """Saddle points over a geometric grid of c, to choose contours by; any contour is valid.
+
+    Attributes:
+        orders: the grid, increasing.
+        values: Σ ln M at the grid.
+        epsilons: the ε whose integrand ``M(z)e^{-zε}/(z(z+1))`` has its saddle point at c.
+        heights: ln δ(ε) by the saddle-point formula.
+    """
+
+    def __init__(self, rounds: Rounds) -> None:
+        probe = np.array([1e-6])
+        _, mean, variance = summed_cumulants(rounds, probe)[:, 0]
+        # A nearly constant S has no spread to go by; a hundredth of its mean serves.
+        with np.errstate(over="ignore"):
+            unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
+        c = unit * np.geomspace(1e-3, 1e5, _ORDERS)
+        self._infinite = infinite_mass(rounds)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            value, means, variances = summed_cumulants(rounds, c)
+            self.orders, self.values = c, value
+            self.epsilons = means - 1 / c - 1 / (c + 1)
+            curvature = np.maximum(variances + 1 / c**2 + 1 / (c + 1) ** 2, 1e-300)
+            heights = value - c * self.epsilons - np.log(c * (c + 1))
+            self.heights = heights - 0.5 * np.log(2 * np.pi * curvature)
+
+    def contour_for_delta(self, delta: float) -> Contour:
+        """A contour that serves the ε at which δ(ε) = ``delta``, as the saddle point estimates it."""
+        log_delta = math.log(max(delta - self._infinite, 1e-3 * delta))
+        epsilon = self._where(-self.heights, -log_delta, self.epsilons)
+        return self.cheapest(max(epsilon, 0.0), log_delta)
+
+    def contour_for_epsilon(self, epsilon: float, log_delta: float | None = None) -> Contour:
+        """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
+        if log_delta is None:
+            log_delta = min(self._where(self.epsilons, epsilon, self.heights), 0.0)
+        return self.cheapest(epsilon, log_delta)
+
+    def _where(self, rising: Reals, level: float, value: Reals) -> float:
+        """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""
+        usable = np.flatnonzero(np.isfinite(self.heights) & np.isfinite(self.epsilons))
+        if len(usable) == 0:
+            raise NumericalFailure(
+                "no order was found at which the losses' moments can be computed; try a larger delta"
+            )
+        rising, value = rising[usable], value[usable]
+        above = np.flatnonzero(rising > level)
+        k = int(above[0]) if len(above) else len(usable) - 1
+        if k == 0 or len(above) == 0:
+            return float(value[k])
+        share = (level - rising[k - 1]) / (rising[k] - rising[k - 1])
+        return float(value[k - 1] + share * (value[k] - value[k - 1]))
+
+    def cheapest(self, epsilon: float, log_delta: float) -> Contour:
+        """The contour with the shortest period, which the fewest nodes cover.
+
+        Next to the saddle point aliases from the right may decay slowly; away from it the integrand
+        outgrows the answer, which costs digits: at most e^8 is allowed.
+        """
+        need = -log_delta - math.log(ALIAS)
+        with np.errstate(invalid="ignore"):
+            lead = self.values - self.orders * epsilon
+            growth = lead - np.log(self.orders * (self.orders + 1)) - log_delta
+        if not np.isfinite(growth).any():
+            raise NumericalFailure(
+                f"no order at which the losses' moments can be computed was found at "
+                f"epsilon={epsilon!r}; try a larger delta or fewer rounds"
+            )
+        allowed = max(8.0, float(np.nanmin(growth)) + 2.0)
+        candidates = np.flatnonzero(growth[:-1] <= allowed)
+        best: Contour | None = None
+        for j in candidates[:: max(1, len(candidates) // 40)]:
+            c, above = float(self.orders[j]), self.orders[j + 1 :]
+            # The margin 2/c lets the contour serve somewhat smaller ε than asked for.
+            right = (lead[j + 1 :] + above * (2 / c) + need) / (above - c)
+            if not np.isfinite(right).any():
+                continue
+            winner = int(np.nanargmin(right))
+            period = max(need / c, float(right[winner]))
+            if best is None or period < best.period:
+                best = Contour(c, period, float(above[winner]), epsilon, log_delta)
+        if best is None:
+            raise NumericalFailure(
+                f"no contour was found for epsilon={epsilon!r}; try a larger delta or fewer rounds"
+            )
+        return best
+
+
+def infinite_mass(rounds: Rounds) -> float:
+    """P(S = ∞) = 1 - Π(1 - p)^n, rounded up."""
+    if any(law.infinite_mass >= 1 for law, _ in rounds):
+        return 1.0
+    exponent = math.fsum(count * math.log1p(-law.infinite_mass) for law, count in rounds)
+    return min(1.0, -math.expm1(exponent) * (1 + 1e-14))

@@ -1,0 +1,149 @@
+"""Discrete laws that dominate a mechanism known by its profile, or by two finite distributions.
+
+*Connecting the dots.* For a mechanism and the supremum over all ordered neighbouring pairs,
+``h(k) = sup P - kQ`` is convex and falls from h(0) = 1, and exchanging the neighbours gives
+``h(1/k) = 1 - 1/k + h(k)/k``. Upper bounds of h at finitely many k >= 1 therefore bound it at their
+inverses too, and the greatest convex function below the points bounds it in between. That function
+is the h of a discrete pair: at every corner k the mass under Q is the change of slope there, the mass
+under P is k times that, and what remains at the far right is an infinite loss.
+
+Source: Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, for points on a lattice of losses.
+Rounding: corners and slopes with sixty digits; each mass is rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from dpcalc import checks
+from dpcalc.accounting.losses.discrete import AtomicLaw
+from dpcalc.errors import InvalidInput
+from dpcalc.numerals import at_least
+from dpcalc.numerics.precise import Real, context, mpf, round_up
+
+_GRID = 1200
+_FAR = 1e-30
+_NOTHING = 1e-290
+_LARGEST_EPSILON = 1e6
+
+
+def law_from_points(points: Iterable[tuple[float, float]]) -> AtomicLaw:
+    """The law of a pair that dominates every mechanism with δ(ε_i) <= δ_i, in both directions.
+
+    Args:
+        points: pairs (ε, δ), ε >= 0 and δ in [0, 1].
+    """
+    known: dict[float, float] = {}
+    for epsilon, delta in points:
+        at = at_least(checks.non_negative("epsilon", epsilon))
+        most = min(1.0, at_least(checks.probability("delta", delta)))
+        known[at] = min(most, known.get(at, 1.0))
+    if not known:
+        raise InvalidInput("a profile needs at least one pair (ε, δ); got none")
+    curve, least = [], 1.0
+    for epsilon in sorted(known):
+        least = min(least, known[epsilon])
+        curve.append((epsilon, least))
+    corners = _hull(_mirrored(curve))
+    losses, masses = _masses(corners)
+    return AtomicLaw(np.array(losses), np.array(masses), infinite_mass=curve[-1][1])
+
+
+def points_of(profile: Callable[[float], float]) -> list[tuple[float, float]]:
+    """Where to look at a profile: evenly up to δ = 1e-30, then up to where it vanishes."""
+    near, far = _reach(profile, _FAR), _reach(profile, _NOTHING)
+    grid = np.concatenate([np.linspace(0.0, near, _GRID), np.linspace(near, far, _GRID // 4)])
+    return [(float(e), profile(float(e))) for e in np.unique(grid)]
+
+
+def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> AtomicLaw:
+    """The law of ln(p/q) under P for two distributions on the same finite set.
+
+    Args:
+        p: probabilities, 0 or above, normalised if they do not sum to 1 exactly.
+        q: probabilities in the same order.
+    """
+    ctx = context()
+    held = [(a, b) for a, b in zip(*probabilities(p, q), strict=True) if a > 0]
+    certain = math.fsum(float(a) for a, b in held if b == 0)
+    shared = [(float(ctx.log(a / b)), float(a)) for a, b in held if b > 0]
+    losses, masses = np.array(shared).reshape(-1, 2).T.copy()
+    return AtomicLaw(losses, masses, infinite_mass=min(1.0, certain * (1 + 1e-15)))
+
+
+def probabilities(p: Sequence[float], q: Sequence[float]) -> tuple[list[Real], list[Real]]:
+    """Two distributions on the same finite set, normalised.
+
+    Raises:
+        InvalidInput: for numbers that are no probabilities, sums off 1, or different lengths.
+    """
+    total_p, total_q = _total("p", p), _total("q", q)
+    if len(p) != len(q):
+        raise InvalidInput(
+            f"p and q need the same outcomes; got {len(p)} and {len(q)} probabilities"
+        )
+    return [mpf(a) / total_p for a in p], [mpf(b) / total_q for b in q]
+
+
+def _total(name: str, probabilities: Sequence[float]) -> Real:
+    if not probabilities:
+        raise InvalidInput(f"{name} needs at least one probability; got none")
+    total = mpf(0)
+    for value in probabilities:
+        total += mpf(checks.probability(name, value))
+    if abs(total - 1) > mpf("1e-9"):
+        raise InvalidInput(
+            f"the probabilities {name} need to sum to 1; their sum is {float(total)!r}"
+        )
+    return total
+
+
+Point = tuple[Real, Real, float]
+"""k, a bound of h(k), and ln k as a double."""
+
+
+def _mirrored(curve: Sequence[tuple[float, float]]) -> list[Point]:
+    ctx = context()
+    right = [(ctx.exp(mpf(e)), mpf(d), e) for e, d in curve]
+    left = [(1 / k, 1 - 1 / k + d / k, -e) for k, d, e in reversed(right) if e > 0]
+    return [(mpf(0), mpf(1), -math.inf), *left, *right]
+
+
+def _hull(points: Sequence[Point]) -> list[Point]:
+    """The corners of the greatest convex function below the points, flat on the far right."""
+    kept: list[Point] = []
+    for point in points:
+        while len(kept) > 1 and _slope(kept[-2], kept[-1]) >= _slope(kept[-1], point):
+            kept.pop()
+        kept.append(point)
+    while len(kept) > 1 and _slope(kept[-2], kept[-1]) >= 0:
+        kept.pop()
+    return kept
+
+
+def _slope(a: Point, b: Point) -> Real:
+    return (b[1] - a[1]) / (b[0] - a[0])
+
+
+def _masses(corners: Sequence[Point]) -> tuple[list[float], list[float]]:
+    losses, masses = [], []
+    for k in range(1, len(corners)):
+        before = _slope(corners[k - 1], corners[k])
+        after = _slope(corners[k], corners[k + 1]) if k + 1 < len(corners) else mpf(0)
+        losses.append(corners[k][2])
+        masses.append(round_up(corners[k][0] * (after - before)))
+    return losses, masses
+
+
+def _reach(profile: Callable[[float], float], delta: float) -> float:
+    """About the ε from which on a profile is at most ``delta``; not a bound."""
+    low, high = 0.0, 1e-6
+    while profile(high) > delta and high < _LARGEST_EPSILON:
+        low, high = high, 2 * high
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if profile(middle) > delta else (low, middle)
+    return high

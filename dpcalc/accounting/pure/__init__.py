@@ -1,0 +1,1 @@
+"""Compositions of pure mechanisms."""
