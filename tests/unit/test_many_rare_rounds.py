@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from dpcalc.accounting.composition import bracket_epsilon, direct, lattice
+from dpcalc.accounting.composition import bracket_epsilon, lattice_sum
+from dpcalc.accounting.composition.lattice import masses
 from dpcalc.accounting.composition.lattice.masses import (
     SLOPES,
     Frame,
@@ -50,7 +51,7 @@ def sums(seed: int) -> tuple[Sums, float, tuple[mpf, mpf]]:
     common = math.log1p(-q[1] - q[2]) - math.log1p(-p[1] - p[2])
     losses = [-common, math.log(p[1] / q[1]), math.log(p[2] / q[2])]
     law = AtomicLaw(np.array(losses), np.array(p))
-    found = direct.convolved(rounds_of([(law, rounds)]), epsilon, epsilon / 4, 2048, 4.0)
+    found = lattice_sum.convolved(rounds_of([(law, rounds)]), epsilon, epsilon / 4, 2048, 4.0)
     return found, epsilon, rare_table_delta(p, q, rounds, epsilon)
 
 
@@ -84,7 +85,7 @@ def test_coarser_lattices_that_keep_only_p_mass_are_seen(monkeypatch: pytest.Mon
         first = (row.first - start) // 2
         return Row(first, even[::2] + even[1::2]) if len(row.values) else EMPTY
 
-    monkeypatch.setattr(lattice, "halved", lowered)
+    monkeypatch.setattr(masses, "halved", lowered)
     assert missed(SEEDS) > 0
 
 
@@ -111,7 +112,7 @@ def test_a_split_does_not_raise_what_bounds_the_gain_from_below(
     assert bump <= weight * later * (1 + 1e-12)
 
 
-def masses(values: list[float], first: int, above: float = 0.0) -> Masses:
+def on_coarsest(values: list[float], first: int, above: float = 0.0) -> Masses:
     nothing = np.zeros(len(SLOPES))
     return Masses((Row(first, np.array(values)),), (above, 0.0), (EMPTY, 0.0), nothing)
 
@@ -142,14 +143,14 @@ def test_falling_is_no_less_than_what_falls() -> None:
     rounds, r, floor, step = 256, 2e-3, 9, 0.1
     frame = Frame(step, 10, floor, 0, 0)
     weighed = Mode(1, lifted=True, splitting=Splitting(1.0))
-    found = summed([(masses([r, 1 - r - 1e-6], -1, 1e-6), rounds)], frame, weighed)
+    found = summed([(on_coarsest([r, 1 - r - 1e-6], -1, 1e-6), rounds)], frame, weighed)
     tail = sum(math.comb(rounds, k) * r**k * (1 - r) ** (rounds - k) for k in range(floor, rounds))
     assert tail <= math.exp(float((found.falls - SLOPES).min())) <= 100 * tail
 
 
 def test_sums_below_the_floor_are_moved_up_left_out_or_told_apart() -> None:
     frame = Frame(0.1, 10, 2, 0, 0)
-    start = masses([0.1, 0.9], -1)
+    start = on_coarsest([0.1, 0.9], -1)
     low = sum(math.comb(4, k) * 0.1**k * 0.9 ** (4 - k) for k in (3, 4))
     for mode in (UP, Mode(-1, lifted=False), Mode(1, lifted=True, splitting=Splitting(1.0))):
         found = summed([(start, 4)], frame, mode)

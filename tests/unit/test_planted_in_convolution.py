@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from dpcalc.accounting.composition import direct, lattice
+from dpcalc.accounting.composition import lattice_sum
+from dpcalc.accounting.composition.lattice import masses
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.sums import Sums
 from dpcalc.accounting.composition.lattice_sum import direct_delta
@@ -33,7 +34,7 @@ def outside(seed: int) -> int:
     missed = 0
     for rounds, epsilon in itertools.product((2, 5), (0.0, 0.4, 1.1)):
         truth = exact.finite_delta(p.tolist(), q.tolist(), rounds, epsilon)
-        sums = direct.convolved(rounds_of([(law, rounds)]), epsilon, 0.3, 2048, 4.0)
+        sums = lattice_sum.convolved(rounds_of([(law, rounds)]), epsilon, 0.3, 2048, 4.0)
         missed += mpf(sums.upper(epsilon)) < truth or mpf(sums.lower(epsilon)) > truth
     return missed
 
@@ -52,18 +53,18 @@ def test_a_lower_end_that_forgets_what_splitting_adds(monkeypatch: pytest.Monkey
 
 
 def test_masses_that_are_rounded_to_the_lower_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = direct.placed
+    whole = lattice_sum.placed
 
     def lowered(part, tails, frame, mode):
         step = frame.step * 2.0 ** -frame.levels(part.losses)
         return whole(replace(part, losses=np.floor(part.losses / step) * step), tails, frame, mode)
 
-    monkeypatch.setattr(direct, "placed", lowered)
+    monkeypatch.setattr(lattice_sum, "placed", lowered)
     assert total_missed() > 0
 
 
 def test_sums_above_the_lattice_that_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lattice, "_above", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(masses, "_above", lambda *_: (0.0, 0.0))
     assert total_missed() > 0
 
 
@@ -74,20 +75,20 @@ def test_outcomes_below_the_lattice_that_count_for_the_lower_end(
     parts = [(PoissonRemove(0.6, 0.4), 2), (PoissonAdd(0.25, 0.32), 2)]
     honest = direct_delta(parts, 0.4, 0.1, 1e-3)
     assert honest is not None
-    framed, mode = direct._framed, direct.Mode
+    framed, mode = lattice_sum._framed, lattice_sum.Mode
 
     def shallow(rounds, reach, spread, points):
         frame = framed(rounds, reach, spread, points)
         return replace(frame, floor=2)
 
-    monkeypatch.setattr(direct, "_framed", shallow)
+    monkeypatch.setattr(lattice_sum, "_framed", shallow)
     rounds = rounds_of(parts)
     assert rounds is not None
-    assert direct.convolved(rounds, 0.4, 0.1, 4096, 4.0).lower(0.4) <= honest.upper
+    assert lattice_sum.convolved(rounds, 0.4, 0.1, 4096, 4.0).lower(0.4) <= honest.upper
     monkeypatch.setattr(
-        direct, "Mode", lambda rounding, **how: mode(rounding, **{**how, "lifted": True})
+        lattice_sum, "Mode", lambda rounding, **how: mode(rounding, **{**how, "lifted": True})
     )
-    assert direct.convolved(rounds, 0.4, 0.1, 4096, 4.0).lower(0.4) > honest.upper
+    assert lattice_sum.convolved(rounds, 0.4, 0.1, 4096, 4.0).lower(0.4) > honest.upper
 
 
 def test_pairs_of_losses_that_are_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
