@@ -162,8 +162,8 @@ class FixedPointADMM(Algorithm):
             law="gaussian",
         )
 
-    def unit_gap(self, state: State, records: Records) -> Array:
-        """See `Algorithm.unit_gap`."""
+    def normalised_distance(self, state: State, records: Records) -> Array:
+        """See `Algorithm.normalised_distance`."""
         z = state.memory["z"]
         gap = self.on(records)._moved(z)[0] - self._moved(z)[0]  # noqa: SLF001 - the same class
         return -gap[:, None, :] / self._scale

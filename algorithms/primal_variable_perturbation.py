@@ -99,8 +99,8 @@ class PrimalVariablePerturbation(DecentralisedADMM):
             law="exponential-norm",
         )
 
-    def unit_gap(self, state: State, records: Records) -> Array:
-        """See `Algorithm.unit_gap`."""
+    def normalised_distance(self, state: State, records: Records) -> Array:
+        """See `Algorithm.normalised_distance`."""
         t, memory = state.round + 1, state.memory
         here, there = (
             problem.minimisers(self._linear(t, memory), self._curvature(t), memory["primal"]).points

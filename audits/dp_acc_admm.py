@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.dp_acc_admm import DPAccADMM
-from dpcalc.auditing.suite.case import Audit, Exhibit
+from dpcalc.auditing.suite.case import Audit, SupportingTable
 from dpcalc.audits.dp_admm import cases
 from dpcalc.audits.instances.gradient_perturbed_admm import exact_last_iterates
 
@@ -20,7 +20,7 @@ AUDIT = Audit(
     theorem="dp-admm",
     cases=cases(DPAccADMM),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="last-iterate",
             title="Exact δ(1) of the last iterate against the claimed 1e-3",
             columns=("rounds", "printed start", "zero start", "claimed"),

@@ -18,24 +18,24 @@ from typing import Any
 
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Role, SupportingTable, case
 from dpcalc.audits.bugs.gradient_perturbed_admm import BUGS
 from dpcalc.audits.instances.gradient_perturbed_admm import (
     ADD,
     REPLACE,
-    certified_setting,
+    certified_instance,
     exact_last_iterates,
-    instance,
-    last_iterate_setting,
-    transcript_setting,
+    instance_of_theorem,
+    last_iterate_instance,
+    transcript_instance,
 )
 
 
 def cases(kind: Any) -> tuple[Case, ...]:
     """All cases for DP-ADMM, or for its accelerated form."""
     planted = (
-        case(key, title, Role.BUG, partial(setting, kind, *given), CAUGHT)
-        for key, title, setting, given in BUGS
+        case(key, title, Role.BUG, partial(instance, kind, *given), DETECTED)
+        for key, title, instance, given in BUGS
     )
     return (*_printed(kind), *_corrected(kind), *planted)
 
@@ -49,14 +49,14 @@ def _printed(kind: Any) -> Iterator[Case]:
         "as-printed",
         "dual start from the data, whole transcript, claimed (1, 1e-3)",
         Role.PAPER,
-        partial(transcript_setting, kind, "printed", ADD, None, epsilon=1.0),
+        partial(transcript_instance, kind, "printed", ADD, None, epsilon=1.0),
         _BROKEN,
     )
     yield case(
         "last-iterate-as-printed",
         "dual start from the data, (x, y) after two rounds, claimed (1, 1e-3)",
         Role.PAPER,
-        partial(last_iterate_setting, kind, "printed", 2),
+        partial(last_iterate_instance, kind, "printed", 2),
         _BROKEN,
         alpha=1e-6,
     )
@@ -64,7 +64,7 @@ def _printed(kind: Any) -> Iterator[Case]:
         "replace-one",
         "zero start, a record replaced, claimed (2, 1e-3) with sensitivity c/n",
         Role.PAPER,
-        partial(transcript_setting, kind, "zero", REPLACE, None, epsilon=2.0),
+        partial(transcript_instance, kind, "zero", REPLACE, None, epsilon=2.0),
         _BROKEN,
         alpha=1e-6,
         tilted=2000,
@@ -78,21 +78,21 @@ def _corrected(kind: Any) -> Iterator[Case]:
             f"zero-start{name}",
             f"zero start, {adjacency}, the certified curve",
             Role.CERTIFIED,
-            partial(certified_setting, kind, adjacency),
+            partial(certified_instance, kind, adjacency),
             _HELD,
         )
     yield case(
         "noised-start",
         "noised or shared start, add-remove, claimed (1, 1e-3)",
         Role.CERTIFIED,
-        partial(transcript_setting, kind, "shared", ADD, None, epsilon=1.0),
+        partial(transcript_instance, kind, "shared", ADD, None, epsilon=1.0),
         _HELD,
     )
     yield case(
         "last-iterate-zero-start",
         "zero start, (x, y) after ten rounds, claimed (1, 1e-3)",
         Role.PAPER,
-        partial(last_iterate_setting, kind, "zero", 10),
+        partial(last_iterate_instance, kind, "zero", 10),
         _HELD,
     )
 
@@ -103,9 +103,9 @@ AUDIT = Audit(
     reference="shang2021, algorithm 2 and theorem 1",
     theorem="dp-admm",
     cases=cases(DPADMM),
-    instance=instance,
+    instance_of_theorem=instance_of_theorem,
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="last-iterate",
             title="Exact δ(1) of the last iterate against the claimed 1e-3",
             columns=("rounds", "printed start", "zero start", "claimed"),

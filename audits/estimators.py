@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing import Claim, Outcome, Target, World
-from dpcalc.auditing.recorded import judge_canaries
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role, Setting
+from dpcalc.auditing.recorded import audit_canaries
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role, SupportingTable
 from dpcalc.vocabulary import Adjacency, Release
 
 Array = NDArray[np.float64]
@@ -141,12 +141,12 @@ def shadow_score(
     return score
 
 
-def setting(kind: str, attack: str, spent: float = EPSILON) -> Setting:
+def instance(kind: str, attack: str, spent: float = EPSILON) -> Instance:
     """One estimator under one attack, against what its fit certifies for the budget it was given."""
     model = made(kind, EPSILON, 1).fit(*data(worst_pair(kind)[0]))
     delta = _KINDS[kind]["delta"]
     guarantee = model.plan_.certified().guarantee
-    return Setting(
+    return Instance(
         target=target(kind, attack, spent=spent),
         claim=Claim(
             guarantee=guarantee,
@@ -174,7 +174,7 @@ def one_run(seed: int) -> list[tuple[float, ...]]:
             adjacency=Adjacency.REPLACE_ONE,
             release=Release.EVERY_MESSAGE,
         )
-        verdict = judge_canaries(
+        verdict = audit_canaries(
             claim, coins, model, guess_in=each, guess_out=each, fair_coins=True
         )
         seen = verdict.evidence[0]
@@ -188,19 +188,19 @@ def _margin(models: Array, record: tuple[float, ...]) -> Array:
 
 
 def _case(
-    key: str, title: str, role: Role, made: Any, expected: Any, *, slow: bool = False
+    key: str, title: str, role: Role, made: Any, expected: Any, *, only_on_request: bool = False
 ) -> Case:
     return Case(
         key=key,
         title=title,
         role=role,
-        setting=made,
+        instance=made,
         expected=expected,
-        runs=1600 if slow else 800,
+        runs=1600 if only_on_request else 800,
         batch=400,
         # Laplace noise shows most in its tails, Gaussian noise in the middle.
-        methods=("clopper-pearson", "accuracy") if slow else None,
-        slow=slow,
+        methods=("clopper-pearson", "accuracy") if only_on_request else None,
+        only_on_request=only_on_request,
     )
 
 
@@ -218,9 +218,9 @@ AUDIT = Audit(
                 f"{kind.removesuffix('Classifier').lower()}-{attack}",
                 f"{kind}, {'loss threshold' if attack == 'loss' else 'shadow models'}",
                 Role.CERTIFIED,
-                partial(setting, kind, attack),
+                partial(instance, kind, attack),
                 _HELD,
-                slow=kind == "NetworkClassifier",
+                only_on_request=kind == "NetworkClassifier",
             )
             for kind in _KINDS
             for attack in ("loss", "shadow")
@@ -229,12 +229,12 @@ AUDIT = Audit(
             "overspent",
             "ADMMClassifier fitted with 40 times the budget it is sold with",
             Role.BUG,
-            partial(setting, "ADMMClassifier", "shadow", 40 * EPSILON),
-            CAUGHT,
+            partial(instance, "ADMMClassifier", "shadow", 40 * EPSILON),
+            DETECTED,
         ),
     ),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="one-run",
             title="One fit with 400 canaries: lower bound of ε at δ = 1e-5",
             columns=("budget ε", "right guesses", "guesses", "lower bound"),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Role, Setting, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role, case
 from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target
 from dpcalc.guarantees import Guarantee
 from dpcalc.theorems.catalogue import privacy_result
@@ -83,12 +83,12 @@ def target_of(paper: Any) -> Target | None:
     return gaussian_target(made, name=paper.key, adjacency=paper.adjacency)
 
 
-def setting(bound: str) -> Setting:
+def instance(bound: str) -> Instance:
     """The worst instance known against the printed or the certified bound."""
     paper = theorem()
     proved = paper.certified().guarantee
     guarantee = proved if bound == "certified" else paper.claimed().guarantee
-    return Setting(
+    return Instance(
         target=_made(paper),
         claim=_claim(paper, guarantee),
         certified=proved.epsilon(DELTA),
@@ -96,10 +96,10 @@ def setting(bound: str) -> Setting:
     )
 
 
-def instance(claimed: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(claimed: Any, claim: Claim) -> Instance | None:
     """The worst instance with the theorem's parameters."""
     target = target_of(claimed)
-    return None if target is None else Setting(target=target, claim=claim)
+    return None if target is None else Instance(target=target, claim=claim)
 
 
 def _made(paper: Any) -> Target:
@@ -116,31 +116,31 @@ def _claim(paper: Any, guarantee: Guarantee) -> Claim:
 # ---- planted bugs
 
 
-def half_the_noise() -> Setting:
+def half_the_noise() -> Instance:
     """Half of the noise that the claim counts on is drawn."""
-    correct = setting("certified")
+    correct = instance("certified")
     target = replace(correct.target, run=steps_of(theorem(), noise=0.5).run, tilted=None)
     return replace(correct, target=target, certified=None)
 
 
-def every_z() -> Setting:
+def every_z() -> Instance:
     """All z are released, sold with the bound for the last one."""
     paper = theorem(steps=200)
-    return Setting(
+    return Instance(
         target=_made(paper.replace(release=Release.EVERY_ITERATE)),
         claim=_claim(paper, paper.certified().guarantee),
     )
 
 
-def no_curvature() -> Setting:
+def no_curvature() -> Instance:
     """Linear records, sold with the bound for strongly convex ones."""
     paper = theorem(steps=200)
     flat = _made(theorem(steps=200, strong_convexity=None))
-    return Setting(target=flat, claim=_claim(paper, paper.certified().guarantee))
+    return Instance(target=flat, claim=_claim(paper, paper.certified().guarantee))
 
 
 def _bug(key: str, title: str, made: Any) -> Case:
-    return case(key, title, Role.BUG, made, CAUGHT, runs=4000)
+    return case(key, title, Role.BUG, made, DETECTED, runs=4000)
 
 
 _QUIET = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)
@@ -150,20 +150,20 @@ AUDIT = Audit(
     title="ADMM as a noisy fixed-point iteration, the last iterate",
     reference="cyffers2023",
     theorem="fixed-point-admm",
-    instance=instance,
+    instance_of_theorem=instance_of_theorem,
     cases=(
         case(
             "fixed-point-admm",
             "the last of 20 steps, the certified bound",
             Role.CERTIFIED,
-            lambda: setting("certified"),
+            lambda: instance("certified"),
             _QUIET,
         ),
         case(
             "fixed-point-admm-claimed",
             "the last of 20 steps, the printed bound",
             Role.PAPER,
-            lambda: setting("claimed"),
+            lambda: instance("claimed"),
             _QUIET,
         ),
         _bug("half-the-noise", "half of the modelled noise is drawn", half_the_noise),

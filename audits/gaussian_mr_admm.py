@@ -20,10 +20,10 @@ from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.noise import UnitExponentialNorm
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.auditing import Claim, Outcome
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Role, Setting
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
-from dpcalc.audits.bugs.objective_perturbation import HastyProblem
+from dpcalc.audits.bugs.objective_perturbation import EarlyStoppedProblem
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation import (
     GaussianObjectivePerturbation,
@@ -79,11 +79,11 @@ def bound(adjacency: Adjacency = Adjacency.REPLACE_ONE) -> GaussianObjectivePert
     )
 
 
-def setting(guarantee: Guarantee | None = None) -> Setting:
+def instance(guarantee: Guarantee | None = None) -> Instance:
     """The worst pair against the certified bound, or against a guarantee of one's own."""
     made = pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
     proved = bound().certified().guarantee
-    return Setting(
+    return Instance(
         target=algorithm_target(made.attacked, made.other, adjacency=Adjacency.REPLACE_ONE),
         claim=Claim(
             guarantee=proved if guarantee is None else guarantee,
@@ -97,7 +97,7 @@ def setting(guarantee: Guarantee | None = None) -> Setting:
     )
 
 
-def instance(claimed: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(claimed: Any, claim: Claim) -> Instance | None:
     """Two nodes with the theorem's gradient, stiffness and noise in every round.
 
     None for a record that is added or removed, or whose curvature is not that of a row of norm 1.
@@ -112,7 +112,7 @@ def instance(claimed: Any, claim: Claim) -> Setting | None:
         weight=claimed.gradient_bound,
     )
     target = algorithm_target(made.attacked, made.other, adjacency=Adjacency.REPLACE_ONE)
-    return Setting(target=target, claim=claim)
+    return Instance(target=target, claim=claim)
 
 
 def _by_round(schedule: Schedule, rounds: int) -> list[float]:
@@ -122,19 +122,19 @@ def _by_round(schedule: Schedule, rounds: int) -> list[float]:
 # ---- planted bugs
 
 
-def one_gradient() -> Setting:
+def one_gradient() -> Instance:
     """The shift of one record's gradient, where two differ."""
-    return setting(bound(Adjacency.ADD_REMOVE).certified().guarantee)
+    return instance(bound(Adjacency.ADD_REMOVE).certified().guarantee)
 
 
-def one_round() -> Setting:
+def one_round() -> Instance:
     """One of the noisy rounds is charged."""
-    return setting(GDP(2 / SIGMA))
+    return instance(GDP(2 / SIGMA))
 
 
-def other_noise() -> Setting:
+def other_noise() -> Instance:
     """Noise of density e^{-|b|} under the name of normal noise."""
-    correct, made = setting(), pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
+    correct, made = instance(), pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
     shape = (NODES, 2)
 
     def drawn(self: Any, t: int) -> Any:
@@ -144,22 +144,22 @@ def other_noise() -> Setting:
     given = {e.name: getattr(made.attacked, e.name) for e in fields(made.attacked) if e.init}
     actual = kind(given.pop("problem"), **given)
     target = run_by(correct.target, actual, made.other)
-    return Setting(target=target, claim=correct.claim)
+    return Instance(target=target, claim=correct.claim)
 
 
-def hasty() -> Setting:
+def early_stopped() -> Instance:
     """An inner solver that stops early."""
-    correct, made = setting(), pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
+    correct, made = instance(), pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
     p = made.attacked.problem
-    problem = HastyProblem(
+    problem = EarlyStoppedProblem(
         records=p.records, network=p.network, loss=p.loss, loss_weight=p.loss_weight, ridge=p.ridge
     )
     target = run_by(correct.target, replace(made.attacked, problem=problem), made.other)
-    return Setting(target=target, claim=correct.claim)
+    return Instance(target=target, claim=correct.claim)
 
 
 def _planted(key: str, title: str, made: Any) -> Case:
-    return Case(key=key, title=title, role=Role.BUG, setting=made, expected=CAUGHT)
+    return Case(key=key, title=title, role=Role.BUG, instance=made, expected=DETECTED)
 
 
 AUDIT = Audit(
@@ -167,20 +167,20 @@ AUDIT = Audit(
     title="Recycled ADMM with Gaussian objective perturbation",
     reference="Kifer, Smith and Thakurta 2012; zhang2019, algorithm 3",
     theorem="gaussian-objective-perturbation",
-    also=("gaussian-objective-perturbation-profile",),
+    other_theorems=("gaussian-objective-perturbation-profile",),
     libraries=("networkx",),
     cases=(
         Case(
             key="certified",
             title=f"the certified composition at δ = {DELTA:g}",
             role=Role.CERTIFIED,
-            setting=setting,
+            instance=instance,
             expected=(Outcome.NOT_REFUTED, Outcome.UNDERPOWERED),
         ),
         _planted("one-gradient", "the shift of one record where two differ", one_gradient),
         _planted("one-round", "one of the noisy rounds charged", one_round),
         _planted("other-noise", "noise of density e^{-|b|} for normal noise", other_noise),
-        _planted("hasty-solver", "an inner solver that stops early", hasty),
+        _planted("hasty-solver", "an inner solver that stops early", early_stopped),
     ),
-    instance=instance,
+    instance_of_theorem=instance_of_theorem,
 )

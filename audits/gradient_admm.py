@@ -26,7 +26,7 @@ from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Instance, Role, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances import admm_iteration
@@ -78,12 +78,12 @@ def neighbour(attacked: Any) -> Records:
     return worst(attacked, replacements(attacked.problem.records))[0]
 
 
-def transcript(rounds: int, guarantee: Guarantee | None = None) -> Setting:
+def transcript(rounds: int, guarantee: Guarantee | None = None) -> Instance:
     """All iterates, against the local bound or against a guarantee of one's own."""
     attacked = algorithm(rounds)
     local = theorem(iterations=1).certified().guarantee
     target = algorithm_target(attacked, neighbour(attacked), adjacency=_FUNCTIONS)
-    return Setting(
+    return Instance(
         target=target,
         claim=_claim(guarantee or local, Release.EVERY_ITERATE),
         certified=local.epsilon(DELTA),
@@ -91,12 +91,12 @@ def transcript(rounds: int, guarantee: Guarantee | None = None) -> Setting:
     )
 
 
-def amplified_transcript() -> Setting:
+def amplified_transcript() -> Instance:
     """The last iterate's bound, although every iterate is released."""
     return transcript(33, theorem(iterations=33).certified().guarantee)
 
 
-def last_iterate(iterations: int, bound: str) -> Setting:
+def last_iterate(iterations: int, bound: str) -> Instance:
     """(x_T, λ_T) alone against the printed or the certified amplification."""
     attacked = algorithm(iterations)
     other = neighbour(attacked)
@@ -105,7 +105,7 @@ def last_iterate(iterations: int, bound: str) -> Setting:
     paper = theorem(iterations=iterations)
     guarantee = (paper.certified() if bound == "certified" else paper.claimed()).guarantee
     target = last_target(attacked, other, *([law] for law in each))
-    return Setting(
+    return Instance(
         target=target,
         claim=_claim(guarantee, Release.LAST_ITERATE),
         certified=paper.certified().guarantee.epsilon(DELTA),
@@ -114,12 +114,12 @@ def last_iterate(iterations: int, bound: str) -> Setting:
     )
 
 
-def built(key: str, bound: str) -> Setting:
+def built(key: str, bound: str) -> Instance:
     """The worst instance known for another theorem on the same iteration."""
     paper = theorem(key, **_BUILT[key])
     proved = paper.certified().guarantee
     guarantee = proved if bound == "certified" else paper.claimed().guarantee
-    made = admm_iteration.instance(paper, _claim(guarantee, Release.LAST_ITERATE))
+    made = admm_iteration.instance_of_theorem(paper, _claim(guarantee, Release.LAST_ITERATE))
     if made is None:
         raise RuntimeError(f"{key}: the setting is too long for its own attack")
     return replace(made, certified=proved.epsilon(DELTA), note=f"parameters {_BUILT[key]}")
@@ -167,29 +167,29 @@ def curve(_: int, kind: Any = GradientADMM, **changes: Any) -> list[tuple[float,
 # ---- planted bugs
 
 
-def half_the_noise() -> Setting:
+def half_the_noise() -> Instance:
     """Half of the modelled noise is drawn."""
     correct = transcript(5)
     attacked = algorithm(5)
     actual = replace(attacked, sigma=0.5)
-    return Setting(target=run_by(correct.target, actual, neighbour(attacked)), claim=correct.claim)
+    return Instance(target=run_by(correct.target, actual, neighbour(attacked)), claim=correct.claim)
 
 
-def state_without_damping() -> Setting:
+def state_without_damping() -> Instance:
     """Noise is added before the linear system is solved, so it is damped as the signal is."""
     attacked = algorithm(5)
     damping = 1 + attacked.step_size * attacked.penalty
     correct = transcript(5)
     actual = replace(attacked, sigma=attacked.sigma / damping)
-    return Setting(target=run_by(correct.target, actual, neighbour(attacked)), claim=correct.claim)
+    return Instance(target=run_by(correct.target, actual, neighbour(attacked)), claim=correct.claim)
 
 
-def wider_functions() -> Setting:
+def wider_functions() -> Instance:
     """Users whose gradients differ by twice the promised Δ."""
     attacked = algorithm(5, gradient_gap=1.0)
     local = theorem(iterations=1, sensitivity=1.0).certified().guarantee
     target = algorithm_target(attacked, neighbour(attacked), adjacency=_FUNCTIONS)
-    return Setting(target=target, claim=_claim(local, Release.EVERY_ITERATE))
+    return Instance(target=target, claim=_claim(local, Release.EVERY_ITERATE))
 
 
 def _claim(guarantee: Guarantee, release: Release) -> Claim:
@@ -203,8 +203,8 @@ AUDIT = Audit(
     title="Noisy gradient ADMM, noise on the iterate",
     reference="chan2023, lemma 3.2, theorem 6.1, section 8",
     theorem="admm-iteration",
-    also=("admm-iteration-strongly-convex", "admm-iteration-all-users"),
-    instance=admm_iteration.instance,
+    other_theorems=("admm-iteration-strongly-convex", "admm-iteration-all-users"),
+    instance_of_theorem=admm_iteration.instance_of_theorem,
     cases=(
         case(
             "local",
@@ -261,31 +261,31 @@ AUDIT = Audit(
             for key in _BUILT
             for bound in ("certified", "claimed")
         ),
-        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
+        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, DETECTED),
         case(
             "amplified-transcript",
             "the last iterate's bound for a released transcript",
             Role.BUG,
             amplified_transcript,
-            CAUGHT,
+            DETECTED,
         ),
         case(
             "noise-before-solving",
             "noise added before the linear system is solved",
             Role.BUG,
             state_without_damping,
-            CAUGHT,
+            DETECTED,
         ),
         case(
             "wider-functions",
             "functions further apart than promised",
             Role.BUG,
             wider_functions,
-            CAUGHT,
+            DETECTED,
         ),
     ),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="amplification",
             title="ε of the last iterate at δ = 1e-5: exact law against the bounds",
             columns=("iterations k", "exact", "certified", "claimed", "local"),

@@ -21,7 +21,7 @@ from dpcalc.algorithms.problems.records import split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Instance, Role, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.gradient_admm import theorem
@@ -70,7 +70,7 @@ def algorithm(rounds: int) -> Any:
     )
 
 
-def last_iterate(iterations: int, noise_in: str) -> Setting:
+def last_iterate(iterations: int, noise_in: str) -> Instance:
     """(x_T, λ_T) against the certified bound or the shortcut."""
     attacked = algorithm(iterations)
     other = worst(attacked, replacements(attacked.problem.records))[0]
@@ -79,7 +79,7 @@ def last_iterate(iterations: int, noise_in: str) -> Setting:
     guarantee = GDP(float(_mu_squared(iterations, noise_in)) ** 0.5)
     proved = amplification(iterations, "gradient").certified().guarantee
     target = last_target(attacked, other, *([law] for law in each))
-    return Setting(
+    return Instance(
         target=target,
         claim=_claim(guarantee, Release.LAST_ITERATE),
         certified=proved.epsilon(DELTA),
@@ -87,25 +87,25 @@ def last_iterate(iterations: int, noise_in: str) -> Setting:
     )
 
 
-def transcript() -> Setting:
+def transcript() -> Instance:
     """All iterates against the local bound Δ/σ'."""
     attacked = algorithm(4)
     other = worst(attacked, replacements(attacked.problem.records))[0]
     local = amplification(1, "gradient").certified().guarantee
-    return Setting(
+    return Instance(
         target=algorithm_target(attacked, other, adjacency=_FUNCTIONS),
         claim=_claim(local, Release.EVERY_ITERATE),
         certified=local.epsilon(DELTA),
     )
 
 
-def deviation_for_variance() -> Setting:
+def deviation_for_variance() -> Instance:
     """Noise of variance 0.6² where 0.6 was to be the variance."""
     correct = transcript()
     attacked = algorithm(4)
     other = worst(attacked, replacements(attacked.problem.records))[0]
     actual = replace(attacked, sigma=0.6)
-    return Setting(target=run_by(correct.target, actual, other), claim=correct.claim)
+    return Instance(target=run_by(correct.target, actual, other), claim=correct.claim)
 
 
 def curve(_: int) -> list[tuple[float, ...]]:
@@ -153,18 +153,18 @@ AUDIT = Audit(
             "a variance drawn as a standard deviation",
             Role.BUG,
             deviation_for_variance,
-            CAUGHT,
+            DETECTED,
         ),
         case(
             "far-shortcut",
             "the shortcut after 8 iterations",
             Role.BUG,
             partial(last_iterate, 8, "state"),
-            CAUGHT,
+            DETECTED,
         ),
     ),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="amplification",
             title="μ² of the last iterate: exact law, certified bound, shortcut",
             columns=("iterations k", "exact", "certified", "shortcut"),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target, World
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role, Setting, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role, SupportingTable, case
 from dpcalc.audits.instances import noisy_gradient_descent
 from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target, scored_target
 from dpcalc.guarantees import GDP, Guarantee
@@ -102,12 +102,12 @@ def theorem(key: str, **changes: Any) -> Any:
     return kind.from_parameters({**SETTINGS[key], **changes}, promises)
 
 
-def setting(key: str, bound: str, **changes: Any) -> Setting:
+def instance(key: str, bound: str, **changes: Any) -> Instance:
     """The worst instance known against the printed or the certified bound."""
     paper = theorem(key, **changes)
     proved = paper.certified().guarantee
     guarantee = proved if bound == "certified" else paper.claimed().guarantee
-    return Setting(
+    return Instance(
         target=_target(paper),
         claim=_claim(paper, guarantee),
         certified=proved.epsilon(DELTA),
@@ -115,10 +115,10 @@ def setting(key: str, bound: str, **changes: Any) -> Setting:
     )
 
 
-def instance(claimed: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(claimed: Any, claim: Claim) -> Instance | None:
     """The worst descent known with the theorem's parameters."""
     target = noisy_gradient_descent.target(claimed)
-    return None if target is None else Setting(target=target, claim=claim)
+    return None if target is None else Instance(target=target, claim=claim)
 
 
 def _target(paper: Any) -> Target:
@@ -164,21 +164,21 @@ def _plain(noise: float, steps: int = 20, factor: float | None = None) -> Descen
     )
 
 
-def planted(changed: Descent) -> Setting:
+def planted(changed: Descent) -> Instance:
     """The correct model and claim, another descent that runs."""
-    correct = setting("noisy-gd", "certified")
+    correct = instance("noisy-gd", "certified")
     target = replace(correct.target, run=changed.run, tilted=None)
     return replace(correct, target=target, certified=None)
 
 
-def half_the_noise() -> Setting:
+def half_the_noise() -> Instance:
     """Half of the modelled noise is drawn."""
     return planted(_plain(theorem("noisy-gd").sigma / 2))
 
 
-def one_draw() -> Setting:
+def one_draw() -> Instance:
     """Noise drawn once and used again in every step."""
-    correct, plain = setting("noisy-gd", "certified"), _plain(theorem("noisy-gd").sigma)
+    correct, plain = instance("noisy-gd", "certified"), _plain(theorem("noisy-gd").sigma)
     quiet = replace(plain, noise=0.0)
     reach = np.append(np.cumprod(plain.factors[1:]), 1.0).sum()
 
@@ -190,16 +190,16 @@ def one_draw() -> Setting:
     return replace(correct, target=target, certified=None)
 
 
-def no_contraction() -> Setting:
+def no_contraction() -> Instance:
     """Losses without curvature, sold with the bound for strongly convex ones."""
     paper = theorem("noisy-gd")
     flat = _plain(paper.sigma, steps=200, factor=1.0)
     guarantee = theorem("noisy-gd", steps=200).certified().guarantee
     target = gaussian_target(flat, name=paper.key, adjacency=paper.adjacency)
-    return Setting(target=target, claim=_claim(paper, guarantee))
+    return Instance(target=target, claim=_claim(paper, guarantee))
 
 
-def average_released() -> Setting:
+def average_released() -> Instance:
     """The mean of all iterates is released, sold with the bound for the last one."""
     paper = theorem("pnsgd", position=1)
     # The mean of x_1..x_n: the record's jump counts in full, later noise less and less.
@@ -211,18 +211,18 @@ def average_released() -> Setting:
         noise=paper.step_size * paper.sigma * float(np.linalg.norm(weights)),
     )
     target = scored_target(run, name=paper.key, adjacency=paper.adjacency)
-    return Setting(target=target, claim=_claim(paper, paper.certified().guarantee))
+    return Instance(target=target, claim=_claim(paper, paper.certified().guarantee))
 
 
-def norm_for_sensitivity() -> Setting:
+def norm_for_sensitivity() -> Instance:
     """Sensitivity L where a replaced record moves a gradient by 2L."""
     paper = theorem("pnsgd")
     mu = paper.certified().guarantee.numbers()["mu"]
-    return Setting(target=_target(paper), claim=_claim(paper, GDP(mu / 2)))
+    return Instance(target=_target(paper), claim=_claim(paper, GDP(mu / 2)))
 
 
 def _bug(key: str, title: str, made: Any) -> Case:
-    return case(key, title, Role.BUG, made, CAUGHT, runs=4000)
+    return case(key, title, Role.BUG, made, DETECTED, runs=4000)
 
 
 _HELD = (Outcome.NOT_REFUTED,)
@@ -247,7 +247,7 @@ def _cases() -> tuple[Case, ...]:
         for bound, role in (("certified", Role.CERTIFIED), ("claimed", Role.PAPER)):
             name = key if bound == "certified" else f"{key}-claimed"
             text = f"{title}, the {'certified' if bound == 'certified' else 'printed'} bound"
-            made = partial(setting, key, bound)
+            made = partial(instance, key, bound)
             found.append(case(name, text, role, made, _QUIET, runs=runs, batch=5000, theorem=key))
     return tuple(found)
 
@@ -257,8 +257,8 @@ AUDIT = Audit(
     title="Noisy gradient descent, the last iterate",
     reference="feldman2018, balle2019, altschuler2022, bok2024",
     theorem="noisy-gd",
-    also=tuple(key for key in noisy_gradient_descent.KEYS if key != "noisy-gd"),
-    instance=instance,
+    other_theorems=tuple(key for key in noisy_gradient_descent.KEYS if key != "noisy-gd"),
+    instance_of_theorem=instance_of_theorem,
     cases=(
         *_cases(),
         _bug("half-the-noise", "half of the modelled noise is drawn", half_the_noise),
@@ -268,7 +268,7 @@ AUDIT = Audit(
         _bug("norm-for-sensitivity", "sensitivity L in place of 2L", norm_for_sensitivity),
     ),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="last-iterate",
             title="μ of full-batch descent: the last iterate, exact and certified, and all of them",
             columns=("steps t", "exact", "certified", "every iterate"),

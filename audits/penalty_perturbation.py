@@ -14,17 +14,17 @@ from typing import Any
 
 from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Exhibit, Role
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Role, SupportingTable
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.audits.bugs.objective_perturbation import (
     LaplacePerCoordinate,
-    ShortRadius,
+    WrongRadius,
     drawn_as,
+    early_stopped,
     half_the_rounds,
-    hasty,
     without_jacobian,
 )
-from dpcalc.audits.evidence.convergence_counterexamples import printed_rate, stalled
+from dpcalc.audits.evidence.convergence_counterexamples import m_admm_stalls, printed_rate
 from dpcalc.audits.evidence.reconstruction import with_private_penalty, with_public_penalty
 from dpcalc.audits.instances.objective_perturbation import (
     CURVED,
@@ -32,7 +32,7 @@ from dpcalc.audits.instances.objective_perturbation import (
     Method,
     claimed,
     instance,
-    setting,
+    instance_of_theorem,
 )
 
 DELTA = 1e-6
@@ -43,10 +43,10 @@ def cases(method: Method) -> tuple[Case, ...]:
     quiet = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)
 
     def case(key: str, title: str, role: Role, made: Any, expected: Any) -> Case:
-        return Case(key=key, title=title, role=role, setting=made, expected=expected)
+        return Case(key=key, title=title, role=role, instance=made, expected=expected)
 
     def planted(key: str, title: str, made: Any) -> Case:
-        return case(key, title, Role.BUG, made, CAUGHT)
+        return case(key, title, Role.BUG, made, DETECTED)
 
     return (
         case("claimed", "the printed β", Role.PAPER, lambda: claimed(method), quiet),
@@ -54,21 +54,21 @@ def cases(method: Method) -> tuple[Case, ...]:
             "certified",
             "the certified β where the Jacobian is free",
             Role.CERTIFIED,
-            lambda: setting(method, *STRONG),
+            lambda: instance(method, *STRONG),
             quiet,
         ),
         case(
             "certified-curved",
             "the certified β where the Jacobian costs",
             Role.CERTIFIED,
-            lambda: setting(method, *CURVED),
+            lambda: instance(method, *CURVED),
             quiet,
         ),
         case(
             "composed",
             "the certified composition at δ = 1e-6",
             Role.CERTIFIED,
-            lambda: setting(method, *STRONG, delta=DELTA),
+            lambda: instance(method, *STRONG, delta=DELTA),
             quiet,
         ),
         planted("no-jacobian", "the Jacobian left out", lambda: without_jacobian(method)),
@@ -81,9 +81,9 @@ def cases(method: Method) -> tuple[Case, ...]:
         planted(
             "short-radius",
             "a Gamma(1) radius for Gamma(d)",
-            lambda: drawn_as(method, ShortRadius),
+            lambda: drawn_as(method, WrongRadius),
         ),
-        planted("hasty-solver", "an inner solver that stops early", lambda: hasty(method)),
+        planted("hasty-solver", "an inner solver that stops early", lambda: early_stopped(method)),
     )
 
 
@@ -112,16 +112,16 @@ AUDIT = Audit(
     theorem="penalty-perturbation",
     libraries=("networkx",),
     cases=cases(METHOD),
-    instance=partial(instance, METHOD),
+    instance_of_theorem=partial(instance_of_theorem, METHOD),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="stalled",
             title="M-ADMM with growing penalties: distance from the optimum",
             columns=("rounds", "distance", "product of 2η/(1 + 2η)"),
-            rows=stalled,
+            rows=m_admm_stalls,
             note="Penalties with summable inverses stop the method short of it; theorem 3.1 has them.",
         ),
-        Exhibit(
+        SupportingTable(
             key="reconstruction",
             title="Cosine of the reconstructed with the true direction of the unknown record",
             columns=("rounds T", "median", "worst of 8"),
@@ -129,7 +129,7 @@ AUDIT = Audit(
             note="The adversary knows all other records and the penalty. β grows with T and covers "
             "this; it says what the budget buys.",
         ),
-        Exhibit(
+        SupportingTable(
             key="private-penalty",
             title="The same with a penalty that nobody published, on three nodes",
             columns=("rounds T", "penalty η", "its estimate", "cosine", "with a guess of 2η"),
@@ -137,7 +137,7 @@ AUDIT = Audit(
             note="Medians of 8 runs. The broadcasts tell the penalty, and over many rounds even a "
             "wrong guess of it will do: keeping it private is no protection (section 6.2 says it is).",
         ),
-        Exhibit(
+        SupportingTable(
             key="rate",
             title="M-ADMM on a triangle, η = 1, θ = ½: contraction δ of equation (23)",
             columns=("curvature m = M", "δ of (23)", "largest δ of (21)-(22)", "slowest quadratic"),

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Exhibit, Role, Setting, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Instance, Role, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances.dual_averaging import (
@@ -23,7 +23,7 @@ from dpcalc.audits.instances.dual_averaging import (
     as_printed,
     averaged,
     claim_of,
-    instance,
+    instance_of_theorem,
     neighbour,
     sampled,
     sampled_certified,
@@ -33,41 +33,41 @@ from dpcalc.guarantees import GDP, ApproxDP
 from dpcalc.vocabulary import Adjacency
 
 
-def half_the_noise() -> Setting:
+def half_the_noise() -> Instance:
     """Full batches, half of the modelled noise."""
     correct = averaged("full", "certified")
     records, rounds = 20, 8
     sigma = theorem(records, rounds, 1.0, "full-batch").sigma
     actual = algorithm(records, rounds, sigma / 2, "full")
     target = run_by(correct.target, actual, neighbour(actual))
-    return Setting(target=target, claim=correct.claim)
+    return Instance(target=target, claim=correct.claim)
 
 
-def one_round_charged() -> Setting:
+def one_round_charged() -> Instance:
     """The guarantee of one of eight rounds."""
     correct = averaged("full", "certified")
     curve = correct.claim.guarantee.numbers()["mu"] / np.sqrt(8)
-    return Setting(target=correct.target, claim=claim_of(GDP(curve)))
+    return Instance(target=correct.target, claim=claim_of(GDP(curve)))
 
 
-def norm_for_sensitivity() -> Setting:
+def norm_for_sensitivity() -> Instance:
     """Sampling amplified from the sensitivity L instead of 2L."""
     records, rounds, sigma = 2, 2, 1.0
     wrong = theorem(records, rounds, 1.0).replace(sigma=2 * sigma).certified().guarantee
-    return Setting(
+    return Instance(
         target=sampled(algorithm(records, rounds, sigma)),
         claim=claim_of(ApproxDP(wrong.epsilon(DELTA), DELTA)),
         note=f"q = {records}, T = {rounds}: a replaced record moves a gradient by 2L, not L",
     )
 
 
-def reshuffled() -> Setting:
+def reshuffled() -> Instance:
     """Batches in turn sold with the amplification of independent sampling."""
     records, rounds, sigma = 20, 40, 4.0
     sold = theorem(records, rounds, 1.0).replace(sigma=sigma).certified().guarantee
     attacked = algorithm(records, rounds, sigma, "cyclic", batch_size=1)
     target = algorithm_target(attacked, neighbour(attacked), adjacency=Adjacency.REPLACE_ONE)
-    return Setting(
+    return Instance(
         target=target,
         claim=claim_of(ApproxDP(sold.epsilon(DELTA), DELTA)),
         note="every record is used exactly once per pass, whatever the order",
@@ -92,7 +92,7 @@ AUDIT = Audit(
     reference="liu2022, algorithm 1 and theorem 1",
     theorem="private-dual-averaging",
     libraries=("networkx",),
-    instance=instance,
+    instance_of_theorem=instance_of_theorem,
     cases=(
         case(
             "as-printed",
@@ -143,31 +143,31 @@ AUDIT = Audit(
             alpha=1e-6,
             tilted=2000,
         ),
-        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, CAUGHT),
+        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, DETECTED),
         case(
             "one-round-charged",
             "one round's budget sold as the run's",
             Role.BUG,
             one_round_charged,
-            CAUGHT,
+            DETECTED,
         ),
         case(
             "norm-for-sensitivity",
             "sensitivity L in place of 2L under sampling",
             Role.BUG,
             norm_for_sensitivity,
-            CAUGHT,
+            DETECTED,
         ),
         case(
             "reshuffled",
             "batches in turn accounted for as independent sampling",
             Role.BUG,
             reshuffled,
-            CAUGHT,
+            DETECTED,
         ),
     ),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="standing-out",
             title="How far a sampled record stands out under the printed noise, T = q, ε = 1",
             columns=("records per node q", "σ/L", "2L/σ", "chance to be drawn", "claimed δ"),

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
-from dpcalc.auditing.suite.case import Audit, Exhibit
-from dpcalc.audits.evidence.convergence_counterexamples import other_limit
+from dpcalc.auditing.suite.case import Audit, SupportingTable
+from dpcalc.audits.evidence.convergence_counterexamples import mr_admm_limit
 from dpcalc.audits.evidence.reconstruction import with_public_penalty
-from dpcalc.audits.instances.objective_perturbation import instance, recycled
+from dpcalc.audits.instances.objective_perturbation import instance_of_theorem, recycled
 from dpcalc.audits.penalty_perturbation import cases
 
 METHOD = recycled(PrivateMRADMM)
@@ -23,16 +23,16 @@ AUDIT = Audit(
     theorem="recycled-admm",
     libraries=("networkx",),
     cases=cases(METHOD),
-    instance=partial(instance, METHOD),
+    instance_of_theorem=partial(instance_of_theorem, METHOD),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="other-limit",
             title="MR-ADMM with penalties that differ between nodes: where it converges to",
             columns=("rounds", "mean of the nodes", "minimiser of ΣO/η", "optimum"),
-            rows=other_limit,
+            rows=mr_admm_limit,
             note="The claimed convergence to the optimum (theorem IV.1) fails for such penalties.",
         ),
-        Exhibit(
+        SupportingTable(
             key="reconstruction",
             title="Cosine of the reconstructed with the true direction of the unknown record",
             columns=("noisy rounds K", "median", "worst of 8"),

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from dpcalc.algorithms.private_r_admm import PrivateRADMM
-from dpcalc.auditing.suite.case import Audit, Exhibit
+from dpcalc.auditing.suite.case import Audit, SupportingTable
 from dpcalc.audits.evidence.reconstruction import with_public_penalty
-from dpcalc.audits.instances.objective_perturbation import instance, recycled
+from dpcalc.audits.instances.objective_perturbation import instance_of_theorem, recycled
 from dpcalc.audits.penalty_perturbation import cases
 
 METHOD = recycled(PrivateRADMM)
@@ -22,9 +22,9 @@ AUDIT = Audit(
     theorem="recycled-admm",
     libraries=("networkx",),
     cases=cases(METHOD),
-    instance=partial(instance, METHOD),
+    instance_of_theorem=partial(instance_of_theorem, METHOD),
     exhibits=(
-        Exhibit(
+        SupportingTable(
             key="reconstruction",
             title="Cosine of the reconstructed with the true direction of the unknown record",
             columns=("noisy rounds K", "median", "worst of 8"),

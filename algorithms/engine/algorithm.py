@@ -98,12 +98,12 @@ class Algorithm(ABC):
             AssumptionViolated: if the release is not an invertible function of the noise.
         """
 
-    def unit_gap(self, state: State, records: Records) -> Array:
+    def normalised_distance(self, state: State, records: Records) -> Array:
         """By how much more unit noise the next release implies under other records.
 
         Where noise is added to a noiseless value, this is known before the noise is drawn: a step
-        with ``nudge = -a·unit_gap`` moves the release's centre from these data (a = 0) to the
-        others (a = 1), which is what importance sampling needs.
+        with ``nudge = -a·normalised_distance`` moves the release's centre from these data (a = 0) to
+        the others (a = 1), which is what importance sampling needs.
 
         Args:
             state: after the round before.

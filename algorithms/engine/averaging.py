@@ -232,8 +232,8 @@ class NetworkAveraging(Algorithm):
             law="gaussian",
         )
 
-    def unit_gap(self, state: State, records: Records) -> Array:
-        """See `Algorithm.unit_gap`."""
+    def normalised_distance(self, state: State, records: Records) -> Array:
+        """See `Algorithm.normalised_distance`."""
         if self.sampling == "one":
             raise self._no_density("the sampled record is hidden")
         t = state.round + 1

@@ -213,8 +213,8 @@ class NoisyGradientADMM(Algorithm):
             log_chance=turns.log_chance(active.sum(axis=1)),
         )
 
-    def unit_gap(self, state: State, records: Records) -> Array:
-        """See `Algorithm.unit_gap`."""
+    def normalised_distance(self, state: State, records: Records) -> Array:
+        """See `Algorithm.normalised_distance`."""
         users, memory = state.memory["order"][:, state.round], state.memory
         here, there = (
             algorithm._step(memory["x"], memory["dual"], users)[0]  # noqa: SLF001

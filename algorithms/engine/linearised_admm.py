@@ -168,8 +168,8 @@ class LinearisedADMM(CompositeADMM):
             same_release(0, released, computed)
         return released, same
 
-    def unit_gap(self, state: State, records: Records) -> Array:
-        """See `Algorithm.unit_gap`; the start of the dual is not part of it."""
+    def normalised_distance(self, state: State, records: Records) -> Array:
+        """See `Algorithm.normalised_distance`; the start of the dual is not part of it."""
         x, _ = self._extrapolated(state.round + 1, state.memory)
         gap = self.problem.gradient(x) - self.problem.on(records).gradient(x)
         return gap[:, None, :] / self._sigma(state.round + 1)

@@ -11,7 +11,7 @@ import numpy as np
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.auditing import Claim, Target, World
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import fitted_parameter, noise_reused, run_by, seed_reused
 from dpcalc.audits.instances.gradient_perturbed_admm import (
@@ -37,51 +37,51 @@ def _correct(kind: Any = DPADMM) -> tuple[Any, Records, Target, Claim, float]:
     return attacked, other, target, claim_of(proved, ADD, Release.EVERY_ITERATE), paper.sigma
 
 
-def less_noise(kind: Any, times: float | None) -> Setting:
+def less_noise(kind: Any, times: float | None) -> Instance:
     """σ·times is drawn; σ² in place of σ if times is left out."""
     attacked, other, target, claim, sigma = _correct(kind)
     drawn = sigma**2 if times is None else sigma * times
-    return Setting(target=run_by(target, replace(attacked, sigma=drawn), other), claim=claim)
+    return Instance(target=run_by(target, replace(attacked, sigma=drawn), other), claim=claim)
 
 
-def one_round_charged(kind: Any) -> Setting:
+def one_round_charged(kind: Any) -> Instance:
     """μ of one round is sold as that of the whole run."""
     _, _, target, claim, sigma = _correct(kind)
-    return Setting(
+    return Instance(
         target=target,
         claim=claim_of(GDP(1 / RECORDS / sigma), ADD, claim.release),
         note="the guarantee of one of five rounds",
     )
 
 
-def decaying_noise(kind: Any) -> Setting:
+def decaying_noise(kind: Any) -> Instance:
     """Noise that shrinks from round to round, accounted for at its first value."""
     _, other, _, claim, sigma = _correct(kind)
     attacked = algorithm(kind, rounds=5, sigma=sigma * 0.6 ** np.arange(5.0))
-    return Setting(target=algorithm_target(attacked, other, adjacency=ADD), claim=claim)
+    return Instance(target=algorithm_target(attacked, other, adjacency=ADD), claim=claim)
 
 
-def clipped_mean(kind: Any) -> Setting:
+def clipped_mean(kind: Any) -> Instance:
     """The mean gradient is clipped instead of every record's: a long record passes whole."""
     _, _, _, claim, sigma = _correct(kind)
     attacked = algorithm(kind, rounds=5, sigma=sigma, row_bound=3.0)
     other = neighbour(attacked, ADD)
-    return Setting(target=algorithm_target(attacked, other, adjacency=ADD), claim=claim)
+    return Instance(target=algorithm_target(attacked, other, adjacency=ADD), claim=claim)
 
 
-def repeated_seed(kind: Any) -> Setting:
+def repeated_seed(kind: Any) -> Instance:
     """All noise comes from one fixed seed."""
     _, _, target, claim, _ = _correct(kind)
-    return Setting(target=seed_reused(target), claim=claim)
+    return Instance(target=seed_reused(target), claim=claim)
 
 
-def repeated_noise(kind: Any) -> Setting:
+def repeated_noise(kind: Any) -> Instance:
     """Noise is drawn once and used again in every round."""
     attacked, other, target, claim, _ = _correct(kind)
-    return Setting(target=run_by(target, noise_reused(attacked), other), claim=claim)
+    return Instance(target=run_by(target, noise_reused(attacked), other), claim=claim)
 
 
-def fitted_step(kind: Any) -> Setting:
+def fitted_step(kind: Any) -> Instance:
     """The step size is one over the data's largest curvature, called public."""
     attacked, other, target, claim, _ = _correct(kind)
     lengths = {
@@ -89,7 +89,7 @@ def fitted_step(kind: Any) -> Setting:
         World.OUT: float(np.linalg.norm(other.features)),
     }
     steps = {world: 1 / (1 + length) for world, length in lengths.items()}
-    return Setting(target=fitted_parameter(target, "step_size", steps), claim=claim)
+    return Instance(target=fitted_parameter(target, "step_size", steps), claim=claim)
 
 
 BUGS: tuple[tuple[str, str, Any, tuple[Any, ...]], ...] = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.minimise import Minimum
 from dpcalc.algorithms.problems.noise import Draw
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances.objective_perturbation import (
     CURVED,
@@ -19,7 +19,7 @@ from dpcalc.audits.instances.objective_perturbation import (
     STRONG,
     Method,
     bound,
-    setting,
+    instance,
     worst_pair,
 )
 from dpcalc.guarantees import PureDP
@@ -27,20 +27,20 @@ from dpcalc.guarantees import PureDP
 Array = NDArray[np.float64]
 
 
-def without_jacobian(method: Method) -> Setting:
+def without_jacobian(method: Method) -> Instance:
     """The noise densities' ratio alone."""
-    return setting(method, *CURVED, PureDP(2 * CURVED[1] * method.noisy))
+    return instance(method, *CURVED, PureDP(2 * CURVED[1] * method.noisy))
 
 
-def half_the_rounds(method: Method) -> Setting:
+def half_the_rounds(method: Method) -> Instance:
     """Every other noisy round is charged."""
     share = bound(method, *STRONG, rounds=max(method.noisy // 2, 1))
-    return setting(method, *STRONG, PureDP(share.certified().guarantee.epsilon(0.0)))
+    return instance(method, *STRONG, PureDP(share.certified().guarantee.epsilon(0.0)))
 
 
-def drawn_as(method: Method, draw: type[Draw]) -> Setting:
+def drawn_as(method: Method, draw: type[Draw]) -> Instance:
     """Noise of another law."""
-    correct = setting(method, *STRONG)
+    correct = instance(method, *STRONG)
     attacked, other, _ = worst_pair(method, *STRONG)
     kind = type(attacked)
     shape = (NODES, 2)
@@ -56,7 +56,7 @@ def drawn_as(method: Method, draw: type[Draw]) -> Setting:
     )
     given = {e.name: getattr(attacked, e.name) for e in fields(attacked) if e.init}
     actual = actual_kind(given.pop("problem"), **given)
-    return Setting(
+    return Instance(
         target=run_by(correct.target, actual, other), claim=correct.claim, certified=None
     )
 
@@ -69,7 +69,7 @@ class LaplacePerCoordinate(Draw):
         return generator.laplace(size=leading + self.shape)
 
 
-class ShortRadius(Draw):
+class WrongRadius(Draw):
     """A uniform direction with an exponential radius, as if d were one."""
 
     def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
@@ -80,7 +80,7 @@ class ShortRadius(Draw):
         return noise
 
 
-class HastyProblem(ConsensusProblem):
+class EarlyStoppedProblem(ConsensusProblem):
     """The inner problem is left after one cautious gradient step."""
 
     __slots__ = ()
@@ -93,12 +93,12 @@ class HastyProblem(ConsensusProblem):
         return Minimum(points=points, gradient_norm=np.linalg.norm(left, axis=-1))
 
 
-def hasty(method: Method) -> Setting:
+def early_stopped(method: Method) -> Instance:
     """An inner solver that stops early."""
-    correct = setting(method, *STRONG)
+    correct = instance(method, *STRONG)
     attacked, other, _ = worst_pair(method, *STRONG)
     p = attacked.problem
-    problem = HastyProblem(
+    problem = EarlyStoppedProblem(
         records=p.records,
         network=p.network,
         loss=p.loss,
@@ -106,4 +106,4 @@ def hasty(method: Method) -> Setting:
         ridge=p.ridge,
     )
     target = run_by(correct.target, replace(attacked, problem=problem), other)
-    return Setting(target=target, claim=correct.claim)
+    return Instance(target=target, claim=correct.claim)

@@ -22,7 +22,7 @@ from dpcalc.theorems.catalogue import result
 _RIDGE = 1e-9  # the problem asks for one; it moves the limits by less than 1e-9
 
 
-def other_limit(_: int) -> list[tuple[float, ...]]:
+def mr_admm_limit(_: int) -> list[tuple[float, ...]]:
     """T, mean over nodes of MR-ADMM with penalties (1, 2, 4) on K₃, its limit, the optimum.
 
     The dual step keeps Σλ_i/η_i = 0, so the limit minimises ΣO_i/η_i, not ΣO_i.
@@ -42,7 +42,7 @@ def other_limit(_: int) -> list[tuple[float, ...]]:
     return rows
 
 
-def stalled(_: int) -> list[tuple[float, ...]]:
+def m_admm_stalls(_: int) -> list[tuple[float, ...]]:
     """T, M-ADMM's distance from the optimum 1 with penalties 0.5·1.2^(t-1), and ∏2η/(1 + 2η).
 
     Source: zhang2018, theorem 3.1: penalties that do not decrease were to suffice.

@@ -24,7 +24,7 @@ from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Target, World
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.auditing.targets.gaussian_release import gaussian_release
 from dpcalc.audits.instances.noisy_steps import Normal
 from dpcalc.vocabulary import Adjacency, Release
@@ -42,11 +42,11 @@ _PULLS = (1e-6, 0.2, 2.0)
 """Weights of g that are tried where none is prescribed."""
 
 
-def instance(theorem: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(theorem: Any, claim: Claim) -> Instance | None:
     """The setting for a theorem on gradient ADMM; None if it would take too long."""
     made = _all_users if theorem.key == "admm-iteration-all-users" else _one_user
     target = made(theorem)
-    return None if target is None else Setting(target=target, claim=claim)
+    return None if target is None else Instance(target=target, claim=claim)
 
 
 def state(released: Any) -> Array:

@@ -20,7 +20,7 @@ from dpcalc.algorithms.problems.networks import ring
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Target
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.instances.neighbours import replacements, worst
 from dpcalc.audits.instances.noisy_subgradients import (
@@ -77,11 +77,11 @@ def sampled(attacked: Any) -> Target:
     return sampled_target(attacked, neighbour(attacked))
 
 
-def as_printed(records: int, rounds: int) -> Setting:
+def as_printed(records: int, rounds: int) -> Instance:
     """The paper's noise for (1, 0.01) with one sampled record."""
     paper = theorem(records, rounds, 1.0)
     hit = 1 - (1 - 1 / records) ** rounds
-    return Setting(
+    return Instance(
         target=sampled(algorithm(records, rounds, paper.sigma)),
         claim=claim_of(ApproxDP(1.0, DELTA)),
         note=f"q = {records}, T = {rounds}, sigma = {paper.sigma:.4g} = L/{1 / paper.sigma:.3g}; "
@@ -89,12 +89,12 @@ def as_printed(records: int, rounds: int) -> Setting:
     )
 
 
-def sampled_certified() -> Setting:
+def sampled_certified() -> Instance:
     """Enough noise for one sampled record, against the certified composition."""
     records, rounds, sigma = 8, 8, 1.0
     proved = theorem(records, rounds, 1.0).replace(sigma=sigma).certified().guarantee
     epsilon = proved.epsilon(DELTA)
-    return Setting(
+    return Instance(
         target=sampled(algorithm(records, rounds, sigma)),
         claim=claim_of(ApproxDP(epsilon, DELTA)),
         certified=epsilon,
@@ -102,7 +102,7 @@ def sampled_certified() -> Setting:
     )
 
 
-def averaged(sampling: str, guarantee: str) -> Setting:
+def averaged(sampling: str, guarantee: str) -> Instance:
     """Full batches or fixed batches in turn, against the paper or the certified curve."""
     records, rounds, size = 20, 8, 2
     cyclic = sampling == "cyclic"
@@ -112,7 +112,7 @@ def averaged(sampling: str, guarantee: str) -> Setting:
     proved = draft.certified().guarantee
     claimed: Guarantee = ApproxDP(1.0, DELTA) if guarantee == "claimed" else proved
     target = algorithm_target(attacked, neighbour(attacked), adjacency=Adjacency.REPLACE_ONE)
-    return Setting(
+    return Instance(
         target=target,
         claim=claim_of(claimed),
         certified=proved.epsilon(DELTA),
@@ -124,29 +124,29 @@ MOST_ROUNDS = 1500
 """Beyond these the node's noisy subgradients are drawn, which its messages determine."""
 
 
-def instance(claimed: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(claimed: Any, claim: Claim) -> Instance | None:
     """The theorem's records, rounds and σ/L on a ring of three nodes; replace-one alone."""
     if claimed.adjacency != Adjacency.REPLACE_ONE:
         return None
     sigma = claimed.sigma / claimed.lipschitz
     if claimed.sampling == "random-batch":
         drawn = many_sampled_rounds(claimed.n_records, claimed.rounds, sigma, claimed.size())
-        return Setting(target=drawn, claim=claim)
+        return Instance(target=drawn, claim=claim)
     sampling = {"full-batch": "full", "mini-batch": "cyclic", "one": "one"}[claimed.sampling]
     if claimed.rounds > MOST_ROUNDS:
         if sampling == "cyclic":
             return None
         made = many_sampled_rounds if sampling == "one" else many_full_rounds
-        return Setting(target=made(claimed.n_records, claimed.rounds, sigma), claim=claim)
+        return Instance(target=made(claimed.n_records, claimed.rounds, sigma), claim=claim)
     more: dict[str, Any] = {"batch_size": claimed.batch_size} if sampling == "cyclic" else {}
     if sampling == "cyclic" and claimed.n_records % claimed.batch_size:
         return None
     attacked = algorithm(claimed.n_records, claimed.rounds, sigma, sampling, **more)
     if sampling == "one":
-        return Setting(target=sampled(attacked), claim=claim)
+        return Instance(target=sampled(attacked), claim=claim)
     other = neighbour(attacked)
     target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)
-    return Setting(target=target, claim=claim)
+    return Instance(target=target, claim=claim)
 
 
 def claim_of(guarantee: Guarantee) -> Claim:

@@ -15,7 +15,7 @@ from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Target
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.instances.admm_iteration import last_target
 from dpcalc.audits.instances.neighbours import replacements, worst
@@ -75,9 +75,9 @@ def neighbour(attacked: Any, adjacency: Adjacency) -> Records:
     return worst(safe, replacements(records, scales=scales))[0]
 
 
-def transcript_setting(
+def transcript_instance(
     kind: Any, start: str, adjacency: Adjacency, guarantee: Guarantee | None, *, epsilon: float
-) -> Setting:
+) -> Instance:
     """The whole transcript against the paper's claim, or against a guarantee of one's own."""
     rounds = 5
     paper = theorem(rounds, epsilon, adjacency=adjacency)
@@ -85,7 +85,7 @@ def transcript_setting(
     proved = paper.certified().guarantee
     claimed = ApproxDP(epsilon, DELTA) if guarantee is None else guarantee
     target = algorithm_target(attacked, neighbour(attacked, adjacency), adjacency=adjacency)
-    return Setting(
+    return Instance(
         target=target,
         claim=claim_of(claimed, adjacency, Release.EVERY_ITERATE),
         # the printed start releases the data themselves: nothing finite holds
@@ -94,13 +94,13 @@ def transcript_setting(
     )
 
 
-def certified_setting(kind: Any, adjacency: Adjacency) -> Setting:
+def certified_instance(kind: Any, adjacency: Adjacency) -> Instance:
     """The zero start against the exact Gaussian curve."""
     curve = theorem(5, 1.0, adjacency=adjacency).certified().guarantee
-    return transcript_setting(kind, "zero", adjacency, curve, epsilon=1.0)
+    return transcript_instance(kind, "zero", adjacency, curve, epsilon=1.0)
 
 
-def last_iterate_setting(kind: Any, start: str, rounds: int) -> Setting:
+def last_iterate_instance(kind: Any, start: str, rounds: int) -> Instance:
     """(x_T, y_T) alone against the paper's (1, 1e-3), by the exact law."""
     sigma = theorem(rounds, 1.0).sigma
     attacked = algorithm(kind, rounds=rounds, sigma=sigma, dual_start=start)
@@ -108,7 +108,7 @@ def last_iterate_setting(kind: Any, start: str, rounds: int) -> Setting:
     mu = separation(*last_laws(attacked, other))[0]
     target = end_of(attacked, other, ADD)
     exact = GDP(mu).epsilon(DELTA) if mu < np.inf else np.inf
-    return Setting(
+    return Instance(
         target=target,
         claim=claim_of(ApproxDP(1.0, DELTA), ADD, Release.LAST_ITERATE),
         certified=exact,
@@ -153,7 +153,7 @@ MOST_ROUNDS = 500
 """Beyond these a claim's instance is not simulated."""
 
 
-def instance(claimed: THEOREM, claim: Claim) -> Setting | None:
+def instance_of_theorem(claimed: THEOREM, claim: Claim) -> Instance | None:
     """Ten records with the theorem's Δ/σ, rounds and start: the law depends on nothing else."""
     last = claimed.release == Release.LAST_ITERATE
     if claimed.rounds > MOST_ROUNDS or (last and claimed.regularizer != "any"):
@@ -169,7 +169,7 @@ def instance(claimed: THEOREM, claim: Claim) -> Setting | None:
         if last
         else algorithm_target(attacked, other, adjacency=adjacency)
     )
-    return Setting(
+    return Instance(
         target=target,
         claim=claim,
         note=f"{RECORDS} records with the same noise multiplier",

@@ -199,7 +199,7 @@ def all_in_one_pass(theorem: Any) -> Target | None:
         factors=np.ones(n),
         uses=uses,
         noise=theorem.step_size * theorem.sigma,
-        push=theorem.step_size * theorem.lipschitz,
+        offset=theorem.step_size * theorem.lipschitz,
         stops=(first, n),
     )
     return gaussian_target(stopped, **_named(theorem))

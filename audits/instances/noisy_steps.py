@@ -39,7 +39,7 @@ class Descent:
         uses: η·s_t, shape (steps,).
         noise: ησ.
         radius: half the domain's diameter, None without a domain.
-        push: by how much every step moves the second coordinate, 0 to leave it out.
+        offset: by how much every step moves the second coordinate, 0 to leave it out.
         stops: first and last step after which a run may stop, None to make them all.
         drawn: (generator, runs) -> uses of every run, shape (runs, steps), in place of ``uses``.
     """
@@ -48,7 +48,7 @@ class Descent:
     uses: Array
     noise: float
     radius: float | None = None
-    push: float = 0.0
+    offset: float = 0.0
     stops: tuple[int, int] | None = None
     drawn: Callable[[np.random.Generator, int], Array] | None = None
 
@@ -58,12 +58,12 @@ class Descent:
         last = np.full(runs, len(self.factors))
         if self.stops is not None:
             last = generator.integers(self.stops[0], self.stops[1] + 1, size=runs)
-        x = np.zeros((runs, 2 if self.push else 1))
+        x = np.zeros((runs, 2 if self.offset else 1))
         for t, factor in enumerate(self.factors):
             going = (t < last)[:, None]
             drift = SIGN[world] * uses[:, t, None] * np.eye(x.shape[1])[:1]
-            if self.push:
-                drift = drift + np.array([[0.0, self.push]])
+            if self.offset:
+                drift = drift + np.array([[0.0, self.offset]])
             z = generator.standard_normal(x.shape)
             after = factor * x + drift + self.noise * z
             if self.radius is not None:
@@ -78,9 +78,9 @@ class Descent:
         jumps = self.uses if uses is None else uses
         mean = SIGN[world] * float(left @ jumps[:steps])
         variance = self.noise**2 * float(left @ left)
-        if not self.push:
+        if not self.offset:
             return Normal(np.array([mean]), np.array([[variance]]))
-        return Normal(np.array([mean, self.push * left.sum()]), variance * np.eye(2))
+        return Normal(np.array([mean, self.offset * left.sum()]), variance * np.eye(2))
 
     def separation(self) -> float:
         """μ of the two laws, for fixed uses and no domain."""

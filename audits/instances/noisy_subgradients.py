@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.auditing import Target, World
 from dpcalc.auditing.targets.gaussian_release import gaussian_release
-from dpcalc.auditing.targets.target import Noise, Tilted
+from dpcalc.auditing.targets.target import ImportanceSample, Noise
 from dpcalc.audits.instances.noisy_steps import SIGN, Normal
 from dpcalc.vocabulary import Adjacency
 
@@ -103,10 +103,10 @@ def sampled_target(attacked: Any, other: Records) -> Target:
 
     def tilted(
         world: World, _: float, moved: bool, generator: np.random.Generator, runs: int
-    ) -> Tilted:
+    ) -> ImportanceSample:
         transcript = (often if moved else pair)[world].run(generator, runs=runs)
         here = log_density(own[world], transcript)
-        return Tilted(
+        return ImportanceSample(
             log_ratio=here - log_density(own[world.other], transcript),
             log_tilt=log_density(more[world], transcript) - here,
         )

@@ -20,9 +20,9 @@ from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.auditing import Claim
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
-from dpcalc.audits.instances.worst_outcomes import crafted_log_ratios
+from dpcalc.audits.instances.worst_outcomes import worst_log_ratios
 from dpcalc.guarantees import Guarantee
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
@@ -119,25 +119,25 @@ def searched(
         )
         attacked = method.make(problem, penalty, linear_rate, noisy)
         other = problem.records.replaced(0, [-np.cos(angle), np.sin(angle)], 1.0)
-        found = crafted_log_ratios(attacked, other)
+        found = worst_log_ratios(attacked, other)
         if best is None or found.max() > best[2].max():
             best = attacked, other, found
     return best  # type: ignore[return-value] # there is at least one angle
 
 
-def setting(
+def instance(
     method: Method,
     penalty: float,
     linear_rate: float,
     guarantee: Guarantee | None = None,
     *,
     delta: float = 0.0,
-) -> Setting:
+) -> Instance:
     """The worst pair against the certified bound, or against a guarantee of one's own."""
     attacked, other, found = worst_pair(method, penalty, linear_rate)
     proved = bound(method, penalty, linear_rate).certified().guarantee
     target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)
-    return Setting(
+    return Instance(
         target=replace(target, largest_log_ratio=lambda _: found),
         claim=Claim(
             guarantee=proved if guarantee is None else guarantee,
@@ -152,7 +152,7 @@ def setting(
     )
 
 
-def instance(method: Method, claimed: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(method: Method, claimed: Any, claim: Claim) -> Instance | None:
     """Two nodes with the theorem's ηV, ρ/N, C/B and linear rates: what a node's bound depends on.
 
     None if nodes differ, since it would have to be built for each of them.
@@ -182,7 +182,7 @@ def instance(method: Method, claimed: Any, claim: Claim) -> Setting | None:
         angles=ANGLES[:1],
     )
     target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)
-    return Setting(target=replace(target, largest_log_ratio=lambda _: found), claim=claim)
+    return Instance(target=replace(target, largest_log_ratio=lambda _: found), claim=claim)
 
 
 def _by_round(parts: Sequence[tuple[Sequence[float], int]]) -> Array:
@@ -199,6 +199,6 @@ CURVED = (0.2, 0.1)
 """Penalty and rate at which it is not."""
 
 
-def claimed(method: Method) -> Setting:
+def claimed(method: Method) -> Instance:
     """The printed β."""
-    return setting(method, *STRONG, bound(method, *STRONG).claimed().guarantee)
+    return instance(method, *STRONG, bound(method, *STRONG).claimed().guarantee)

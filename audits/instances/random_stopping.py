@@ -13,7 +13,7 @@ from dpcalc.algorithms.problems.losses import Squared
 from dpcalc.algorithms.problems.records import split
 from dpcalc.algorithms.problems.regularisers import nothing
 from dpcalc.auditing import Claim
-from dpcalc.auditing.suite.case import Setting
+from dpcalc.auditing.suite.case import Instance
 from dpcalc.audits.instances.admm_iteration import last_target
 from dpcalc.guarantees import GDP, ApproxDP
 from dpcalc.vocabulary import Adjacency, Release
@@ -28,7 +28,7 @@ STOPPING_EPSILON = 1.0
 """At which δ is averaged over the positions."""
 
 
-def stopping(positions: int) -> Setting:
+def stopping(positions: int) -> Instance:
     """The middle user under stopping on the upper half; δ(1) averaged over so many positions.
 
     x₁ lies in the kernel of A. The middle user's function has curvature 1/η, so their step forgets
@@ -51,7 +51,7 @@ def stopping(positions: int) -> Setting:
     target = last_target(attacked, other, *each, read=lambda released: released["x"])
     deltas = [GDP(walk / np.sqrt(t)).delta(epsilon) for t in range(1, positions + 1)]
     claimed = float(np.mean(deltas))
-    return Setting(
+    return Instance(
         target=target,
         claim=Claim(
             guarantee=ApproxDP(epsilon, claimed),
@@ -67,8 +67,8 @@ def stopping(positions: int) -> Setting:
 
 def _stopped_algorithm(step: float, sigma: float) -> Any:
     """Squared losses ½(rx₁ - y)²: long rows for the middle user, short ones with far labels else."""
-    long, short, push = step**-0.5, 1e-3, 40.0
-    rows, labels = np.zeros((USERS, 2)), np.full(USERS, -push / short)
+    long, short, offset = step**-0.5, 1e-3, 40.0
+    rows, labels = np.zeros((USERS, 2)), np.full(USERS, -offset / short)
     rows[:, 0], rows[MIDDLE, 0] = short, long
     labels[MIDDLE] = GAP / 2 / long
     problem = CompositeProblem(

@@ -19,7 +19,7 @@ from dpcalc.transcript import ROUNDS, RUNS, Series, Transcript
 
 Array = NDArray[np.float64]
 
-ATTACKED, HELPER = 0, 1
+ATTACKED, NEIGHBOUR = 0, 1
 """The node with the differing record 0, and the neighbour whose broadcasts steer it."""
 
 MARGINS = np.array([-40.0, -6.0, -3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 6.0, 40.0])
@@ -28,7 +28,7 @@ MARGINS = np.array([-40.0, -6.0, -3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0
 _LONG = 1e5  # norm of the unit noise: any finite one stays below the supremum
 
 
-def crafted_log_ratios(attacked: Any, other: Records) -> Array:
+def worst_log_ratios(attacked: Any, other: Records) -> Array:
     """|ln(p/q)| at crafted outcomes, one per pair of margins and direction.
 
     Args:
@@ -40,18 +40,18 @@ def crafted_log_ratios(attacked: Any, other: Records) -> Array:
     """
     if not (isinstance(attacked.initial, str) and attacked.initial == "random"):
         raise AssumptionViolated("initial='random' was needed to craft outcomes of round 1")
-    twin = attacked.on(other)
+    certified_case = attacked.on(other)
     points = _points(attacked.problem.records, other)
     noisy = len(attacked._noisy_rounds())  # noqa: SLF001 - outcomes are built round by round
     nodes, d = attacked.problem.nodes, attacked.problem.dimension
     ratios = []
     for sign in (1.0, -1.0):
-        told = np.zeros((len(points), noisy + 1, nodes, d))
-        told[:, 1:, ATTACKED] = points[:, None]
+        broadcasts = np.zeros((len(points), noisy + 1, nodes, d))
+        broadcasts[:, 1:, ATTACKED] = points[:, None]
         for k in range(noisy):
-            told[:, k, HELPER] = _steered(attacked, twin, told, k, sign)
-        transcript = transcript_of(attacked, told)
-        ratios.append(attacked.log_density(transcript) - twin.log_density(transcript))
+            broadcasts[:, k, NEIGHBOUR] = _aligned(attacked, certified_case, broadcasts, k, sign)
+        transcript = transcript_of(attacked, broadcasts)
+        ratios.append(attacked.log_density(transcript) - certified_case.log_density(transcript))
     return np.abs(np.concatenate(ratios))
 
 
@@ -66,40 +66,40 @@ def _points(records: Records, other: Records) -> Array:
     return np.asarray(pairs @ np.linalg.pinv(rows).T)
 
 
-def _steered(attacked: Any, twin: Any, told: Array, k: int, sign: float) -> Array:
+def _aligned(attacked: Any, certified_case: Any, broadcasts: Array, k: int, sign: float) -> Array:
     """The helper's broadcast before noisy round k that gives it long noise along the gap.
 
     The attacked node's noise in that round is an affine function of the broadcast.
     """
-    d = told.shape[-1]
-    probes = np.repeat(told[None], d + 1, axis=0)
+    d = broadcasts.shape[-1]
+    probes = np.repeat(broadcasts[None], d + 1, axis=0)
     for j in range(d):
-        probes[j + 1, :, k, HELPER, j] += 1.0
-    flat = probes.reshape(-1, *told.shape[1:])
+        probes[j + 1, :, k, NEIGHBOUR, j] += 1.0
+    flat = probes.reshape(-1, *broadcasts.shape[1:])
     transcript = transcript_of(attacked, flat)
     unit = attacked.implied_noise(transcript).unit[:, k, ATTACKED]
-    gap = (twin.implied_noise(transcript).unit[:, k, ATTACKED] - unit)[: len(told)]
-    unit = unit.reshape(d + 1, len(told), d)
+    gap = (certified_case.implied_noise(transcript).unit[:, k, ATTACKED] - unit)[: len(broadcasts)]
+    unit = unit.reshape(d + 1, len(broadcasts), d)
     slope = np.moveaxis(unit[1:] - unit[0], 0, -1)
     length = np.linalg.norm(gap, axis=1, keepdims=True)
     wanted = sign * _LONG * gap / np.where(length > 0, length, 1.0)
     move = np.linalg.solve(slope, (wanted - unit[0])[..., None])[..., 0]
-    return np.asarray(told[:, k, HELPER] + move)
+    return np.asarray(broadcasts[:, k, NEIGHBOUR] + move)
 
 
-def transcript_of(attacked: Any, told: Array) -> Transcript:
+def transcript_of(attacked: Any, broadcasts: Array) -> Transcript:
     """The transcript with given broadcasts, those of rounds without noise as they follow.
 
     Args:
         attacked: a method of `NetworkADMM`.
-        told: f(0) and the broadcasts of noisy rounds; shape (runs, 1 + noisy rounds, nodes, d).
+        broadcasts: f(0) and the broadcasts of noisy rounds; shape (runs, 1 + noisy rounds, nodes, d).
     """
-    memory = attacked._memory(told[:, 0])  # noqa: SLF001 - the same steps as a run's
+    memory = attacked._memory(broadcasts[:, 0])  # noqa: SLF001 - the same steps as a run's
     primal, taken = [], 1
     for t in range(1, attacked.rounds + 1):
         now = attacked._recycled(t, memory)  # noqa: SLF001
         if now is None:
-            now, taken = told[:, taken], taken + 1
+            now, taken = broadcasts[:, taken], taken + 1
         memory = attacked._follow(t, memory, now)  # noqa: SLF001
         primal.append(now)
     axes = ("nodes", "features")
@@ -109,7 +109,9 @@ def transcript_of(attacked: Any, told: Array) -> Transcript:
         release=attacked.full_release,
         rounds=attacked.rounds,
         released={
-            "initial": Series(values=told[:, 0], axes=(RUNS, *axes), meaning=meaning["initial"]),
+            "initial": Series(
+                values=broadcasts[:, 0], axes=(RUNS, *axes), meaning=meaning["initial"]
+            ),
             "primal": Series(
                 values=np.stack(primal, axis=1),
                 axes=(RUNS, ROUNDS, *axes),

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.auditing.suite.case import Audit, Setting
+from dpcalc.auditing.suite.case import Audit, Instance
 from dpcalc.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def need_libraries(theorems: Iterable[str]) -> None:
     """
     wanted = set(theorems)
     for audit in map(audit_of, keys()):
-        if audit.instance is not None and wanted & set(audit.theorems):
+        if audit.instance_of_theorem is not None and wanted & set(audit.theorems):
             audit.need_libraries()
 
 
-def instance_of(theorem: Any, claim: Claim) -> Setting | None:
+def instance_of_theorem(theorem: Any, claim: Claim) -> Instance | None:
     """The worst mechanism known with a theorem's parameters; None if no audit can build one."""
     for key in keys():
         found = audit_of(key)
-        if theorem.key in found.theorems and found.instance is not None:
-            return found.instance(theorem, claim)
+        if theorem.key in found.theorems and found.instance_of_theorem is not None:
+            return found.instance_of_theorem(theorem, claim)
     return None

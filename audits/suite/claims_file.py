@@ -8,10 +8,10 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcalc.auditing import Claim, Plan
-from dpcalc.auditing.audit import attack
-from dpcalc.auditing.result import Attacked
-from dpcalc.audits.suite.catalogue import instance_of
+from dpcalc.auditing import AuditDesign, Claim
+from dpcalc.auditing.audit import run_audit
+from dpcalc.auditing.result import AuditResult
+from dpcalc.audits.suite.catalogue import instance_of_theorem
 from dpcalc.claims.verdict import Claim as JudgedClaim
 from dpcalc.execution import in_order, is_enough
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -31,7 +31,7 @@ def attack_claims(
     seed: int,
     checkpoint: Store | None = None,
     executor: Executor | None = None,
-) -> list[Attacked | None]:
+) -> list[AuditResult | None]:
     """Every claim attacked on the worst mechanism known; None where there is none.
 
     Args:
@@ -65,7 +65,7 @@ def attacked(
     seed: int,
     checkpoint: Store | None = None,
     executor: Executor | None = None,
-) -> Attacked | None:
+) -> AuditResult | None:
     """The claim under attack; None if nothing is claimed or no audit knows such a mechanism."""
     begun, judged = time.monotonic(), judgement.claim
     if judgement.claimed is None or not isinstance(judged, JudgedClaim):
@@ -76,26 +76,26 @@ def attacked(
         adjacency=getattr(judged.theorem, "adjacency", Adjacency.REPLACE_ONE),
         release=judged.theorem.release,
     )
-    setting = instance_of(judged.theorem, claim)
-    if setting is None:
+    instance = instance_of_theorem(judged.theorem, claim)
+    if instance is None:
         return None
-    plan = Plan.made(setting.target, claim, runs=runs, alpha=alpha)
-    verdict, experiment = attack(
-        setting.target,
+    design = AuditDesign.for_claim(instance.target, claim, runs=runs, alpha=alpha)
+    verdict, experiment = run_audit(
+        instance.target,
         claim,
-        plan,
+        design,
         seed=seed,
         controls=False,
         checkpoint=checkpoint,
         executor=executor,
     )
-    return Attacked(
+    return AuditResult(
         key=judged.name,
         title=judged.name,
         role="claims file",
         verdict=verdict,
         experiment=experiment,
         certified=judgement.certified,
-        note=setting.note,
+        note=instance.note,
         seconds=time.monotonic() - begun,
     )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcalc.auditing.suite.case import Case, Role
-from dpcalc.auditing.suite.run import carry_out, exhibited_all
+from dpcalc.auditing.suite.run import carry_out, compute_tables
 from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.report.ledger import Entry
@@ -58,7 +58,7 @@ def entries(
                 results=[r for r in results if r.role != Role.BUG.value],
                 bugs=[r for r in results if r.role == Role.BUG.value],
                 theorems={case.key: case.theorem or audit.theorem for case in audit.cases},
-                tables=exhibited_all(audit.exhibits, seed=seed, executor=executor),
+                tables=compute_tables(audit.exhibits, seed=seed, executor=executor),
             )
         )
     return found

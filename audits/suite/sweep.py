@@ -14,7 +14,7 @@ from dpcalc.errors import DpcalcError, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.sweep.grid import Sweep
 
-_FIELDS = ("case", "runs", "seed", "alpha", "notice")
+_FIELDS = ("case", "runs", "seed", "alpha", "detectable_ratio")
 
 
 @own_arithmetic
@@ -22,7 +22,7 @@ def audited(sweep: Sweep, _: str | None, points: Sequence[dict[str, Any]]) -> li
     """The outcome, the attack's lower bound and what is proved, of cases of a built-in audit.
 
     Args:
-        sweep: with the fields case, runs, seed, alpha and notice, each one value or an axis.
+        sweep: with the fields case, runs, seed, alpha and detectable_ratio, each one value or an axis.
         points: the settings. Each has an error probability of its own: the chance that some true
             claim among n settings is refuted is at most n times alpha.
     """
@@ -40,10 +40,10 @@ def _row(sweep: Sweep, given: dict[str, Any]) -> dict[str, Any]:
             share=float(found.get("alpha", ALPHA)),
             seed=checks.count("seed", found["seed"], minimum=0),
             runs=None if "runs" not in found else checks.count("runs", found["runs"], minimum=10),
-            notice=float(found.get("notice", 2.0)),
+            detectable_ratio=float(found.get("detectable_ratio", 2.0)),
             controls=False,
         )
-        case = audit.case(found["case"]) if "case" in found else audit.twin
+        case = audit.case(found["case"]) if "case" in found else audit.certified_case
         result = carried_out(terms, case)
     except DpcalcError as error:
         return {"refused": str(error)}
@@ -51,6 +51,6 @@ def _row(sweep: Sweep, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome.value,
         "claimed": verdict.claim.epsilon,
-        "lower": result.attack,
+        "lower": result.epsilon_lower,
         "certified": result.certified,
     }

@@ -15,49 +15,57 @@ from __future__ import annotations
 
 from dpcalc.auditing.audit import audit, audit_all
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.design import METHODS, Plan
-from dpcalc.auditing.evidence import Access, Evidence, Finding, Severity
+from dpcalc.auditing.design import METHODS, AuditDesign
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress
-from dpcalc.auditing.neighbour_search import Candidate, ranked
-from dpcalc.auditing.recorded import judge_canaries, judge_counts, judge_guesses, judge_scores
+from dpcalc.auditing.neighbour_search import RankedTarget, rank_neighbours
+from dpcalc.auditing.recorded import audit_canaries, audit_counts, audit_guesses, audit_scores
 from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 from dpcalc.auditing.scores import read_labelled_scores, read_scores
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
-from dpcalc.auditing.targets.target import Noise, Shift, Target, Tilted, World, features, mechanism
+from dpcalc.auditing.targets.target import (
+    ImportanceSample,
+    Noise,
+    ReplayDistances,
+    Target,
+    World,
+    features,
+    mechanism,
+)
 from dpcalc.auditing.verdict import Outcome, Verdict
 
 __all__ = [
     "METHODS",
-    "Access",
-    "Candidate",
+    "AdversaryAccess",
+    "AuditDesign",
     "Claim",
     "Counts",
     "Evidence",
     "Experiment",
     "Finding",
+    "ImportanceSample",
     "Noise",
     "Observations",
     "Outcome",
-    "Plan",
     "Progress",
     "Quantity",
+    "RankedTarget",
+    "ReplayDistances",
     "Severity",
-    "Shift",
     "Target",
-    "Tilted",
     "Verdict",
     "World",
     "algorithm_target",
     "audit",
     "audit_all",
+    "audit_canaries",
+    "audit_counts",
+    "audit_guesses",
+    "audit_scores",
     "features",
     "from_scores",
-    "judge_canaries",
-    "judge_counts",
-    "judge_guesses",
-    "judge_scores",
     "mechanism",
-    "ranked",
+    "rank_neighbours",
     "read_labelled_scores",
     "read_scores",
 ]

@@ -37,29 +37,29 @@ class Unused:
     coins: int = 0
 
 
-def advice(claim: Claim, evidence: Evidence, notice: float, unused: Unused) -> str:
+def advice(claim: Claim, evidence: Evidence, detectable_ratio: float, unused: Unused) -> str:
     """What would decide the claim, a clause or several; empty if nothing is known to.
 
     Args:
         claim: what was tested.
         evidence: the method that came nearest.
-        notice: how many times the claimed value was to be noticed.
+        detectable_ratio: how many times the claimed value was to be noticed.
         unused: what could have been said of the runs.
     """
     found = [
-        _runs(claim, evidence, notice),
-        _other_form(claim, evidence, notice),
-        _density(claim, evidence, notice) if unused.density else "",
-        _coins(claim, evidence, notice, unused.coins) if unused.coins else "",
+        _runs(claim, evidence, detectable_ratio),
+        _other_form(claim, evidence, detectable_ratio),
+        _density(claim, evidence, detectable_ratio) if unused.density else "",
+        _coins(claim, evidence, detectable_ratio, unused.coins) if unused.coins else "",
     ]
     if evidence.method == "clopper-pearson" and evidence.quantity is not Quantity.RHO:
         found.append("scores say more than counts")
     return "; ".join(clause for clause in found if clause)
 
 
-def _runs(claim: Claim, evidence: Evidence, notice: float) -> str:
+def _runs(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
     """How many runs right answers need."""
-    enough = _design(claim, evidence, notice * claim.bound(evidence.quantity))
+    enough = _design(claim, evidence, detectable_ratio * claim.bound(evidence.quantity))
     if enough is None:
         return ""
     low, runs = evidence.runs, max(2 * evidence.runs, 20)
@@ -99,7 +99,7 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
     )
 
 
-def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
+def _other_form(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
     """A Gaussian curve in place of one of its points, if as many runs decide that."""
     if evidence.quantity is not Quantity.EPSILON or claim.delta == 0 or not 0 < claim.epsilon < 100:
         return ""
@@ -112,7 +112,10 @@ def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
         quantity=Quantity.MU,
         power=SOUGHT,
     )
-    if not seen < math.inf or gaussian_pair.epsilon_of(seen, claim.delta) > notice * claim.epsilon:
+    if (
+        not seen < math.inf
+        or gaussian_pair.epsilon_of(seen, claim.delta) > detectable_ratio * claim.epsilon
+    ):
         return ""
     return (
         f"of a Gaussian mechanism --claim mu={at_most(mu)},delta={spelt(claim.delta)} can be tested, "
@@ -120,7 +123,7 @@ def _other_form(claim: Claim, evidence: Evidence, notice: float) -> str:
     )
 
 
-def _density(claim: Claim, evidence: Evidence, notice: float) -> str:
+def _density(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
     """Exact log-likelihood ratios, if they tell as much: from all runs, or from few tilted ones."""
     if not 0 < claim.epsilon < 100:
         return ""
@@ -129,22 +132,22 @@ def _density(claim: Claim, evidence: Evidence, notice: float) -> str:
     terms = {"delta": claim.delta, "alpha": evidence.alpha / 2}
     runs, what = evidence.runs, "an exact log_ratio and the drawn noise"
     seen = hockey_stick.detectable(runs=max(runs // 2, 1), claimed=claim.epsilon, **terms)
-    if seen > notice * claim.epsilon:
+    if seen > detectable_ratio * claim.epsilon:
         runs, what = min(runs, _TILTED), "tilted runs of Gaussian noise"
         seen = importance.detectable(runs=max(runs // 2, 1), claim=claim, alpha=evidence.alpha / 2)
-    if seen > notice * claim.epsilon:
+    if seen > detectable_ratio * claim.epsilon:
         return ""
     return f"{what} would do: {runs:,} runs then notice epsilon = {seen:.4g}"
 
 
-def _coins(claim: Claim, evidence: Evidence, notice: float, runs: int) -> str:
+def _coins(claim: Claim, evidence: Evidence, detectable_ratio: float, runs: int) -> str:
     """Right answers, if every world was drawn by its own fair coin."""
     quantity = evidence.quantity
     if quantity is Quantity.RHO or not 0 < claim.bound(quantity) < math.inf:
         return ""
     find = accuracy.detectable if evidence.method == "clopper-pearson" else accuracy.noticed
     seen = find(runs=runs, claim=claim, alpha=evidence.alpha, quantity=quantity)
-    if seen > notice * claim.bound(quantity):
+    if seen > detectable_ratio * claim.bound(quantity):
         return ""
     return (
         "if every run's world was drawn by its own fair coin, --fair-coins would do: "

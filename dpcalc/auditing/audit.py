@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.checks import deterministic_findings, repetition
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.controls.run import controlled
-from dpcalc.auditing.design import Plan
+from dpcalc.auditing.controls.run import run_controls
+from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.experiment import Experiment, Progress, Watch, carry_out
-from dpcalc.auditing.lower_bounds import examined
+from dpcalc.auditing.experiment import Experiment, Progress, RunOptions, carry_out
+from dpcalc.auditing.lower_bounds import evaluate
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.verdict import ALPHA, ENOUGH, Verdict, decide, strength
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, decide, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -41,8 +41,8 @@ def audit(
     seed: int | None = None,
     methods: Sequence[str] | None = None,
     early_stop: bool = False,
-    notice: float = ENOUGH,
-    plan: Plan | None = None,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
+    design: AuditDesign | None = None,
     **options: Any,
 ) -> Verdict:
     """Attack a target and hold what was found against a claim.
@@ -53,10 +53,10 @@ def audit(
         runs: counted runs of both worlds together.
         alpha: probability of refuting a true claim.
         seed: from which everything random is drawn; one is made and reported if left out.
-        methods: names from `plan.METHODS`; chosen by what is known if left out.
+        methods: names from `design.METHODS`; chosen by what is known if left out.
         early_stop: stop as soon as the e-process refutes the claim.
-        notice: there is enough power if this many times the claimed value would be noticed.
-        plan: a plan of one's own, instead of runs, alpha, methods, early_stop and notice.
+        detectable_ratio: there is enough power if this many times the claimed value would be noticed.
+        design: a plan of one's own, instead of runs, alpha, methods, early_stop and notice.
         options: those of `attack`.
 
     Raises:
@@ -65,24 +65,24 @@ def audit(
         AssumptionViolated: if a method does not suit the claim or the target.
     """
     _same_adjacency(target, claim)
-    if plan is None:
-        plan = Plan.made(
+    if design is None:
+        design = AuditDesign.for_claim(
             target,
             claim,
             runs=runs,
             alpha=alpha,
             methods=methods,
             early_stop=early_stop,
-            notice=notice,
+            detectable_ratio=detectable_ratio,
         )
-    return attack(target, claim, plan, seed=new_seed() if seed is None else seed, **options)[0]
+    return run_audit(target, claim, design, seed=new_seed() if seed is None else seed, **options)[0]
 
 
 @own_arithmetic
-def attack(
+def run_audit(
     target: Target,
     claim: Claim,
-    plan: Plan,
+    design: AuditDesign,
     *,
     seed: int,
     controls: bool = True,
@@ -98,7 +98,7 @@ def attack(
     Args:
         target: what is attacked.
         claim: what is claimed of it.
-        plan: what is to be done.
+        design: what is to be done.
         seed: from which everything random is drawn.
         controls: also run the same design on mechanisms whose answer is known.
         seconds: begin no further batch of counted runs after this time; their number then depends
@@ -114,26 +114,28 @@ def attack(
         WorkersLost: if workers went away and took runs with them.
     """
     _same_adjacency(target, claim)
-    watch = Watch(seconds=seconds, progress=progress, checkpoint=checkpoint, executor=executor)
-    findings = deterministic_findings(target, claim, seed=seed, error=plan.for_checks)
+    watch = RunOptions(seconds=seconds, progress=progress, checkpoint=checkpoint, executor=executor)
+    findings = deterministic_findings(target, claim, seed=seed, error=design.for_checks)
     if executor is not None:
         _refuse_own_randomness(target, findings)
     if any(finding.severity is Severity.REFUTES for finding in findings):
-        return _concluded(target, claim, plan, seed, findings), None
-    experiment = carry_out(target, claim, plan, seed=seed, watch=watch)
-    evidence, more = examined(experiment, claim)
+        return _concluded(target, claim, design, seed, findings), None
+    experiment = carry_out(target, claim, design, seed=seed, watch=watch)
+    evidence, more = evaluate(experiment, claim)
     findings += more
     known: dict[str, str] = {}
     if controls:
-        known, more = controlled(claim, plan, seed=seed, executor=executor)
+        known, more = run_controls(claim, design, seed=seed, executor=executor)
         findings += more
-    return _concluded(target, claim, plan, seed, findings, evidence, experiment, known), experiment
+    return _concluded(
+        target, claim, design, seed, findings, evidence, experiment, known
+    ), experiment
 
 
 def _concluded(
     target: Target,
     claim: Claim,
-    plan: Plan,
+    design: AuditDesign,
     seed: int,
     findings: Sequence[Finding],
     evidence: Sequence[Evidence] = (),
@@ -141,7 +143,9 @@ def _concluded(
     controls: Mapping[str, str] | None = None,
 ) -> Verdict:
     unused = Unused(density=target.log_ratio is None)
-    outcome, reason = decide(claim, evidence, findings, notice=plan.notice, unused=unused)
+    outcome, reason = decide(
+        claim, evidence, findings, detectable_ratio=design.detectable_ratio, unused=unused
+    )
     return Verdict(
         target=target.name,
         claim=claim,
@@ -149,10 +153,10 @@ def _concluded(
         reason=reason,
         evidence=tuple(sorted(evidence, key=strength, reverse=True)),
         findings=tuple(findings),
-        alpha=plan.alpha,
+        alpha=design.alpha,
         runs=experiment.runs if experiment is not None else 0,
         seed=seed,
-        notice=plan.notice,
+        detectable_ratio=design.detectable_ratio,
         versions=versions(),
         controls=dict(controls or {}),
     )

@@ -11,7 +11,7 @@ from dpcalc import checks
 from dpcalc.auditing.checks.exposure import MOST_ERROR
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.verdict import ALPHA, ENOUGH
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO
 from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
 from dpcalc.numerals import spelt
 
@@ -35,7 +35,7 @@ _EXACT = ("hockey-stick", "likelihood-ratio", "renyi-density")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class AuditDesign:
     """An experiment, fixed before its first counted run.
 
     Attributes:
@@ -46,7 +46,7 @@ class Plan:
         alpha: probability of refuting a true claim, over all methods, directions and checks.
         early_stop: whether to stop when a method that may be looked at has refuted the claim.
         batch: runs made at once.
-        notice: the design has enough power if it notices this many times the claimed value.
+        detectable_ratio: the design has enough power if it notices this many times the claimed value.
     """
 
     methods: tuple[str, ...]
@@ -56,7 +56,7 @@ class Plan:
     alpha: float
     early_stop: bool
     batch: int
-    notice: float = ENOUGH
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO
 
     @property
     def share(self) -> float:
@@ -69,7 +69,7 @@ class Plan:
         return min(MOST_ERROR, self.alpha / 100)
 
     @classmethod
-    def made(
+    def for_claim(
         cls,
         target: Target,
         claim: Claim,
@@ -81,7 +81,7 @@ class Plan:
         tilted: int = 1000,
         early_stop: bool = False,
         batch: int | None = None,
-        notice: float = ENOUGH,
+        detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     ) -> Self:
         """The plan for a target and a claim; methods are chosen by what is known if left out.
 
@@ -92,7 +92,7 @@ class Plan:
             AssumptionViolated: if a method does not suit the claim or the target.
         """
         checks.count("runs", runs, minimum=10)
-        check_terms(alpha, notice)
+        check_terms(alpha, detectable_ratio)
         chosen = tuple(methods) if methods is not None else default_methods(target, claim)
         if batch is None:
             batch = 100 if set(chosen) == {"sequential-curve"} else 1000
@@ -108,7 +108,7 @@ class Plan:
             alpha=alpha,
             early_stop=early_stop,
             batch=batch,
-            notice=notice,
+            detectable_ratio=detectable_ratio,
         )
 
     def record(self) -> dict[str, Any]:
@@ -124,13 +124,14 @@ class Plan:
         }
 
 
-def check_terms(alpha: float, notice: float) -> None:
+def check_terms(alpha: float, detectable_ratio: float) -> None:
     """Raise `InvalidInput` for an error probability or a share that makes no sense."""
     if not 0 < alpha < 1:
         raise InvalidInput(f"alpha needs a number in (0, 1); got alpha={alpha!r}; try 1e-4")
-    if not 1 <= notice < math.inf:
+    if not 1 <= detectable_ratio < math.inf:
         raise InvalidInput(
-            f"notice needs a finite number, 1 or above; got notice={notice!r}; try 2"
+            "detectable_ratio needs a finite number, 1 or above; got "
+            f"detectable_ratio={detectable_ratio!r}; try 2"
         )
 
 

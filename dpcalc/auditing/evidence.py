@@ -13,7 +13,7 @@ from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.errors import InvalidInput
 
 
-class Access(StrEnum):
+class AdversaryAccess(StrEnum):
     """What the adversary of a bound was given."""
 
     RUNS = "scores of independent runs"
@@ -53,7 +53,7 @@ class Evidence:
     lower: float
     alpha: float
     delta: float
-    access: Access
+    access: AdversaryAccess
     runs: int
     direction: str = "both"
     gates: bool = True

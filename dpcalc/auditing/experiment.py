@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.design import Plan
+from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
@@ -24,7 +24,7 @@ from dpcalc.auditing.stages.pilot import pilot
 from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
 from dpcalc.auditing.stages.sequential_test import RunningTest
 from dpcalc.auditing.stages.tilted import tilted_runs, tilted_spread
-from dpcalc.auditing.targets.target import Noise, Outputs, Target, Tilted, World
+from dpcalc.auditing.targets.target import ImportanceSample, Noise, Outputs, Target, World
 
 if TYPE_CHECKING:
     import os
@@ -58,7 +58,7 @@ class Experiment:
     """What was observed.
 
     Attributes:
-        plan: what was to be done.
+        design: what was to be done.
         seed: from which everything was drawn.
         trial: pilot runs; never counted.
         seen: counted runs.
@@ -72,12 +72,12 @@ class Experiment:
             was seen and of the bounds that count them only anytime-valid ones hold.
     """
 
-    plan: Plan
+    design: AuditDesign
     seed: int
     trial: Observations
     seen: Observations
     learnt: str = ""
-    tilted: Mapping[World, tuple[Tilted, Tilted]] = field(default_factory=dict)
+    tilted: Mapping[World, tuple[ImportanceSample, ImportanceSample]] = field(default_factory=dict)
     tilt: float = 0.0
     spread: float = 0.0
     noise: Mapping[World, Noise] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class RunOptions:
     """What happens beside the runs, and when they end early.
 
     Attributes:
@@ -111,46 +111,51 @@ class Watch:
 
 
 def carry_out(
-    target: Target, claim: Claim, plan: Plan, *, seed: int, watch: Watch | None = None
+    target: Target, claim: Claim, design: AuditDesign, *, seed: int, watch: RunOptions | None = None
 ) -> Experiment:
     """Pilot, counted runs, tilted runs.
 
     Args:
         target: what is attacked.
         claim: what is tested; only bets and the tilt depend on it.
-        plan: see `Plan`.
+        design: see `AuditDesign`.
         seed: from which everything is drawn.
         watch: what happens beside the runs.
     """
-    watch = watch or Watch()
-    with kept_runs(watch.checkpoint, target, plan, seed) as store:
-        return _carried_out(target, claim, plan, seed, watch, store)
+    watch = watch or RunOptions()
+    with kept_runs(watch.checkpoint, target, design, seed) as store:
+        return _carried_out(target, claim, design, seed, watch, store)
 
 
 def _carried_out(
-    target: Target, claim: Claim, plan: Plan, seed: int, watch: Watch, store: Store | None
+    target: Target,
+    claim: Claim,
+    design: AuditDesign,
+    seed: int,
+    watch: RunOptions,
+    store: Store | None,
 ) -> Experiment:
     where: dict[str, Any] = {"executor": watch.executor, "store": store}
     tried = pilot(
         target,
         seed=seed,
-        runs=plan.pilot,
-        promise=lambda seen: promised(seen, claim, plan),
-        size=plan.batch,
+        runs=design.pilot,
+        promise=lambda seen: promised(seen, claim, design),
+        size=design.batch,
         **where,
     )
     trial = tried.trial
-    running = _bets(trial, claim, plan)
+    running = _bets(trial, claim, design)
     noise: dict[World, Noise] = {}
-    seen, stopped = _counted_runs(target, plan, tried.score, running, noise, seed, watch, store)
+    seen, stopped = _counted_runs(target, design, tried.score, running, noise, seed, watch, store)
     tilt, spread = 0.0, 0.0
-    tilted: dict[World, tuple[Tilted, Tilted]] = {}
-    if plan.tilted:  # their number is fixed, whatever ended the counted runs
+    tilted: dict[World, tuple[ImportanceSample, ImportanceSample]] = {}
+    if design.tilted:  # their number is fixed, whatever ended the counted runs
         spread = tilted_spread(target, seed)
         tilt = chosen_tilt(spread, claim.delta)[0]
-        tilted = tilted_runs(target, plan, seed, tilt, **where)
+        tilted = tilted_runs(target, design, seed, tilt, **where)
     return Experiment(
-        plan=plan,
+        design=design,
         seed=seed,
         trial=trial,
         learnt=tried.learnt,
@@ -164,25 +169,25 @@ def _carried_out(
     )
 
 
-def _bets(trial: Observations, claim: Claim, plan: Plan) -> dict[str, Running]:
+def _bets(trial: Observations, claim: Claim, design: AuditDesign) -> dict[str, Running]:
     """The planned methods that may be looked at while running, before their first run."""
     running: dict[str, Running] = {}
-    if "e-process" in plan.methods:
-        rule = running_rule(trial, claim, plan)
-        running["e-process"] = RunningTest(claim, rule, plan.share)
-    if "sequential-curve" in plan.methods:
-        running["sequential-curve"] = RunningCurve(claim, plan.share, trial)
+    if "e-process" in design.methods:
+        rule = running_rule(trial, claim, design)
+        running["e-process"] = RunningTest(claim, rule, design.share)
+    if "sequential-curve" in design.methods:
+        running["sequential-curve"] = RunningCurve(claim, design.share, trial)
     return running
 
 
 def _counted_runs(
     target: Target,
-    plan: Plan,
+    design: AuditDesign,
     score: Callable[[Outputs], Array],
     running: Mapping[str, Running],
     noise: dict[World, Noise],
     seed: int,
-    watch: Watch,
+    watch: RunOptions,
     store: Store | None,
 ) -> tuple[Observations, bool]:
     """The counted runs, and whether a bet ended them; fills in the first batch's noise."""
@@ -192,8 +197,8 @@ def _counted_runs(
         target,
         score,
         seed=seed,
-        runs=plan.runs,
-        size=plan.batch,
+        runs=design.runs,
+        size=design.batch,
         exact=target.log_ratio is not None,
         store=store,
         executor=watch.executor,
@@ -206,23 +211,23 @@ def _counted_runs(
             for bets in running.values():
                 bets.update(batch)
             if watch.progress is not None:
-                watch.progress(_progress(done, plan.runs, running))
+                watch.progress(_progress(done, design.runs, running))
             refuted = any(bets.rejects for bets in running.values())
-            if plan.early_stop and refuted and done < plan.runs:
+            if design.early_stop and refuted and done < design.runs:
                 return joined(parts), True
             if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
-                if store is not None and done < plan.runs:
+                if store is not None and done < design.runs:
                     mark_judged(store, len(parts))
                 break
     return joined(parts), False
 
 
-def running_rule(trial: Observations, claim: Claim, plan: Plan) -> Rule:
+def running_rule(trial: Observations, claim: Claim, design: AuditDesign) -> Rule:
     """The rule of the e-process; for a curve one that answers every run."""
-    return Rule.at(middle_threshold(trial)) if claim.is_curve else answering(trial, claim, plan)
+    return Rule.at(middle_threshold(trial)) if claim.is_curve else answering(trial, claim, design)
 
 
-def answering(trial: Observations, claim: Claim, plan: Plan) -> Rule:
+def answering(trial: Observations, claim: Claim, design: AuditDesign) -> Rule:
     """The rule for right and wrong answers under fair coins, from the pilot.
 
     On a Gaussian curve the best is known where the log-likelihood ratio is.
@@ -230,15 +235,15 @@ def answering(trial: Observations, claim: Claim, plan: Plan) -> Rule:
     if claim.is_curve and trial.exact:
         return Rule.at(0.0)
     return abstention.choose_rule(
-        trial, delta=claim.delta, alpha=plan.share, curve=claim.is_curve, counted=plan.runs
+        trial, delta=claim.delta, alpha=design.share, curve=claim.is_curve, counted=design.runs
     )
 
 
-def promised(trial: Observations, claim: Claim, plan: Plan) -> float:
+def promised(trial: Observations, claim: Claim, design: AuditDesign) -> float:
     """How large a bound of right answers a score promises on runs that are not counted."""
     curve = claim.quantity is not Quantity.EPSILON
-    terms: dict[str, Any] = {"delta": claim.delta, "alpha": plan.share, "curve": curve}
-    return float(abstention.chosen_rule(trial, counted=plan.runs, **terms)[1])
+    terms: dict[str, Any] = {"delta": claim.delta, "alpha": design.share, "curve": curve}
+    return float(abstention.chosen_rule(trial, counted=design.runs, **terms)[1])
 
 
 def middle_threshold(trial: Observations) -> float:

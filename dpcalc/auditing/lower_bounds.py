@@ -22,7 +22,7 @@ from dpcalc.auditing.experiment import Experiment, answering, middle_threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EstimatorInput:
     """What a method is asked.
 
     Attributes:
@@ -55,10 +55,10 @@ class Question:
     @property
     def rule(self) -> Rule:
         """The rule for right and wrong answers."""
-        return answering(self.experiment.trial, self.claim, self.experiment.plan)
+        return answering(self.experiment.trial, self.claim, self.experiment.design)
 
 
-def examined(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
+def evaluate(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list[Finding]]:
     """The bounds that an experiment gives, what its noise looked like and what was learnt."""
     finding = noise_check.check(experiment.noise)
     trusted = finding is not None and finding.severity is Severity.HOLDS
@@ -78,51 +78,51 @@ def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evide
     Args:
         experiment: what was observed.
         claim: what is tested.
-        trusted: see `Question`.
+        trusted: see `EstimatorInput`.
     """
-    plan = experiment.plan
-    asked = Question(experiment=experiment, claim=claim, alpha=plan.share, trusted=trusted)
+    design = experiment.design
+    asked = EstimatorInput(experiment=experiment, claim=claim, alpha=design.share, trusted=trusted)
     if experiment.stopped:
         return [*_e_process(asked), *_sequential_curve(asked), *_importance(asked)]
-    found = [evidence for name in plan.methods for evidence in _BOUNDS[name](asked)]
-    if "clopper-pearson" in plan.methods:
+    found = [evidence for name in design.methods for evidence in _BOUNDS[name](asked)]
+    if "clopper-pearson" in design.methods:
         counts = experiment.seen.counts(asked.tail_threshold)
-        found.append(bayesian.evidence(counts, claim, alpha=plan.share))
+        found.append(bayesian.evidence(counts, claim, alpha=design.share))
     return found
 
 
-def _clopper_pearson(q: Question) -> list[Evidence]:
+def _clopper_pearson(q: EstimatorInput) -> list[Evidence]:
     counts = q.experiment.seen.counts(q.tail_threshold)
     return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha)]
 
 
-def _accuracy(q: Question) -> list[Evidence]:
+def _accuracy(q: EstimatorInput) -> list[Evidence]:
     seen, curve = q.experiment.seen, q.claim.is_curve
     return [accuracy.evidence(seen, q.rule, q.claim, alpha=q.alpha, curve=curve)]
 
 
-def _running(q: Question, method: str) -> list[Evidence]:
+def _running(q: EstimatorInput, method: str) -> list[Evidence]:
     bets = q.experiment.running.get(method)
-    return [] if bets is None else [bets.evidence(planned=q.experiment.plan.runs)]
+    return [] if bets is None else [bets.evidence(planned=q.experiment.design.runs)]
 
 
-def _e_process(q: Question) -> list[Evidence]:
+def _e_process(q: EstimatorInput) -> list[Evidence]:
     return _running(q, "e-process")
 
 
-def _sequential_curve(q: Question) -> list[Evidence]:
+def _sequential_curve(q: EstimatorInput) -> list[Evidence]:
     return _running(q, "sequential-curve")
 
 
-def _hockey_stick(q: Question) -> Sequence[Evidence]:
+def _hockey_stick(q: EstimatorInput) -> Sequence[Evidence]:
     return hockey_stick.evidence(q.experiment.seen, q.claim, alpha=q.alpha, trusted=q.trusted)
 
 
-def _likelihood_ratio(q: Question) -> Sequence[Evidence]:
+def _likelihood_ratio(q: EstimatorInput) -> Sequence[Evidence]:
     return likelihood_ratio.evidence(q.experiment.seen, q.claim, alpha=q.alpha)
 
 
-def _importance(q: Question) -> list[Evidence]:
+def _importance(q: EstimatorInput) -> list[Evidence]:
     e = q.experiment
     return [
         importance.evidence(
@@ -138,16 +138,16 @@ def _importance(q: Question) -> list[Evidence]:
     ]
 
 
-def _renyi(q: Question) -> list[Evidence]:
+def _renyi(q: EstimatorInput) -> list[Evidence]:
     counts = q.experiment.seen.counts(q.middle_threshold)
     return [renyi.evidence(counts, q.claim, alpha=q.alpha)]
 
 
-def _renyi_density(q: Question) -> Sequence[Evidence]:
+def _renyi_density(q: EstimatorInput) -> Sequence[Evidence]:
     return renyi.density_evidence(q.experiment.seen, q.claim, alpha=q.alpha, trusted=q.trusted)
 
 
-_BOUNDS: dict[str, Callable[[Question], Sequence[Evidence]]] = {
+_BOUNDS: dict[str, Callable[[EstimatorInput], Sequence[Evidence]]] = {
     "clopper-pearson": _clopper_pearson,
     "accuracy": _accuracy,
     "hockey-stick": _hockey_stick,

@@ -22,7 +22,7 @@ from dpcalc.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class RankedTarget:
     """A target and how well its worlds could be told apart.
 
     Attributes:
@@ -34,7 +34,9 @@ class Candidate:
     mu: float
 
 
-def ranked(targets: Sequence[Target], *, seed: int, runs: int = 400) -> tuple[Candidate, ...]:
+def rank_neighbours(
+    targets: Sequence[Target], *, seed: int, runs: int = 400
+) -> tuple[RankedTarget, ...]:
     """The targets, the most distinguishable first.
 
     Args:
@@ -49,7 +51,7 @@ def ranked(targets: Sequence[Target], *, seed: int, runs: int = 400) -> tuple[Ca
         raise InvalidInput("at least one target was needed; got none")
     checks.count("runs", runs, minimum=20)
     found = [
-        Candidate(target=target, mu=_separation(target, seed, number, runs))
+        RankedTarget(target=target, mu=_separation(target, seed, number, runs))
         for number, target in enumerate(targets)
     ]
     return tuple(sorted(found, key=lambda candidate: -candidate.mu))

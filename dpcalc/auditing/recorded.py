@@ -25,7 +25,7 @@ from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 from dpcalc.auditing.sampling.runner import new_seed
-from dpcalc.auditing.verdict import ALPHA, ENOUGH, Verdict, decide, strength
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, decide, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -36,13 +36,13 @@ _NOTHING = Unused()
 
 
 @own_arithmetic
-def judge_counts(
+def audit_counts(
     claim: Claim,
     counts: Counts,
     *,
     alpha: float = ALPHA,
     fair_coins: bool = False,
-    notice: float = ENOUGH,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     name: str = "recorded counts",
 ) -> Verdict:
     """The verdict from true and false positives and negatives.
@@ -55,25 +55,25 @@ def judge_counts(
             thresholds are not such counts, and nothing in them gives that away.
         alpha: probability of refuting a true claim.
         fair_coins: whether every run's world was drawn by its own independent fair coin.
-        notice: see `Verdict`.
+        detectable_ratio: see `Verdict`.
         name: for the report.
     """
-    check_terms(alpha, notice)
+    check_terms(alpha, detectable_ratio)
     runs = int(counts.runs)
     if not fair_coins or claim.is_renyi:
         unused = Unused(coins=0 if fair_coins else runs)
         found = _from_counts(claim, counts, alpha)
-        return _verdict(name, claim, found, alpha, runs, notice, unused=unused)
+        return _verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
     one_run.require_coins(int(counts.n_in), runs, fair_coins)
     right = counts.correct
     answers = Answers(right=right, wrong=counts.runs - right, runs=runs)
     bound = accuracy.from_answers(answers, None, claim, alpha=alpha, curve=claim.is_curve)
     estimate = bayesian.evidence(counts, claim, alpha=alpha)
-    return _verdict(name, claim, [bound, estimate], alpha, runs, notice)
+    return _verdict(name, claim, [bound, estimate], alpha, runs, detectable_ratio)
 
 
 @own_arithmetic
-def judge_scores(
+def audit_scores(
     claim: Claim,
     in_scores: Sequence[float] | Array,
     out_scores: Sequence[float] | Array,
@@ -81,7 +81,7 @@ def judge_scores(
     alpha: float = ALPHA,
     pilot_share: float = 0.2,
     fair_coins: bool = False,
-    notice: float = ENOUGH,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     seed: int | None = None,
     name: str = "recorded scores",
 ) -> Verdict:
@@ -100,11 +100,11 @@ def judge_scores(
         pilot_share: share of the runs that choose the rule.
         fair_coins: whether every run's world was drawn by its own independent fair coin, so that all
             runs count. Exactly half of the runs in each world are not such coins.
-        notice: see `Verdict`.
+        detectable_ratio: see `Verdict`.
         seed: of the shuffle and the coins; one is made and reported if left out.
         name: for the report.
     """
-    check_terms(alpha, notice)
+    check_terms(alpha, detectable_ratio)
     seed = new_seed() if seed is None else seed
     seen = from_scores(in_scores, out_scores)
     if not 0 < pilot_share < 1:
@@ -114,7 +114,7 @@ def judge_scores(
     first, second = seen.scores_of(True), seen.scores_of(False)
     rarer, other = sorted((len(first), len(second)))
     if claim.is_renyi or rarer < FEWEST or other > 2 * rarer:
-        return _by_error_rates(claim, seen, alpha, pilot_share, notice, name)
+        return _by_error_rates(claim, seen, alpha, pilot_share, detectable_ratio, name)
     game = coin_game(first, second, pilot_share=pilot_share, fair_coins=fair_coins, seed=seed)
     game, rule = game.oriented(delta=claim.delta, alpha=alpha, curve=claim.is_curve)
     answers = game.answers(rule)
@@ -122,11 +122,16 @@ def judge_scores(
     left = f"{rule.describe()}, chosen on {game.pilot.runs} runs that are not counted"
     note = Finding(check="split", severity=Severity.HOLDS, text=left, numbers=rule.record())
     unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * seen.runs))
-    return _verdict(name, claim, found, alpha, seen.runs, notice, (note,), seed, unused)
+    return _verdict(name, claim, found, alpha, seen.runs, detectable_ratio, (note,), seed, unused)
 
 
 def _by_error_rates(
-    claim: Claim, seen: Observations, alpha: float, pilot_share: float, notice: float, name: str
+    claim: Claim,
+    seen: Observations,
+    alpha: float,
+    pilot_share: float,
+    detectable_ratio: float,
+    name: str,
 ) -> Verdict:
     """Both error rates of a rule and a direction that were chosen on held-out runs."""
     pilot = round(seen.runs * pilot_share)
@@ -143,11 +148,11 @@ def _by_error_rates(
         numbers={"threshold": float(threshold)},
     )
     found = _from_counts(claim, counts, alpha)
-    return _verdict(name, claim, found, alpha, seen.runs, notice, (note,))
+    return _verdict(name, claim, found, alpha, seen.runs, detectable_ratio, (note,))
 
 
 @own_arithmetic
-def judge_canaries(
+def audit_canaries(
     claim: Claim,
     included: NDArray[np.bool_],
     scores: Array,
@@ -156,7 +161,7 @@ def judge_canaries(
     guess_out: int,
     fair_coins: bool,
     alpha: float = ALPHA,
-    notice: float = ENOUGH,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     name: str = "one run",
 ) -> Verdict:
     """The verdict from one run with many canaries; see `estimators.one_run.guess`.
@@ -167,21 +172,21 @@ def judge_canaries(
     guesses = one_run.guess(
         included, scores, guess_in=guess_in, guess_out=guess_out, fair_coins=fair_coins
     )
-    return judge_guesses(claim, guesses, alpha=alpha, notice=notice, name=name)
+    return audit_guesses(claim, guesses, alpha=alpha, detectable_ratio=detectable_ratio, name=name)
 
 
 @own_arithmetic
-def judge_guesses(
+def audit_guesses(
     claim: Claim,
     guesses: Guesses,
     *,
     alpha: float = ALPHA,
-    notice: float = ENOUGH,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     name: str = "one run",
 ) -> Verdict:
     """The verdict from counted guesses about the canaries of one run."""
-    check_terms(alpha, notice)
-    return _verdict(name, claim, _from_guesses(claim, guesses, alpha), alpha, 1, notice)
+    check_terms(alpha, detectable_ratio)
+    return _verdict(name, claim, _from_guesses(claim, guesses, alpha), alpha, 1, detectable_ratio)
 
 
 def _from_guesses(claim: Claim, guesses: Guesses, alpha: float) -> list[Evidence]:
@@ -216,12 +221,14 @@ def _verdict(
     evidence: list[Evidence],
     alpha: float,
     runs: int,
-    notice: float,
+    detectable_ratio: float,
     findings: tuple[Finding, ...] = (),
     seed: int | None = None,
     unused: Unused = _NOTHING,
 ) -> Verdict:
-    outcome, reason = decide(claim, evidence, findings, notice=notice, unused=unused)
+    outcome, reason = decide(
+        claim, evidence, findings, detectable_ratio=detectable_ratio, unused=unused
+    )
     return Verdict(
         target=name,
         claim=claim,
@@ -232,6 +239,6 @@ def _verdict(
         alpha=alpha,
         runs=runs,
         seed=seed,
-        notice=notice,
+        detectable_ratio=detectable_ratio,
         versions=versions(),
     )

@@ -1,4 +1,4 @@
-"""A verdict together with what was observed: the ground of reports."""
+"""A verdict together with what was observed: from which reports are made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpcalc.auditing.verdict import Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Attacked:
+class AuditResult:
     """One claim after the attack.
 
     Attributes:
@@ -22,8 +22,8 @@ class Attacked:
         verdict: the verdict.
         experiment: what was observed; None if no run was needed or the runs are elsewhere.
         certified: ε at the claim's δ that is proved for the target; None if nothing is.
-        expected: outcomes that are no news; empty if nothing was expected.
-        note: how the setting was made.
+        expected: expected outcomes; empty if nothing was expected.
+        note: how the instance was made.
         seconds: how long it took.
     """
 
@@ -38,11 +38,11 @@ class Attacked:
     seconds: float = 0.0
 
     @property
-    def attack(self) -> float | None:
+    def epsilon_lower(self) -> float | None:
         """The largest ε at the claim's δ that was shown for the mechanism, whatever it is.
 
         By a gating bound on ε itself or by a counterexample; None if there is neither. A bound on μ
-        or ρ is no bound on ε, see `own_bound`.
+        or ρ is no bound on ε, see `native_lower`.
         """
         bounds = self.verdict.lower_bounds
         shown = [bounds[Quantity.EPSILON]] if Quantity.EPSILON in bounds else []
@@ -52,7 +52,7 @@ class Attacked:
         return max(shown, default=None)
 
     @property
-    def own_bound(self) -> float | None:
+    def native_lower(self) -> float | None:
         """The largest gating lower bound in the claim's own notion; None if there is none."""
         return self.verdict.lower_bounds.get(self.verdict.claim.quantity)
 
@@ -62,14 +62,17 @@ class Attacked:
         return self.verdict.outcome is Outcome.REFUTED
 
     @property
-    def surprising(self) -> bool:
+    def unexpected(self) -> bool:
         """Whether the outcome is none of the expected ones."""
         return bool(self.expected) and self.verdict.outcome not in self.expected
 
     @property
     def contradicts_proof(self) -> bool:
-        """Whether a lower bound lies above the proved ε: one of the two is wrong, or chance was."""
-        attack = self.attack
+        """Whether a lower bound lies above the proved ε.
+
+        Either the proof or the estimator is wrong then, or this is a chance event.
+        """
+        attack = self.epsilon_lower
         return attack is not None and self.certified is not None and attack > self.certified
 
     def record(self) -> dict[str, Any]:
@@ -79,8 +82,11 @@ class Attacked:
             "title": self.title,
             "role": self.role,
             "certified": {"epsilon": self.certified, "delta": self.verdict.claim.delta},
-            "attack": {"epsilon": self.attack, "delta": self.verdict.claim.delta},
-            "own_bound": {"quantity": self.verdict.claim.quantity.value, "lower": self.own_bound},
+            "attack": {"epsilon": self.epsilon_lower, "delta": self.verdict.claim.delta},
+            "own_bound": {
+                "quantity": self.verdict.claim.quantity.value,
+                "lower": self.native_lower,
+            },
             "expected": [outcome.value for outcome in self.expected],
             "note": self.note,
             "seconds": round(self.seconds, 2),
@@ -88,7 +94,7 @@ class Attacked:
         }
 
 
-def exit_status(results: Sequence[Attacked]) -> int:
+def exit_status(results: Sequence[AuditResult]) -> int:
     """1 if a claim is refuted, else 4 if a precondition failed, else 3 if underpowered, else 0."""
     found = {result.verdict.outcome for result in results}
     for outcome in (Outcome.REFUTED, Outcome.PRECONDITION_FAILED, Outcome.UNDERPOWERED):

@@ -40,7 +40,7 @@ _EXIT = {
     Outcome.PRECONDITION_FAILED: 4,
 }
 
-ENOUGH = 2.0
+DEFAULT_DETECTABLE_RATIO = 2.0
 """A design has enough power if it would notice a privacy loss this many times the claimed one."""
 
 ALPHA = 1e-4
@@ -67,7 +67,7 @@ class Verdict:
         alpha: error probability of the whole verdict.
         runs: runs of the mechanism, pilot included.
         seed: from which everything random was drawn.
-        notice: a design has enough power if it notices this many times the claimed value.
+        detectable_ratio: a design has enough power if it notices this many times the claimed value.
         versions: of dpcalc, numpy, scipy and Python.
         controls: what the same design said of mechanisms whose answer is known.
     """
@@ -81,7 +81,7 @@ class Verdict:
     alpha: float
     runs: int
     seed: int | None = None
-    notice: float = ENOUGH
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO
     versions: Mapping[str, str] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
 
@@ -135,7 +135,7 @@ class Verdict:
             "runs": self.runs,
             "seed": self.seed,
             "repeatable": self.repeatable,
-            "notice": self.notice,
+            "detectable_ratio": self.detectable_ratio,
             "evidence": [e.record() for e in self.evidence],
             "findings": [f.record() for f in self.findings],
             "controls": dict(self.controls),
@@ -189,7 +189,7 @@ def decide(
     evidence: Sequence[Evidence],
     findings: Sequence[Finding],
     *,
-    notice: float = ENOUGH,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     unused: Unused = _NOTHING,
 ) -> tuple[Outcome, str]:
     """The outcome and its reason.
@@ -212,14 +212,14 @@ def decide(
         if finding.severity is Severity.PREMISE:
             return Outcome.PRECONDITION_FAILED, finding.text
     for finding in findings:
-        if finding.check == "pointwise" and _reaches(claim, finding, notice):
+        if finding.check == "pointwise" and _reaches(claim, finding, detectable_ratio):
             share = math.floor(100 * float(finding.numbers["largest"]) / claim.epsilon)
             return Outcome.NOT_REFUTED, (
                 f"no lower bound exceeds the claim; {finding.text}: a search that attains {share} per "
-                f"cent of it, and {100 / notice:.3g} were asked for, would have found more if there "
-                "was much more"
+                f"cent of it, and {100 / detectable_ratio:.3g} were asked for, would have found more "
+                "if there was much more"
             )
-    return _power(claim, [e for e in evidence if e.gates], notice, unused)
+    return _power(claim, [e for e in evidence if e.gates], detectable_ratio, unused)
 
 
 def _voids(finding: Finding) -> bool:
@@ -230,15 +230,15 @@ def _voids(finding: Finding) -> bool:
     return finding.check == "noise" and bool(dependent)
 
 
-def _reaches(claim: Claim, finding: Finding, notice: float) -> bool:
+def _reaches(claim: Claim, finding: Finding, detectable_ratio: float) -> bool:
     """Whether an outcome was found so near to the claim that a larger loss would have shown.
 
     A search has no error rates; how tight it is shows in the share of the claim that it attains. One
-    that attains claim/notice finds a violation by the factor ``notice`` if it does as well there: the
+    that attains claim/detectable_ratio finds a violation by that factor if it does as well there: the
     same reading of power, and the same threshold, as for a statistical bound.
     """
     largest = float(finding.numbers.get("largest", 0.0))
-    return finding.severity is Severity.HOLDS and 0 < claim.epsilon <= notice * largest
+    return finding.severity is Severity.HOLDS and 0 < claim.epsilon <= detectable_ratio * largest
 
 
 def _refutation(claim: Claim, e: Evidence) -> str:
@@ -251,9 +251,9 @@ def _refutation(claim: Claim, e: Evidence) -> str:
 
 
 def _power(
-    claim: Claim, gating: Sequence[Evidence], notice: float, unused: Unused
+    claim: Claim, gating: Sequence[Evidence], detectable_ratio: float, unused: Unused
 ) -> tuple[Outcome, str]:
-    """Whether some method would have noticed ``notice`` times the claimed value."""
+    """Whether some method would have noticed ``detectable_ratio`` times the claimed value."""
     known = [e for e in gating if e.detectable is not None]
     if not known:
         return Outcome.UNDERPOWERED, "no method says how large a violation it would have noticed"
@@ -264,8 +264,8 @@ def _power(
         f"with {runs_text(best.runs)}, {best.method} would have noticed {best.quantity} = {seen:.4g} "
         f"({best.reference}); claimed {at_most(claimed)}"
     )
-    if math.isfinite(seen) and seen <= notice * claimed:
+    if math.isfinite(seen) and seen <= detectable_ratio * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
-    text += f", and {notice:g} times the claim was to be noticed"
-    help_ = advice(claim, best, notice, unused)
+    text += f", and {detectable_ratio:g} times the claim was to be noticed"
+    help_ = advice(claim, best, detectable_ratio, unused)
     return Outcome.UNDERPOWERED, f"{text}; {help_}" if help_ else text

@@ -14,7 +14,7 @@ from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
 
 if TYPE_CHECKING:
     from dpcalc.auditing import Claim, Progress, Target
-    from dpcalc.auditing.suite.case import Case, Setting
+    from dpcalc.auditing.suite.case import Case, Instance
 
 
 def parsed_claim(text: str) -> dict[str, float]:
@@ -162,7 +162,7 @@ def guarded(target: Target) -> Target:
 def own_cases(path: str) -> tuple[Case, ...]:
     """Cases from an object of the user's: a Target, a (Target, Claim), an Audit, or their maker."""
     from dpcalc.auditing import Claim, Target
-    from dpcalc.auditing.suite.case import Audit, Case, Role, Setting
+    from dpcalc.auditing.suite.case import Audit, Case, Instance, Role
 
     found = loaded(path)
     if callable(found) and not isinstance(found, type):
@@ -180,27 +180,27 @@ def own_cases(path: str) -> tuple[Case, ...]:
 
     target = guarded(target)
 
-    def setting() -> Setting:
+    def instance() -> Instance:
         if claim is None:
             raise InvalidInput(f"{path} comes without a claim; try --claim eps=1,delta=1e-5")
-        return Setting(target=target, claim=claim)
+        return Instance(target=target, claim=claim)
 
     if claim is None:
         return (_unclaimed(target, path),)
-    return (Case(key=target.name, title=path, role=Role.PAPER, setting=setting, expected=()),)
+    return (Case(key=target.name, title=path, role=Role.PAPER, instance=instance, expected=()),)
 
 
 def _unclaimed(target: Any, path: str) -> Case:
     """A case whose claim comes from the command line."""
     from dpcalc.auditing import Claim
-    from dpcalc.auditing.suite.case import Case, Role, Setting
+    from dpcalc.auditing.suite.case import Case, Instance, Role
 
     nothing = Claim.of(epsilon=0.0, adjacency=target.adjacency)
     return Case(
         key=target.name,
         title=path,
         role=Role.PAPER,
-        setting=lambda: Setting(target=target, claim=nothing),
+        instance=lambda: Instance(target=target, claim=nothing),
         expected=(),
     )
 

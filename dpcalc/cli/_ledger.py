@@ -40,7 +40,7 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
     text, writing = page(found, seed=seed, alpha=alpha, leaks=leaks), Writing()
     if not writing.attempt(lambda: write_text(given["ledger"], text)):
         click.echo(text)
-    wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.surprising]
+    wrong = [(e.key, r) for e in found for r in (*e.results, *e.bugs) if r.unexpected]
     for key, result in wrong:
         click.echo(f"unexpected: {key} {result.key}: {result.verdict.outcome.value}", err=True)
     writing.settle()

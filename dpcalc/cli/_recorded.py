@@ -13,7 +13,7 @@ from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcalc.auditing import Claim, Verdict
-    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.result import AuditResult
 
 
 class RecordedCommand(StrictCommand):
@@ -81,15 +81,15 @@ def refuse_recorded(target: str, given: dict[str, Any]) -> None:
         raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
 
 
-def recorded(given: dict[str, Any]) -> Attacked:
+def recorded(given: dict[str, Any]) -> AuditResult:
     """A verdict on scores or counts.
 
     Args:
         given: the options of the command.
     """
     from dpcalc.auditing import Counts
-    from dpcalc.auditing.recorded import judge_counts, judge_scores
-    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.recorded import audit_counts, audit_scores
+    from dpcalc.auditing.result import AuditResult
     from dpcalc.cli._attacks import claim_of, parsed_claim
 
     if not given["text"] or given["adjacency"] is None:
@@ -106,12 +106,12 @@ def recorded(given: dict[str, Any]) -> Attacked:
         parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
     )
     claim = replace(claim, release_taken=given["release"] is None)
-    terms: dict[str, Any] = {"alpha": given["alpha"], "notice": given["notice"]}
+    terms: dict[str, Any] = {"alpha": given["alpha"], "detectable_ratio": given["detectable_ratio"]}
     if given["counts"] and given["scores"]:
         raise InvalidInput("--scores or --counts was needed; got both")
     if given["counts"]:
         coins = given["fair_coins"]
-        verdict = judge_counts(claim, Counts.of(*given["counts"]), fair_coins=coins, **terms)
+        verdict = audit_counts(claim, Counts.of(*given["counts"]), fair_coins=coins, **terms)
         title = "counts of right and wrong answers"
     elif given["one_run"]:
         verdict = _canaries(claim, given, terms)
@@ -119,23 +119,23 @@ def recorded(given: dict[str, Any]) -> Attacked:
     else:
         first, second = _scores(given)
         coins = given["fair_coins"]
-        verdict = judge_scores(claim, first, second, fair_coins=coins, seed=given["seed"], **terms)
+        verdict = audit_scores(claim, first, second, fair_coins=coins, seed=given["seed"], **terms)
         title = "scores of runs with and without the record"
-    return Attacked(key="recorded", title=title, role="own", verdict=verdict)
+    return AuditResult(key="recorded", title=title, role="own", verdict=verdict)
 
 
 def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Verdict:
     """The verdict on one run; canaries with equal scores stand in random order."""
     import numpy as np
 
-    from dpcalc.auditing.recorded import judge_canaries
+    from dpcalc.auditing.recorded import audit_canaries
     from dpcalc.auditing.sampling.runner import new_seed
 
     seed = new_seed() if given["seed"] is None else given["seed"]
     included, excluded = _scores(given)
     flags = np.repeat([True, False], [len(included), len(excluded)])
     order = np.random.default_rng(seed).permutation(len(flags))
-    verdict = judge_canaries(
+    verdict = audit_canaries(
         claim,
         flags[order],
         np.concatenate([included, excluded])[order],

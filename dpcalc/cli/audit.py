@@ -19,8 +19,8 @@ from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.result import Attacked
-    from dpcalc.auditing.suite.case import Audit, Case, Table
+    from dpcalc.auditing.result import AuditResult
+    from dpcalc.auditing.suite.case import Audit, Case, ComputedTable
 
 _RELEASES = ("every iterate", "every message", "last iterate")
 _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
@@ -62,7 +62,7 @@ _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
     "--alpha", type=NUMBER, default="1e-4", show_default=True, help="Chance of a false alarm."
 )
 @click.option(
-    "--notice",
+    "--detectable-ratio",
     type=AtLeast(1),
     default=2.0,
     show_default=True,
@@ -139,7 +139,7 @@ def command(target: str | None, **given: Any) -> int:
     return exit_status(results)
 
 
-def _repeats(results: Sequence[Attacked]) -> str:
+def _repeats(results: Sequence[AuditResult]) -> str:
     """This command line, with the seed that was drawn."""
     from dpcalc.cli._outputs import this_command
 
@@ -150,12 +150,12 @@ def _repeats(results: Sequence[Attacked]) -> str:
 
 def _carried_out(
     target: str | None, given: dict[str, Any]
-) -> tuple[str, list[Attacked], list[Table]]:
+) -> tuple[str, list[AuditResult], list[ComputedTable]]:
     if target is None:
         return "Recorded runs", [recorded(given)], []
     refuse_recorded(target, given)
     from dpcalc.auditing.sampling.runner import new_seed
-    from dpcalc.auditing.suite.run import carry_out, exhibited_all
+    from dpcalc.auditing.suite.run import carry_out, compute_tables
     from dpcalc.cli._attacks import live_progress, send_along
 
     built_in, cases = _cases(target, given)
@@ -180,7 +180,7 @@ def _carried_out(
             methods=None if given["methods"] is None else given["methods"].split(","),
             seconds=given["seconds"],
             early_stop=given["early_stop"],
-            notice=given["notice"],
+            detectable_ratio=given["detectable_ratio"],
             controls=given["controls"],
             progress=live.report,
             begin=live.begin,
@@ -188,7 +188,7 @@ def _carried_out(
             executor=executor,
         )
         shown = built_in.exhibits if built_in and not given["names"] and claim is None else ()
-        tables = exhibited_all(shown, seed=seed, executor=executor)
+        tables = compute_tables(shown, seed=seed, executor=executor)
     title = target if built_in is None else f"{built_in.title} ({built_in.reference})"
     return title, results, tables
 
@@ -205,7 +205,7 @@ def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[C
     if given["names"]:
         return found, [found.case(name) for name in given["names"]]
     if given["text"] or given["theorem"]:
-        return found, [found.twin]
+        return found, [found.certified_case]
     return found, found.cases if given["bugs"] else found.default_cases()
 
 
@@ -219,12 +219,12 @@ def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
         raise InvalidInput("--set and --certified go with --theorem")
     numbers = parsed_claim(given["text"]) if given["text"] else None
     if numbers is None and given["theorem"] is None:
-        if any(not case.expected and case.setting().claim.epsilon == 0 for case in cases):
+        if any(not case.expected and case.instance().claim.epsilon == 0 for case in cases):
             raise InvalidInput(
                 "a claim was needed; the target has none; try --claim eps=1,delta=1e-5"
             )
         return None
-    own = cases[0].setting().claim
+    own = cases[0].instance().claim
     adjacency = given["adjacency"] or own.adjacency.value
     release = given["release"] or own.release.value
     taken = own.release_taken and given["release"] is None

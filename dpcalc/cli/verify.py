@@ -16,7 +16,7 @@ from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
 from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.result import AuditResult
     from dpcalc.claims.verdict import AnyClaim, Judgement
 
 
@@ -190,7 +190,7 @@ command.params.append(certify_option())
 def _write_report(
     path: Path,
     judgements: Sequence[Judgement],
-    attacks: Sequence[Attacked | None] | None,
+    attacks: Sequence[AuditResult | None] | None,
     file: Path | None,
 ) -> None:
     from dpcalc.claims.file import default_file
@@ -228,7 +228,7 @@ def _print_certificates(records: Sequence[dict[str, Any]]) -> None:
 
 
 def _record(
-    judgement: Judgement, attacks: Sequence[Attacked | None] | None, number: int
+    judgement: Judgement, attacks: Sequence[AuditResult | None] | None, number: int
 ) -> dict[str, Any]:
     record = judgement.record()
     if attacks is not None:
@@ -247,7 +247,7 @@ def _work(judgements: Sequence[Judgement], terms: dict[str, Any]) -> dict[str, A
     return {"work": "verify --audit", "digest_of_the_claims": digest, **terms}
 
 
-def _attacked(judgements: Sequence[Judgement], terms: dict[str, Any]) -> list[Attacked | None]:
+def _attacked(judgements: Sequence[Judgement], terms: dict[str, Any]) -> list[AuditResult | None]:
     """Every claim attacked on the worst mechanism known; None where there is none."""
     from dpcalc.audits.suite.claims_file import attack_claims
     from dpcalc.report.text import with_progress

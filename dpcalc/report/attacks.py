@@ -11,11 +11,11 @@ from dpcalc.report.text import attack_text, bound_text, console, escaped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.result import AuditResult
     from dpcalc.claims.verdict import Judgement
 
 
-def print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | None]) -> None:
+def print_attacks(judgements: Sequence[Judgement], attacks: Sequence[AuditResult | None]) -> None:
     """Print a table of the attacks on claims, and what refutes.
 
     Args:
@@ -26,7 +26,7 @@ def print_attacks(judgements: Sequence[Judgement], attacks: Sequence[Attacked | 
     rows = []
     for number, (j, found) in enumerate(zip(judgements, attacks, strict=True), start=1):
         outcome = "no audit for these parameters" if found is None else found.verdict.outcome.value
-        attack = None if found is None else found.attack
+        attack = None if found is None else found.epsilon_lower
         shown = "—" if attack is None else f"≥ {attack_text(attack)}"
         own = tuple("—" for _ in own_heads(carried_out))
         if found is not None:

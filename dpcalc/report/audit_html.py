@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.numerals import spelt
 from dpcalc.report import output as envelope
@@ -29,7 +29,7 @@ for it; tilted runs, where there are any, are others and count.
 
 
 def page(
-    title: str, results: Sequence[Attacked], tables: Sequence[Any] = (), *, command: str = ""
+    title: str, results: Sequence[AuditResult], tables: Sequence[Any] = (), *, command: str = ""
 ) -> str:
     """The page as text.
 
@@ -62,7 +62,7 @@ shows that a mechanism is private.</p>
     )
 
 
-def _summary(results: Sequence[Attacked]) -> str:
+def _summary(results: Sequence[AuditResult]) -> str:
     rows = [
         (
             f'<a href="#{escape(r.key)}">{escape(r.title)}</a>',
@@ -73,7 +73,7 @@ def _summary(results: Sequence[Attacked]) -> str:
             *own_cells(r, results),
             bound_text(r.verdict.claim.epsilon),
             bound_text(r.certified),
-            attack_text(r.attack),
+            attack_text(r.epsilon_lower),
         )
         for r in results
     ]
@@ -82,7 +82,7 @@ def _summary(results: Sequence[Attacked]) -> str:
     return page_table(heads, rows, numeric=range(4, len(heads)), caption="Claims and verdicts")
 
 
-def _section(result: Attacked) -> str:
+def _section(result: AuditResult) -> str:
     verdict = result.verdict
     claim = verdict.claim
     about = f"Claim {claim.name}, about {claim.about}. {result.note}"
@@ -95,7 +95,7 @@ def _section(result: Attacked) -> str:
     ]
     if result.experiment is not None and result.experiment.stopped:
         parts.append(f'<p class="quiet">{_STOPPED}</p>')
-    if result.surprising:
+    if result.unexpected:
         expected = " or ".join(outcome.value for outcome in result.expected)
         parts.append(f'<p class="REFUTED">Unexpected: {expected} was to come out.</p>')
     if verdict.evidence:
@@ -115,7 +115,7 @@ def _section(result: Attacked) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _evidence(result: Attacked) -> str:
+def _evidence(result: AuditResult) -> str:
     rows = []
     for e in result.verdict.evidence:
         seen = "—" if e.detectable is None else f"{e.detectable:.4g} ({escape(e.reference)})"
@@ -137,7 +137,7 @@ def _evidence(result: Attacked) -> str:
     return page_table((*heads, "computed from"), rows, numeric=numeric, caption="Lower bounds")
 
 
-def _noise_tests(result: Attacked) -> str:
+def _noise_tests(result: AuditResult) -> str:
     for finding in result.verdict.findings:
         tests = finding.numbers.get("tests") if finding.check == "noise" else None
         if tests:
@@ -156,7 +156,7 @@ def _noise_tests(result: Attacked) -> str:
     return ""
 
 
-def _controls(result: Attacked) -> str:
+def _controls(result: AuditResult) -> str:
     known = result.verdict.controls
     if not known:
         return ""
@@ -184,7 +184,7 @@ def _figure(svg: str, caption: str) -> str:
     return f"<figure>{named}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _verdict(result: Attacked) -> str:
+def _verdict(result: AuditResult) -> str:
     name = result.verdict.outcome.value
     return f'<span class="v {name.split()[0]}">{name}</span>'
 

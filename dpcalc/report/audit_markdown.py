@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
@@ -14,7 +14,7 @@ from dpcalc.report.page import markdown_rows, plain
 from dpcalc.report.text import attack_text, bound_text
 
 
-def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> str:
+def markdown(title: str, results: Sequence[AuditResult], tables: Sequence[Any] = ()) -> str:
     """Verdicts, bounds and findings as Markdown."""
     lines = [f"# Audit: {plain(title)}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
     lines += markdown_table(results)
@@ -35,7 +35,7 @@ def markdown(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()
     return "\n".join(lines).rstrip() + "\n"
 
 
-def markdown_table(results: Sequence[Attacked]) -> list[str]:
+def markdown_table(results: Sequence[AuditResult]) -> list[str]:
     """One row per claim."""
     columns = (
         "case",
@@ -61,7 +61,7 @@ def markdown_table(results: Sequence[Attacked]) -> list[str]:
             *own_cells(result, results),
             bound_text(claim.epsilon),
             bound_text(result.certified),
-            attack_text(result.attack),
+            attack_text(result.epsilon_lower),
             result.verdict.outcome.value,
         )
         rows.append([plain(cell) for cell in cells])

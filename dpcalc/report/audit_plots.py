@@ -20,7 +20,7 @@ from dpcalc.report.svg import svg_text
 
 if TYPE_CHECKING:
     from dpcalc.auditing.experiment import Experiment
-    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.result import AuditResult
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ _OBSERVED, _CLAIMED, _CERTIFIED, _OTHER = "#1b6ca8", "#c0392b", "#2e7d32", "#8a6
 _EDGE = 1e-4  # rates beyond these are not drawn
 
 
-def pictures(result: Attacked) -> list[tuple[str, str]]:
+def pictures(result: AuditResult) -> list[tuple[str, str]]:
     """(caption, SVG) of everything that can be drawn of an experiment."""
     experiment = result.experiment
     if experiment is None:
@@ -39,7 +39,7 @@ def pictures(result: Attacked) -> list[tuple[str, str]]:
     return [*found, noise_quantiles(experiment)] if experiment.noise else found
 
 
-def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+def roc(result: AuditResult, experiment: Experiment) -> tuple[str, str]:
     """Error rates of all thresholds in normal-quantile axes, where Gaussian curves are straight."""
     from scipy.special import ndtri
 
@@ -88,9 +88,9 @@ def roc(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     return caption, svg_text(figure)
 
 
-def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+def bound_against_delta(result: AuditResult, experiment: Experiment) -> tuple[str, str]:
     """Lower bounds of ε at many δ, next to the claim."""
-    claim, share = result.verdict.claim, experiment.plan.share
+    claim, share = result.verdict.claim, experiment.design.share
     least = min(claim.delta, 1e-6) if claim.delta > 0 else 1e-6
     deltas = np.geomspace(least, 0.2, 25)
     lines = _bounds(experiment, deltas, share)
@@ -120,11 +120,11 @@ def bound_against_delta(result: Attacked, experiment: Experiment) -> tuple[str, 
     return caption, svg_text(figure)
 
 
-def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+def e_process(result: AuditResult, experiment: Experiment) -> tuple[str, str]:
     """Wealth of the bets on right answers, run by run."""
     claim, seen = result.verdict.claim, experiment.seen
     running = experiment.running.get("e-process")
-    rule = running_rule(experiment.trial, claim, experiment.plan)
+    rule = running_rule(experiment.trial, claim, experiment.design)
     places = np.unique(np.linspace(1, seen.runs, min(200, seen.runs)).astype(int))
     says_in, says_out = seen.score > rule.upper, seen.score <= rule.lower
     right = np.cumsum((says_in & seen.is_in) | (says_out & ~seen.is_in))[places - 1]
@@ -137,7 +137,7 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     else:
         allowed = min(eprocess.allowed_accuracy(claim), 1 - 1e-12)
         wealth = eprocess.log_wealth(right, places, allowed)
-    share = experiment.plan.share
+    share = experiment.design.share
     figure, axis = _axes()
     curve = experiment.running.get("sequential-curve")
     if running is not None or curve is None:
@@ -156,7 +156,7 @@ def e_process(result: Attacked, experiment: Experiment) -> tuple[str, str]:
     return caption, svg_text(figure)
 
 
-def histogram(result: Attacked, experiment: Experiment) -> tuple[str, str]:
+def histogram(result: AuditResult, experiment: Experiment) -> tuple[str, str]:
     """Scores of both worlds; log-likelihood ratios where they are exact."""
     seen, epsilon = experiment.seen, result.verdict.claim.epsilon
     finite = np.isfinite(seen.score)
@@ -254,7 +254,7 @@ def _from_answers(experiment: Experiment, deltas: Array, share: float) -> Array:
     values = []
     for d in deltas:
         rule = abstention.choose_rule(
-            experiment.trial, delta=float(d), alpha=share, counted=experiment.plan.runs
+            experiment.trial, delta=float(d), alpha=share, counted=experiment.design.runs
         )
         found = rule.answers(experiment.seen)
         bound = abstention.epsilon_lower(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dpcalc.auditing.result import Attacked, exit_status
+from dpcalc.auditing.result import AuditResult, exit_status
 
 
-def record(title: str, results: Sequence[Attacked], tables: Sequence[Any] = ()) -> dict[str, Any]:
+def record(
+    title: str, results: Sequence[AuditResult], tables: Sequence[Any] = ()
+) -> dict[str, Any]:
     """Everything, ready for JSON."""
     return {
         "title": title,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
@@ -29,7 +29,7 @@ _NUMBERS = ("claimed ε", "attack ε", "certified ε")
 
 
 def show(
-    title: str, results: Sequence[Attacked], tables: Sequence[Any], report: Path | None
+    title: str, results: Sequence[AuditResult], tables: Sequence[Any], report: Path | None
 ) -> None:
     """Print verdicts, reasons, and where the report went."""
     from rich.padding import Padding
@@ -62,7 +62,7 @@ def show(
         out.print(f"[dim]report: {escaped(report)}[/]", soft_wrap=True)
 
 
-def _row(result: Attacked, results: Sequence[Attacked]) -> tuple[str, ...]:
+def _row(result: AuditResult, results: Sequence[AuditResult]) -> tuple[str, ...]:
     claim = result.verdict.claim
     return (
         escaped(result.key),
@@ -71,7 +71,7 @@ def _row(result: Attacked, results: Sequence[Attacked]) -> tuple[str, ...]:
         else escaped(claim.name),
         *own_cells(result, results),
         bound_text(claim.epsilon),
-        f"≥ {attack_text(result.attack)}" if result.attack is not None else "—",
+        f"≥ {attack_text(result.epsilon_lower)}" if result.epsilon_lower is not None else "—",
         bound_text(result.certified),
         _STYLES[result.verdict.outcome],
     )
@@ -82,11 +82,11 @@ def _about(claim: Claim) -> str:
     return f"about {claim.about}, at δ = {upper(claim.delta, 3)}"
 
 
-def _reasons(result: Attacked) -> list[str]:
+def _reasons(result: AuditResult) -> list[str]:
     verdict = result.verdict
     lines = [verdict.reason]
     lines += [f"{f.check}: {f.text}" for f in verdict.findings if _matters(verdict, f)]
-    if result.surprising:
+    if result.unexpected:
         names = " or ".join(outcome.value for outcome in result.expected)
         lines.append(f"unexpected: {names} was to come out")
     if result.contradicts_proof:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.result import AuditResult
 from dpcalc.files import write_text
 from dpcalc.report import output as envelope
 from dpcalc.report.audit_html import page
@@ -18,7 +18,7 @@ from dpcalc.report.records import to_json
 def write(
     path: Path,
     title: str,
-    results: Sequence[Attacked],
+    results: Sequence[AuditResult],
     tables: Sequence[Any] = (),
     *,
     command: str = "",

@@ -18,7 +18,7 @@ from dpcalc.report.text import attack_text, bound_text, upper
 from dpcalc.vocabulary import Verdict
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.result import Attacked
+    from dpcalc.auditing.result import AuditResult
     from dpcalc.claims.verdict import Judgement
 
 DEFINITIONS = Terms(
@@ -46,7 +46,7 @@ DEFINITIONS = Terms(
 def claims_report(
     title: str,
     judgements: Sequence[Judgement],
-    attacks: Sequence[Attacked | None] | None,
+    attacks: Sequence[AuditResult | None] | None,
     *,
     command: str,
     file: Path,
@@ -129,7 +129,7 @@ def _table(judgements: Sequence[Judgement]) -> Table:
     return Table("Claims and verdicts", heads, rows, numeric=(2, 3, 4, 5))
 
 
-def _parts(judgement: Judgement, attack: Attacked | None) -> tuple[Part, ...]:
+def _parts(judgement: Judgement, attack: AuditResult | None) -> tuple[Part, ...]:
     claim = judgement.claim
     parts: list[Part] = [judgement.reason[0].upper() + judgement.reason[1:].rstrip(".") + "."]
     parts.append(_about(judgement))
@@ -150,7 +150,7 @@ def _parts(judgement: Judgement, attack: Attacked | None) -> tuple[Part, ...]:
     else:
         parts.append("The file promises nothing.")
     if attack is not None:
-        text = f"Attacked: {attack.verdict.outcome.value}. {attack.verdict.reason}"
+        text = f"AuditResult: {attack.verdict.outcome.value}. {attack.verdict.reason}"
         parts.append(f"{text}. {attack.verdict.runs} runs, seed {attack.verdict.seed}.")
     return tuple(parts)
 

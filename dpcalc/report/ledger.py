@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import ALPHA
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import own_cells, own_heads
@@ -60,8 +60,8 @@ class Entry:
     key: str
     title: str
     reference: str
-    results: Sequence[Attacked]
-    bugs: Sequence[Attacked]
+    results: Sequence[AuditResult]
+    bugs: Sequence[AuditResult]
     theorems: Mapping[str, str] = field(default_factory=dict)
     tables: Sequence[Any] = ()
 
@@ -108,10 +108,10 @@ def _command(seed: int, alpha: float) -> list[str]:
 
 def _best(entries: Sequence[Entry]) -> list[str]:
     """For every theorem the certified case whose attack comes nearest to what is certified."""
-    found: dict[str, tuple[float, str, Attacked]] = {}
+    found: dict[str, tuple[float, str, AuditResult]] = {}
     for entry in entries:
         for result in entry.results:
-            certified, attack = result.certified, result.attack
+            certified, attack = result.certified, result.epsilon_lower
             if certified is None or attack is None or not 0 < certified < math.inf:
                 continue
             if result.role != "certified":
@@ -127,14 +127,14 @@ def _best(entries: Sequence[Entry]) -> list[str]:
             f"`{name}`",
             spelt(result.verdict.claim.delta, 4),
             bound_text(result.certified),
-            attack_text(result.attack),
+            attack_text(result.epsilon_lower),
             f"{math.floor(100 * share)} %",
         )
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
-def _table(results: Sequence[Attacked]) -> list[str]:
+def _table(results: Sequence[AuditResult]) -> list[str]:
     own = own_heads(results)
     numbers = ("claimed ε", "certified ε", "attack ε ≥")
     heads = ("case", "claim", "whose", "δ", *own, *numbers, "verdict")
@@ -149,15 +149,15 @@ def _table(results: Sequence[Attacked]) -> list[str]:
             *own_cells(r, results),
             bound_text(claim.epsilon),
             bound_text(r.certified),
-            attack_text(r.attack),
+            attack_text(r.epsilon_lower),
             r.verdict.outcome.value,
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines
 
 
-def _bugs(bugs: Sequence[Attacked]) -> str:
-    caught = [b for b in bugs if not b.surprising]
+def _bugs(bugs: Sequence[AuditResult]) -> str:
+    caught = [b for b in bugs if not b.unexpected]
     names = "; ".join(f"{b.title}: {b.verdict.outcome.value.lower()}" for b in bugs)
     return f"Planted bugs caught: {len(caught)} of {len(bugs)} ({names})."
 

@@ -19,7 +19,7 @@ import pytest
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.algorithms.engine.state import SAVED
 from dpcalc.archive import checksum, read_arrays, write_arrays
-from dpcalc.auditing import Plan, audit, mechanism
+from dpcalc.auditing import AuditDesign, audit, mechanism
 from dpcalc.auditing.claim import Claim
 from dpcalc.errors import InvalidInput
 from dpcalc.files import held_alone
@@ -238,8 +238,8 @@ def _audited(path: Path, runs: int, *, seconds: float | None = None) -> int:
 
     target = mechanism(release, 1.0, 0.0, adjacency="add-remove", score=lambda x: x)
     claim = Claim.of(epsilon=1.0, adjacency="add-remove")
-    plan = Plan.made(target, claim, runs=runs)
-    audit(target, claim, plan=plan, seed=5, controls=False, checkpoint=path, seconds=seconds)
+    plan = AuditDesign.for_claim(target, claim, runs=runs)
+    audit(target, claim, design=plan, seed=5, controls=False, checkpoint=path, seconds=seconds)
     return sum(made)
 
 

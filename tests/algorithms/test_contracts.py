@@ -440,7 +440,7 @@ def test_the_gap_to_other_data_is_known_before_the_noise_is_drawn(private):
     run = private.run(5, runs=6)
     for t in range(1, private.rounds + 1):
         try:
-            gap = private.unit_gap(state, other)
+            gap = private.normalised_distance(state, other)
         except AssumptionViolated:
             pytest.skip("the gap depends on the noise, or the record is hidden")
         implied = private.implied_noise(run, other).unit - private.implied_noise(run).unit

@@ -29,7 +29,7 @@ from dpcalc.auditing.estimators.binomial import (
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Counts, Observations
-from dpcalc.auditing.targets.target import Tilted
+from dpcalc.auditing.targets.target import ImportanceSample
 
 ALPHA = 0.05
 
@@ -238,9 +238,9 @@ def test_importance_sampling_from_few_runs():
     tilt, aimed = importance.chosen_tilt(mu**2, 1e-5)
     assert aimed == pytest.approx(4.377178, abs=1e-5)
 
-    def drawn(a: float) -> Tilted:
+    def drawn(a: float) -> ImportanceSample:
         L = mu * (generator.standard_normal(n) + a * mu) + mu**2 / 2
-        return Tilted(log_ratio=L, log_tilt=tilt * L - (tilt + tilt**2) * mu**2 / 2)
+        return ImportanceSample(log_ratio=L, log_tilt=tilt * L - (tilt + tilt**2) * mu**2 / 2)
 
     found = importance.epsilon_lower(
         drawn(0.0),

@@ -32,7 +32,7 @@ from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Counts, Observations
-from dpcalc.auditing.targets.target import Tilted
+from dpcalc.auditing.targets.target import ImportanceSample
 
 ALPHA, S = 0.05, 2000
 MOST = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / S)
@@ -321,7 +321,7 @@ def test_importance_sampling():
 
         def drawn(a, tilt=tilt):
             L = rng.standard_normal((S, 20)) + a + 0.5
-            return Tilted(log_ratio=L, log_tilt=tilt * L - (tilt + tilt**2) / 2)
+            return ImportanceSample(log_ratio=L, log_tilt=tilt * L - (tilt + tilt**2) / 2)
 
         largest = importance.largest_value(tilt, 1.0, truth)
         found = importance.epsilon_lower(

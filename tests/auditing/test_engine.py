@@ -10,28 +10,28 @@ import pytest
 
 from dpcalc.algorithms import catalogue, load
 from dpcalc.auditing import (
+    AuditDesign,
     Claim,
     Counts,
     Evidence,
+    ImportanceSample,
     Observations,
     Outcome,
-    Plan,
     Severity,
     Target,
-    Tilted,
     World,
     algorithm_target,
     audit,
     audit_all,
-    judge_canaries,
-    judge_counts,
-    judge_scores,
+    audit_canaries,
+    audit_counts,
+    audit_scores,
     mechanism,
-    ranked,
+    rank_neighbours,
     read_scores,
 )
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.controls.run import controlled
+from dpcalc.auditing.controls.run import run_controls
 from dpcalc.auditing.noise.conformance import conformance
 from dpcalc.auditing.targets.target import Noise
 from dpcalc.errors import InvalidInput
@@ -116,8 +116,10 @@ def test_the_same_seed_gives_the_same_verdict_and_another_does_not():
 
 def test_an_interrupted_audit_goes_on_to_the_same_verdict(tmp_path):
     target = known.gaussian(1.0)
-    plan = Plan.made(target, CURVE, runs=900, methods=("accuracy", "e-process"), batch=300)
-    whole = audit(target, CURVE, plan=plan, seed=5, controls=False)
+    design = AuditDesign.for_claim(
+        target, CURVE, runs=900, methods=("accuracy", "e-process"), batch=300
+    )
+    whole = audit(target, CURVE, design=design, seed=5, controls=False)
     file = tmp_path / "batches.npz"
 
     class Interrupted(Exception):
@@ -128,7 +130,7 @@ def test_an_interrupted_audit_goes_on_to_the_same_verdict(tmp_path):
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        audit(target, CURVE, plan=plan, seed=5, controls=False, checkpoint=file, progress=stop)
+        audit(target, CURVE, design=design, seed=5, controls=False, checkpoint=file, progress=stop)
     calls = []
 
     def counting(world, generator, runs):
@@ -136,12 +138,12 @@ def test_an_interrupted_audit_goes_on_to_the_same_verdict(tmp_path):
         return target.run(world, generator, runs)
 
     resumed = replace(target, run=counting)
-    again = audit(resumed, CURVE, plan=plan, seed=5, controls=False, checkpoint=file)
+    again = audit(resumed, CURVE, design=design, seed=5, controls=False, checkpoint=file)
     assert again.record() == whole.record()
     fresh = [n for n in calls if n > 100]
     assert sum(fresh) == 300 + 300  # the first batch is made again and compared, the third is new
     with pytest.raises(InvalidInput, match="others"):
-        audit(target, CURVE, plan=plan, seed=6, controls=False, checkpoint=file)
+        audit(target, CURVE, design=design, seed=6, controls=False, checkpoint=file)
 
 
 def test_a_target_that_does_not_repeat_itself_is_found_out(tmp_path):
@@ -252,14 +254,14 @@ def test_extreme_claims_get_an_answer(claim, mu):
 @pytest.mark.parametrize("early_stop", [False, True])
 def test_whole_audits_of_a_true_claim_refute_it_no_more_often_than_they_may(early_stop):
     """300 audits of randomised response at exactly its ε: at most .05 + 3 standard errors."""
-    from dpcalc.auditing.audit import examined
+    from dpcalc.auditing.audit import evaluate
     from dpcalc.auditing.experiment import carry_out
 
     target, claim = known.randomised_response(1.0), Claim.of(epsilon=1, adjacency="replace-one")
-    plan = Plan.made(target, claim, runs=400, batch=100, early_stop=early_stop)
+    design = AuditDesign.for_claim(target, claim, runs=400, batch=100, early_stop=early_stop)
     wrong = 0
     for seed in range(300):
-        evidence, _ = examined(carry_out(target, claim, plan, seed=seed), claim)
+        evidence, _ = evaluate(carry_out(target, claim, design, seed=seed), claim)
         wrong += any(e.refutes(claim) for e in evidence)
     assert wrong / 300 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
 
@@ -306,11 +308,11 @@ def test_the_most_distinguishable_pair_comes_first(knows):
     if knows in ("score", "nothing"):
         score = targets[0].log_ratio if knows == "score" else None
         targets = [replace(t, log_ratio=None, score=score) for t in targets]
-    found = ranked(targets, seed=1, runs=2000)
+    found = rank_neighbours(targets, seed=1, runs=2000)
     assert [c.target.name for c in found] == [targets[i].name for i in (1, 2, 0)]
     assert found[0].mu == pytest.approx(2.0, rel=0.15)
     with pytest.raises(InvalidInput):
-        ranked([], seed=1)
+        rank_neighbours([], seed=1)
 
 
 # ---- recorded elsewhere
@@ -318,20 +320,20 @@ def test_the_most_distinguishable_pair_comes_first(knows):
 
 def test_counts_scores_and_canaries_recorded_elsewhere(tmp_path):
     claim = Claim.of(epsilon=1, adjacency="replace-one")
-    assert judge_counts(claim, Counts.of(95, 5, 5, 95)).outcome is Outcome.REFUTED
+    assert audit_counts(claim, Counts.of(95, 5, 5, 95)).outcome is Outcome.REFUTED
     rng = np.random.default_rng(1)
     for name, shift in (("in", 2.0), ("out", 0.0)):
         rows = "\n".join(f"{x},{i}" for i, x in enumerate(rng.normal(shift, 1, 800)))
         (tmp_path / f"{name}.csv").write_text(f"score,run\n{rows}\n")
     columns = [read_scores(tmp_path / f"{n}.csv", column="score") for n in ("in", "out")]
-    verdict = judge_scores(claim, *columns, seed=1)
+    verdict = audit_scores(claim, *columns, seed=1)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.runs == 1600
     included = rng.random(500) < 0.5
     score = rng.normal(size=500) + 2 * included
     options = {"guess_in": 30, "guess_out": 30, "fair_coins": True}
-    assert judge_canaries(claim, included, score, **options).outcome is Outcome.REFUTED
-    curve = judge_canaries(CURVE, included, score, **options)
+    assert audit_canaries(claim, included, score, **options).outcome is Outcome.REFUTED
+    curve = audit_canaries(CURVE, included, score, **options)
     assert {e.method for e in curve.evidence} == {"one-run-exact", "one-run-exact-curve"}
 
 
@@ -363,9 +365,9 @@ def test_observations_are_saved_bit_for_bit(tmp_path):
         lambda: Counts.of(0, 0, 3, 4),
         lambda: Observations(is_in=np.ones(3, bool), score=np.ones(2)),
         lambda: Observations(is_in=np.ones(2, bool), score=np.array([1.0, np.nan])),
-        lambda: Plan.made(OWN, CURVE, methods=("accurate",)),
-        lambda: Plan.made(OWN, CURVE, methods=()),
-        lambda: Plan.made(OWN, CURVE, alpha=0.0),
+        lambda: AuditDesign.for_claim(OWN, CURVE, methods=("accurate",)),
+        lambda: AuditDesign.for_claim(OWN, CURVE, methods=()),
+        lambda: AuditDesign.for_claim(OWN, CURVE, alpha=0.0),
         lambda: Noise(unit=np.ones(3), law="gaussian"),
         lambda: Target(name="x", run=OWN.run, adjacency="near"),
         lambda: Claim.of(epsilon=-1, adjacency="add-remove"),
@@ -436,14 +438,14 @@ def test_tilted_runs_as_the_runner_draws_them_keep_their_level(delta):
     from dpcalc.auditing.experiment import carry_out
 
     target, claim = known.gaussian(1.0), replace(CURVE, delta=delta)
-    plan = Plan.made(
+    design = AuditDesign.for_claim(
         target, claim, runs=10, methods=("importance-sampling",), tilted=1000, pilot=20
     )
-    done = [carry_out(target, claim, plan, seed=seed) for seed in range(100)]
+    done = [carry_out(target, claim, design, seed=seed) for seed in range(100)]
     assert len({round(e.spread, 9) for e in done}) == 1
     largest = importance.largest_value(done[0].tilt, 1.0, claim.epsilon)
     plain, moved = (
-        Tilted(
+        ImportanceSample(
             log_ratio=np.stack([e.tilted[w][k].log_ratio for e in done for w in World]),
             log_tilt=np.stack([e.tilted[w][k].log_tilt for e in done for w in World]),
         )
@@ -509,7 +511,7 @@ def test_tilted_runs_keep_shapes():
     drawn = known.gaussian(1.0).tilted
     assert drawn is not None
     found = drawn(World.IN, 0.5, True, np.random.default_rng(0), 7)
-    assert isinstance(found, Tilted)
+    assert isinstance(found, ImportanceSample)
     assert found.log_ratio.shape == found.log_tilt.shape == (7,)
 
 
@@ -518,10 +520,10 @@ def test_the_control_of_a_zcdp_claim_leaks_no_more_than_its_rho(rho):
     """Its ε(δ) would allow a larger ρ, which Rényi bounds rightly refute."""
     claim = Claim(guarantee=ZCDP(rho), delta=1e-3, adjacency="add-remove")
     target = known.gaussian(1.0)
-    plan = Plan.made(target, claim, runs=4000)
-    assert "renyi-density" in plan.methods
+    design = AuditDesign.for_claim(target, claim, runs=4000)
+    assert "renyi-density" in design.methods
     for seed in range(3):  # at its level a false alarm has chance 3e-4
-        outcomes, findings = controlled(claim, plan, seed=seed)
+        outcomes, findings = run_controls(claim, design, seed=seed)
         assert outcomes["leaks exactly what is claimed"] != "REFUTED"
         assert outcomes["a third of the noise"] == "REFUTED"
         assert not findings

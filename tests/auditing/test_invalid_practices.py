@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from dpcalc.auditing import (
+    AuditDesign,
     Claim,
     Counts,
     Observations,
-    Plan,
-    judge_canaries,
-    judge_scores,
+    audit_canaries,
+    audit_scores,
 )
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators import (
@@ -26,7 +26,7 @@ from dpcalc.auditing.estimators import (
 )
 from dpcalc.auditing.estimators.binomial import at_least
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.experiment import Watch, carry_out
+from dpcalc.auditing.experiment import RunOptions, carry_out
 from dpcalc.auditing.lower_bounds import bounds
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP
@@ -104,7 +104,7 @@ def test_one_pair_of_guess_numbers_is_all_that_can_be_given():
     rng = np.random.default_rng(4)
     included, values = rng.random(100) < 0.5, rng.normal(size=100)
     with pytest.raises(InvalidInput, match="whole number"):
-        judge_canaries(
+        audit_canaries(
             PURE,
             included,
             values,
@@ -124,14 +124,14 @@ def test_sorted_scores_raise_no_false_alarms(order):
     claim = Claim.of(epsilon=1.0, adjacency="add-remove")
     for seed in range(100):
         inside, outside = np.sort(rng.laplace(size=(2, 400)), axis=1)[:, order]
-        alarms += judge_scores(claim, inside + 1, outside, seed=seed).outcome.value == "REFUTED"
+        alarms += audit_scores(claim, inside + 1, outside, seed=seed).outcome.value == "REFUTED"
     assert alarms <= 14
 
 
 def test_a_split_needs_two_parts():
     rng = np.random.default_rng(5)
     with pytest.raises(InvalidInput, match="pilot_share"):
-        judge_scores(PURE, rng.normal(size=100), rng.normal(size=100), pilot_share=0.0)
+        audit_scores(PURE, rng.normal(size=100), rng.normal(size=100), pilot_share=0.0)
 
 
 # ---- looking again and again
@@ -148,10 +148,10 @@ def test_peeking_with_an_exact_test_raises_false_alarms():
 
 def test_after_an_early_stop_only_the_e_process_speaks():
     target = known.gaussian(3.0)
-    plan = Plan.made(
+    design = AuditDesign.for_claim(
         target, CURVE, runs=4000, methods=("accuracy", "e-process"), early_stop=True, batch=100
     )
-    experiment = carry_out(target, CURVE, plan, seed=1)
+    experiment = carry_out(target, CURVE, design, seed=1)
     assert experiment.stopped
     assert experiment.seen.runs < 4000
     (only,) = bounds(experiment, CURVE, trusted=True)
@@ -163,8 +163,8 @@ def test_after_an_early_stop_only_the_e_process_speaks():
 def test_progress_shows_no_bound_that_may_not_be_looked_at():
     seen = []
     target = known.gaussian(3.0)
-    plan = Plan.made(target, CURVE, runs=400, methods=("accuracy",), batch=100)
-    carry_out(target, CURVE, plan, seed=1, watch=Watch(progress=seen.append))
+    design = AuditDesign.for_claim(target, CURVE, runs=400, methods=("accuracy",), batch=100)
+    carry_out(target, CURVE, design, seed=1, watch=RunOptions(progress=seen.append))
     assert [p.runs for p in seen] == [100, 200, 300, 400]
     assert {p.lower for p in seen} == {0.0}
 
@@ -206,10 +206,10 @@ def test_densities_do_not_see_half_the_noise_and_may_not_gate():
     assert blind < 3
     target = known.gaussian(1.0, scale=0.5)
     methods = ("accuracy", "hockey-stick", "importance-sampling")
-    plan = Plan.made(target, CURVE, runs=2000, methods=methods)
-    from dpcalc.auditing.audit import examined
+    design = AuditDesign.for_claim(target, CURVE, runs=2000, methods=methods)
+    from dpcalc.auditing.audit import evaluate
 
-    evidence, findings = examined(carry_out(target, CURVE, plan, seed=2), CURVE)
+    evidence, findings = evaluate(carry_out(target, CURVE, design, seed=2), CURVE)
     assert [f.severity.value for f in findings] == ["premise"]
     gates = {e.method: e.gates for e in evidence}
     assert gates == {"accuracy": True, "hockey-stick": False, "importance-sampling": False}
@@ -226,9 +226,9 @@ def test_scores_are_no_densities():
 
     black_box = replace(target, score=target.log_ratio, log_ratio=None, tilted=None, noise=None)
     with pytest.raises(AssumptionViolated, match="exact"):
-        Plan.made(black_box, CURVE, methods=("hockey-stick",))
+        AuditDesign.for_claim(black_box, CURVE, methods=("hockey-stick",))
     with pytest.raises(AssumptionViolated, match="tilted"):
-        Plan.made(black_box, CURVE, methods=("importance-sampling",))
+        AuditDesign.for_claim(black_box, CURVE, methods=("importance-sampling",))
 
 
 # ---- coins

@@ -17,7 +17,7 @@ from dpcalc.auditing import Claim
 from dpcalc.auditing.estimators import one_run, one_run_curve, one_run_exact
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.recorded import judge_guesses
+from dpcalc.auditing.recorded import audit_guesses
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP
 
@@ -232,7 +232,7 @@ def test_verdicts_use_the_exact_bound_where_it_is_quick():
         (curve, made(1000, 400, 280), ["one-run-exact", "one-run-curve"]),
     ]
     for claim, guesses, expected in methods:
-        verdict = judge_guesses(claim, guesses, alpha=ALPHA)
+        verdict = audit_guesses(claim, guesses, alpha=ALPHA)
         assert sorted(e.method for e in verdict.evidence) == sorted(expected)
         assert all(e.alpha == ALPHA for e in verdict.evidence)
     with pytest.raises(AssumptionViolated, match="Gaussian"):

@@ -18,8 +18,8 @@ from dpcalc.auditing import (
     Claim,
     Noise,
     Outcome,
+    ReplayDistances,
     Severity,
-    Shift,
     Target,
     Verdict,
     World,
@@ -102,9 +102,9 @@ class Means:
         scales = np.array(self.declared_scales)[:, None, None]
         return Noise(unit=(released["x"] - self.means(world)) / SIGMA / scales, law=self.law)
 
-    def shift(self, generator: np.random.Generator, runs: int) -> Shift:
+    def shift(self, generator: np.random.Generator, runs: int) -> ReplayDistances:
         gap = np.linalg.norm(self.means(World.IN) - self.means(World.OUT), axis=-1)
-        return Shift(distance=np.tile(gap, (runs, ROUNDS)), claimed=self.sensitivity)
+        return ReplayDistances(distance=np.tile(gap, (runs, ROUNDS)), claimed=self.sensitivity)
 
     def log_ratio(self, released: dict[str, np.ndarray]) -> np.ndarray:
         scales = SIGMA * np.array(self.declared_scales)[:, None, None]

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from dpcalc.auditing import Claim, Counts, Outcome, Target, audit, judge_counts
+from dpcalc.auditing import Claim, Counts, Outcome, Target, audit, audit_counts
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators.abstention import detectable
 from dpcalc.auditing.gaussian import gaussian_pair
@@ -68,7 +68,7 @@ def test_underpowered_says_what_would_be_enough():
     terms = {"claimed": 4.377, "delta": DELTA, "alpha": 1e-4 - 1e-6}
     assert detectable(runs=runs, **terms) <= 2 * 4.377 < detectable(runs=runs * 8 // 10, **terms)
     assert "--claim mu=1," in said
-    again = judge_counts(claim, Counts.of(50, 50, 50, 50)).reason
+    again = audit_counts(claim, Counts.of(50, 50, 50, 50)).reason
     assert "runs would be enough; " in again
     assert "scores say more than counts" in again
 
@@ -83,7 +83,9 @@ def test_underpowered_names_the_density_where_it_tells_as_much():
     seen = audit(replace(whole, tilted=None), claim, seed=1, controls=False)
     assert seen.outcome is Outcome.NOT_REFUTED
     assert seen.detectable == pytest.approx(stated, rel=0.05)
-    tilted = audit(blind(whole), claim, runs=400, notice=1.3, seed=1, controls=False).reason
+    tilted = audit(
+        blind(whole), claim, runs=400, detectable_ratio=1.3, seed=1, controls=False
+    ).reason
     assert "tilted runs of Gaussian noise would do: 400 runs then notice" in tilted
     pure = Claim.of(epsilon=1, adjacency=ADD)
     response = known.randomised_response(1.0, adjacency=ADD)
@@ -91,19 +93,19 @@ def test_underpowered_names_the_density_where_it_tells_as_much():
     assert short.outcome is Outcome.UNDERPOWERED
     assert "with an exact log_ratio, one outcome beyond the claim refutes it" in short.reason
     assert "log_ratio" not in audit(response, pure, runs=20, seed=1, controls=False).reason
-    assert "log_ratio" not in judge_counts(pure, Counts.of(5, 5, 5, 5)).reason
+    assert "log_ratio" not in audit_counts(pure, Counts.of(5, 5, 5, 5)).reason
 
 
 def test_underpowered_names_fair_coins_where_they_tell_as_much():
     claim = Claim.of(epsilon=0.4, adjacency=ADD)
-    short = judge_counts(claim, Counts.of(55, 45, 45, 55), alpha=0.05)
+    short = audit_counts(claim, Counts.of(55, 45, 45, 55), alpha=0.05)
     assert short.outcome is Outcome.UNDERPOWERED
     assert "--fair-coins would do: 200 runs then notice epsilon = 0.7771" in short.reason
-    tossed = judge_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True, alpha=0.05)
+    tossed = audit_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True, alpha=0.05)
     assert tossed.outcome is Outcome.NOT_REFUTED
     assert tossed.detectable == pytest.approx(0.7771, abs=1e-4)
     assert (
-        "fair" not in judge_counts(claim, Counts.of(6, 4, 4, 6), alpha=0.05).reason
+        "fair" not in audit_counts(claim, Counts.of(6, 4, 4, 6), alpha=0.05).reason
     )  # would not do either
 
 
@@ -113,7 +115,7 @@ def test_counts_of_fair_coins_have_the_level_of_one_binomial():
     right = [
         k
         for k in range(101)
-        if judge_counts(
+        if audit_counts(
             claim,
             Counts.of(k // 2, 50 - k // 2, 50 - (k + 1) // 2, (k + 1) // 2),
             fair_coins=True,
@@ -127,9 +129,9 @@ def test_counts_of_fair_coins_have_the_level_of_one_binomial():
 
 def test_counts_that_no_fair_coin_made_are_refused():
     with pytest.raises(AssumptionViolated, match="150 of 200"):
-        judge_counts(CLAIMS["pure"][0], Counts.of(100, 50, 25, 25), fair_coins=True)
+        audit_counts(CLAIMS["pure"][0], Counts.of(100, 50, 25, 25), fair_coins=True)
 
 
 def test_nothing_is_advised_where_nothing_helps():
     vast = Claim.of(epsilon=1e308, delta=0.999, adjacency=ADD)
-    assert "enough" not in judge_counts(vast, Counts.of(95, 5, 5, 95)).reason
+    assert "enough" not in audit_counts(vast, Counts.of(95, 5, 5, 95)).reason

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.auditing import Claim, Counts, Outcome, from_scores, judge_counts, judge_scores
+from dpcalc.auditing import Claim, Counts, Outcome, audit_counts, audit_scores, from_scores
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
@@ -23,7 +23,7 @@ def test_counts_that_would_overflow_are_refused(most: int) -> None:
 
 
 def test_a_great_many_counts_are_right() -> None:
-    verdict = judge_counts(PURE, Counts.of(10**12, 0, 0, 10**12), alpha=0.05)
+    verdict = audit_counts(PURE, Counts.of(10**12, 0, 0, 10**12), alpha=0.05)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.runs == 2 * 10**12
     assert verdict.epsilon_lower == pytest.approx(math.log(10**12 / math.log(2 / 0.05)), rel=1e-3)
@@ -31,18 +31,24 @@ def test_a_great_many_counts_are_right() -> None:
 
 def test_a_claim_that_nothing_could_exceed_is_not_called_powerful() -> None:
     vast = Claim.of(epsilon=1e308, delta=0.999, adjacency="add-remove")
-    assert judge_counts(vast, Counts.of(95, 5, 5, 95)).outcome is Outcome.UNDERPOWERED
+    assert audit_counts(vast, Counts.of(95, 5, 5, 95)).outcome is Outcome.UNDERPOWERED
 
 
 @pytest.mark.parametrize(
-    "terms", [{"alpha": math.nan}, {"alpha": 1.0}, {"notice": math.nan}, {"notice": 0.5}]
+    "terms",
+    [
+        {"alpha": math.nan},
+        {"alpha": 1.0},
+        {"detectable_ratio": math.nan},
+        {"detectable_ratio": 0.5},
+    ],
 )
 def test_terms_that_make_no_sense(terms: dict[str, Any]) -> None:
     (name,) = terms
     with pytest.raises(InvalidInput, match=name):
-        judge_counts(PURE, Counts.of(95, 5, 5, 95), **terms)
+        audit_counts(PURE, Counts.of(95, 5, 5, 95), **terms)
     with pytest.raises(InvalidInput, match=name):
-        judge_scores(PURE, np.arange(40.0) % 7, np.arange(40.0) % 5, **terms)
+        audit_scores(PURE, np.arange(40.0) % 7, np.arange(40.0) % 5, **terms)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +63,13 @@ def test_terms_that_make_no_sense(terms: dict[str, Any]) -> None:
     ids=["constant", "ties", "-inf", "inf", "mixed"],
 )
 def test_scores_that_say_nothing_refute_nothing(inside: Any, outside: Any) -> None:
-    verdict = judge_scores(PURE, np.asarray(inside, float), np.asarray(outside, float), seed=1)
+    verdict = audit_scores(PURE, np.asarray(inside, float), np.asarray(outside, float), seed=1)
     assert verdict.outcome is not Outcome.REFUTED
     assert verdict.epsilon_lower == 0
 
 
 def test_every_run_of_a_kind_apart_from_the_others_is_seen() -> None:
-    verdict = judge_scores(PURE, np.full(400, np.inf), np.full(400, -np.inf), seed=1, alpha=0.05)
+    verdict = audit_scores(PURE, np.full(400, np.inf), np.full(400, -np.inf), seed=1, alpha=0.05)
     assert verdict.outcome is Outcome.REFUTED
     assert 4.5 < verdict.epsilon_lower < math.log(640 / 3)
     assert verdict.seed == 1
@@ -82,7 +88,7 @@ def test_scores_of_a_curve_claim_are_cut_where_mu_is_seen_best() -> None:
             found.append(float(clopper_pearson.mu_lower(counts, alpha=0.05)))
     assert np.median(for_mu) > 0.84 > np.median(for_epsilon) + 0.09
     claim = Claim(guarantee=GDP(0.7), delta=1e-5, adjacency="add-remove")
-    verdict = judge_scores(claim, *scores, seed=1)
+    verdict = audit_scores(claim, *scores, seed=1)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.lower_bounds["mu"] > 0.84
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcalc.auditing import Claim, Counts, Observations, Outcome, audit, judge_counts, judge_scores
+from dpcalc.auditing import Claim, Counts, Observations, Outcome, audit, audit_counts, audit_scores
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators import abstention, accuracy, clopper_pearson, eprocess
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.recorded import judge_canaries
+from dpcalc.auditing.recorded import audit_canaries
 from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP
 
@@ -77,7 +77,7 @@ def test_recorded_guesses_always_say_something(claim):
     """0/1 guesses with rates .95 and .05, 2,000 runs each: true ε 2.94; Bonferroni reports 2.70."""
     rng = np.random.default_rng(3)
     found = [
-        judge_scores(
+        audit_scores(
             claim, rng.random(2000) < 0.95, rng.random(2000) < 0.05, seed=seed, alpha=0.05
         ).epsilon_lower
         for seed in range(60)
@@ -90,10 +90,10 @@ def test_separated_losses_refute_in_either_order():
     rng = np.random.default_rng(4)
     low, high = rng.random(3000), 100 + rng.random(3000)
     for scores in ((low, high), (high, low)):
-        assert judge_scores(PURE, *scores, seed=1, alpha=0.05).epsilon_lower > 6.5
-    assert judge_counts(PURE, Counts.of(0, 1000, 1000, 0)).outcome is Outcome.REFUTED
+        assert audit_scores(PURE, *scores, seed=1, alpha=0.05).epsilon_lower > 6.5
+    assert audit_counts(PURE, Counts.of(0, 1000, 1000, 0)).outcome is Outcome.REFUTED
     # one kind ten times as frequent: error rates are counted instead
-    few = judge_scores(PURE, low[:300], high, seed=1)
+    few = audit_scores(PURE, low[:300], high, seed=1)
     assert few.best is not None
     assert few.best.method == "clopper-pearson"
     assert few.outcome is Outcome.REFUTED
@@ -140,19 +140,19 @@ def test_fair_coins_are_believed_only_if_they_may_have_been_fair():
     rng = np.random.default_rng(5)
     scores = rng.normal(4, 1, 1450), rng.normal(0, 1, 1450)
     claim = Claim.of(epsilon=1.0, delta=1e-5, adjacency="add-remove")
-    made = judge_scores(claim, *scores, seed=1).epsilon_lower
-    promised = judge_scores(claim, *scores, fair_coins=True).epsilon_lower
+    made = audit_scores(claim, *scores, seed=1).epsilon_lower
+    promised = audit_scores(claim, *scores, fair_coins=True).epsilon_lower
     assert made > 4.5
     assert promised > 4.5
     with pytest.raises(AssumptionViolated, match="fair coins were promised"):
-        judge_scores(claim, scores[0], scores[1][:700], fair_coins=True)
+        audit_scores(claim, scores[0], scores[1][:700], fair_coins=True)
 
 
 def test_a_curve_is_bounded_in_its_tail_where_the_leak_is():
     """A record released in one run of five, nothing otherwise: accuracy .6, which μ = 1 allows."""
     rng = np.random.default_rng(6)
     scores = [np.where(rng.random(2000) < 0.2, side, 0.0) for side in (1.0, -1.0)]
-    verdict = judge_scores(
+    verdict = audit_scores(
         Claim(guarantee=GDP(1.0), delta=1e-5, adjacency="add-remove"), *scores, seed=1
     )
     assert verdict.outcome is Outcome.REFUTED
@@ -161,7 +161,7 @@ def test_a_curve_is_bounded_in_its_tail_where_the_leak_is():
 
 def test_canaries_of_one_run_still_need_their_coins():
     with pytest.raises(AssumptionViolated):
-        judge_canaries(
+        audit_canaries(
             PURE, np.arange(100) % 2 == 0, np.zeros(100), guess_in=5, guess_out=5, fair_coins=False
         )
 

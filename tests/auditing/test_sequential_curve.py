@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpcalc.auditing import Claim, Outcome, Quantity, audit, mechanism
-from dpcalc.auditing.design import Plan
+from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.estimators import sequential_curve as curve
 from dpcalc.auditing.estimators.eprocess import STAKES
 from dpcalc.auditing.estimators.rules import Rule
@@ -270,8 +270,8 @@ def released(mu):
 
 def test_a_whole_audit_stops_after_a_few_hundred_runs():
     half = Claim(guarantee=GDP(0.5), delta=1e-5, adjacency="add-remove")
-    plan = {"methods": ("sequential-curve",), "early_stop": True}
-    verdict = audit(released(1.5), half, runs=4000, seed=1, **plan)
+    design = {"methods": ("sequential-curve",), "early_stop": True}
+    verdict = audit(released(1.5), half, runs=4000, seed=1, **design)
     assert verdict.outcome is Outcome.REFUTED
     assert verdict.runs <= 700
     (found,) = verdict.evidence
@@ -280,7 +280,7 @@ def test_a_whole_audit_stops_after_a_few_hundred_runs():
     assert found.quantity is Quantity.MU
     assert 0.5 < found.lower < 1.5
     assert 0 < found.epsilon < gaussian_pair.epsilon_of(1.5, 1e-5)
-    again = audit(released(1.5), half, runs=4000, seed=1, **plan)
+    again = audit(released(1.5), half, runs=4000, seed=1, **design)
     assert again.record() == verdict.record()
 
 
@@ -289,6 +289,8 @@ def test_with_another_bet_both_share_alpha():
     verdict = audit(released(1.0), GAUSS, runs=1000, seed=2, methods=methods, controls=False)
     assert {e.method for e in verdict.evidence} == set(methods)
     assert sum(e.alpha for e in verdict.evidence) < 0.05
-    plan = Plan.made(released(1.0), GAUSS, methods=("sequential-curve",), early_stop=True)
-    assert plan.methods == ("sequential-curve",)
-    assert plan.batch == 100
+    design = AuditDesign.for_claim(
+        released(1.0), GAUSS, methods=("sequential-curve",), early_stop=True
+    )
+    assert design.methods == ("sequential-curve",)
+    assert design.batch == 100

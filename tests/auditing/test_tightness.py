@@ -24,7 +24,7 @@ from dpcalc.auditing.estimators import (
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
-from dpcalc.auditing.targets.target import Tilted
+from dpcalc.auditing.targets.target import ImportanceSample
 
 ALPHA, DELTA, TRUE = 0.05, 1e-5, 4.377178
 SIZES = (1000, 10_000, 100_000)
@@ -96,7 +96,7 @@ def sampled(n, reps, seed):
 
     def drawn(a):
         L = rng.standard_normal((reps, n // 2)) + a + 0.5
-        return Tilted(log_ratio=L, log_tilt=tilt * L - (tilt + tilt**2) / 2)
+        return ImportanceSample(log_ratio=L, log_tilt=tilt * L - (tilt + tilt**2) / 2)
 
     largest = importance.largest_value(tilt, 1.0, aimed)
     return importance.epsilon_lower(
@@ -215,7 +215,8 @@ def test_forty_tilted_runs_reach_nine_tenths():
         L = mu * (rng.standard_normal((2, 101, 20)) + mu * np.array([0, tilt])[:, None, None])
         L += mu**2 / 2
         first, second = (
-            Tilted(log_ratio=x, log_tilt=tilt * x - (tilt + tilt**2) * mu**2 / 2) for x in L
+            ImportanceSample(log_ratio=x, log_tilt=tilt * x - (tilt + tilt**2) * mu**2 / 2)
+            for x in L
         )
         largest = importance.largest_value(tilt, mu**2, aimed)
         found = importance.epsilon_lower(first, second, delta=DELTA, alpha=ALPHA, largest=largest)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.auditing.suite.case import CAUGHT, Audit, Case, Role
-from dpcalc.auditing.suite.run import carry_out, exhibited
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Role
+from dpcalc.auditing.suite.run import carry_out, compute_table
 from dpcalc.audits.suite.catalogue import audit_of, keys
 
 AUDITS = [audit_of(key) for key in keys()]
@@ -41,7 +41,7 @@ def _name(pair: tuple[Audit, Case]) -> str:
 
 
 def _in_profile(pair: tuple[Audit, Case]) -> object:
-    heavy = pair[0].key not in QUICK or pair[1].slow
+    heavy = pair[0].key not in QUICK or pair[1].only_on_request
     return pytest.param(pair, id=_name(pair), marks=[pytest.mark.campaign] if heavy else [])
 
 
@@ -66,7 +66,7 @@ def test_expectations_make_sense(pair: tuple[Audit, Case]) -> None:
     _, case = pair
     assert case.expected
     if case.role is Role.BUG:
-        assert set(case.expected) <= set(CAUGHT)
+        assert set(case.expected) <= set(DETECTED)
     if case.role is Role.CERTIFIED:
         assert Outcome.REFUTED not in case.expected
 
@@ -75,10 +75,10 @@ def test_expectations_make_sense(pair: tuple[Audit, Case]) -> None:
 def test_case_comes_out_as_it_must(pair: tuple[Audit, Case]) -> None:
     audit, case = pair
     (found,) = carry_out([case], seed=3, controls=False)
-    setting = case.setting()
+    setting = case.instance()
     assert isinstance(setting.target, Target)
     assert isinstance(setting.claim, Claim)
-    assert not found.surprising, f"{found.verdict}"
+    assert not found.unexpected, f"{found.verdict}"
     assert not found.contradicts_proof, f"{found.verdict}"
     if (audit.key, case.key) in FALSE_CLAIMS:
         exposed = [f for f in found.verdict.findings if f.check == "exposure"]
@@ -90,5 +90,5 @@ def test_case_comes_out_as_it_must(pair: tuple[Audit, Case]) -> None:
 @pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.key)
 def test_exhibits_are_tables(audit: Audit) -> None:
     for exhibit in audit.exhibits:
-        table = exhibited(exhibit, seed=3)
+        table = compute_table(exhibit, seed=3)
         assert all(len(row) == len(table.columns) for row in table.rows)

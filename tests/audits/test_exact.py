@@ -10,7 +10,7 @@ import pytest
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Claim, Evidence, Finding, Severity, World
 from dpcalc.auditing.claim import Quantity
-from dpcalc.auditing.evidence import Access
+from dpcalc.auditing.evidence import AdversaryAccess
 from dpcalc.auditing.gaussian import separation
 from dpcalc.auditing.verdict import decide
 from dpcalc.audits import gradient_admm, gradient_admm_noisy_oracle, noisy_gradient_descent
@@ -137,13 +137,13 @@ def test_equation_23_promises_more_than_a_triangle_has() -> None:
 
 def test_mr_admm_converges_to_another_optimum() -> None:
     """3/7 in place of 1: the dual steps weigh every node by one over its penalty."""
-    rows = convergence_counterexamples.other_limit(0)
+    rows = convergence_counterexamples.mr_admm_limit(0)
     assert rows[-1][1] == pytest.approx(3 / 7, abs=1e-6)
     assert rows[-1][3] == 1.0
 
 
 def test_growing_penalties_stall() -> None:
-    rows = convergence_counterexamples.stalled(0)
+    rows = convergence_counterexamples.m_admm_stalls(0)
     assert rows[-1][1] == pytest.approx(1 - 0.99229, abs=1e-5)
     assert all(row[1] == pytest.approx(row[2], rel=1e-6) for row in rows)
 
@@ -166,7 +166,7 @@ def test_dependent_runs_void_every_bound() -> None:
         lower=2.0,
         alpha=0.05,
         delta=1e-3,
-        access=Access.RUNS,
+        access=AdversaryAccess.RUNS,
         runs=100,
     )
     for check, failed, expected in (
@@ -189,7 +189,7 @@ def test_the_share_that_counts_as_power_can_be_chosen() -> None:
     outcome, reason = decide(claim, [], [found])
     assert outcome.value == "NOT REFUTED"
     assert "attains 60 per cent" in reason
-    assert decide(claim, [], [found], notice=1.5)[0].value == "UNDERPOWERED"
+    assert decide(claim, [], [found], detectable_ratio=1.5)[0].value == "UNDERPOWERED"
 
 
 def test_what_noisy_sgd_is_said_to_attain_is_the_exact_law_of_its_instance() -> None:

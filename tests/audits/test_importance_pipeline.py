@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcalc.auditing import Claim, Plan, World
-from dpcalc.auditing.audit import examined
+from dpcalc.auditing import AuditDesign, Claim, World
+from dpcalc.auditing.audit import evaluate
 from dpcalc.auditing.controls.mechanisms import gaussian
 from dpcalc.auditing.experiment import carry_out
 from dpcalc.auditing.gaussian.gaussian_pair import delta_of, epsilon_of
@@ -26,12 +26,12 @@ def test_a_true_curve_survives(mu: float) -> None:
     """
     target = gaussian(mu)
     claim = Claim(guarantee=GDP(mu), delta=DELTA, adjacency=Adjacency.ADD_REMOVE)
-    plan = Plan.made(
+    design = AuditDesign.for_claim(
         target, claim, runs=10, pilot=40, tilted=400, alpha=0.05, methods=("importance-sampling",)
     )
     repetitions, alarms, found = 120, 0, []
     for seed in range(repetitions):
-        evidence, _ = examined(carry_out(target, claim, plan, seed=seed), claim)
+        evidence, _ = evaluate(carry_out(target, claim, design, seed=seed), claim)
         bounds = [e for e in evidence if e.method == "importance-sampling"]
         assert len(bounds) == 2
         alarms += any(e.lower > claim.epsilon for e in bounds)

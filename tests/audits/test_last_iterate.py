@@ -122,7 +122,7 @@ def test_descents_run_as_their_laws_say() -> None:
         factors=np.array([0.9, 0.0, 0.7, 0.7]),
         uses=np.array([0.5, 0.2, 0.0, 0.1]),
         noise=0.3,
-        push=0.4,
+        offset=0.4,
         stops=(3, 3),
     )
     made = gaussian_target(descent, name="descent", adjacency=Adjacency.REPLACE_ONE)

@@ -52,9 +52,9 @@ def test_the_page_has_every_number_on_its_safe_side(entries: list[ledger.Entry])
         (line,) = [row for row in text.splitlines() if row.startswith(f"| `{result.key}` |")]
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert cells[-1] == result.verdict.outcome.value
-        assert result.attack is not None
+        assert result.epsilon_lower is not None
         assert result.certified is not None
-        assert float(cells[-2]) <= result.attack
+        assert float(cells[-2]) <= result.epsilon_lower
         assert float(cells[-3]) >= result.certified
         assert float(cells[-4]) >= result.verdict.claim.epsilon
     table = entry.tables[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.suite.run import carry_out
 from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.report import audit_plots
@@ -16,30 +16,30 @@ from dpcalc.report.audit_html import page
 WHY = "tilted runs, where there are any, are others and count"
 
 
-def attacked(name: str, case: str, *, early_stop: bool) -> Attacked:
+def attacked(name: str, case: str, *, early_stop: bool) -> AuditResult:
     (found,) = carry_out([audit_of(name).case(case)], seed=3, early_stop=early_stop, controls=False)
     assert found.experiment is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def stopped() -> Attacked:
+def stopped() -> AuditResult:
     return attacked("dp-admm", "last-iterate-as-printed", early_stop=True)
 
 
-def test_tilted_runs_count_after_an_early_stop(stopped: Attacked) -> None:
+def test_tilted_runs_count_after_an_early_stop(stopped: AuditResult) -> None:
     assert stopped.experiment is not None
     assert stopped.experiment.stopped
     methods = {e.method for e in stopped.verdict.evidence}
     assert methods == {"e-process", "importance-sampling"}
     assert sum(e.alpha for e in stopped.verdict.evidence) <= stopped.verdict.alpha * (1 + 1e-12)
     betting = max(e.lower for e in stopped.verdict.evidence if e.method == "e-process")
-    assert stopped.attack is not None
+    assert stopped.epsilon_lower is not None
     assert stopped.certified is not None
-    assert betting < 0.9 * stopped.certified < stopped.attack <= stopped.certified
+    assert betting < 0.9 * stopped.certified < stopped.epsilon_lower <= stopped.certified
 
 
-def test_only_what_holds_is_drawn(stopped: Attacked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_holds_is_drawn(stopped: AuditResult, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[dict[str, object]] = []
     real = audit_plots._bounds
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from dpcalc.auditing import Claim, Plan
-from dpcalc.auditing.audit import attack
-from dpcalc.auditing.result import Attacked
+from dpcalc.auditing import AuditDesign, Claim
+from dpcalc.auditing.audit import run_audit
+from dpcalc.auditing.result import AuditResult
 from dpcalc.audits import fixed_point_admm as fixed_point
 from dpcalc.audits import noisy_gradient_descent as descent
-from dpcalc.audits.suite.catalogue import audit_of, instance_of
+from dpcalc.audits.suite.catalogue import audit_of, instance_of_theorem
 from dpcalc.audits.suite.catalogue import keys as audits
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.catalogue import keys, privacy_result
@@ -148,7 +148,7 @@ def theorem(key: str, given: dict[str, Any]) -> Theorem:
     return kind.from_parameters(given, [a.key for a in kind.assumptions if a.promised])
 
 
-def _attacked(made: Theorem, delta: float) -> Attacked:
+def _attacked(made: Theorem, delta: float) -> AuditResult:
     """Attacked with a thousand tilted runs, or ten thousand where only right answers count."""
     certified = made.certified().guarantee
     claim = Claim(
@@ -157,12 +157,14 @@ def _attacked(made: Theorem, delta: float) -> Attacked:
         adjacency=made.adjacency,  # type: ignore[attr-defined] # every privacy result has one
         release=made.release,
     )
-    setting = instance_of(made, claim)
+    setting = instance_of_theorem(made, claim)
     assert setting is not None, "no audit can build an instance for these parameters"
     tilts = setting.target.tilted is not None and delta > 0
-    plan = Plan.made(setting.target, claim, runs=1000 if tilts else 10_000, alpha=0.01)
-    verdict, seen = attack(setting.target, claim, plan, seed=5, controls=False)
-    return Attacked(
+    design = AuditDesign.for_claim(
+        setting.target, claim, runs=1000 if tilts else 10_000, alpha=0.01
+    )
+    verdict, seen = run_audit(setting.target, claim, design, seed=5, controls=False)
+    return AuditResult(
         key=made.key,
         title=made.title,
         role="certified",
@@ -190,10 +192,10 @@ def test_lower_bounds_stay_below_the_certified_and_reach_an_exact_one(
     key: str, given: dict[str, Any], delta: float, exact: bool
 ) -> None:
     found = _attacked(theorem(key, given), delta)
-    assert found.attack is not None
+    assert found.epsilon_lower is not None
     assert found.certified is not None
     assert math.isfinite(found.certified)
     assert found.verdict.outcome.value in ("NOT REFUTED", "UNDERPOWERED"), str(found.verdict)
-    assert found.attack <= found.certified
+    assert found.epsilon_lower <= found.certified
     if exact:
-        assert found.attack >= 0.9 * found.certified, str(found.verdict)
+        assert found.epsilon_lower >= 0.9 * found.certified, str(found.verdict)

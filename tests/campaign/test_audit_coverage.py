@@ -12,8 +12,8 @@ import sys
 
 import pytest
 
-from dpcalc.auditing import Claim, Outcome, Plan, Target, controls
-from dpcalc.auditing.audit import attack
+from dpcalc.auditing import AuditDesign, Claim, Outcome, Target, controls
+from dpcalc.auditing.audit import run_audit
 from dpcalc.auditing.gaussian.gaussian_pair import epsilon_of
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.vocabulary import Adjacency
@@ -52,11 +52,12 @@ CASES: dict[str, tuple[Target, Claim]] = {
 def refuted(name: str, repetitions: int, *, early_stop: bool = False) -> int:
     """How often a true claim was refuted, by fresh seeds."""
     target, claim = CASES[name]
-    plan = Plan.made(
+    design = AuditDesign.for_claim(
         target, claim, runs=200, tilted=100, alpha=ALPHA, early_stop=early_stop, batch=100
     )
     verdicts = (
-        attack(target, claim, plan, seed=seed, controls=False)[0] for seed in range(repetitions)
+        run_audit(target, claim, design, seed=seed, controls=False)[0]
+        for seed in range(repetitions)
     )
     return sum(verdict.outcome is Outcome.REFUTED for verdict in verdicts)
 

@@ -156,7 +156,7 @@ def test_an_audit_declares_the_libraries_that_it_needs(bare: Path, key: str) -> 
             audit.need_libraries()
         return
     for case in audit.cases:
-        case.setting()
+        case.instance()
 
 
 @pytest.mark.parametrize(

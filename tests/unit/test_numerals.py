@@ -196,7 +196,7 @@ def test_counts_in_any_spelling(fourth: str, capsys: pytest.CaptureFixture[str])
         ("audit --counts 95 5 5 -1", "--counts needs a whole number, 0 or above; got -1"),
         ("audit dp-admm --runs 1e0", "--runs needs a whole number, 10 or above; got 1"),
         ("audit dp-admm --seconds 0", "--seconds needs a number above 0"),
-        ("audit dp-admm --notice 1/2", "--notice needs a number of 1 or more"),
+        ("audit dp-admm --detectable-ratio 1/2", "--detectable-ratio needs a number of 1 or more"),
         ("verify --audit --runs 1e1.5", "--runs needs a whole number such as"),
         ("verify --audit --seed x", "--seed needs a whole number such as"),
         ("run dp-admm --runs 1.5", "try 1 or 2"),

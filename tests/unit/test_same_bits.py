@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.auditing import runner
+from dpcalc.auditing.sampling import runner
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.estimators import ADMMClassifier, PrivateSearchCV

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.targets.data_access import Access
+from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.auditing.wording import at_most
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
@@ -35,7 +35,7 @@ _ROUNDING = 1e-9
 _ANYWHERE = -1  # in place of a node, where chance decides whose data are read
 
 
-def check(accesses: Sequence[Access], claim: Claim) -> Finding | None:
+def check(accesses: Sequence[DataAccess], claim: Claim) -> Finding | None:
     """The recomputed ε against the claimed one; None without declared looks."""
     if not accesses:
         return None
@@ -57,7 +57,7 @@ def check(accesses: Sequence[Access], claim: Claim) -> Finding | None:
     return _compared(accesses, claim, worst, each[worst])
 
 
-def cost(access: Access, *, bent: bool = True) -> Guarantee:
+def cost(access: DataAccess, *, bent: bool = True) -> Guarantee:
     """The guarantee of one look; infinite ε without noise.
 
     If not ``bent``, without its curvature, and by the law of the noise in its dimension.
@@ -83,7 +83,7 @@ def cost(access: Access, *, bent: bool = True) -> Guarantee:
     return PureDP(math.inf)
 
 
-def _bent(access: Access, mu: float) -> Guarantee:
+def _bent(access: DataAccess, mu: float) -> Guarantee:
     """An exact minimiser whose linear noise is normal, curvature and gradient not tied."""
     records = 2 if access.adjacency == Adjacency.REPLACE_ONE else 1
     bend = access.curvature_change / access.curvature_floor
@@ -91,7 +91,7 @@ def _bent(access: Access, mu: float) -> Guarantee:
     return normally_perturbed_update(update, access.adjacency)
 
 
-def _undecided(accesses: Sequence[Access], claim: Claim) -> str:
+def _undecided(accesses: Sequence[DataAccess], claim: Claim) -> str:
     if claim.release == Release.LAST_ITERATE:
         return "the looks bound the whole transcript; the claim is about the last iterate"
     if any(a.node is None and a.sampling_rate >= 1 for a in accesses):
@@ -99,7 +99,7 @@ def _undecided(accesses: Sequence[Access], claim: Claim) -> str:
     return ""
 
 
-def _groups(accesses: Sequence[Access]) -> dict[tuple[int, int], list[Access]]:
+def _groups(accesses: Sequence[DataAccess]) -> dict[tuple[int, int], list[DataAccess]]:
     """The looks that can read one record: by node and part, those of a random node in all."""
     parts = {(a.node, a.batch) for a in accesses if a.node is not None} or {(_ANYWHERE, 0)}
     return {
@@ -110,7 +110,7 @@ def _groups(accesses: Sequence[Access]) -> dict[tuple[int, int], list[Access]]:
     }
 
 
-def _total(members: Sequence[Access], delta: float, *, bent: bool = True) -> float:
+def _total(members: Sequence[DataAccess], delta: float, *, bent: bool = True) -> float:
     """ε at δ of looks that compose."""
     costs = Counter(cost(a, bent=bent) for a in members)
     if any(isinstance(each, PureDP) and each.bound == math.inf for each in costs):
@@ -119,7 +119,7 @@ def _total(members: Sequence[Access], delta: float, *, bent: bool = True) -> flo
 
 
 def _compared(
-    accesses: Sequence[Access], claim: Claim, worst: tuple[int, int], total: float
+    accesses: Sequence[DataAccess], claim: Claim, worst: tuple[int, int], total: float
 ) -> Finding:
     members = _groups(accesses)[worst]
     one = max(each.epsilon(claim.delta) for each in {cost(a) for a in members})

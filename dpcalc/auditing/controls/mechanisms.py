@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.auditing.targets.target import Noise, Target, Tilted, World
+from dpcalc.auditing.targets.target import ImportanceSample, Noise, Target, World
 from dpcalc.vocabulary import Adjacency
 
 Array = NDArray[np.float64]
@@ -35,10 +35,10 @@ def gaussian(
 
     def tilted(
         _: World, a: float, moved: bool, generator: np.random.Generator, runs: int
-    ) -> Tilted:
+    ) -> ImportanceSample:
         unit = scale * generator.standard_normal(runs) + a * mu * moved
         L = mu * unit + mu**2 / 2
-        return Tilted(log_ratio=L, log_tilt=a * L - (a + a**2) * mu**2 / 2)
+        return ImportanceSample(log_ratio=L, log_tilt=a * L - (a + a**2) * mu**2 / 2)
 
     def noise(world: World, x: Array) -> Noise:
         return Noise(unit=(x - (mu if world is World.IN else 0.0))[:, None, None], law="gaussian")

@@ -14,11 +14,11 @@ from functools import partial
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.controls.mechanisms import gaussian, randomised_response
-from dpcalc.auditing.design import Plan
+from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.experiment import carry_out
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.lower_bounds import examined
+from dpcalc.auditing.lower_bounds import evaluate
 from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.verdict import Outcome, decide
 from dpcalc.execution import in_order
@@ -31,36 +31,36 @@ EXPOSED = 40.0
 _LEVEL = 1e-4  # at which the exact control is tested, so that it is not a source of alarms itself
 
 
-def controlled(
-    claim: Claim, plan: Plan, *, seed: int, executor: Executor | None = None
+def run_controls(
+    claim: Claim, design: AuditDesign, *, seed: int, executor: Executor | None = None
 ) -> tuple[dict[str, str], list[Finding]]:
     """The outcomes of the three controls, and a finding for each that contradicts its answer.
 
     Args:
         claim: what is tested.
-        plan: the design; the controls use the same methods, runs and shares.
+        design: the design; the controls use the same methods, runs and shares.
         seed: of the audit; the controls' runs are drawn apart.
         executor: who carries them out; this process if left out.
     """
     if not 0 < claim.epsilon < math.inf:
         return {}, []
-    cases: dict[str, tuple[Target, Plan, Callable[[Outcome], bool]]] = {
+    cases: dict[str, tuple[Target, AuditDesign, Callable[[Outcome], bool]]] = {
         "leaks exactly what is claimed": (
             _leaking(claim, 1.0),
-            replace(plan, alpha=min(plan.alpha, _LEVEL)),
+            replace(design, alpha=min(design.alpha, _LEVEL)),
             lambda outcome: outcome is not Outcome.REFUTED,
         ),
         "no privacy": (
             gaussian(max(EXPOSED, 4 * math.sqrt(claim.epsilon))),
-            plan,
+            design,
             lambda outcome: outcome is not Outcome.NOT_REFUTED,
         ),
-        "a third of the noise": (_leaking(claim, 3.0), plan, lambda _: True),
+        "a third of the noise": (_leaking(claim, 3.0), design, lambda _: True),
     }
     outcomes, findings = {}, []
     designs = [
-        (_like(target, plan), design, seed + number + 1)
-        for number, (target, design, _) in enumerate(cases.values())
+        (_like(target, design), own, seed + number + 1)
+        for number, (target, own, _) in enumerate(cases.values())
     ]
     found = in_order(partial(_outcome, claim), designs, executor, what="control")
     for (name, (_, _, fits)), outcome in zip(cases.items(), found, strict=True):
@@ -89,23 +89,23 @@ def _leaking(claim: Claim, times: float) -> Target:
     return gaussian(mu * times)
 
 
-def _like(target: Target, plan: Plan) -> Target:
-    """The control with what the plan's methods use: a score alone, if they trust no densities."""
+def _like(target: Target, design: AuditDesign) -> Target:
+    """The control with what the design's methods use: a score alone, if they trust no densities."""
     if {"importance-sampling", "hockey-stick", "renyi-density", "likelihood-ratio"} & set(
-        plan.methods
+        design.methods
     ):
         return target
     return replace(target, score=target.log_ratio, log_ratio=None, tilted=None, noise=None)
 
 
 @own_arithmetic
-def _outcome(claim: Claim, designed: tuple[Target, Plan, int]) -> Outcome:
-    target, plan, seed = designed
-    methods = plan.methods
+def _outcome(claim: Claim, designed: tuple[Target, AuditDesign, int]) -> Outcome:
+    target, design, seed = designed
+    methods = design.methods
     if target.tilted is None:  # randomised response has no noise to tilt
         methods = tuple(m for m in methods if m != "importance-sampling") or ("accuracy",)
-    design = replace(plan, methods=methods, tilted=plan.tilted if target.tilted else 0)
+    fitted = replace(design, methods=methods, tilted=design.tilted if target.tilted else 0)
     pure = replace(target, noise=None) if claim.delta == 0 else target
-    experiment = carry_out(pure, claim, design, seed=seed)
-    evidence, findings = examined(experiment, claim)
-    return decide(claim, evidence, findings, notice=plan.notice)[0]
+    experiment = carry_out(pure, claim, fitted, seed=seed)
+    evidence, findings = evaluate(experiment, claim)
+    return decide(claim, evidence, findings, detectable_ratio=design.detectable_ratio)[0]

@@ -35,7 +35,7 @@ from dpcalc.auditing.estimators.binomial import (
 )
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated
@@ -161,7 +161,7 @@ def from_answers(
         epsilon=epsilon,
         alpha=alpha,
         delta=claim.delta,
-        access=Access.RUNS,
+        access=AdversaryAccess.RUNS,
         runs=answers.runs,
         detectable=detectable(**terms) if rule is None else noticed(**terms, known=known),
         reference=gaussian_pair.reference(claim.delta),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Counts
 
 _NODES = 400
@@ -76,7 +76,7 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         lower=epsilon_estimate(counts, delta=claim.delta, alpha=alpha),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.RUNS,
+        access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         gates=False,
         counted=counts.record(),

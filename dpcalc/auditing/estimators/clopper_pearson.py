@@ -29,7 +29,7 @@ from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -170,7 +170,7 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float, power: bool = True) 
         lower=float(epsilon_lower(counts, delta=claim.delta, alpha=alpha)),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.RUNS,
+        access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=found if power else None,
         reference=gaussian_pair.reference(claim.delta),
@@ -195,7 +195,7 @@ def curve_evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         epsilon=float(epsilon_lower(counts, delta=claim.delta, alpha=alpha)),  # same rectangle
         alpha=alpha,
         delta=claim.delta,
-        access=Access.RUNS,
+        access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=detectable_mu(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha),
         reference="Gaussian mechanism, best adversary",

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import critical_count, smallest_noticed
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -194,7 +194,7 @@ def _one_direction(
         lower=float(chernoff(ratios, delta=claim.delta, alpha=alpha)),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.DENSITY,
+        access=AdversaryAccess.DENSITY,
         runs=runs,
         direction=direction,
         gates=trusted,

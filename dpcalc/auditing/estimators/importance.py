@@ -30,9 +30,9 @@ from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, smallest_noticed
 from dpcalc.auditing.estimators.hockey_stick import invert_wealth, positive_part
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.targets.target import Tilted, World
+from dpcalc.auditing.targets.target import ImportanceSample, World
 from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
@@ -42,7 +42,7 @@ _REPETITIONS = 100  # of the design, to estimate its power
 
 
 def epsilon_lower(
-    plain: Tilted, moved: Tilted, *, delta: float, alpha: float, largest: float
+    plain: ImportanceSample, moved: ImportanceSample, *, delta: float, alpha: float, largest: float
 ) -> Array:
     """The lower bound of ε at δ; shape (...) for arrays of shape (..., runs).
 
@@ -119,8 +119,8 @@ def _detectable(runs: int, claimed: float, delta: float, alpha: float) -> float:
 
 def evidence(
     world: World,
-    plain: Tilted,
-    moved: Tilted,
+    plain: ImportanceSample,
+    moved: ImportanceSample,
     claim: Claim,
     *,
     tilt: float,
@@ -148,7 +148,7 @@ def evidence(
         lower=float(epsilon_lower(plain, moved, delta=claim.delta, alpha=alpha, largest=largest)),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.DENSITY,
+        access=AdversaryAccess.DENSITY,
         runs=runs,
         direction=f"{world} against {world.other}",
         gates=trusted,

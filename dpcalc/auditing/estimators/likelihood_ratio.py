@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import lower_limit, upper_limit
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ def evidence(
             lower=float(epsilon_lower(seen, delta=claim.delta, alpha=alpha / 2)),
             alpha=alpha / 2,
             delta=claim.delta,
-            access=Access.RUNS,
+            access=AdversaryAccess.RUNS,
             runs=seen.runs,
             direction=direction,
         )

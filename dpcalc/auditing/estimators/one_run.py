@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, at_least, quantile, smallest_noticed
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
 Array = NDArray[np.float64]
@@ -170,7 +170,7 @@ def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
         lower=epsilon_lower(guesses, delta=claim.delta, alpha=alpha),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.ONE_RUN,
+        access=AdversaryAccess.ONE_RUN,
         runs=1,
         detectable=detectable(guesses, claimed=claim.epsilon, delta=claim.delta, alpha=alpha),
         reference="randomised response of every canary",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
@@ -90,7 +90,7 @@ def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
         lower=mu_lower(guesses, alpha=alpha),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.ONE_RUN,
+        access=AdversaryAccess.ONE_RUN,
         runs=1,
         counted={
             "canaries": guesses.canaries,

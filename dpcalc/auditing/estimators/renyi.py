@@ -25,7 +25,7 @@ from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.hockey_stick import require_exact
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import InvalidInput
 
@@ -124,7 +124,7 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         epsilon=float(clopper_pearson.epsilon_lower(counts, delta=claim.delta, alpha=alpha)),
         alpha=alpha,
         delta=claim.delta,
-        access=Access.RUNS,
+        access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=detectable(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha),
         reference="Gaussian mechanism, best adversary",
@@ -154,7 +154,7 @@ def density_evidence(
                 lower=lower,
                 alpha=alpha / 2,
                 delta=claim.delta,
-                access=Access.DENSITY,
+                access=AdversaryAccess.DENSITY,
                 runs=len(ratios),
                 direction=direction,
                 gates=trusted,

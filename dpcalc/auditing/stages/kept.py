@@ -15,7 +15,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.store import Store, open_store, plan_of
 
 if TYPE_CHECKING:
-    from dpcalc.auditing.design import Plan
+    from dpcalc.auditing.design import AuditDesign
     from dpcalc.auditing.targets.target import Target
 
 _PLANNED, _JUDGED = "planned", "judged"
@@ -40,14 +40,17 @@ def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:
 
 @contextlib.contextmanager
 def kept_runs(
-    checkpoint: str | os.PathLike[str] | Store | None, target: Target, plan: Plan, seed: int
+    checkpoint: str | os.PathLike[str] | Store | None,
+    target: Target,
+    design: AuditDesign,
+    seed: int,
 ) -> Iterator[Store | None]:
     """Where the runs of an audit are kept; None if nowhere.
 
     Args:
         checkpoint: a file, or a section of an open store.
         target: what is attacked.
-        plan: of the audit.
+        design: of the audit.
         seed: of the audit.
 
     Raises:
@@ -56,13 +59,13 @@ def kept_runs(
     if checkpoint is None:
         yield None
     elif isinstance(checkpoint, Store):
-        checkpoint.begin({"target": target.name, "seed": seed, "batch_size": plan.batch})
-        _keep_number(checkpoint, plan.runs)
+        checkpoint.begin({"target": target.name, "seed": seed, "batch_size": design.batch})
+        _keep_number(checkpoint, design.runs)
         yield checkpoint
     else:
         with (
             open_store(checkpoint, {"work": "audit", "seed": seed}) as store,
-            kept_runs(store.section("audit"), target, plan, seed) as section,
+            kept_runs(store.section("audit"), target, design, seed) as section,
         ):
             yield section
 

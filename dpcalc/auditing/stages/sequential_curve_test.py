@@ -20,7 +20,7 @@ from dpcalc.auditing.estimators.sequential_curve import (
     settled,
     slopes,
 )
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations, joined
 from dpcalc.errors import AssumptionViolated
@@ -105,7 +105,7 @@ class RunningCurve:
             epsilon=self.epsilon_lower(claim.delta),
             alpha=self.alpha,
             delta=claim.delta,
-            access=Access.RUNS,
+            access=AdversaryAccess.RUNS,
             runs=self.runs,
             detectable=detectable(runs=planned or self.runs, claim=claim, alpha=self.alpha),
             reference=gaussian_pair.reference(claim.delta),

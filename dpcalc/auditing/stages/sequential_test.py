@@ -17,7 +17,7 @@ from dpcalc.auditing.estimators.eprocess import (
     lower_from_accuracy,
 )
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.evidence import Access, Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated
@@ -106,7 +106,7 @@ class RunningTest:
             epsilon=self.epsilon_lower(self.claim.delta),
             alpha=self.alpha,
             delta=self.claim.delta,
-            access=Access.RUNS,
+            access=AdversaryAccess.RUNS,
             runs=self.runs,
             detectable=detectable(runs=planned or self.runs, claim=self.claim, alpha=self.alpha),
             reference=gaussian_pair.reference(self.claim.delta),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcalc.auditing.sampling.runner import PURPOSES, Stage, generator, sizes
-from dpcalc.auditing.targets.target import Target, Tilted, World
+from dpcalc.auditing.targets.target import ImportanceSample, Target, World
 from dpcalc.errors import InvalidInput
 from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcalc.archive import Values
-    from dpcalc.auditing.design import Plan
+    from dpcalc.auditing.design import AuditDesign
     from dpcalc.store import Store
 
 _Piece = tuple[int, bool, int, int]
@@ -27,18 +27,18 @@ _Piece = tuple[int, bool, int, int]
 
 def tilted_runs(
     target: Target,
-    plan: Plan,
+    design: AuditDesign,
     seed: int,
     tilt: float,
     *,
     executor: Executor | None = None,
     store: Store | None = None,
-) -> dict[World, tuple[Tilted, Tilted]]:
+) -> dict[World, tuple[ImportanceSample, ImportanceSample]]:
     """Untilted and tilted runs of each world: a quarter of the planned ones each.
 
     Args:
         target: what is attacked.
-        plan: how many runs, in batches of what size.
+        design: how many runs, in batches of what size.
         seed: of the experiment.
         tilt: by how much they are moved.
         executor: who makes them; this process if left out.
@@ -46,7 +46,7 @@ def tilted_runs(
     """
     if target.tilted is None:
         return {}
-    each = sizes(max(plan.tilted // 4, 1), plan.batch)
+    each = sizes(max(design.tilted // 4, 1), design.batch)
     wanted: list[_Piece] = [
         (number, moved, batch, runs)
         for number in range(len(World))
@@ -56,7 +56,7 @@ def tilted_runs(
     keeping = Keeping(store=store, key=_key, pack=_packed, unpack=_unpacked)
     work = partial(_drawn, target, seed, tilt)
     made = in_order_kept(work, wanted, executor, keeping=keeping, what="tilted piece")
-    found: dict[tuple[int, bool], list[Tilted]] = {}
+    found: dict[tuple[int, bool], list[ImportanceSample]] = {}
     for (number, moved, _, _), part in zip(wanted, made, strict=True):
         found.setdefault((number, moved), []).append(part)
     return {
@@ -75,7 +75,7 @@ def tilted_spread(target: Target, seed: int) -> float:
 
 
 @own_arithmetic
-def _drawn(target: Target, seed: int, tilt: float, piece: _Piece) -> Tilted:
+def _drawn(target: Target, seed: int, tilt: float, piece: _Piece) -> ImportanceSample:
     number, moved, batch, runs = piece
     if target.tilted is None:
         raise InvalidInput(f"tilted sampling was needed; target {target.name!r} has none")
@@ -88,16 +88,16 @@ def _key(piece: _Piece) -> str:
     return f"tilted/{list(World)[number].value}/{'moved' if moved else 'own'}/{batch}"
 
 
-def _packed(answer: Tilted) -> tuple[dict[str, Any], dict[str, Values]]:
+def _packed(answer: ImportanceSample) -> tuple[dict[str, Any], dict[str, Values]]:
     return {}, {"log_ratio": answer.log_ratio, "log_tilt": answer.log_tilt}
 
 
-def _unpacked(_: Mapping[str, Any], arrays: Mapping[str, Values]) -> Tilted:
-    return Tilted(log_ratio=arrays["log_ratio"], log_tilt=arrays["log_tilt"])
+def _unpacked(_: Mapping[str, Any], arrays: Mapping[str, Values]) -> ImportanceSample:
+    return ImportanceSample(log_ratio=arrays["log_ratio"], log_tilt=arrays["log_tilt"])
 
 
-def _joined(parts: list[Tilted]) -> Tilted:
-    return Tilted(
+def _joined(parts: list[ImportanceSample]) -> ImportanceSample:
+    return ImportanceSample(
         log_ratio=np.concatenate([part.log_ratio for part in parts]),
         log_tilt=np.concatenate([part.log_tilt for part in parts]),
     )

@@ -25,12 +25,12 @@ class Role(StrEnum):
     """A mistake of the kind that is found in practice; some check must catch it."""
 
 
-CAUGHT = (Outcome.REFUTED, Outcome.PRECONDITION_FAILED)
+DETECTED = (Outcome.REFUTED, Outcome.PRECONDITION_FAILED)
 """Outcomes that raise the alarm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Instance:
     """What is attacked and held against what.
 
     Attributes:
@@ -39,7 +39,7 @@ class Setting:
         certified: ε at the claim's δ that is proved for the very target, infinite if none can be,
             None if nothing is known; a lower bound above it would be a mistake in a proof or in an
             estimator.
-        note: how the setting was made, for reports.
+        note: how the instance was made, for reports.
     """
 
     target: Target
@@ -56,28 +56,28 @@ class Case:
         key: name within the audit, with dashes.
         title: one line.
         role: whose claim.
-        setting: makes target and claim; called when the case is carried out.
-        expected: outcomes that are right; anything else is news.
+        instance_of_theorem: makes target and claim; called when the case is carried out.
+        expected: outcomes that are right.
         runs: counted runs.
         tilted: runs for importance sampling.
         alpha: error probability that this case may spend at most.
         methods: estimators; chosen by what is known if left out.
-        batch: runs made at once; left to the plan if not given.
-        slow: whether it is left out unless asked for by name or with all.
+        batch: runs made at once; left to the design if not given.
+        only_on_request: whether it is left out unless asked for by name or with all.
         theorem: key of the theorem whose claim it is; the audit's first if left out.
     """
 
     key: str
     title: str
     role: Role
-    setting: Callable[[], Setting]
+    instance: Callable[[], Instance]
     expected: tuple[Outcome, ...]
     runs: int = 2000
     tilted: int = 1000
     alpha: float = 1.0
     methods: tuple[str, ...] | None = None
     batch: int | None = None
-    slow: bool = False
+    only_on_request: bool = False
     theorem: str = ""
 
 
@@ -85,16 +85,16 @@ def case(
     key: str,
     title: str,
     role: Role,
-    setting: Callable[[], Setting],
+    instance: Callable[[], Instance],
     expected: tuple[Outcome, ...],
     **more: Any,
 ) -> Case:
     """A `Case` in one line."""
-    return Case(key=key, title=title, role=role, setting=setting, expected=expected, **more)
+    return Case(key=key, title=title, role=role, instance=instance, expected=expected, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
+class SupportingTable:
     """A table of exact or measured numbers that is evidence of another kind.
 
     Attributes:
@@ -121,11 +121,11 @@ class Audit:
         title: what is attacked.
         reference: paper and number.
         theorem: key of the theorem whose claims are attacked.
-        also: keys of further ones.
-        cases: at least one certified twin and one planted bug.
+        other_theorems: keys of further ones.
+        cases: at least one certified case and one planted bug.
         exhibits: further evidence.
-        instance: (theorem, claim) -> the worst mechanism known with the theorem's parameters, held
-            against the claim; None where it cannot be built. For claims files.
+        instance_of_theorem: (theorem, claim) -> the worst mechanism known with the theorem's
+            parameters, held against the claim; None where it cannot be built. For claims files.
         libraries: modules beyond the base installation without which no case can run.
     """
 
@@ -134,9 +134,9 @@ class Audit:
     reference: str
     theorem: str
     cases: tuple[Case, ...]
-    also: tuple[str, ...] = ()
-    exhibits: tuple[Exhibit, ...] = ()
-    instance: Callable[[Any, Claim], Setting | None] | None = None
+    other_theorems: tuple[str, ...] = ()
+    exhibits: tuple[SupportingTable, ...] = ()
+    instance_of_theorem: Callable[[Any, Claim], Instance | None] | None = None
     libraries: tuple[str, ...] = ()
 
     def need_libraries(self) -> None:
@@ -160,21 +160,21 @@ class Audit:
 
     def default_cases(self) -> tuple[Case, ...]:
         """The published claims and their correct twins; planted bugs are for those who ask."""
-        return tuple(c for c in self.cases if c.role is not Role.BUG and not c.slow)
+        return tuple(c for c in self.cases if c.role is not Role.BUG and not c.only_on_request)
 
     @property
     def theorems(self) -> tuple[str, ...]:
         """Keys of all theorems whose claims are attacked."""
-        return (self.theorem, *self.also)
+        return (self.theorem, *self.other_theorems)
 
     @property
-    def twin(self) -> Case:
-        """The case whose target a claim of one's own is held against."""
+    def certified_case(self) -> Case:
+        """The case used to test a claim given by the user."""
         return next(c for c in self.cases if c.role is Role.CERTIFIED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class ComputedTable:
     """An exhibit carried out."""
 
     title: str

@@ -8,18 +8,18 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from dpcalc.auditing.audit import attack
+from dpcalc.auditing.audit import run_audit
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.design import Plan
+from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.experiment import Experiment, Progress
-from dpcalc.auditing.result import Attacked
-from dpcalc.auditing.suite.case import Case, Exhibit, Setting, Table
-from dpcalc.auditing.verdict import ALPHA, ENOUGH, Outcome, Verdict
+from dpcalc.auditing.result import AuditResult
+from dpcalc.auditing.suite.case import Case, ComputedTable, Instance, SupportingTable
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Outcome, Verdict
 from dpcalc.execution import in_order, is_enough
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.store import Store
 
-Report = Callable[[Case, Progress], None]
+CaseProgress = Callable[[Case, Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Terms:
         methods: lower bounds that may refute instead of the cases' own.
         seconds: for each case.
         early_stop: stop a case when its e-process refutes the claim.
-        notice: there is enough power if this many times the claimed value would be noticed.
+        detectable_ratio: there is enough power if this many times the claimed value would be noticed.
         controls: also run mechanisms whose answer is known.
     """
 
@@ -45,7 +45,7 @@ class Terms:
     methods: Sequence[str] | None = None
     seconds: float | None = None
     early_stop: bool = False
-    notice: float = ENOUGH
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO
     controls: bool = True
 
 
@@ -55,12 +55,12 @@ def carry_out(
     alpha: float = ALPHA,
     seed: int,
     seconds: float | None = None,
-    progress: Report | None = None,
+    progress: CaseProgress | None = None,
     begin: Callable[[Case], None] | None = None,
     checkpoint: Store | None = None,
     executor: Executor | None = None,
     **more: object,
-) -> list[Attacked]:
+) -> list[AuditResult]:
     """Attack the cases one by one.
 
     Workers get whole cases if there are enough of them, else the runs of one case after the other:
@@ -109,7 +109,7 @@ def carried_out(
     progress: Callable[[Progress], None] | None = None,
     checkpoint: Store | None = None,
     executor: Executor | None = None,
-) -> Attacked:
+) -> AuditResult:
     """One case under attack.
 
     Args:
@@ -119,10 +119,10 @@ def carried_out(
         checkpoint: where the runs of this case are kept.
         executor: who makes the runs; this process if left out.
     """
-    begun, setting = time.monotonic(), case.setting()
-    tested = setting.claim if terms.claim is None else terms.claim
-    plan = Plan.made(
-        setting.target,
+    begun, instance = time.monotonic(), case.instance()
+    tested = instance.claim if terms.claim is None else terms.claim
+    design = AuditDesign.for_claim(
+        instance.target,
         tested,
         runs=case.runs if terms.runs is None else terms.runs,
         alpha=min(terms.share, case.alpha),
@@ -130,12 +130,12 @@ def carried_out(
         tilted=case.tilted,
         early_stop=terms.early_stop,
         batch=case.batch,
-        notice=terms.notice,
+        detectable_ratio=terms.detectable_ratio,
     )
-    verdict, experiment = attack(
-        setting.target,
+    verdict, experiment = run_audit(
+        instance.target,
         tested,
-        plan,
+        design,
         seed=terms.seed,
         seconds=terms.seconds,
         controls=terms.controls,
@@ -144,43 +144,43 @@ def carried_out(
         executor=executor,
     )
     expected = case.expected if terms.claim is None else ()
-    return _attacked(case, setting, verdict, experiment, expected, time.monotonic() - begun)
+    return _result(case, instance, verdict, experiment, expected, time.monotonic() - begun)
 
 
-def _attacked(
+def _result(
     case: Case,
-    setting: Setting,
+    instance: Instance,
     verdict: Verdict,
     experiment: Experiment | None,
     expected: tuple[Outcome, ...],
     seconds: float,
-) -> Attacked:
-    return Attacked(
+) -> AuditResult:
+    return AuditResult(
         key=case.key,
         title=case.title,
         role=case.role.value,
         verdict=verdict,
         experiment=experiment,
-        certified=_certified(setting, verdict.claim),
+        certified=_certified(instance, verdict.claim),
         expected=expected,
-        note=setting.note,
+        note=instance.note,
         seconds=seconds,
     )
 
 
-def exhibited_all(
-    exhibits: Sequence[Exhibit], *, seed: int, executor: Executor | None = None
-) -> list[Table]:
+def compute_tables(
+    exhibits: Sequence[SupportingTable], *, seed: int, executor: Executor | None = None
+) -> list[ComputedTable]:
     """The tables of several exhibits."""
-    return list(in_order(partial(exhibited, seed=seed), exhibits, executor, what="table"))
+    return list(in_order(partial(compute_table, seed=seed), exhibits, executor, what="table"))
 
 
 @own_arithmetic
-def exhibited(exhibit: Exhibit, *, seed: int) -> Table:
+def compute_table(exhibit: SupportingTable, *, seed: int) -> ComputedTable:
     """The exhibit's table."""
     rows = tuple(tuple(float(value) for value in row) for row in exhibit.rows(seed))
-    return Table(title=exhibit.title, columns=exhibit.columns, rows=rows, note=exhibit.note)
+    return ComputedTable(title=exhibit.title, columns=exhibit.columns, rows=rows, note=exhibit.note)
 
 
-def _certified(setting: Setting, claim: Claim) -> float | None:
-    return setting.certified if claim.delta == setting.claim.delta else None
+def _certified(instance: Instance, claim: Claim) -> float | None:
+    return instance.certified if claim.delta == instance.claim.delta else None

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dpcalc.vocabulary import Adjacency
 
 
-class Access(Protocol):
+class DataAccess(Protocol):
     """A noisy look at the data, as `dpcalc.algorithms.engine.access.DataAccess` declares it."""
 
     @property

@@ -12,8 +12,16 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.auditing.targets.data_access import Access
-from dpcalc.auditing.targets.target import Array, Noise, Outputs, Shift, Target, Tilted, World
+from dpcalc.auditing.targets.data_access import DataAccess
+from dpcalc.auditing.targets.target import (
+    Array,
+    ImportanceSample,
+    Noise,
+    Outputs,
+    ReplayDistances,
+    Target,
+    World,
+)
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.transcript import ROUNDS, RUNS, Series, Transcript
 from dpcalc.vocabulary import Adjacency, Release
@@ -39,7 +47,7 @@ class Algorithm(Protocol):
     def step(self, state: Any, *, nudge: Array | None = None) -> Any:
         """One more round, its unit noise moved by ``nudge``."""
 
-    def unit_gap(self, state: Any, records: Any) -> Array:
+    def normalised_distance(self, state: Any, records: Any) -> Array:
         """By how much more unit noise the next release implies under other records."""
 
     def implied_noise(self, transcript: Transcript, records: Any = None) -> Any:
@@ -48,7 +56,7 @@ class Algorithm(Protocol):
     def log_density(self, transcript: Transcript, records: Any = None) -> Array:
         """Exact log-density of the released arrays."""
 
-    def accesses(self, adjacency: Adjacency | None = None) -> Sequence[Access]:
+    def accesses(self, adjacency: Adjacency | None = None) -> Sequence[DataAccess]:
         """The declared looks at the data."""
 
 
@@ -164,16 +172,18 @@ def _noise(pair: Pair) -> Callable[[World, Outputs], Noise]:
     return drawn
 
 
-def _shift(pair: Pair, looks: Sequence[Access]) -> Callable[[np.random.Generator, int], Shift]:
+def _shift(
+    pair: Pair, looks: Sequence[DataAccess]
+) -> Callable[[np.random.Generator, int], ReplayDistances]:
     """Replayed distances: the difference of the unit noises that one transcript implies."""
 
-    def replayed(generator: np.random.Generator, runs: int) -> Shift:
+    def replayed(generator: np.random.Generator, runs: int) -> ReplayDistances:
         transcript = pair[World.IN].run(generator, runs=runs)
         here = pair[World.IN].implied_noise(transcript)
         there = pair[World.OUT].implied_noise(transcript)
         gap = np.linalg.norm(here.unit - there.unit, axis=-1)
         claimed, label = _claimed(looks, tuple(here.rounds), gap.shape[2])
-        return Shift(
+        return ReplayDistances(
             distance=gap.reshape(len(gap), -1),
             claimed=claimed.reshape(-1),
             label=label,
@@ -183,7 +193,7 @@ def _shift(pair: Pair, looks: Sequence[Access]) -> Callable[[np.random.Generator
 
 
 def _claimed(
-    looks: Sequence[Access], rounds: Sequence[int], nodes: int
+    looks: Sequence[DataAccess], rounds: Sequence[int], nodes: int
 ) -> tuple[Array, tuple[str, ...]]:
     """Sensitivity over noise scale of every round and node, as the looks declare it."""
     claimed = np.full((len(rounds), nodes), np.inf)
@@ -203,14 +213,16 @@ def _scale(noise: Any) -> float:
     return 1 / float(noise.rate) if hasattr(noise, "rate") else 0.0
 
 
-def _tilted(pair: Pair) -> Callable[[World, float, bool, np.random.Generator, int], Tilted]:
+def _tilted(
+    pair: Pair,
+) -> Callable[[World, float, bool, np.random.Generator, int], ImportanceSample]:
     def draw(
         world: World, a: float, moved: bool, generator: np.random.Generator, runs: int
-    ) -> Tilted:
+    ) -> ImportanceSample:
         here, there = pair[world], pair[world.other]
         transcript, spread = _stepped(here, there, a if moved else 0.0, generator, runs)
         ratio = here.log_density(transcript) - there.log_density(transcript)
-        return Tilted(log_ratio=ratio, log_tilt=a * ratio - (a + a**2) * spread / 2)
+        return ImportanceSample(log_ratio=ratio, log_tilt=a * ratio - (a + a**2) * spread / 2)
 
     return draw
 
@@ -230,7 +242,7 @@ def _stepped(
 
     keep(state.released)
     for _ in range(here.rounds):
-        gap = here.unit_gap(state, records)
+        gap = here.normalised_distance(state, records)
         spread = spread + np.square(gap).reshape(runs, -1).sum(axis=1)
         state = here.step(state, nudge=a * gap)
         keep(state.released)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcalc.auditing.gaussian.separation import Law
-from dpcalc.auditing.targets.target import Noise, Outputs, Target, Tilted, World
+from dpcalc.auditing.targets.target import ImportanceSample, Noise, Outputs, Target, World
 from dpcalc.errors import AssumptionViolated
 from dpcalc.vocabulary import Adjacency
 
@@ -150,11 +150,11 @@ def gaussian_release(
 
     def tilted(
         world: World, a: float, moved: bool, generator: np.random.Generator, runs: int
-    ) -> Tilted:
+    ) -> ImportanceSample:
         move = a * gap if world is World.IN else -a * gap
         y = plane.on(read(run(world, generator, runs))) + (move if moved else 0.0)
         density = own[world].log_density(y)
-        return Tilted(
+        return ImportanceSample(
             log_ratio=density - own[world.other].log_density(y),
             log_tilt=own[world].log_density(y - move) - density,
         )

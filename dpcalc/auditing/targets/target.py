@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.auditing.targets.data_access import Access
+from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import Transcript
 from dpcalc.vocabulary import Adjacency
@@ -74,7 +74,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tilted:
+class ImportanceSample:
     """Runs drawn from P, or from a law P_a that is moved away from the other world.
 
     Attributes:
@@ -87,7 +87,7 @@ class Tilted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shift:
+class ReplayDistances:
     """How far two replayed worlds are apart at every look, given one and the same history.
 
     Attributes:
@@ -131,12 +131,12 @@ class Target:
     adjacency: Adjacency
     score: Callable[[Outputs], Array] | None = None
     log_ratio: Callable[[Outputs], Array] | None = None
-    tilted: Callable[[World, float, bool, np.random.Generator, int], Tilted] | None = None
+    tilted: Callable[[World, float, bool, np.random.Generator, int], ImportanceSample] | None = None
     noise: Callable[[World, Outputs], Noise] | None = None
-    shift: Callable[[np.random.Generator, int], Shift] | None = None
+    shift: Callable[[np.random.Generator, int], ReplayDistances] | None = None
     largest_log_ratio: Callable[[np.random.Generator], Array] | None = None
     public: Callable[[World], Mapping[str, Any]] | None = None
-    accesses: Sequence[Access] = field(default=())
+    accesses: Sequence[DataAccess] = field(default=())
     described: str = ""
 
     def __post_init__(self) -> None:
