@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcalc.accounting.composition import bracket_epsilon
-from dpcalc.accounting.contour.saddle_points import contour_sum
+from dpcalc.accounting.contour import contour_sum
 from dpcalc.accounting.losses import TwoPointLaw
 from dpcalc.accounting.losses.discretisation import rough_law
 from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
