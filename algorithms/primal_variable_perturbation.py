@@ -68,13 +68,13 @@ class PrimalVariablePerturbation(DecentralisedADMM):
     def _draws(self, t: int) -> Mapping[str, Draw]:
         return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}
 
-    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
         found = self.problem.minimisers(
             self._linear(t, memory), self._curvature(t), memory["primal"]
         )
         primal = found.points + unit["noise"] / at(self.noise_rate, t)[:, None]
         extra = {"gradient_norm": found.gradient_norm}
-        return self._follow(t, memory, primal), {"primal": primal}, extra
+        return primal, extra
 
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
         """What was added to every round's minimisers, which are computed anew."""

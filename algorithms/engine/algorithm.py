@@ -179,10 +179,7 @@ class Algorithm(ABC):
         t = state.round + 1
         if t > self.rounds:
             raise InvalidInput(f"a round up to rounds={self.rounds} was needed; got round={t}")
-        unit = {
-            name: state.streams.draw(kind, purpose, t)
-            for purpose, (name, kind) in enumerate(self._draws(t).items())
-        }
+        unit = self._units(state.streams, t)
         if nudge is not None:
             if "noise" not in unit:
                 raise InvalidInput(f"a noisy round was needed for a nudge; round {t} has no noise")
@@ -196,6 +193,13 @@ class Algorithm(ABC):
             released=released,
             extra=extra,
         )
+
+    def _units(self, source: Streams, t: int) -> Arrays:
+        """What is drawn in round ``t``."""
+        return {
+            name: source.draw(kind, purpose, t)
+            for purpose, (name, kind) in enumerate(self._draws(t).items())
+        }
 
     def steps(self, state: State) -> Iterator[State]:
         """The states after every further round."""

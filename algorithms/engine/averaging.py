@@ -18,17 +18,18 @@ message is Gaussian around its noiseless value; under "one", a uniform mixture o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.engine.access import DataAccess
-from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
+from dpcalc.algorithms.engine.algorithm import Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import replace_one_only
+from dpcalc.algorithms.engine.networked import NetworkAlgorithm
 from dpcalc.algorithms.engine.recording import Caption
 from dpcalc.algorithms.engine.sampled_density import sampled_density
 from dpcalc.algorithms.engine.schedules import schedule
@@ -58,7 +59,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NetworkAveraging(Algorithm):
+class NetworkAveraging(NetworkAlgorithm):
     """Dual averaging over a network.
 
     Attributes:
@@ -134,10 +135,6 @@ class NetworkAveraging(Algorithm):
                 f"batch_size={self.batch_size} for {uneven[0]} records"
             )
 
-    def on(self, records: Records) -> Self:
-        """The same method and parameters on other data."""
-        return replace(self, problem=self.problem.on(records))
-
     @property
     def _batch(self) -> int:
         return int(self.batch_size or 0)
@@ -176,25 +173,28 @@ class NetworkAveraging(Algorithm):
 
     def _mean_gradient(self, t: int, x: Array) -> Array:
         """Mean subgradient over the node's records, or over the batch of round ``t``."""
-        parts = []
-        for i in range(self.problem.nodes):
+        found = np.zeros_like(x)
+        for i in self.problem.records.present:
             batch = (t - 1) % self._batches(i)
-            parts.append(self.problem.part(i, batch, self.batch_size).gradient(x[:, i]))
-        return np.stack(parts, axis=1)
+            found[:, i] = self.problem.part(i, batch, self.batch_size).gradient(x[:, i])
+        return found
 
-    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        a, x = self._a(t), self._point(t, memory["z"])
+    def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
+        x = self._point(t, memory["z"])
         if self.sampling == "one":
             gradient = self.problem.record_gradients(unit["index"], x)
         else:
             gradient = self._mean_gradient(t, x)
         if self.sigma > 0:
             gradient = gradient + self.sigma * unit["noise"]
-        message = memory["z"] + a * gradient
-        total = memory["sum"] + a * x
+        return memory["z"] + self._a(t) * gradient, {}
+
+    def _receive(self, t: int, memory: Arrays, sent: Array) -> tuple[Arrays, Arrays]:
+        x = self._point(t, memory["z"])
+        total = memory["sum"] + self._a(t) * x
         average = total / self._total(t)
-        memory = {"z": self.problem.mix(message), "sum": total, "x": x, "average": average}
-        return memory, {"message": message, "average": average}, {}
+        memory = {"z": self.problem.mix(sent), "sum": total, "x": x, "average": average}
+        return memory, {"message": sent, "average": average}
 
     def _measure(self, memory: Arrays) -> Arrays:
         x, average = memory["x"], memory["average"]

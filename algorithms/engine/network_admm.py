@@ -16,15 +16,16 @@ c, g and the dual update are; rounds that recycle earlier results say so and see
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.algorithms.engine.access import DataAccess
-from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
+from dpcalc.algorithms.engine.algorithm import Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
+from dpcalc.algorithms.engine.networked import NetworkAlgorithm
 from dpcalc.algorithms.engine.recording import Caption
 from dpcalc.algorithms.problems.noise import (
     Draw,
@@ -52,7 +53,7 @@ _INITIAL = 99  # purpose number of the random start, apart from the draws of the
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NetworkADMM(Algorithm):
+class NetworkADMM(NetworkAlgorithm):
     """A decentralised ADMM method.
 
     Attributes:
@@ -76,10 +77,6 @@ class NetworkADMM(Algorithm):
 
     unit_law: ClassVar[Literal["exponential-norm", "gaussian"]] = "exponential-norm"
     """Of the noise that `_gain` multiplies."""
-
-    def on(self, records: Records) -> Self:
-        """The same method and parameters on other data."""
-        return replace(self, problem=self.problem.on(records))
 
     # ---- what a method says about itself
 
@@ -151,7 +148,7 @@ class NetworkADMM(Algorithm):
         """Memory before round 1, given f(0)."""
         return {"primal": start, "dual": np.zeros_like(start)}
 
-    def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
         primal = self._recycled(t, memory)
         extra: Arrays = {}
         if primal is None:
@@ -160,7 +157,10 @@ class NetworkADMM(Algorithm):
                 linear = linear + self._gain(t)[:, None] * unit["noise"]
             found = self.problem.minimisers(linear, self._curvature(t), memory["primal"])
             primal, extra = found.points, {"gradient_norm": found.gradient_norm}
-        return self._follow(t, memory, primal), {"primal": primal}, extra
+        return primal, extra
+
+    def _receive(self, t: int, memory: Arrays, sent: Array) -> tuple[Arrays, Arrays]:
+        return self._follow(t, memory, sent), {"primal": sent}
 
     def _measure(self, memory: Arrays) -> Arrays:
         f = memory["primal"]

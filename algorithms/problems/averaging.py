@@ -110,14 +110,20 @@ class AveragingProblem:
         Args:
             chosen: number of the record among the node's own; shape (runs, nodes).
             x: shape (runs, nodes, d).
+
+        Returns:
+            Shape (runs, nodes, d); zeros for nodes whose records are elsewhere.
         """
-        starts = np.array([where.start for where in self.records.slices])
-        index, total = chosen + starts, self.everything
+        here, total = list(self.records.present), self.everything
+        starts = np.array([self.records.slices[i].start for i in here])
+        index = chosen[:, here] + starts
         rows = total.rows[index]
-        m = np.einsum("rik,rik->ri", rows, x)
+        m = np.einsum("rik,rik->ri", rows, x[:, here])
         if total.offsets is not None:
             m = m + total.offsets[index]
-        return total.loss.slope(m)[..., None] * rows
+        found = np.zeros_like(x)
+        found[:, here] = total.loss.slope(m)[..., None] * rows
+        return found
 
     def objective(self, x: Array) -> Array:
         """F at one point per run; shape (runs, d) to (runs,)."""

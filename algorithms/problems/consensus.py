@@ -85,11 +85,12 @@ class ConsensusProblem:
 
     @property
     def sums(self) -> tuple[SmoothSum, ...]:
-        """(C/B_i) Σ_n L of every node; built once."""
+        """(C/B_i) Σ_n L of every node whose records are here; built once."""
         if "sums" not in self._held:
+            slices, weights = self.records.slices, self.data_weights
             self._held["sums"] = tuple(
-                smooth_sum(self.records, part, self.loss, float(weight))
-                for part, weight in zip(self.records.slices, self.data_weights, strict=True)
+                smooth_sum(self.records, slices[i], self.loss, float(weights[i]))
+                for i in self.records.present
             )
         held: tuple[SmoothSum, ...] = self._held["sums"]
         return held
@@ -103,10 +104,11 @@ class ConsensusProblem:
             start: where to begin; shape (runs, nodes, d).
 
         Returns:
-            Points of shape (runs, nodes, d) and gradient norms of shape (runs, nodes).
+            Points of shape (runs, nodes, d) and gradient norms of shape (runs, nodes); zeros for
+            nodes whose records are elsewhere.
         """
-        points, norms = np.empty_like(linear), np.empty(linear.shape[:2])
-        for i, total in enumerate(self.sums):
+        points, norms = np.zeros_like(linear), np.zeros(linear.shape[:2])
+        for i, total in zip(self.records.present, self.sums, strict=True):
             h = self.node_ridge + float(curvature[i])
             found = minimise(total, linear[:, i], h, start[:, i])
             points[:, i], norms[:, i] = found.points, found.gradient_norm

@@ -37,12 +37,14 @@ class Records:
         labels: shape (n,), finite; +1 or -1 where a classification loss is used.
         sizes: how many records every node holds, each 1 or above; they add up to n.
         row_bound: the promised largest norm of a row, for every data set that could have been.
+        only: the node whose rows these are alone, the others' being elsewhere; None for all rows.
     """
 
     features: Array
     labels: Array
     sizes: tuple[int, ...]
     row_bound: float = 1.0
+    only: int | None = None
 
     def __post_init__(self) -> None:
         features = _numbers("features", self.features, 2)
@@ -51,10 +53,12 @@ class Records:
         sizes = tuple(
             checks.count("sizes", size, hint="every node needs a record") for size in self.sizes
         )
-        if not len(features) == len(labels) == sum(sizes):
+        rows = sum(sizes) if self.only is None else sizes[self.only]
+        if not len(features) == len(labels) == rows:
             raise InvalidInput(
                 "one label and one node per record were needed; got "
-                f"len(features)={len(features)}, len(labels)={len(labels)}, sum(sizes)={sum(sizes)}"
+                f"len(features)={len(features)}, len(labels)={len(labels)}, for {rows} records by "
+                "sizes"
             )
         largest = float(row_norms(features).max())
         if largest > self.row_bound * (1 + _SLACK):
@@ -79,8 +83,22 @@ class Records:
 
     @property
     def slices(self) -> tuple[slice, ...]:
-        """The rows of every node."""
-        return tuple(slice(a, b) for a, b in pairwise(accumulate(self.sizes, initial=0)))
+        """The rows of every node; none of one whose rows are elsewhere."""
+        here = self.sizes
+        if self.only is not None:
+            here = tuple(size if i == self.only else 0 for i, size in enumerate(self.sizes))
+        return tuple(slice(a, b) for a, b in pairwise(accumulate(here, initial=0)))
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """The nodes whose rows are here."""
+        return tuple(range(self.nodes)) if self.only is None else (self.only,)
+
+    def of_node(self, node: int) -> Self:
+        """The rows of one node, and the public sizes of all."""
+        part = self.slices[node]
+        rows, labels = self.features[part].copy(), self.labels[part].copy()
+        return replace(self, features=rows, labels=labels, only=node)
 
     def replaced(self, row: int, features: ArrayLike, label: float) -> Self:
         """The neighbouring data set in which record ``row`` is another one (replace-one)."""
@@ -99,6 +117,7 @@ class Records:
             ("labels", np.full_like(self.labels, np.nan)),
             ("sizes", self.sizes),
             ("row_bound", self.row_bound),
+            ("only", self.only),
         ):
             object.__setattr__(twin, name, value)
         return twin

@@ -39,7 +39,7 @@ def checkpoint_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def refuse_checkpoint(checkpoint: Path | None, needed: str, *, resume: bool) -> None:
     """Refuse a checkpoint where there is nothing to keep."""
     if checkpoint is not None or resume:
-        raise InvalidInput(f"--checkpoint and --resume go with {needed}; leave them out, or add it")
+        raise InvalidInput(f"--checkpoint and --resume go with {needed}; leave them out")
 
 
 OPERATING_SYSTEM = "of the operating system"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.cli._kept import OPERATING_SYSTEM, kept_work
+from dpcalc.cli._kept import OPERATING_SYSTEM, kept_work, refuse_checkpoint
 from dpcalc.cli._workers import refuse_workers, workers_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def carried_out(
     """The finished runs."""
     from dpcalc.training.repetition import repeated
 
+    if common["apart"]:
+        return _apart(ready, common)
     groups = len(repetition.groups)
     if groups == 1:
         refuse_workers(common["workers"], common["scheduler"], _SHARED)
@@ -53,6 +55,28 @@ def carried_out(
             progress=progress,
             store=None if kept is None else kept.section("runs"),
             executor=executor,
+        )
+
+
+def _apart(ready: Plan, common: dict[str, Any]) -> Transcript:
+    """All runs at once, every node in a process of its own."""
+    from dpcalc.algorithms.engine.apart import carry_out_apart
+    from dpcalc.algorithms.engine.networked import NetworkAlgorithm
+    from dpcalc.errors import InvalidInput
+
+    algorithm = ready.algorithm
+    if not isinstance(algorithm, NetworkAlgorithm):
+        raise InvalidInput(
+            f"--apart needs a method on a network, such as private-r-admm; got {algorithm.key}"
+        )
+    refuse_workers(common["workers"], common["scheduler"], "a run that is not --apart")
+    refuse_checkpoint(common["checkpoint"], "a run that is not --apart", resume=common["resume"])
+    with _rounds_done(ready.method.key, algorithm.rounds) as progress:
+        return carry_out_apart(
+            algorithm,
+            common["seed"],
+            runs=common["runs"],
+            progress=lambda done, _: progress(done),
         )
 
 

@@ -117,6 +117,12 @@ def _budget_options() -> list[click.Option]:
             help="Nodes, if --graph does not say; 5 unless given.",
         ),
         option(
+            ["--apart"],
+            is_flag=True,
+            help="Every node in a process of its own, which sees its own records alone and sends "
+            "messages to its neighbours; the same bits.",
+        ),
+        option(
             ["--graph"],
             help="ring:5, complete:5, star:5, path:5, erdos-renyi:5:0.5, or @file with an edge `i j` a "
             "line; a ring unless given.",
