@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.claims.calibration import MOST_ROUNDS, most_rounds
 from dpcalc.claims.mechanisms import guarantee_from, table_of
+from dpcalc.claims.solve import MOST_ROUNDS, most_rounds
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
 from dpcalc.sealed import opened, sealed

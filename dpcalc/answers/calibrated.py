@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 from dpcalc import checks
 from dpcalc.answers.asked import instance_of, kind_of
 from dpcalc.calibration import calibrate as calibrate_theorem
-from dpcalc.claims.calibration import Solution, solve
+from dpcalc.claims.solve import Solution, solve
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.base import Theorem
 

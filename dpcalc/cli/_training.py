@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcalc.training.data import Split
-    from dpcalc.training.plan import Plan
+    from dpcalc.training.prepared_run import PreparedRun
     from dpcalc.training.repetition import Repetition
     from dpcalc.transcript import Transcript
 
 
-def repetition_of(common: dict[str, Any], rounds: int, *, everything: bool) -> Repetition:
+def repetition_of(common: dict[str, Any], rounds: int, *, full_release: bool) -> Repetition:
     """How often a run is carried out, by the options of the command line."""
     from dpcalc.training.repetition import AT_ONCE, Repetition
 
@@ -26,13 +26,13 @@ def repetition_of(common: dict[str, Any], rounds: int, *, everything: bool) -> R
     return Repetition(
         runs=common["runs"],
         at_once=AT_ONCE if at_once is None else at_once,
-        everything=everything,
+        full_release=full_release,
         measure_every=max(1, rounds // 100) if every is None else every,
     )
 
 
 def carried_out(
-    ready: Plan, split: Split, common: dict[str, Any], repetition: Repetition
+    ready: PreparedRun, split: Split, common: dict[str, Any], repetition: Repetition
 ) -> Transcript:
     """The finished runs."""
     from dpcalc.training.repetition import repeated
@@ -84,7 +84,7 @@ _SHARED = "more than one group of runs, such as --runs 8 --runs-at-once 2"
 
 
 def _bits(
-    ready: Plan, split: Split, common: dict[str, Any], repetition: Repetition
+    ready: PreparedRun, split: Split, common: dict[str, Any], repetition: Repetition
 ) -> dict[str, Any]:
     """What decides the bits of these runs; the data by what they are, wherever they lie."""
     seed = common["seed"]

@@ -14,7 +14,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
-    from dpcalc.claims.calibration import Solution
+    from dpcalc.claims.solve import Solution
 
 _FIELDS = (
     ("noise_multiplier", "Noise standard deviation over one record's largest norm."),
@@ -83,8 +83,8 @@ def command(
     Noise over sensitivity is relative to how far two neighbours are apart.
     """
     from dpcalc import checks
-    from dpcalc.claims.calibration import solve
     from dpcalc.claims.named import mechanism_fields
+    from dpcalc.claims.solve import solve
     from dpcalc.cli._outputs import Writing, check_outputs
 
     certificates, writing = Certificates(certify), Writing()

@@ -32,7 +32,7 @@ def _run(kind: type[Method], **given: Any) -> None:
     from dpcalc.training.diagnosis import diagnosis
     from dpcalc.training.method import Budget
     from dpcalc.training.outcome import check_suffix, record, write
-    from dpcalc.training.plan import plan
+    from dpcalc.training.prepared_run import prepare
 
     common = {name: given.pop(name) for name in _COMMON}
     if kind.distributed:
@@ -53,15 +53,15 @@ def _run(kind: type[Method], **given: Any) -> None:
     split = split_data(common)
     network = _network_of(kind, common["nodes"], common["graph"], common["seed"] or 0)
     nodes = 1 if network is None else network.nodes
-    ready = plan(
+    ready = prepare(
         method,
         split.records(nodes),
         network=network,
         budget=None if epsilon is None else Budget(epsilon, 0.0 if delta is None else delta),
         said=said,
     )
-    everything = any(target.suffix == ".npz" for target in targets)
-    repetition = repetition_of(common, ready.algorithm.rounds, everything=everything)
+    full_release = any(target.suffix == ".npz" for target in targets)
+    repetition = repetition_of(common, ready.algorithm.rounds, full_release=full_release)
     transcript = carried_out(ready, split, common, repetition)
     found = record(ready, transcript, split) | {
         "nodes": nodes,

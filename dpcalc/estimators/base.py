@@ -22,14 +22,14 @@ from dpcalc.estimators.budget import FOLDS, shared
 from dpcalc.guarantees.composition import compose
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
-from dpcalc.training.plan import plan
+from dpcalc.training.prepared_run import prepare
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.noise import Seed
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.training.method import Method
-    from dpcalc.training.plan import Plan
+    from dpcalc.training.prepared_run import PreparedRun
 
 Array = NDArray[np.float64]
 
@@ -105,14 +105,14 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         rows = bounded_rows(X, "rescale", bound=self.row_bound) / self.row_bound
         return with_constant(rows) if self.fit_intercept else np.asarray(rows)
 
-    def _planned(self, X: Array, y: Array, budget: Budget | None = None) -> Plan:
+    def _planned(self, X: Array, y: Array, budget: Budget | None = None) -> PreparedRun:
         """A calibrated run on rows as given, for the whole budget or for a part of it."""
         budget = budget or Budget(self.epsilon, self.delta)
         checks.positive("epsilon", budget.epsilon)
         checks.delta(budget.delta)
         n_records, dimension = X.shape[0], X.shape[1] + self.fit_intercept
         network = self._network(n_records)
-        return plan(
+        return prepare(
             self._method(n_records, dimension, budget),
             self._dealt(X, y, network),
             network=network,
@@ -142,7 +142,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
                 dealt = self._dealt(X, y, ready.network)
                 model = ready.method.algorithm(dealt, ready.network, ready.theorem)
                 ready = replace(ready, records=dealt, algorithm=model)
-            transcript = ready.carry_out(_seed(self.random_state, k))
+            transcript = ready.run(_seed(self.random_state, k))
             weights.append(ready.method.weights(transcript)[0])
         self.private_release_ = not transcript.experiment
         found = np.array(weights)
@@ -151,7 +151,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             return np.hstack([found[:, :-1] / self.row_bound, found[:, -1:]])
         return np.hstack([found / self.row_bound, np.zeros((len(found), 1))])
 
-    def _planned_for_one(self, X: Array, targets: list[Array]) -> Plan:
+    def _planned_for_one(self, X: Array, targets: list[Array]) -> PreparedRun:
         """The first of several models that together keep to the budget."""
         models = len(targets)
         if models == 1:
@@ -177,7 +177,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         accountant = shared(self.accountant)
         return self._certified if accountant is None else accountant.epsilon_spent()
 
-    def _account(self, ready: Plan, records: ArrayLike | None, models: int) -> None:
+    def _account(self, ready: PreparedRun, records: ArrayLike | None, models: int) -> None:
         theorem = ready.theorem
         if theorem is None:
             raise InvalidInput(f"a private method was needed; got method={ready.method.key!r}")

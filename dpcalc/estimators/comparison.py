@@ -73,7 +73,7 @@ def of_ours(kind: type[PrivateClassifier]) -> Callable[[Problem, float], Array]:
     def accuracies(data: Problem, epsilon: float) -> Array:
         model = kind(epsilon=epsilon, delta=DELTA)
         ready = model._planned(*data.train)  # noqa: SLF001 - ten runs share their products
-        weights = ready.method.weights(ready.carry_out(1, runs=RUNS))
+        weights = ready.method.weights(ready.run(1, runs=RUNS))
         return _accuracy(model._rows(data.test[0]), data.test[1], weights)  # noqa: SLF001
 
     return accuracies

@@ -15,7 +15,7 @@ from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.reproduction.catalogue import experiment
 from dpcalc.reproduction.experiment import Curve, Outcome, Table
-from dpcalc.reproduction.ground import Ground
+from dpcalc.reproduction.setup import ExperimentConfig
 from dpcalc.store import Store
 
 Computed = tuple[Outcome, float]
@@ -35,7 +35,7 @@ def computed(
 
     Args:
         keys: of the experiments.
-        settings: of their `Ground`.
+        settings: of their `ExperimentConfig`.
         executor: who computes them; this process if left out.
         store: where finished ones are kept.
     """
@@ -49,7 +49,7 @@ def computed(
 @own_arithmetic
 def _compute(settings: dict[str, Any], key: str) -> Computed:
     begun = time.monotonic()
-    outcome = experiment(key).compute(Ground(**settings))
+    outcome = experiment(key).compute(ExperimentConfig(**settings))
     return outcome, time.monotonic() - begun
 
 

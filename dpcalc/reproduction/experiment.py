@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 Array = NDArray[np.float64]
 
@@ -144,13 +144,13 @@ class Experiment:
     Attributes:
         reference: paper and number.
         title: what it shows.
-        compute: the outcome on given ground.
+        compute: the outcome for a configuration.
         panels: of a figure; none for a table.
         choices: what the paper leaves open, and what is taken here.
     """
 
     reference: str
     title: str
-    compute: Callable[[Ground], Outcome]
+    compute: Callable[[ExperimentConfig], Outcome]
     panels: tuple[Panel, ...] = ()
     choices: tuple[str, ...] = field(default=())

@@ -1,4 +1,4 @@
-"""The ground of zhang2018 and zhang2019: logistic regression over a network, on Adult.
+"""The problem of zhang2018 and zhang2019: logistic regression over a network, on Adult.
 
 Away from Adult the loss weight keeps its ratio to the number of records per node, on which the
 printed privacy bounds depend.
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Logistic
-from dpcalc.algorithms.problems.records import split as deal
+from dpcalc.algorithms.problems.records import split as partition
 from dpcalc.calibration import calibrate
 from dpcalc.reproduction.experiment import Curve
-from dpcalc.reproduction.ground import Ground, follow
+from dpcalc.reproduction.setup import ExperimentConfig, trace
 from dpcalc.theorems.catalogue import privacy_result
-from dpcalc.training.outcome import error
+from dpcalc.training.metrics import error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,18 +41,18 @@ WEIGHT_PER_RECORD = 1750 / 8000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Nodes:
+class NetworkProblem:
     """A consensus problem with its held-out records.
 
     Attributes:
         problem: on the training records.
         split: training and held-out records.
-        ground: where it stands.
+        config: where it stands.
     """
 
     problem: ConsensusProblem
     split: Split
-    ground: Ground
+    config: ExperimentConfig
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -103,28 +103,28 @@ class Nodes:
             "loss": self.average_loss,
             "error": self.test_error,
         }
-        runs = self.ground.of(3, 10) if private else 1
-        found = follow(algorithm, measures, seed=self.ground.seed, runs=runs)
-        self.ground.progress(f"{key}, {algorithm.rounds} rounds, {runs} runs")
+        runs = self.config.pick(3, 10) if private else 1
+        found = trace(algorithm, measures, seed=self.config.seed, runs=runs)
+        self.config.progress(f"{key}, {algorithm.rounds} rounds, {runs} runs")
         return found
 
 
 def nodes(
-    ground: Ground,
+    config: ExperimentConfig,
     network: Network,
     *,
     train: int | None = None,
     sizes: Sequence[int] | None = None,
     ridge: float = 0.22,
-) -> Nodes:
+) -> NetworkProblem:
     """Adult, or what stands in for it, dealt out to a network."""
-    split = ground.split("adult", train=train)
+    split = config.split("adult", train=train)
     features, labels = split.train
     if sizes is not None:
         scale = len(labels) / sum(sizes)
         sizes = [max(1, int(size * scale)) for size in sizes]
-    records = deal(features, labels, network.nodes, sizes=sizes)
-    return Nodes(
+    records = partition(features, labels, network.nodes, sizes=sizes)
+    return NetworkProblem(
         problem=ConsensusProblem(
             records=records,
             network=network,
@@ -133,12 +133,12 @@ def nodes(
             ridge=ridge,
         ),
         split=split,
-        ground=ground,
+        config=config,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contender:
+class ComparedMethod:
     """A private method in a comparison.
 
     Attributes:
@@ -164,18 +164,18 @@ class Contender:
         """Rounds that look at the data."""
         return (self.rounds + 1) // 2 if self.recycled else self.rounds
 
-    def instance(self, on: Nodes, noise_rate: Any) -> Theorem:
+    def instance(self, on: NetworkProblem, noise_rate: Any) -> Theorem:
         """Its theorem with this noise."""
         return on.theorem(self.theorem, rounds=self.noisy, noise_rate=noise_rate, **self.bound)
 
     def calibrated(
-        self, on: Nodes, epsilon: float, delta: float = DELTA, shape: Any = 1
+        self, on: NetworkProblem, epsilon: float, delta: float = DELTA, shape: Any = 1
     ) -> Theorem:
         """Its theorem with the least certified noise for a budget."""
         return calibrate(self.instance(on, shape), epsilon, delta)
 
     def curves(
-        self, on: Nodes, instance: Theorem, *, panel: str, noise: str, suffix: str = ""
+        self, on: NetworkProblem, instance: Theorem, *, panel: str, noise: str, suffix: str = ""
     ) -> tuple[Curve, Array]:
         """Its loss along the rounds with the noise of a theorem's instance, and its test error."""
         rates = rate_table(instance, self.noisy, on.problem.nodes)
@@ -206,9 +206,9 @@ def penalties(first: float, growth: float, count: int) -> Array:
     return np.asarray(first * growth ** np.arange(count))[:, None]
 
 
-def dual(name: str, rounds: int, penalty: float) -> Contender:
+def dual(name: str, rounds: int, penalty: float) -> ComparedMethod:
     """Conventional ADMM with a noised dual variable."""
-    return Contender(
+    return ComparedMethod(
         name=name,
         key="dual-variable-perturbation",
         theorem="penalty-perturbation",
@@ -219,9 +219,9 @@ def dual(name: str, rounds: int, penalty: float) -> Contender:
     )
 
 
-def perturbed_penalty(name: str, rounds: int, first: float, growth: float) -> Contender:
+def perturbed_penalty(name: str, rounds: int, first: float, growth: float) -> ComparedMethod:
     """M-ADMM with noise in a growing penalty; the dual step is the first penalty."""
-    return Contender(
+    return ComparedMethod(
         name=name,
         key="penalty-perturbation",
         theorem="penalty-perturbation",
@@ -234,10 +234,10 @@ def perturbed_penalty(name: str, rounds: int, first: float, growth: float) -> Co
 
 def recycled(
     name: str, rounds: int, first: float, growth: float, proximal_weight: float
-) -> Contender:
+) -> ComparedMethod:
     """R-ADMM, or MR-ADMM if the penalty grows."""
     noisy = (rounds + 1) // 2
-    return Contender(
+    return ComparedMethod(
         name=name,
         key="private-mr-admm",
         theorem="recycled-admm",
@@ -251,7 +251,9 @@ def recycled(
     )
 
 
-def spent(on: Nodes, contender: Contender, noise_rate: Any, panel: str) -> list[Curve]:
+def privacy_curves(
+    on: NetworkProblem, contender: ComparedMethod, noise_rate: Any, panel: str
+) -> list[Curve]:
     """P(t) as the paper has it, and the certified ε at δ = `DELTA`, along the rounds."""
     from dataclasses import replace
 

@@ -46,8 +46,8 @@ def _carried_out(name: str, given: dict[str, Any]) -> dict[str, Any]:
     from dpcalc.training.catalogue import method
     from dpcalc.training.graph import network
     from dpcalc.training.method import Budget
-    from dpcalc.training.outcome import utility
-    from dpcalc.training.plan import plan
+    from dpcalc.training.metrics import utility
+    from dpcalc.training.prepared_run import prepare
 
     kind = method(name)
     seed = checks.count("seed", given.pop("seed"), minimum=0)
@@ -66,8 +66,8 @@ def _carried_out(name: str, given: dict[str, Any]) -> dict[str, Any]:
     elif nodes not in (None, 1) or graph is not None:
         raise InvalidInput(f"{name} keeps all records in one place; leave out nodes and graph")
     records = data.records(1 if net is None else net.nodes)
-    ready = plan(kind.from_parameters(given), records, network=net, budget=budget, said=given)
-    found = utility(ready, ready.carry_out(seed), data)
+    ready = prepare(kind.from_parameters(given), records, network=net, budget=budget, said=given)
+    found = utility(ready, ready.run(seed), data)
     spent = {"certified": ready.certified} if budget is not None else {}
     return spent | {name: found[name][0] for name in _SHOWN if name in found}
 

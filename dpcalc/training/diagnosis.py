@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.training.outcome import constant_error, error
+from dpcalc.training.metrics import baseline_error, error
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.training.data import Split
-    from dpcalc.training.plan import Plan
+    from dpcalc.training.prepared_run import PreparedRun
 
 Array = NDArray[np.float64]
 
@@ -32,12 +32,14 @@ _RIDGE = 1e-8
 """Curvature that makes a minimiser unique."""
 
 
-def without_noise(plan: Plan, data: Split) -> float:
+def without_noise(prepared: PreparedRun, data: Split) -> float:
     """The error of the same method with the same settings, but hardly any noise."""
-    return _error(plan, _silent(plan), data)
+    return _error(prepared, _silent(prepared), data)
 
 
-def diagnosis(plan: Plan, data: Split, utility: Mapping[str, Any]) -> dict[str, Any] | None:
+def diagnosis(
+    prepared: PreparedRun, data: Split, utility: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """Why a run is no better than the best constant answer; None if it is better.
 
     The first of these that is better than a constant decides what is at fault:
@@ -54,17 +56,17 @@ def diagnosis(plan: Plan, data: Split, utility: Mapping[str, Any]) -> dict[str, 
     Of the last two scaling is at fault where it accounts for more than half of what can be learnt.
 
     Args:
-        plan: of the run.
+        prepared: of the run.
         data: what it was trained on and measured by.
-        utility: as `dpcalc.training.outcome.utility` found it.
+        utility: as `dpcalc.training.metrics.utility` found it.
     """
-    loss: Loss = plan.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
-    constant = data.label_unit * constant_error(loss, _measured(data)[1])
+    loss: Loss = prepared.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
+    constant = data.label_unit * baseline_error(loss, _measured(data)[1])
     found = np.mean(utility.get("test_error", utility["train_error"]))
-    if plan.theorem is None or found < constant:
+    if prepared.theorem is None or found < constant:
         return None
     tried: list[tuple[str, float]] = []
-    for fault, value in _trials(plan, data):
+    for fault, value in _trials(prepared, data):
         tried.append((fault, value))
         if value < constant:
             return _answer(fault, value, tried)
@@ -86,31 +88,31 @@ def _answer(fault: str, value: float, tried: list[tuple[str, float]]) -> dict[st
     }
 
 
-def _trials(plan: Plan, data: Split) -> Iterator[tuple[str, float]]:
-    yield "noise", without_noise(plan, data)
-    if plan.asked != plan.method:
-        free = plan.asked.settled(plan.records, plan.network, None)
-        yield "noise", _error(plan, _silent(replace(plan, method=free)), data)
-    if (rounds := getattr(plan.method, "rounds", None)) is not None:
-        more = plan.method.changed(rounds=_MORE_ROUNDS * rounds)
-        yield "rounds", _error(plan, _silent(replace(plan, method=more)), data)
+def _trials(prepared: PreparedRun, data: Split) -> Iterator[tuple[str, float]]:
+    yield "noise", without_noise(prepared, data)
+    if prepared.asked != prepared.method:
+        free = prepared.asked.resolved(prepared.records, prepared.network, None)
+        yield "noise", _error(prepared, _silent(replace(prepared, method=free)), data)
+    if (rounds := getattr(prepared.method, "rounds", None)) is not None:
+        more = prepared.method.replace(rounds=_MORE_ROUNDS * rounds)
+        yield "rounds", _error(prepared, _silent(replace(prepared, method=more)), data)
 
 
-def _silent(plan: Plan) -> Algorithm:
+def _silent(prepared: PreparedRun) -> Algorithm:
     """The algorithm of a plan with next to no noise."""
-    theorem = plan.theorem
+    theorem = prepared.theorem
     if theorem is None:
-        return plan.algorithm
+        return prepared.algorithm
     factor = 1 / _NO_NOISE if theorem.less_is_private else _NO_NOISE
     rate: Any = theorem.noise_level()
     silent = theorem.with_noise_level(rate * factor)
-    return plan.method.algorithm(plan.records, plan.network, silent)
+    return prepared.method.algorithm(prepared.records, prepared.network, silent)
 
 
-def _error(plan: Plan, algorithm: Algorithm, data: Split) -> float:
-    transcript = replace(plan, algorithm=algorithm).carry_out(0)
+def _error(prepared: PreparedRun, algorithm: Algorithm, data: Split) -> float:
+    transcript = replace(prepared, algorithm=algorithm).run(0)
     loss: Loss = algorithm.problem.loss  # type: ignore[attr-defined]
-    weights = plan.method.weights(transcript)
+    weights = prepared.method.weights(transcript)
     return data.label_unit * float(error(loss, weights, *_measured(data))[0])
 
 

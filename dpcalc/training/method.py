@@ -36,14 +36,14 @@ class Method(ABC):
         title: one line for lists.
         theorem_key: of the privacy result that covers it; None for a method without noise.
         distributed: whether records are dealt out to the nodes of a network.
-        vouched: promises of the theorem that hold by the way the method is built.
+        attested: promises of the theorem that hold by the way the method is built.
     """
 
     key: ClassVar[str]
     title: ClassVar[str]
     theorem_key: ClassVar[str | None] = None
     distributed: ClassVar[bool] = True
-    vouched: ClassVar[tuple[str, ...]] = ()
+    attested: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         converted(self)
@@ -68,8 +68,8 @@ class Method(ABC):
         found = {name: getattr(self, name) for name in parameters(type(self))}
         return {k: str(v) if isinstance(v, Schedule) else v for k, v in found.items()}
 
-    def settled(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
-        """The method with every parameter that was left open filled in from public numbers."""
+    def resolved(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
+        """The method with every open parameter set from public information."""
         return self
 
     def theorem(self, records: Records, network: Network | None) -> Theorem | None:
@@ -91,7 +91,7 @@ class Method(ABC):
     def weights(self, transcript: Transcript) -> Array:
         """The released model of every run; shape (runs, d)."""
 
-    def changed(self, **changes: Any) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same method with other parameters."""
         return dataclasses.replace(self, **changes)
 
@@ -104,7 +104,7 @@ class Budget:
     delta: float
 
 
-def loss_named(name: str, width: float = 1.0) -> Loss:
+def get_loss(name: str, width: float = 1.0) -> Loss:
     """The loss of that name."""
     from dpcalc.algorithms.problems import losses
 
@@ -124,7 +124,7 @@ def table(name: str, schedule: Schedule, rounds: int, nodes: int) -> Array:
     return np.array([row for row, count in rows for _ in range(count)])
 
 
-def needed_network(network: Network | None, key: str) -> Network:
+def require_network(network: Network | None, key: str) -> Network:
     """The network, or the error that says that one is needed."""
     if network is None or network.nodes < 2:
         raise InvalidInput(
@@ -134,7 +134,7 @@ def needed_network(network: Network | None, key: str) -> Network:
     return network
 
 
-def own_noise(theorem: Theorem | None, key: str) -> Theorem:
+def require_calibrated(theorem: Theorem | None, key: str) -> Theorem:
     """The calibrated theorem, or the error that says that a private method needs a budget."""
     if theorem is None:
         raise InvalidInput(f"{key} adds noise for a budget; got none; try --epsilon 1 --delta 1e-6")

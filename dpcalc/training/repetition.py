@@ -24,7 +24,7 @@ from dpcalc.transcript import Transcript, joined
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.noise import Seed
     from dpcalc.store import Store
-    from dpcalc.training.plan import Plan
+    from dpcalc.training.prepared_run import PreparedRun
 
 AT_ONCE = 16
 """Runs of a group; more make a run hardly cheaper, and leave less to share."""
@@ -37,14 +37,14 @@ class Repetition:
     Attributes:
         runs: independent runs; each spends the budget.
         at_once: runs of a group; a part of what decides the bits.
-        everything: keep all that the theorem's adversary sees, instead of the end alone.
+        full_release: keep all that the theorem's adversary sees, instead of the end alone.
         measure_every: rounds between two looks at objective and consensus, which are no part of the
             release; 0 for none.
     """
 
     runs: int = 1
     at_once: int = AT_ONCE
-    everything: bool = False
+    full_release: bool = False
     measure_every: int = 0
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Repetition:
 
 
 def repeated(
-    plan: Plan,
+    prepared: PreparedRun,
     rng: Seed = None,
     *,
     repetition: Repetition,
@@ -72,7 +72,7 @@ def repeated(
     """Carry out a plan as often as asked.
 
     Args:
-        plan: a calibrated run.
+        prepared: a calibrated run.
         rng: a seed for experiments; None takes keys from the operating system.
         repetition: how often, and what is kept.
         progress: called with the rounds done, of all groups together.
@@ -85,11 +85,11 @@ def repeated(
     """
     from dpcalc.algorithms.problems.noise import streams
 
-    groups, rounds = repetition.groups, plan.algorithm.rounds
+    groups, rounds = repetition.groups, prepared.algorithm.rounds
     if store is not None:
-        store.begin(_bits(plan, repetition))
+        store.begin(_bits(prepared, repetition))
     entropy = None if rng is None else streams(rng, runs=repetition.runs).entropy
-    work = partial(carried_out, plan, entropy, repetition)
+    work = partial(carried_out, prepared, entropy, repetition)
     if executor is None:
         work = partial(work, progress=progress, store=store)
     keeping = Keeping(store=store, key=_key, pack=Transcript.packed, unpack=Transcript.unpacked)
@@ -105,7 +105,7 @@ def repeated(
 
 @own_arithmetic
 def carried_out(
-    plan: Plan,
+    prepared: PreparedRun,
     entropy: int | None,
     repetition: Repetition,
     group: tuple[int, int],
@@ -115,23 +115,23 @@ def carried_out(
 ) -> Transcript:
     """One group of runs."""
     first, runs = group
-    before = first // repetition.at_once * plan.algorithm.rounds
-    return plan.carry_out(
+    before = first // repetition.at_once * prepared.algorithm.rounds
+    return prepared.run(
         entropy,
         runs=runs,
         first_run=first,
-        everything=repetition.everything,
+        full_release=repetition.full_release,
         measure_every=repetition.measure_every,
         progress=None if progress is None else lambda done, _: progress(before + done),
         checkpoint=None if store is None else store.section(_rounds_of(first)),
     )
 
 
-def _bits(plan: Plan, repetition: Repetition) -> dict[str, Any]:
+def _bits(prepared: PreparedRun, repetition: Repetition) -> dict[str, Any]:
     """What decides the bits beside the seed: the algorithm with its data, and the repetition."""
     from dpcalc.algorithms.engine.fingerprint import parts_of
 
-    return asdict(repetition) | parts_of(plan.algorithm)
+    return asdict(repetition) | parts_of(prepared.algorithm)
 
 
 def _key(group: tuple[int, int]) -> str:

@@ -16,8 +16,8 @@ from dpcalc.errors import InvalidInput
 from dpcalc.training.catalogue import UNCOVERED, method, methods
 from dpcalc.training.graph import network
 from dpcalc.training.method import Budget
-from dpcalc.training.outcome import constant_error, error, mean_loss
-from dpcalc.training.plan import plan
+from dpcalc.training.metrics import baseline_error, error, mean_loss
+from dpcalc.training.prepared_run import prepare
 from dpcalc.vocabulary import Release
 
 PRIVATE = [key for key in methods() if method(key).theorem_key]
@@ -33,7 +33,7 @@ def planned(key, budget=None, *, records=40, **settings):
     kind = method(key)
     nodes = 4 if kind.distributed else 1
     given = SETTINGS.get(key, SHORT) | settings
-    return plan(
+    return prepare(
         kind.from_parameters(given),
         classification(records, 2, nodes=nodes),
         network=star(nodes) if kind.distributed else None,
@@ -51,7 +51,7 @@ def test_a_method_is_its_algorithm(key):
     found = planned(key)
     assert found.algorithm.key == found.method.key == key
     assert found.method.title
-    model = found.method.weights(found.carry_out(1, runs=3))
+    model = found.method.weights(found.run(1, runs=3))
     assert model.shape == (3, 2)
     assert np.isfinite(model).all()
 
@@ -135,9 +135,9 @@ def test_the_last_user_pays_the_local_cost_of_its_access(key):
 
 def test_only_what_the_theorem_covers_is_kept():
     """The theorem on gradient ADMM covers the last iterate and nothing more."""
-    kept = planned("gradient-admm").carry_out(1, everything=True)
+    kept = planned("gradient-admm").run(1, full_release=True)
     assert kept.release == Release.LAST_ITERATE
-    kept = planned("dp-admm").carry_out(1, everything=True)
+    kept = planned("dp-admm").run(1, full_release=True)
     assert kept.release == Release.EVERY_ITERATE
 
 
@@ -189,10 +189,10 @@ def test_utility_is_what_it_says():
     np.testing.assert_allclose(error(Logistic(), w, x, y), [1 / 3, 2 / 3])
     expected = np.mean(np.log1p(np.exp([-1.0, 2.0, -1.0])))
     np.testing.assert_allclose(mean_loss(Logistic(), w, x, y)[0], expected)
-    assert constant_error(Logistic(), y) == pytest.approx(1 / 3)
+    assert baseline_error(Logistic(), y) == pytest.approx(1 / 3)
     z = np.array([0.0, 3.0, 0.5])
     np.testing.assert_allclose(error(Huber(), w, x, z)[0], np.sqrt((1 + 1 + 2.25) / 3))
-    assert constant_error(Huber(), z) == pytest.approx(np.std(z))
+    assert baseline_error(Huber(), z) == pytest.approx(np.std(z))
 
 
 def test_networks_by_description(tmp_path):

@@ -17,17 +17,17 @@ from dpcalc.cli.main import main
 from dpcalc.reproduction.catalogue import chosen, experiment, names
 from dpcalc.reproduction.drawing import draw
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
-from dpcalc.reproduction.ground import Ground, follow
 from dpcalc.reproduction.network import (
     DELTA,
     dual,
     nodes,
     penalties,
     perturbed_penalty,
+    privacy_curves,
     rate_table,
     recycled,
-    spent,
 )
+from dpcalc.reproduction.setup import ExperimentConfig, trace
 
 PUBLISHED = {
     **{f"zhang2018-figure-{k}": True for k in (2, 3, 4)},
@@ -92,7 +92,7 @@ def slow_ones_are_campaigns():
 @pytest.mark.parametrize("name", slow_ones_are_campaigns())
 def test_it_is_computed_written_and_drawn(name, small, tmp_path):
     found = experiment(name)
-    outcome = found.compute(Ground(data=small))
+    outcome = found.compute(ExperimentConfig(data=small))
     check_outcome(found, outcome, private=PUBLISHED[name])
     outcome.write_csv(tmp_path / "it.csv")
     rows = list(csv.DictReader((tmp_path / "it.csv").read_text().splitlines()))
@@ -133,7 +133,7 @@ def check_outcome(found, outcome, *, private):
 )
 def test_a_contender_runs_the_algorithm_that_its_theorem_covers(contender, small):
     """Rates times sensitivities of the algorithm's own accesses: at most the certified sum."""
-    on = nodes(Ground(data=small), ring(4))
+    on = nodes(ExperimentConfig(data=small), ring(4))
     instance = contender.calibrated(on, 2.0)
     assert instance.certified().guarantee.epsilon(DELTA) <= 2.0
     rates = rate_table(instance, contender.noisy, 4)
@@ -153,9 +153,9 @@ def test_a_contender_runs_the_algorithm_that_its_theorem_covers(contender, small
 
 
 def test_budgets_along_the_rounds_end_at_the_whole_runs(small):
-    on = nodes(Ground(data=small), ring(4))
+    on = nodes(ExperimentConfig(data=small), ring(4))
     contender = perturbed_penalty("PP", 12, 0.7, 1.05)
-    claimed, certified = spent(on, contender, "3.0:1.01", "a")
+    claimed, certified = privacy_curves(on, contender, "3.0:1.01", "a")
     whole = contender.instance(on, "3.0:1.01")
     assert claimed.y[-1] == whole.claimed().numbers["beta"]
     assert certified.y[-1] == whole.certified().guarantee.epsilon(DELTA)
@@ -168,9 +168,9 @@ def test_penalties_are_those_of_the_schedule():
 
 
 def test_following_a_run_measures_what_was_asked_for(small):
-    on = nodes(Ground(data=small), ring(4))
+    on = nodes(ExperimentConfig(data=small), ring(4))
     algorithm = load("r-admm")(on.problem, rounds=7, penalty=1.0)
-    rounds, found = follow(algorithm, {"loss": on.average_loss}, seed=1, runs=2, every=3)
+    rounds, found = trace(algorithm, {"loss": on.average_loss}, seed=1, runs=2, every=3)
     assert rounds.tolist() == [3, 6, 7]
     whole = algorithm.run(1, runs=2, diagnostics=True).diagnostic("average_loss")
     np.testing.assert_array_equal(found["loss"], whole[:, rounds - 1])
@@ -261,15 +261,15 @@ def test_real_files_are_found_by_name(tmp_path):
     """Small files with the names of the real ones; the rest is held out as they say."""
     (tmp_path / "a9a").write_text("+1 1:1 3:1\n-1 2:1\n+1 1:1\n")
     (tmp_path / "a9a.t").write_text("-1 2:1\n+1 1:1\n")
-    ground = Ground(data=tmp_path)
-    assert ground.has("a9a")
-    assert not ground.has("ijcnn1")
-    assert not ground.has("adult")
-    split = ground.split("a9a")
+    config = ExperimentConfig(data=tmp_path)
+    assert config.has_data("a9a")
+    assert not config.has_data("ijcnn1")
+    assert not config.has_data("adult")
+    split = config.split("a9a")
     assert split.train[0].shape == (3, 123)
     assert split.test[0].shape == (2, 123)
     np.testing.assert_allclose(split.train[0].max(), 1 / math.sqrt(14))
-    assert ground.split("ijcnn1").train[0].shape[1] == 10  # generated
+    assert config.split("ijcnn1").train[0].shape[1] == 10  # generated
 
 
 def test_what_no_file_has_is_fetched_if_asked_for(tmp_path, monkeypatch):
@@ -284,9 +284,9 @@ def test_what_no_file_has_is_fetched_if_asked_for(tmp_path, monkeypatch):
 
     monkeypatch.setattr("dpcalc.training.data.load", fetched)
     (tmp_path / "a9a").write_text("+1 1:1 3:1\n-1 2:1\n+1 1:1\n")
-    ground = Ground(data=tmp_path, fetch=True)
-    assert ground.has("adult")
-    split = ground.split("adult", train=40)
+    config = ExperimentConfig(data=tmp_path, fetch=True)
+    assert config.has_data("adult")
+    split = config.split("adult", train=40)
     assert (len(split.train[1]), len(split.test[1])) == (40, 10)
     assert split.source == "OpenML adult"
     assert asked == ["adult"]

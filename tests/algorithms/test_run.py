@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpcalc.cli.main import main
-from dpcalc.training.plan import Plan
+from dpcalc.training.prepared_run import PreparedRun
 from dpcalc.transcript import Transcript
 
 BUDGET = "--epsilon 1 --delta 1e-5".split()
@@ -115,7 +115,7 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(run, tmp_path, monkeypatc
     whole, parts, checkpoint = (tmp_path / n for n in ("whole.npz", "parts.npz", "at.npz"))
     long = [word if word != "4" else "12" for word in R_ADMM]
     assert run(*long, "--out", whole)[0] == 0
-    carry_out = Plan.carry_out
+    carry_out = PreparedRun.run
 
     def interrupted(self, *arguments, progress, **rest):
         def stop(done, total):
@@ -125,12 +125,12 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(run, tmp_path, monkeypatc
 
         return carry_out(self, *arguments, progress=stop, **rest)
 
-    monkeypatch.setattr(Plan, "carry_out", interrupted)
+    monkeypatch.setattr(PreparedRun, "run", interrupted)
     status, _, err = run(*long, "--out", parts, "--checkpoint", checkpoint)
     assert status == 130
     assert "goes on" in err
     assert not parts.exists()
-    monkeypatch.setattr(Plan, "carry_out", carry_out)
+    monkeypatch.setattr(PreparedRun, "run", carry_out)
     assert run(*long, "--out", parts, "--checkpoint", checkpoint)[0] == 0
     assert parts.read_bytes() == whole.read_bytes()
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpcalc.accounting.enclosure import aiming_at
-from dpcalc.claims.calibration import solve
+from dpcalc.claims.solve import solve
 from dpcalc.guarantees import GDP, PureDP, compose
 from dpcalc.guarantees.composition import _cached_epsilon
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian

@@ -11,7 +11,7 @@ from dpcalc.accountant import Accountant
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
-from dpcalc.claims.calibration import solve
+from dpcalc.claims.solve import solve
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.composition import compose

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcalc.accountant import Accountant
-from dpcalc.claims.calibration import MOST_ROUNDS, solve
+from dpcalc.claims.solve import MOST_ROUNDS, solve
 from dpcalc.cli.main import main
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PrivacyProfile, PureDP

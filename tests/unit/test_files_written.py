@@ -163,7 +163,7 @@ def test_nothing_is_computed_for_a_file_that_cannot_be_written(
         raise AssertionError("something was computed")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("dpcalc.training.plan.plan", computed)
+    monkeypatch.setattr("dpcalc.training.prepared_run.prepare", computed)
     monkeypatch.setattr("dpcalc.claims.verdict.judge", computed)
     monkeypatch.setattr("dpcalc.audits.suite.ledger.entries", computed)
     monkeypatch.setattr("dpcalc.auditing.suite.run.carry_out", computed)

@@ -21,7 +21,7 @@ from dpcalc.store import open_store
 from dpcalc.training.catalogue import method
 from dpcalc.training.data import load, split
 from dpcalc.training.method import Budget
-from dpcalc.training.plan import Plan, plan
+from dpcalc.training.prepared_run import PreparedRun, prepare
 from dpcalc.training.repetition import Repetition, repeated
 
 RUN = "run dp-admm --epsilon 1 --delta 1e-6 --rounds 3 --runs 9 --runs-at-once 2 --seed 4 --json"
@@ -107,16 +107,18 @@ def test_seven_processes_print_what_one_prints(
 
 
 @cache
-def planned() -> Plan:
+def planned() -> PreparedRun:
     kind = method("private-r-admm")
     chosen = kind.from_parameters({"rounds": 3})
     from dpcalc.training.graph import network
 
     ring = network("ring", 3, 0)
-    return plan(chosen, split(load("builtin")).records(3), network=ring, budget=Budget(1.0, 1e-6))
+    return prepare(
+        chosen, split(load("builtin")).records(3), network=ring, budget=Budget(1.0, 1e-6)
+    )
 
 
-TEN = Repetition(runs=10, at_once=3, everything=True, measure_every=1)
+TEN = Repetition(runs=10, at_once=3, full_release=True, measure_every=1)
 
 
 @pytest.mark.parametrize("workers", ["seven", "threads"])
@@ -130,7 +132,7 @@ def test_runs_on_any_executor_are_the_runs_made_here(workers: str, seven: Proces
 
 def test_groups_are_runs_of_the_same_seed() -> None:
     """The same runs, up to what linear algebra makes of a batch of another size."""
-    whole = repeated(planned(), 5, repetition=Repetition(runs=10, everything=True))
+    whole = repeated(planned(), 5, repetition=Repetition(runs=10, full_release=True))
     parts = repeated(planned(), 5, repetition=TEN)
     np.testing.assert_allclose(parts["primal"], whole["primal"], rtol=1e-9, atol=1e-12)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accountant import Accountant
-from dpcalc.claims.calibration import solve
 from dpcalc.claims.composition import read_plan
+from dpcalc.claims.solve import solve
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.data.elastic_net import elastic_net
 from dpcalc.algorithms.problems.optimum import composite_optimum
-from dpcalc.reproduction.ground import Ground, follow
+from dpcalc.reproduction.setup import ExperimentConfig, trace
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import (
     ADMMIterationStronglyConvex,
     admissible_steps,
@@ -86,7 +86,7 @@ def setting(radius: float, step_size: float | None = None) -> Step:
 
 
 def gaps(
-    ground: Ground, step: Step, sigma: float, *, rounds: int = 50, runs: int = RUNS
+    config: ExperimentConfig, step: Step, sigma: float, *, rounds: int = 50, runs: int = RUNS
 ) -> tuple[NDArray[np.int64], Array]:
     """Optimality gaps of every run after every iteration; users drawn with replacement."""
     problem = elastic_net(radius=step.radius, seed=18).problem
@@ -105,6 +105,6 @@ def gaps(
     def gap(state: State) -> Array:
         return problem.objective(state.memory["x"], state.memory["y"]) - least
 
-    x, found = follow(algorithm, {"gap": gap}, seed=ground.seed, runs=runs)
-    ground.progress(f"r = {step.radius:g}, σ = {sigma:g}")
+    x, found = trace(algorithm, {"gap": gap}, seed=config.seed, runs=runs)
+    config.progress(f"r = {step.radius:g}, σ = {sigma:g}")
     return x, found["gap"]

@@ -21,9 +21,9 @@ from dpcalc.algorithms.problems.records import Records
 from dpcalc.algorithms.problems.regularisers import lasso
 from dpcalc.calibration import calibrate
 from dpcalc.extras import need
-from dpcalc.reproduction.ground import ROW_BOUNDS, Ground, follow
+from dpcalc.reproduction.setup import ROW_BOUNDS, ExperimentConfig, trace
 from dpcalc.theorems.gradient_admm.dp_admm import DPADMM
-from dpcalc.training.outcome import error
+from dpcalc.training.metrics import error
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.state import State
@@ -55,13 +55,13 @@ class Lasso:
         problem: on the training records.
         split: training and held-out records.
         step_size: η.
-        ground: where it stands.
+        config: where it stands.
     """
 
     problem: CompositeProblem
     split: Split
     step_size: float
-    ground: Ground
+    config: ExperimentConfig
 
     def least(self) -> float:
         """The minimum of the objective, by a quasi-Newton method on a barely smoothed one.
@@ -82,7 +82,7 @@ class Lasso:
 
         start = np.zeros(self.problem.dimension)
         options = {
-            "maxiter": self.ground.of(500, 5000),
+            "maxiter": self.config.pick(500, 5000),
             "maxfun": 10_000,
             "ftol": 1e-12,
             "gtol": 1e-7,
@@ -117,15 +117,15 @@ class Lasso:
         algorithm = kind(
             self.problem, rounds=rounds, penalty=1.0, step_size=self.step_size, sigma=sigma
         )
-        runs = self.ground.of(3, 10) if sigma else 1
-        found = follow(
+        runs = self.config.pick(3, 10) if sigma else 1
+        found = trace(
             algorithm,
             {"objective": self._objective, "accuracy": self._accuracy},
-            seed=self.ground.seed,
+            seed=self.config.seed,
             runs=runs,
-            every=self.ground.of(2, 1),
+            every=self.config.pick(2, 1),
         )
-        self.ground.progress(f"{key}, {rounds} rounds, {runs} runs")
+        self.config.progress(f"{key}, {rounds} rounds, {runs} runs")
         return found
 
     def _objective(self, state: State) -> Array:
@@ -135,10 +135,10 @@ class Lasso:
         return 1 - error(self.problem.loss, state.memory["x"], *self.split.test)
 
 
-def lasso_on(ground: Ground, name: str) -> Lasso:
+def lasso_on(config: ExperimentConfig, name: str) -> Lasso:
     """The problem on a data set of the paper, or on what stands in for it."""
-    split = ground.split(name)
-    bound = ROW_BOUNDS[name] if ground.has(name) else 1.0
+    split = config.split(name)
+    bound = ROW_BOUNDS[name] if config.has_data(name) else 1.0
     features, labels = bound * split.train[0], split.train[1]
     records = Records(features=features, labels=labels, sizes=(len(labels),), row_bound=bound)
     return Lasso(
@@ -150,7 +150,7 @@ def lasso_on(ground: Ground, name: str) -> Lasso:
         ),
         split=split,
         step_size=STEPS[name],
-        ground=ground,
+        config=config,
     )
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from dpcalc.reproduction.experiment import Curve, Panel
 from dpcalc.reproduction.network import (
     DELTA,
-    Contender,
-    Nodes,
+    ComparedMethod,
+    NetworkProblem,
     dual,
     perturbed_penalty,
+    privacy_curves,
     recycled,
-    spent,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Setting:
         noise_rate: "START:FACTOR".
     """
 
-    contender: Contender
+    contender: ComparedMethod
     noise_rate: str
 
 
@@ -56,7 +56,7 @@ def settings(start: float, rounds: int, *, full: bool) -> list[Setting]:
     return [*fewer, pp(1.02, 1.01)] if full else fewer
 
 
-def as_printed(on: Nodes, chosen: Sequence[Setting], panel: str) -> list[Curve]:
+def as_printed(on: NetworkProblem, chosen: Sequence[Setting], panel: str) -> list[Curve]:
     """Loss with the paper's noise, and with the certified noise of the budget the paper claims."""
     curves = []
     for one in chosen:
@@ -72,12 +72,16 @@ def as_printed(on: Nodes, chosen: Sequence[Setting], panel: str) -> list[Curve]:
     return curves
 
 
-def budgets(on: Nodes, chosen: Sequence[Setting], panel: str) -> list[Curve]:
+def budgets(on: NetworkProblem, chosen: Sequence[Setting], panel: str) -> list[Curve]:
     """Privacy along the rounds."""
-    return [curve for one in chosen for curve in spent(on, one.contender, one.noise_rate, panel)]
+    return [
+        curve
+        for one in chosen
+        for curve in privacy_curves(on, one.contender, one.noise_rate, panel)
+    ]
 
 
-def at_equal_budget(on: Nodes, epsilon: float, rounds: int, panel: str) -> list[Curve]:
+def at_equal_budget(on: NetworkProblem, epsilon: float, rounds: int, panel: str) -> list[Curve]:
     """All methods at one certified ε, with ADMM stopped after as many noisy rounds as R-ADMM."""
     half = rounds // 2
     contenders = [

@@ -1,4 +1,4 @@
-"""What figures 3 to 5 of zhang2019 share: the ground, and curves with their certified twins."""
+"""What figures 3 to 5 of zhang2019 share: the problem, and curves with their certified matches."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc.reproduction.experiment import Curve, Panel
-from dpcalc.reproduction.network import Contender, Nodes, nodes
+from dpcalc.reproduction.network import ComparedMethod, NetworkProblem, nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 ROUNDS = 50
 
 
-def ground_of_figures(ground: Ground) -> Nodes:
+def network_of_figures(config: ExperimentConfig) -> NetworkProblem:
     """Five nodes, 40,000 training records of Adult."""
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    train = 40_000 if ground.has("adult") else None
-    return nodes(ground, erdos_renyi(5, 0.6, 4), train=train)
+    train = 40_000 if config.has_data("adult") else None
+    return nodes(config, erdos_renyi(5, 0.6, 4), train=train)
 
 
-def without_noise(on: Nodes, panels: str) -> list[Curve]:
+def without_noise(on: NetworkProblem, panels: str) -> list[Curve]:
     """Conventional ADMM without noise: the green curve of the paper."""
     x, found = on.run("decentralised-admm", rounds=ROUNDS, penalty=1.0)
     return [Curve(panel=panel, name="ADMM without noise", x=x, y=found["loss"]) for panel in panels]
 
 
-def twins(
-    on: Nodes, contender: Contender, alpha: float, panel: str
+def matched_curves(
+    on: NetworkProblem, contender: ComparedMethod, alpha: float, panel: str
 ) -> tuple[list[Curve], dict[str, NDArray[np.float64]]]:
     """With the printed noise, and with certified noise for the ε that the paper claims."""
     printed = contender.instance(on, alpha)

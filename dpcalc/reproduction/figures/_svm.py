@@ -13,13 +13,13 @@ from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.averaging import AveragingProblem
 from dpcalc.algorithms.problems.losses import Hinge
 from dpcalc.algorithms.problems.networks import ring
-from dpcalc.algorithms.problems.records import split as deal
+from dpcalc.algorithms.problems.records import split as partition
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.calibration import calibrate
 from dpcalc.extras import need
-from dpcalc.reproduction.ground import Ground, follow
+from dpcalc.reproduction.setup import ExperimentConfig, trace
 from dpcalc.theorems.dual_averaging.private_dual_averaging import PrivateDualAveraging
-from dpcalc.training.outcome import error
+from dpcalc.training.metrics import error
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.state import State
@@ -47,12 +47,12 @@ class SVM:
     Attributes:
         problem: on the training records.
         split: training and held-out records.
-        ground: where it stands.
+        config: where it stands.
     """
 
     problem: AveragingProblem
     split: Split
-    ground: Ground
+    config: ExperimentConfig
 
     @property
     def q(self) -> int:
@@ -108,14 +108,14 @@ class SVM:
             sigma=sigma,
             sampling=sampling,
         )
-        found = follow(
+        found = trace(
             algorithm,
             {"gap": self._gap, "accuracy": self._accuracy},
-            seed=self.ground.seed,
+            seed=self.config.seed,
             runs=3,
-            every=max(1, rounds // self.ground.of(25, 100)),
+            every=max(1, rounds // self.config.pick(25, 100)),
         )
-        self.ground.progress(f"dual averaging, {rounds} rounds, sampling {sampling}")
+        self.config.progress(f"dual averaging, {rounds} rounds, sampling {sampling}")
         return found
 
     def _gap(self, state: State) -> Array:
@@ -126,19 +126,19 @@ class SVM:
         return 1 - error(self.problem.loss, mean, *self.split.test)
 
 
-def svm_on(ground: Ground) -> SVM:
+def svm_on(config: ExperimentConfig) -> SVM:
     """The problem on a9a, or on what stands in for it."""
-    split = ground.split("a9a")
+    split = config.split("a9a")
     features, labels = split.train
     used = len(labels) // NODES * NODES
     return SVM(
         problem=AveragingProblem(
-            records=deal(features[:used], labels[:used], NODES),
+            records=partition(features[:used], labels[:used], NODES),
             network=ring(NODES),
             loss=Hinge(),
             regulariser=ridge(RIDGE),
             mixing="uniform",
         ),
         split=split,
-        ground=ground,
+        config=config,
     )

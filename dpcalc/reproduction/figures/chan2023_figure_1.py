@@ -9,16 +9,16 @@ from dpcalc.reproduction.figures._elastic_net import CHOICES, RADII, SIGMA, Step
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import ADMMIterationStronglyConvex
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Mean gaps along the iterations, and μ·σ/Δ against the number of iterations."""
     curves = []
     for radius in RADII:
         step = setting(radius)
         name = f"L={step.contraction:.3f}"
-        x, found = gaps(ground, step, SIGMA)
+        x, found = gaps(config, step, SIGMA)
         curves.append(Curve(panel="a", name=name, x=x, y=found.mean(axis=0)))
         curves += _privacy(step, name)
     return Outcome(curves=curves, notes=(f"σ = {SIGMA:g}, 100 runs",))

@@ -16,12 +16,12 @@ from dpcalc.algorithms.problems.regularisers import ElasticNet
 from dpcalc.calibration import calibrate
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._elastic_net import CHOICES, gaps, setting
-from dpcalc.reproduction.ground import follow
+from dpcalc.reproduction.setup import trace
 from dpcalc.theorems.iteration.admm_iteration import ADMMIteration
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.state import State
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 SIGMAS = (0.05, 0.1, 0.2, 0.5, 0.7)
 DELTA = 1e-5
@@ -30,16 +30,16 @@ STEP = 1.0
 PENALTY = 0.9
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Mean gaps along the iterations."""
     curves, step = [], setting(0.5)
     for sigma in SIGMAS:
-        x, found = gaps(ground, step, sigma)
+        x, found = gaps(config, step, sigma)
         curves.append(Curve(panel="a", name=f"σ={sigma:g}", x=x, y=found.mean(axis=0)))
-    return Outcome(curves=[*curves, *_bounded(ground)], notes=("r = 0.5, β = 0.9, 100 runs",))
+    return Outcome(curves=[*curves, *_bounded(config)], notes=("r = 0.5, β = 0.9, 100 runs",))
 
 
-def _bounded(ground: Ground) -> list[Curve]:
+def _bounded(config: ExperimentConfig) -> list[Curve]:
     """Huber's loss has Δ = 2·width·r: the first of 100 users, by the paper's bound and certified.
 
     Comparators have the noise that one iteration needs by itself, which protects every user.
@@ -72,7 +72,7 @@ def _bounded(ground: Ground) -> list[Curve]:
             ("local noise", "certified", calibrate(start.replace(iterations=1), epsilon, DELTA)),
         )
         for name, noise, instance in instances:
-            x, y = _gaps(ground, problem, least, instance.sigma)
+            x, y = _gaps(config, problem, least, instance.sigma)
             worth = start.replace(sigma=instance.sigma).certified().guarantee.epsilon(DELTA)
             curves.append(
                 Curve(
@@ -90,7 +90,7 @@ def _bounded(ground: Ground) -> list[Curve]:
 
 
 def _gaps(
-    ground: Ground, problem: CompositeProblem, least: float, sigma: float
+    config: ExperimentConfig, problem: CompositeProblem, least: float, sigma: float
 ) -> tuple[Any, np.ndarray[Any, np.dtype[np.float64]]]:
     kind: Any = load("gradient-admm")
     algorithm = kind(
@@ -106,7 +106,7 @@ def _gaps(
     def gap(state: State) -> np.ndarray[Any, np.dtype[np.float64]]:
         return problem.objective(state.memory["x"], state.memory["y"]) - least
 
-    x, found = follow(algorithm, {"gap": gap}, seed=ground.seed, runs=100)
+    x, found = trace(algorithm, {"gap": gap}, seed=config.seed, runs=100)
     return x, found["gap"]
 
 

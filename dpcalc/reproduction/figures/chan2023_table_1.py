@@ -19,19 +19,19 @@ from dpcalc.reproduction.figures._elastic_net import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 PRINTED = {0.5: (0.95, 26), 0.3: (0.91, 13), 0.15: (0.85, 7), 0.1: (0.80, 6)}
 LAG = 5
 LEVEL = 0.05
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """One row per radius: printed and computed."""
     rows: list[tuple[object, ...]] = []
     for radius, beta in RADII.items():
         step = setting(radius)
-        found = gaps(ground, step, SIGMA)[1]
+        found = gaps(config, step, SIGMA)[1]
         contraction, iterations = PRINTED[radius]
         eta = PRINTED_STEPS[radius]
         rows.append(

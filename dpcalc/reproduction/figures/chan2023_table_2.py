@@ -8,12 +8,12 @@ from dpcalc.reproduction.experiment import Experiment, Outcome, Table
 from dpcalc.reproduction.figures._elastic_net import CHOICES, gaps, setting
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 SIGMAS = (0.05, 0.1, 0.2, 0.5, 0.7)
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """P-values of the last iteration's gaps, for every pair of noise levels."""
     from dataclasses import replace
 
@@ -21,7 +21,7 @@ def compute(ground: Ground) -> Outcome:
 
     # Independent runs for every level: a common seed would correlate the samples.
     ends = [
-        gaps(replace(ground, seed=ground.seed + k), setting(0.5), sigma)[1][:, -1]
+        gaps(replace(config, seed=config.seed + k), setting(0.5), sigma)[1][:, -1]
         for k, sigma in enumerate(SIGMAS)
     ]
     rows = [

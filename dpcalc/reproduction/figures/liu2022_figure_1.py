@@ -8,14 +8,14 @@ from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._svm import CHOICES, DELTA, FULL_ROUNDS, svm_on
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 EPSILON = 1.0
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Suboptimality and accuracy along the rounds; without noise, printed, certified, compared."""
-    on, curves = svm_on(ground), []
+    on, curves = svm_on(config), []
     printed = on.printed(EPSILON)
     one, full = (on.certified(EPSILON, sampling) for sampling in ("one", "full"))
     # name, noise, theorem, settings

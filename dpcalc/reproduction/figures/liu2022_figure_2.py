@@ -10,16 +10,16 @@ from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._svm import CHOICES, DELTA, FULL_ROUNDS, SVM, svm_on
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
     from dpcalc.theorems.dual_averaging.private_dual_averaging import PrivateDualAveraging
 
 BUDGETS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Suboptimality and accuracy after three epochs; what the printed noise is really worth."""
-    on, curves = svm_on(ground), []
-    budgets = BUDGETS if ground.full else BUDGETS[::2]
+    on, curves = svm_on(config), []
+    budgets = BUDGETS if config.full else BUDGETS[::2]
     printed = [on.printed(epsilon) for epsilon in budgets]
     curves += _ends(on, "private algorithm 1", "printed", budgets, printed)
     for sampling, name in (("one", "sampling one"), ("full", f"full batch {FULL_ROUNDS} rounds")):

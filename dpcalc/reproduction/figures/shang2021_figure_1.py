@@ -9,18 +9,18 @@ from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, lasso_on
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 EPSILON = 0.1
 ROUNDS = 100
 PAIRS = (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM"))
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Gaps to the minimum along the iterations."""
     curves, notes = [], []
     for panel, name in zip("abc", ("a9a", "a8a", "ijcnn1"), strict=True):
-        on = lasso_on(ground, name)
+        on = lasso_on(config, name)
         least = on.least()
         notes.append(f"{on.split.source}: {on.problem.count} records")
         printed, certified = on.printed(ROUNDS, EPSILON), on.certified(ROUNDS, EPSILON)

@@ -10,7 +10,7 @@ from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._fused_lasso import CHOICES, Array, Lasso, lasso_on
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 DATA = ("a9a", "a8a", "ijcnn1")
 ROUNDS = 100
@@ -21,18 +21,18 @@ METHODS = (
 )
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Objective, top, and held-out accuracy, bottom, at the end."""
     curves, notes = [], []
     for objective, accuracy, name in zip("abc", "def", DATA, strict=True):
-        on = lasso_on(ground, name)
+        on = lasso_on(config, name)
         notes.append(f"{on.split.source}: {on.problem.count} records")
         curves += _against_epsilon(on, {"objective": objective, "accuracy": accuracy})
     return Outcome(curves=curves, notes=tuple(notes))
 
 
 def _against_epsilon(on: Lasso, panels: dict[str, str]) -> list[Curve]:
-    budgets = np.array((0.01, 0.02, 0.05, 0.1) if not on.ground.full else np.arange(1, 11) / 100)
+    budgets = np.array((0.01, 0.02, 0.05, 0.1) if not on.config.full else np.arange(1, 11) / 100)
     curves = []
     for key, name in (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM")):
         _, found = on.run(key, ROUNDS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpcalc.reproduction.experiment import Experiment, Outcome, Table
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 PRINTED = {
     "a9a": (32561, 16281, 123),
@@ -18,13 +18,13 @@ PRINTED = {
 WEIGHT = "1e-5"
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Printed counts next to counted ones."""
     rows: list[tuple[object, ...]] = []
     for name, printed in PRINTED.items():
         counted: tuple[object, ...] = ("—",) * 3
-        if name != "bio_train" and ground.has(name):
-            split = ground.split(name)
+        if name != "bio_train" and config.has_data(name):
+            split = config.split(name)
             counted = (len(split.train[1]), len(split.test[1]), split.train[0].shape[1])
         rows.append((name, *printed, *counted, WEIGHT))
     columns = ("data", "train", "test", "features", "train*", "test*", "features*", "λ")

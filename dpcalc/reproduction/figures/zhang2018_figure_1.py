@@ -10,17 +10,17 @@ from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.network import nodes, penalties
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 FIRST = np.array([0.55, 0.65, 0.6, 0.55, 0.6])
 GROWTH = np.array([1.01, 1.03, 1.1, 1.2, 1.02])
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses along the rounds, and that of the optimum."""
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    on, rounds = nodes(ground, erdos_renyi(5, 0.6, 4)), ground.of(60, 150)
+    on, rounds = nodes(config, erdos_renyi(5, 0.6, 4)), config.pick(60, 150)
     own = FIRST * GROWTH ** np.arange(rounds)[:, None]
     steps = {
         "θ = 0.5": 0.5,

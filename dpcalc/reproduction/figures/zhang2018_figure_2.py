@@ -17,17 +17,17 @@ from dpcalc.reproduction.figures._private_m_admm import (
 from dpcalc.reproduction.network import nodes
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 ROUNDS = 50
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses, budgets, and losses at one certified budget."""
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    on = nodes(ground, erdos_renyi(5, 0.6, 4))
-    three, five = settings(3.0, ROUNDS, full=ground.full), settings(5.0, ROUNDS, full=ground.full)
+    on = nodes(config, erdos_renyi(5, 0.6, 4))
+    three, five = settings(3.0, ROUNDS, full=config.full), settings(5.0, ROUNDS, full=config.full)
     curves = as_printed(on, three, "a") + as_printed(on, five, "b")
     curves += budgets(on, three, "c") + budgets(on, five, "d")
     for panel, epsilon in (("e", 3.0), ("f", 1.0)):

@@ -17,7 +17,7 @@ from dpcalc.reproduction.figures._private_m_admm import (
 from dpcalc.reproduction.network import nodes
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 ROUNDS = 50
 
@@ -27,12 +27,12 @@ def uneven(count: int) -> list[int]:
     return [1000 + 2000 * i // (count - 1) for i in range(count)]
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses, budgets, and losses at one certified budget."""
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    on = nodes(ground, erdos_renyi(100, 0.1, 0), sizes=uneven(100))
-    chosen = settings(3.0, ROUNDS, full=ground.full)
+    on = nodes(config, erdos_renyi(100, 0.1, 0), sizes=uneven(100))
+    chosen = settings(3.0, ROUNDS, full=config.full)
     curves = as_printed(on, chosen, "a") + budgets(on, chosen, "b")
     curves += at_equal_budget(on, 3.0, ROUNDS, "c")
     return Outcome(curves=curves, notes=on.notes)

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.network import Nodes, nodes, penalties
+from dpcalc.reproduction.network import NetworkProblem, nodes, penalties
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 FIRST = np.array([1.0, 1.03, 1.02, 0.8, 1.01])
 STEP = np.array([0.01, 0.005, 0.003, 0.015, 0.01])
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses along the rounds, and that of the optimum."""
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    rounds, train = ground.of(50, 100), 40_000 if ground.has("adult") else None
-    small = nodes(ground, erdos_renyi(5, 0.6, 4), train=train)
-    large = nodes(ground, erdos_renyi(20, 0.3, 0), train=train)
+    rounds, train = config.pick(50, 100), 40_000 if config.has_data("adult") else None
+    small = nodes(config, erdos_renyi(5, 0.6, 4), train=train)
+    large = nodes(config, erdos_renyi(20, 0.3, 0), train=train)
     curves = []
     for on, size in ((small, "N=5"), (large, "N=20")):
         x, found = on.run("decentralised-admm", rounds=rounds, penalty=0.5)
@@ -33,7 +33,7 @@ def compute(ground: Ground) -> Outcome:
     return Outcome(curves=[*curves, *_growing(small, rounds)], notes=(small.split.source,))
 
 
-def _growing(on: Nodes, rounds: int) -> list[Curve]:
+def _growing(on: NetworkProblem, rounds: int) -> list[Curve]:
     """Panels b and c: penalties that grow at different speed, γ = 0.5."""
     odd = (rounds + 1) // 2
     k = np.arange(1, odd + 1)[:, None]

@@ -8,21 +8,21 @@ import numpy as np
 
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.network import nodes
-from dpcalc.training.outcome import error
+from dpcalc.training.metrics import error
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Errors after 50 rounds of ADMM, and those of the central optimum."""
     from dpcalc.algorithms.problems.networks import erdos_renyi
 
-    weights = np.geomspace(0.01, 100, ground.of(7, 13))
-    train = 40_000 if ground.has("adult") else None
+    weights = np.geomspace(0.01, 100, config.pick(7, 13))
+    train = 40_000 if config.has_data("adult") else None
     after, best = [], []
     for ridge in weights:
-        on = nodes(ground, erdos_renyi(5, 0.6, 4), train=train, ridge=float(ridge))
+        on = nodes(config, erdos_renyi(5, 0.6, 4), train=train, ridge=float(ridge))
         _, found = on.run("decentralised-admm", rounds=50, penalty=1.0)
         after.append(found["error"][0, -1])
         central = on.problem.optimum()[None, :]

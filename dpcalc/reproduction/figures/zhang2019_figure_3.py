@@ -9,27 +9,27 @@ from dpcalc.reproduction.figures._private_r_admm import (
     ROUNDS,
     error_curves,
     error_panel,
-    ground_of_figures,
     loss_panel,
-    twins,
+    matched_curves,
+    network_of_figures,
     without_noise,
 )
 from dpcalc.reproduction.network import recycled
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses and errors for several γ, at α = 1 and α = 2."""
-    on = ground_of_figures(ground)
-    gammas = (0.1, 0.5, 1.0, 2.0, 5.0) if ground.full else (0.1, 0.5, 2.0)
+    on = network_of_figures(config)
+    gammas = (0.1, 0.5, 1.0, 2.0, 5.0) if config.full else (0.1, 0.5, 2.0)
     curves = without_noise(on, "ab")
     for panel, alpha in (("a", 1.0), ("b", 2.0)):
         errors = []
         for gamma in gammas:
             contender = recycled(f"γ={gamma:g}", ROUNDS, 1.01, 1.01, gamma)
-            both, found = twins(on, contender, alpha, panel)
+            both, found = matched_curves(on, contender, alpha, panel)
             curves += both
             errors.append(found)
         curves += error_curves("c", gammas, errors, f"α={alpha:g}")

@@ -9,29 +9,29 @@ from dpcalc.reproduction.figures._private_r_admm import (
     ROUNDS,
     error_curves,
     error_panel,
-    ground_of_figures,
     loss_panel,
+    matched_curves,
+    network_of_figures,
     privacy_panel,
-    twins,
     without_noise,
 )
-from dpcalc.reproduction.network import recycled, spent
+from dpcalc.reproduction.network import privacy_curves, recycled
 
 if TYPE_CHECKING:
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses, budgets and errors for several growths, at α = 2 and α = 1."""
-    on = ground_of_figures(ground)
-    growths = (1.01, 1.02, 1.03, 1.04, 1.05) if ground.full else (1.01, 1.03, 1.05)
+    on = network_of_figures(config)
+    growths = (1.01, 1.02, 1.03, 1.04, 1.05) if config.full else (1.01, 1.03, 1.05)
     curves = without_noise(on, "ab")
     for panel, privacy, alpha in (("a", "c", 2.0), ("b", "d", 1.0)):
         errors = []
         for growth in growths:
             contender = recycled(f"q₁={growth:g}", ROUNDS, growth, growth, 0.5)
-            both, found = twins(on, contender, alpha, panel)
-            curves += both + spent(on, contender, alpha, privacy)
+            both, found = matched_curves(on, contender, alpha, panel)
+            curves += both + privacy_curves(on, contender, alpha, privacy)
             errors.append(found)
         curves += error_curves("e", growths, errors, f"α={alpha:g}")
     return Outcome(curves=curves, notes=on.notes)

@@ -10,25 +10,25 @@ from dpcalc.reproduction.experiment import Curve, Experiment, Outcome
 from dpcalc.reproduction.figures._private_r_admm import (
     ROUNDS,
     error_panel,
-    ground_of_figures,
     loss_panel,
+    network_of_figures,
     privacy_panel,
     without_noise,
 )
 from dpcalc.reproduction.network import (
     DELTA,
-    Contender,
-    Nodes,
+    ComparedMethod,
+    NetworkProblem,
     dual,
     perturbed_penalty,
+    privacy_curves,
     recycled,
-    spent,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpcalc.reproduction.ground import Ground
+    from dpcalc.reproduction.setup import ExperimentConfig
 
     Errors = dict[str, list[NDArray[np.float64]]]
 
@@ -36,7 +36,7 @@ ALPHAS = (2.0, 1.0, 0.5)
 GROWTH = 1.04
 
 
-def contenders(rounds: int) -> list[Contender]:
+def contenders(rounds: int) -> list[ComparedMethod]:
     """The four methods of the paper."""
     return [
         dual("ADMM", rounds, 1.0),
@@ -46,7 +46,7 @@ def contenders(rounds: int) -> list[Contender]:
     ]
 
 
-def fair(rounds: int) -> list[Contender]:
+def fair(rounds: int) -> list[ComparedMethod]:
     """The four again, and methods stopped after as many noisy rounds as others, and sooner."""
     half, quarter = rounds // 2, rounds // 4
     return [
@@ -61,9 +61,9 @@ def fair(rounds: int) -> list[Contender]:
     ]
 
 
-def compute(ground: Ground) -> Outcome:
+def compute(config: ExperimentConfig) -> Outcome:
     """Losses and budgets as in the paper, then at the certified budget of R-ADMM."""
-    on = ground_of_figures(ground)
+    on = network_of_figures(config)
     curves = without_noise(on, "abcghi")
     printed: Errors = {}
     equal: Errors = {}
@@ -86,7 +86,7 @@ def compute(ground: Ground) -> Outcome:
 
 
 def _as_printed(
-    on: Nodes, alpha: float, claim: float, loss: str, privacy: str, errors: Errors
+    on: NetworkProblem, alpha: float, claim: float, loss: str, privacy: str, errors: Errors
 ) -> list[Curve]:
     """Conventional methods get the noise with which the paper claims the same total."""
     curves = []
@@ -96,7 +96,7 @@ def _as_printed(
             instance = instance.prescribed(claim, 0.0)
         curve, found = one.curves(on, instance, panel=loss, noise="printed")
         curves.append(curve)
-        curves += spent(on, one, instance.noise_level(), privacy)
+        curves += privacy_curves(on, one, instance.noise_level(), privacy)
         errors.setdefault(one.name, []).append(found)
     return curves
 

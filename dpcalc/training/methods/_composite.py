@@ -10,7 +10,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.parameters import choice, number
-from dpcalc.training.method import Array, Method, loss_named
+from dpcalc.training.method import Array, Method, get_loss
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -44,7 +44,7 @@ class CompositeMethod(Method):
             )
         return CompositeProblem(
             records=records,
-            loss=loss_named(self.loss),
+            loss=get_loss(self.loss),
             regulariser=ElasticNet(l1=self.l1, l2=self.l2),
             constraint=self._constraint(records.dimension),
         )
@@ -56,7 +56,7 @@ class CompositeMethod(Method):
 
     def gradient_bound(self, records: Records) -> float:
         """The largest norm of a record's gradient, max|φ'|·max‖x‖, from public constants."""
-        return loss_named(self.loss).slope_bound * records.row_bound
+        return get_loss(self.loss).slope_bound * records.row_bound
 
     def weights(self, transcript: Transcript) -> Array:
         """The last x."""

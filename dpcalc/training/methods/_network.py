@@ -17,7 +17,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.composition import compose
 from dpcalc.theorems.parameters import number, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.training.method import Array, Budget, Method, needed_network, own_noise, table
+from dpcalc.training.method import Array, Budget, Method, require_calibrated, require_network, table
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -54,17 +54,17 @@ class NetworkMethod(Method):
 
         return ConsensusProblem(
             records=records,
-            network=needed_network(network, self.key),
+            network=require_network(network, self.key),
             loss=Logistic(),
             loss_weight=self.loss_weight,
             ridge=self.ridge,
         )
 
-    def settled(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
+    def resolved(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
         """With a penalty."""
         if self.penalty is not None:
             return self
-        network = needed_network(network, self.key)
+        network = require_network(network, self.key)
         found = free_curvature_penalty(
             budget or _WITHOUT_BUDGET,
             rounds=self.noisy_rounds(),
@@ -74,17 +74,17 @@ class NetworkMethod(Method):
             degrees=network.degrees.astype(np.float64),
             dimension=records.dimension,
         )
-        return self.changed(penalty=Schedule(found))
+        return self.replace(penalty=Schedule(found))
 
     def own_penalty(self) -> Schedule:
-        """The penalty of a settled method."""
+        """The penalty of a resolved method."""
         if self.penalty is None:
-            raise RuntimeError("a method is settled before it is used")
+            raise RuntimeError("a method is resolved before it is used")
         return self.penalty
 
     def penalties(self, network: Network | None) -> Array:
         """Penalties as the algorithms take them; shape (noisy rounds, nodes)."""
-        nodes = needed_network(network, self.key).nodes
+        nodes = require_network(network, self.key).nodes
         return table("penalty", self.own_penalty(), self.noisy_rounds(), nodes)
 
     def weights(self, transcript: Transcript) -> Array:
@@ -98,13 +98,13 @@ class NetworkMethod(Method):
 class PrivateNetworkMethod(NetworkMethod):
     """A network method with exponential-norm noise."""
 
-    vouched: ClassVar[tuple[str, ...]] = ("row-norms", "exact-minimiser", "loss")
+    attested: ClassVar[tuple[str, ...]] = ("row-norms", "exact-minimiser", "loss")
 
     noise_growth: float = number("factor of the noise rate from round to round", default=1.0)
 
     def network_parameters(self, records: Records, network: Network | None) -> dict[str, Any]:
         """The parameters that all objective-perturbation results have."""
-        network = needed_network(network, self.key)
+        network = require_network(network, self.key)
         return {
             "n_records": [list(records.sizes)],
             "n_nodes": network.nodes,
@@ -115,13 +115,13 @@ class PrivateNetworkMethod(NetworkMethod):
             "noise_rate": Schedule(1.0, self.noise_growth),
             "dimension": records.dimension,
             "rounds": self.noisy_rounds(),
-            "attest": self.vouched,
+            "attest": self.attested,
         }
 
     def rates(self, calibrated: Theorem | None, network: Network | None) -> Array:
         """The calibrated noise rates; shape (noisy rounds, nodes)."""
-        nodes = needed_network(network, self.key).nodes
-        rate: Schedule = getattr(own_noise(calibrated, self.key), "noise_rate")  # noqa: B009
+        nodes = require_network(network, self.key).nodes
+        rate: Schedule = getattr(require_calibrated(calibrated, self.key), "noise_rate")  # noqa: B009
         return table("noise_rate", rate, self.noisy_rounds(), nodes)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.training.method import Array, own_noise
+from dpcalc.training.method import Array, require_calibrated
 from dpcalc.training.methods._composite import ConstrainedMethod, composite_algorithm
 from dpcalc.vocabulary import Adjacency
 
@@ -27,7 +27,7 @@ class DPADMM(ConstrainedMethod):
     key: ClassVar[str] = "dp-admm"
     title: ClassVar[str] = "Gradient-perturbed ADMM"
     theorem_key: ClassVar[str | None] = "dp-admm"
-    vouched: ClassVar[tuple[str, ...]] = ("gradient-bound",)
+    attested: ClassVar[tuple[str, ...]] = ("gradient-bound",)
 
     rounds: int = count("iterations, T", default=100)
     step_size: float = number("step size, η", default=4.0)
@@ -59,14 +59,14 @@ class DPADMM(ConstrainedMethod):
             sigma=1.0,
             adjacency=self.adjacency,
             dual_start="noised" if self.dual_start == "noised" else "zero",
-            attest=self.vouched,
+            attest=self.attested,
         )
 
     def algorithm(
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """With the calibrated σ."""
-        noise: Any = own_noise(calibrated, self.key)
+        noise: Any = require_calibrated(calibrated, self.key)
         return composite_algorithm(
             self.key,
             self.problem(records),

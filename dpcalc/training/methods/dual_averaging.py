@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.training.method import Array, Method, loss_named, needed_network
+from dpcalc.training.method import Array, Method, get_loss, require_network
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -53,8 +53,8 @@ class DualAveraging(Method):
 
         return AveragingProblem(
             records=records,
-            network=needed_network(network, self.key),
-            loss=loss_named(self.loss),
+            network=require_network(network, self.key),
+            loss=get_loss(self.loss),
             regulariser=ridge(self.ridge),
             mixing=self.mixing,
         )

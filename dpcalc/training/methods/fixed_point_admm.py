@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
-from dpcalc.training.method import Array, own_noise
+from dpcalc.training.method import Array, require_calibrated
 from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
 from dpcalc.vocabulary import Release
 
@@ -29,7 +29,7 @@ class FixedPointADMM(CompositeMethod):
     key: ClassVar[str] = "fixed-point-admm"
     title: ClassVar[str] = "ADMM as a noisy fixed-point iteration"
     theorem_key: ClassVar[str | None] = "fixed-point-admm"
-    vouched: ClassVar[tuple[str, ...]] = (
+    attested: ClassVar[tuple[str, ...]] = (
         "convex",
         "gradient-difference",
         "exact-minimiser",
@@ -69,14 +69,14 @@ class FixedPointADMM(CompositeMethod):
             smoothness=flat if np.isfinite(flat) else None,
             sigma=1.0,
             release=Release.LAST_ITERATE,
-            attest=self.vouched,
+            attest=self.attested,
         )
 
     def algorithm(
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """With the calibrated σ."""
-        noise: Any = own_noise(calibrated, self.key)
+        noise: Any = require_calibrated(calibrated, self.key)
         return composite_algorithm(
             self.key,
             self.problem(records),

@@ -15,7 +15,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.training.method import Array, needed_network, own_noise, table
+from dpcalc.training.method import Array, require_calibrated, require_network, table
 from dpcalc.training.methods._network import NetworkMethod, network_algorithm
 from dpcalc.vocabulary import Adjacency
 
@@ -36,7 +36,7 @@ class GaussianMRADMM(NetworkMethod):
     key: ClassVar[str] = "gaussian-mr-admm"
     title: ClassVar[str] = "Recycled ADMM with Gaussian objective perturbation"
     theorem_key: ClassVar[str | None] = "gaussian-objective-perturbation"
-    vouched: ClassVar[tuple[str, ...]] = ("record-bounds", "exact-minimiser")
+    attested: ClassVar[tuple[str, ...]] = ("record-bounds", "exact-minimiser")
 
     rounds: int = count("rounds, odd ones look at the data, 2K", default=20)
     noise_growth: float = number("factor of σ from round to round", default=1.0)
@@ -61,7 +61,7 @@ class GaussianMRADMM(NetworkMethod):
             sigma=Schedule(1.0, self.noise_growth),
             rounds=self.noisy_rounds(),
             adjacency=Adjacency.REPLACE_ONE.value,
-            attest=self.vouched,
+            attest=self.attested,
         )
         return made
 
@@ -70,7 +70,7 @@ class GaussianMRADMM(NetworkMethod):
 
     def _stiffness(self, records: Records, network: Network | None) -> Schedule:
         """The least (ρ/N + 2ηV)B/C of every odd round, rounded down."""
-        network = needed_network(network, self.key)
+        network = require_network(network, self.key)
         pull = 2 * self.penalties(network) * network.degrees
         least = ((self.ridge / network.nodes + pull) / self._weights(records)).min(axis=1) * _BELOW
         return Schedule(float(least[0])) if np.ptp(least) == 0 else Schedule.of("", least)
@@ -79,7 +79,7 @@ class GaussianMRADMM(NetworkMethod):
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """With the calibrated σ, in every node's own unit."""
-        sigma: Schedule = getattr(own_noise(calibrated, self.key), "sigma")  # noqa: B009
+        sigma: Schedule = getattr(require_calibrated(calibrated, self.key), "sigma")  # noqa: B009
         unit = table("sigma", sigma, self.noisy_rounds(), 1)
         half = self.own_penalty().first / 2
         return network_algorithm(

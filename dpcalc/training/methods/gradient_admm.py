@@ -10,7 +10,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.parameters import choice, number
-from dpcalc.training.method import Array, Method, loss_named, own_noise
+from dpcalc.training.method import Array, Method, get_loss, require_calibrated
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -29,7 +29,7 @@ class GradientADMM(Method):
     title: ClassVar[str] = "Noisy gradient ADMM, one pass over users, last iterate released"
     theorem_key: ClassVar[str | None] = "admm-iteration-all-users"
     distributed: ClassVar[bool] = False
-    vouched: ClassVar[tuple[str, ...]] = (
+    attested: ClassVar[tuple[str, ...]] = (
         "gradient-difference",
         "convex",
         "full-row-rank",
@@ -46,7 +46,7 @@ class GradientADMM(Method):
     step_size: float = number("step size, η, at most 2 over the loss's curvature", default=0.05)
 
     def _loss(self) -> Loss:
-        return loss_named(self.loss)
+        return get_loss(self.loss)
 
     def theorem(self, records: Records, network: Network | None) -> Theorem:
         """All users in random order, x a copy of y."""
@@ -65,7 +65,7 @@ class GradientADMM(Method):
             noise_in=self.noise_in,
             users=len(records.labels),
             order="permutation",
-            attest=self.vouched,
+            attest=self.attested,
         )
 
     def algorithm(
@@ -79,7 +79,7 @@ class GradientADMM(Method):
 
         if records.nodes != 1:
             raise InvalidInput(f"{self.key} has users, not nodes; got nodes={records.nodes}")
-        noise: Any = own_noise(calibrated, self.key)
+        noise: Any = require_calibrated(calibrated, self.key)
         kind: Any = load(self.key)
         problem = CompositeProblem(
             records=records,

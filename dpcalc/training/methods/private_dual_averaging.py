@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcalc.theorems.parameters import choice, count
-from dpcalc.training.method import own_noise
+from dpcalc.training.method import require_calibrated
 from dpcalc.training.methods.dual_averaging import DualAveraging
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class PrivateDualAveraging(DualAveraging):
     key: ClassVar[str] = "private-dual-averaging"
     title: ClassVar[str] = "Private dual averaging over a network"
     theorem_key: ClassVar[str | None] = "private-dual-averaging"
-    vouched: ClassVar[tuple[str, ...]] = ("subgradient-bound", "independent-sampling")
+    attested: ClassVar[tuple[str, ...]] = ("subgradient-bound", "independent-sampling")
 
     rounds: int = count("rounds, T", default=100)
     sampling: str = choice(
@@ -43,23 +43,23 @@ class PrivateDualAveraging(DualAveraging):
         from dpcalc.theorems.dual_averaging.private_dual_averaging import (
             PrivateDualAveraging as Result,
         )
-        from dpcalc.training.method import loss_named
+        from dpcalc.training.method import get_loss
 
         return Result(
             n_records=min(records.sizes),
             rounds=self.rounds,
-            lipschitz=loss_named(self.loss).slope_bound * records.row_bound,
+            lipschitz=get_loss(self.loss).slope_bound * records.row_bound,
             sigma=1.0,
             sampling=_WORDS[self.sampling],
             batch_size=self.batch_size,
-            attest=self.vouched,
+            attest=self.attested,
         )
 
     def algorithm(
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """With the calibrated σ."""
-        noise: Any = own_noise(calibrated, self.key)
+        noise: Any = require_calibrated(calibrated, self.key)
         return self._algorithm(
             records,
             network,

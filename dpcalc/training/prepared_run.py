@@ -1,6 +1,6 @@
 """From a method, data and a budget to an algorithm that may be run.
 
-The noise is calibrated through the theorem's certified bound, on the safe side: the plan's
+The noise is calibrated through the theorem's certified bound, on the safe side: the run's
 certified ε at δ is at most the budget's.
 """
 
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PreparedRun:
     """A calibrated run that has not started.
 
     Attributes:
-        method: with all parameters settled.
+        method: with every open parameter set from public information.
         algorithm: with its data and its noise.
         theorem: calibrated; None for a method without noise.
         budget: what may be spent; None for a method without noise.
         records: what it is run on.
         network: of nodes; None for one place.
-        asked: the method as it was before what was left open was settled.
-        said: names of parameters that the caller chose, also where they equal the defaults.
+        asked: the method as it was before its open parameters were set.
+        said: names of parameters that the caller chose, even where they equal the defaults.
     """
 
     method: Method
@@ -87,13 +87,13 @@ class Plan:
         except AssumptionViolated:
             return None
 
-    def carry_out(
+    def run(
         self,
         rng: Seed = None,
         *,
         runs: int = 1,
         first_run: int = 0,
-        everything: bool = False,
+        full_release: bool = False,
         measure_every: int = 0,
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | os.PathLike[str] | Store | None = None,
@@ -105,7 +105,7 @@ class Plan:
             runs: independent runs at once; each spends the budget. For many see
                 `dpcalc.training.repetition`.
             first_run: number of the first.
-            everything: keep all that the theorem's adversary sees, instead of the end alone.
+            full_release: keep all that the theorem's adversary sees, instead of the end alone.
             measure_every: rounds between two looks at objective and consensus, which are no part of
                 the release; 0 for none.
             progress: called with (rounds done, rounds).
@@ -113,8 +113,8 @@ class Plan:
                 secret as the data.
         """
         release = Release.LAST_ITERATE
-        everything = everything or self.method.uses_every_round
-        if everything and (self.theorem is None or self.theorem.release != release):
+        full_release = full_release or self.method.uses_every_round
+        if full_release and (self.theorem is None or self.theorem.release != release):
             release = self.algorithm.full_release
         return self.algorithm.run(
             rng,
@@ -129,14 +129,14 @@ class Plan:
 
 
 @own_arithmetic
-def plan(
+def prepare(
     method: Method,
     records: Records,
     *,
     network: Network | None = None,
     budget: Budget | None = None,
     said: Iterable[str] = (),
-) -> Plan:
+) -> PreparedRun:
     """A method made ready for data and a budget.
 
     Args:
@@ -160,12 +160,12 @@ def plan(
         checks.positive("epsilon", budget.epsilon)
         checks.delta(budget.delta)
     _check_labels(method, records)
-    asked, method = method, method.settled(records, network, budget)
+    asked, method = method, method.resolved(records, network, budget)
     calibrated = None
     if budget is not None:
         calibrated = _calibrated(method, records, network, budget)
     algorithm = method.algorithm(records, network, calibrated)
-    return Plan(
+    return PreparedRun(
         method=method,
         algorithm=algorithm,
         theorem=calibrated,

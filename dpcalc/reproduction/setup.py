@@ -1,4 +1,4 @@
-"""What experiments stand on: data, seeds, how many runs, and how a run is followed."""
+"""Configuration of an experiment: data, seed, number of runs; and how a run is traced."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEATURES = {"a9a": 123, "a8a": 123, "ijcnn1": 22}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class ExperimentConfig:
     """Settings that all experiments share.
 
     Attributes:
@@ -47,11 +47,11 @@ class Ground:
     seed: int = 1
     progress: Callable[[str], None] = field(default=lambda _: None)
 
-    def of(self, quick: int, full: int) -> int:
+    def pick(self, quick: int, full: int) -> int:
         """A number of runs, rounds or points that depends on the setting."""
         return full if self.full else quick
 
-    def has(self, name: str) -> bool:
+    def has_data(self, name: str) -> bool:
         """Whether the paper's own data set is there."""
         return self.fetch or self._path(name) is not None
 
@@ -106,7 +106,7 @@ def _cut(data: Dataset, bound: float, train: int | None, share: float) -> Split:
     return source.split(data, held_out=share, row_bound=bound)
 
 
-def follow(
+def trace(
     algorithm: Algorithm,
     measures: Mapping[str, Callable[[State], Array]],
     *,

@@ -1,0 +1,66 @@
+"""Utility of a run: error, loss and the gap to consensus.
+
+Utility reads the data once more, without noise; it is for the person who holds the data and is no
+part of what the budget covers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.losses import Loss
+    from dpcalc.training.data import Split
+    from dpcalc.training.prepared_run import PreparedRun
+    from dpcalc.transcript import Transcript
+
+Array = NDArray[np.float64]
+
+CONSENSUS_METRICS = {"consensus_gap": "consensus gap", "feasibility_gap": "feasibility gap"}
+"""How far a run is from agreement, by the name of its diagnostic."""
+
+
+def utility(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[str, list[float]]:
+    """Measures of every run's released model."""
+    weights = prepared.method.weights(transcript)
+    loss: Loss = prepared.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
+    found = {"train_loss": mean_loss(loss, weights, *data.train).tolist()}
+    unit = data.label_unit
+    found["train_error"] = (unit * error(loss, weights, *data.train)).tolist()
+    if len(data.test[1]):
+        found["test_error"] = (unit * error(loss, weights, *data.test)).tolist()
+        found["test_error_of_a_constant"] = [unit * baseline_error(loss, data.test[1])]
+    for name in CONSENSUS_METRICS:
+        if name in transcript.diagnostics:
+            found[name] = transcript.diagnostic(name)[:, -1].tolist()
+    if "gradient_norm" in transcript.diagnostics:
+        norms = transcript.diagnostic("gradient_norm")
+        found["largest_gradient_norm"] = [float(np.nanmax(norms))]
+    return found
+
+
+def mean_loss(loss: Loss, weights: Array, features: Array, labels: Array) -> Array:
+    """Mean loss per record; shape (runs,)."""
+    return np.array([loss.value(_argument(loss, features @ w, labels)).mean() for w in weights])
+
+
+def error(loss: Loss, weights: Array, features: Array, labels: Array) -> Array:
+    """Share of wrong signs, or for a regression the root mean squared error; shape (runs,)."""
+    scores = (features @ w for w in weights)
+    if loss.of_margin or set(np.unique(labels)) == {-1.0, 1.0}:
+        return np.array([np.mean(np.where(s >= 0, 1.0, -1.0) != labels) for s in scores])
+    return np.array([np.sqrt(np.mean((s - labels) ** 2)) for s in scores])
+
+
+def baseline_error(loss: Loss, labels: Array) -> float:
+    """The error of the best constant answer: what a model has to beat."""
+    if loss.of_margin:
+        return float(min(np.mean(labels > 0), np.mean(labels < 0)))
+    return float(np.std(labels))
+
+
+def _argument(loss: Loss, scores: Array, labels: Array) -> Array:
+    return labels * scores if loss.of_margin else scores - labels
