@@ -58,7 +58,7 @@ def carried_out(
         )
 
 
-def _apart(ready: Plan, common: dict[str, Any]) -> Transcript:
+def _apart(ready: PreparedRun, common: dict[str, Any]) -> Transcript:
     """All runs at once, every node in a process of its own."""
     from dpcalc.algorithms.engine.apart import carry_out_apart
     from dpcalc.algorithms.engine.networked import NetworkAlgorithm
