@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems.consensus import check_labels, smooth_sum
+from dpcalc.algorithms.problems.declared import check_loss, check_regulariser
 from dpcalc.algorithms.problems.networks import apply_matrix, mixing_matrix
 from dpcalc.errors import InvalidInput
 
@@ -53,7 +54,9 @@ class AveragingProblem:
                 f"nodes={self.records.nodes} and a network of nodes={self.network.nodes}; "
                 "split(features, labels, network.nodes) deals them out"
             )
+        check_loss(self.loss)
         check_labels(self.records, self.loss)
+        check_regulariser(self.regulariser, self.records.dimension)
         if isinstance(self.mixing, str):
             self._held["W"] = mixing_matrix(self.mixing, self.network)
         else:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.problems.consensus import check_labels, smooth_sum
+from dpcalc.algorithms.problems.declared import check_loss, check_regulariser
 from dpcalc.algorithms.problems.minimise import Minimum, minimise
 from dpcalc.algorithms.problems.smooth import SmoothSum
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -50,7 +51,9 @@ class CompositeProblem:
 
     def __post_init__(self) -> None:
         checks.non_negative("ridge", self.ridge)
+        check_loss(self.loss)
         check_labels(self.records, self.loss)
+        check_regulariser(self.regulariser, self.constraint.B.shape[1])
         columns = self.constraint.A.shape[1]
         if self.records.nodes != 1 or self.records.dimension != columns:
             raise InvalidInput(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.problems.declared import check_loss
 from dpcalc.algorithms.problems.minimise import Minimum, minimise
 from dpcalc.algorithms.problems.smooth import SmoothSum
 from dpcalc.errors import InvalidInput, NumericalFailure
@@ -57,6 +58,7 @@ class ConsensusProblem:
                 f"nodes={self.records.nodes} and a network of nodes={self.network.nodes}; "
                 "split(features, labels, network.nodes) deals them out"
             )
+        check_loss(self.loss)
         check_labels(self.records, self.loss)
 
     def on(self, records: Records) -> Self:

@@ -11,6 +11,7 @@ from dpcalc.training.defaults import averaging_rounds, noise_norm, proximal_weig
 from dpcalc.training.graph import network
 
 if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.training.method import Budget, Method
 
@@ -25,7 +26,8 @@ class AveragingClassifier(PrivateClassifier):
 
     Args:
         epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`.
-        loss: hinge, logistic or smoothed-hinge.
+        loss: hinge, logistic or smoothed-hinge; or a `Loss` of your own, whose declared bounds are
+            checked.
         sampling: full, the mean over all records of a node, or one, drawn at random.
         nodes: of the network, 2 or more.
         graph: ring, complete, star, erdos-renyi:P or @file.
@@ -34,7 +36,7 @@ class AveragingClassifier(PrivateClassifier):
         proximal: γ, the weight of |x|²/2 next to all rounds.
     """
 
-    loss: str = "hinge"
+    loss: str | Loss = "hinge"
     sampling: str = "full"
     nodes: int = 2
     graph: str = "ring"

@@ -12,13 +12,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.errors import InvalidInput
 from dpcalc.estimators.base import Array, PrivateLinearModel, dense
 
 
 def _logistic(model: Any) -> bool:
-    """Whether the loss is one whose scores are log-odds."""
-    return getattr(model, "loss", "logistic") == "logistic"
+    """True where the loss is one whose scores are log-odds; else the error that says so."""
+    loss = getattr(model, "loss", "logistic")
+    if loss == "logistic" or isinstance(loss, Logistic):
+        return True
+    raise AttributeError(
+        f"probabilities need scores that are log-odds; got loss={loss!r}; take loss='logistic', or "
+        "decision_function"
+    )
 
 
 class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[misc]

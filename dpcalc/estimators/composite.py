@@ -18,6 +18,7 @@ from dpcalc.training.defaults import (
 )
 
 if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.training.method import Budget, Method
 
 
@@ -35,7 +36,7 @@ class _GradientPerturbedADMM(PrivateLinearModel):
     _step: ClassVar[float] = STEP
     _length: ClassVar[float] = LENGTH
 
-    def _of_loss(self, loss: str, n_records: int, dimension: int, budget: Budget) -> Method:
+    def _of_loss(self, loss: str | Loss, n_records: int, dimension: int, budget: Budget) -> Method:
         noise = noise_norm(n_records, dimension, budget.epsilon, budget.delta)
         step = self._step if self.step_size is None else self.step_size
         rounds = accelerated_rounds if self.accelerated else plain_rounds
@@ -68,10 +69,11 @@ class ADMMClassifier(PrivateClassifier, _GradientPerturbedADMM):
         penalty: ρ of the augmented Lagrangian.
         step_size: η; one over the curvature of the loss if None.
         accelerated: whether momentum is added (DP-AccADMM), at the same cost.
-        loss: logistic or smoothed-hinge.
+        loss: logistic or smoothed-hinge; or a `Loss` of your own, whose declared bounds are
+            checked.
     """
 
-    loss: str = "logistic"
+    loss: str | Loss = "logistic"
 
     def _method(self, n_records: int, dimension: int, budget: Budget) -> Method:
         return self._of_loss(self.loss, n_records, dimension, budget)

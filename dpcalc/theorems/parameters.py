@@ -79,10 +79,18 @@ def _read(name: str, value: Any) -> Any:
         ) from None
 
 
-def choice(help_: str, choices: tuple[str, ...], *, default: Any = dataclasses.MISSING) -> Any:
-    """One of several words."""
+def choice(
+    help_: str,
+    choices: tuple[str, ...],
+    *,
+    default: Any = dataclasses.MISSING,
+    also: Callable[[object], bool] = lambda _: False,
+) -> Any:
+    """One of several words; in Python, or what ``also`` says yes to."""
 
-    def convert(name: str, value: Any) -> str:
+    def convert(name: str, value: Any) -> Any:
+        if also(value):
+            return value
         if str(value) not in choices:
             raise unknown_name(f"{name.replace('_', '-')}", str(value), choices)
         return str(value)

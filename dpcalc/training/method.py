@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.theorems.parameters import converted, parameters
+from dpcalc.theorems.parameters import choice, converted, parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,11 +62,11 @@ class Method(ABC):
         return cls(**given)
 
     def inputs(self) -> dict[str, Any]:
-        """The parameters by name, schedules as text."""
+        """The parameters by name, schedules and somebody's own loss as text."""
         from dpcalc.theorems.schedule import Schedule
 
         found = {name: getattr(self, name) for name in parameters(type(self))}
-        return {k: str(v) if isinstance(v, Schedule) else v for k, v in found.items()}
+        return {k: str(v) if isinstance(v, Schedule) or is_loss(v) else v for k, v in found.items()}
 
     def resolved(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
         """The method with every open parameter set from public information."""
@@ -104,10 +104,26 @@ class Budget:
     delta: float
 
 
-def get_loss(name: str, width: float = 1.0) -> Loss:
-    """The loss of that name."""
+def is_loss(value: object) -> TypeGuard[Loss]:
+    """Whether it is a loss itself, not the name of one."""
+    if isinstance(value, str):
+        return False
+    from dpcalc.algorithms.problems.losses import Loss
+
+    return isinstance(value, Loss)
+
+
+def loss_choice(*names: str, default: str, of_one: str = "record") -> Any:
+    """The parameter for a loss: a name, or in Python a `Loss`, whose bounds are checked."""
+    return choice(f"loss of one {of_one}", names, default=default, also=is_loss)
+
+
+def get_loss(name: str | Loss, width: float = 1.0) -> Loss:
+    """The loss of that name; a loss stays as it is."""
     from dpcalc.algorithms.problems import losses
 
+    if not isinstance(name, str):
+        return name
     if name == "huber":
         return losses.Huber(width=width)
     if name == "smoothed-hinge":

@@ -18,7 +18,7 @@ from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.theorems.parameters import default_of, parameters
-from dpcalc.training.method import Budget
+from dpcalc.training.method import Budget, is_loss
 from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
@@ -180,7 +180,11 @@ def prepare(
 def _check_labels(method: Method, records: Records) -> None:
     """Refuse numbers to predict where the loss needs two classes, with the loss that takes them."""
     loss = getattr(method, "loss", "logistic")  # the network methods know no other
-    if loss in _REGRESSIONS or np.isin(records.labels, (-1.0, 1.0)).all():
+    if is_loss(loss):
+        takes_numbers, loss = not loss.of_margin, loss.name
+    else:
+        takes_numbers = loss in _REGRESSIONS
+    if takes_numbers or np.isin(records.labels, (-1.0, 1.0)).all():
         return
     known = parameters(type(method)).get("loss")
     takes = [name for name in _REGRESSIONS if known is not None and name in known.choices]

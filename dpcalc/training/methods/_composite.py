@@ -10,12 +10,13 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.parameters import choice, number
-from dpcalc.training.method import Array, Method, get_loss
+from dpcalc.training.method import Array, Method, get_loss, loss_choice
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.composite import CompositeProblem
     from dpcalc.algorithms.problems.constraints import Constraint
+    from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
 
@@ -26,9 +27,7 @@ class CompositeMethod(Method):
 
     distributed: ClassVar[bool] = False
 
-    loss: str = choice(
-        "loss of one record", ("logistic", "smoothed-hinge", "huber"), default="logistic"
-    )
+    loss: str | Loss = loss_choice("logistic", "smoothed-hinge", "huber", default="logistic")
     l1: float = number("weight of |y|₁", check=checks.non_negative, default=1e-4)
     l2: float = number("weight of |y|²/2", check=checks.non_negative, default=1e-3)
 

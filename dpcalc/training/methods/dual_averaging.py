@@ -9,11 +9,12 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.training.method import Array, Method, get_loss, require_network
+from dpcalc.training.method import Array, Method, get_loss, loss_choice, require_network
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.averaging import AveragingProblem
+    from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.theorems.base import Theorem
@@ -28,9 +29,7 @@ class DualAveraging(Method):
     title: ClassVar[str] = "Dual averaging over a network, without privacy"
 
     rounds: int = count("rounds, T", default=1000)
-    loss: str = choice(
-        "loss of one record", ("hinge", "logistic", "smoothed-hinge", "huber"), default="hinge"
-    )
+    loss: str | Loss = loss_choice("hinge", "logistic", "smoothed-hinge", "huber", default="hinge")
     ridge: float = number(
         "weight of the regulariser |x|²/2", check=checks.non_negative, default=5e-4
     )

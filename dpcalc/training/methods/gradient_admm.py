@@ -9,8 +9,8 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
-from dpcalc.theorems.parameters import choice, number
-from dpcalc.training.method import Array, Method, get_loss, require_calibrated
+from dpcalc.theorems.parameters import number
+from dpcalc.training.method import Array, Method, get_loss, loss_choice, require_calibrated
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -37,8 +37,8 @@ class GradientADMM(Method):
     )
     noise_in: ClassVar[str] = "state"
 
-    loss: str = choice(
-        "loss of one user", ("logistic", "smoothed-hinge", "huber"), default="logistic"
+    loss: str | Loss = loss_choice(
+        "logistic", "smoothed-hinge", "huber", default="logistic", of_one="user"
     )
     l1: float = number("weight of |y|₁", check=checks.non_negative, default=1e-4)
     l2: float = number("weight of |y|²/2", check=checks.non_negative, default=0.1)
