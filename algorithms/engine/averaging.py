@@ -93,6 +93,7 @@ class NetworkAveraging(NetworkAlgorithm):
     sampling: Literal["one", "cyclic", "full"] = "one"
     batch_size: int | None = None
     _held: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+    _drawn: dict[str, Draw] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.count("rounds", self.rounds)
@@ -154,6 +155,11 @@ class NetworkAveraging(NetworkAlgorithm):
     # ---- running
 
     def _draws(self, t: int) -> Mapping[str, Draw]:
+        if not self._drawn and (self.sigma > 0 or self.sampling == "one"):
+            self._drawn.update(self._drawn_each_round())
+        return self._drawn
+
+    def _drawn_each_round(self) -> dict[str, Draw]:
         draws: dict[str, Draw] = {}
         if self.sigma > 0:
             draws["noise"] = StandardNormal((self.problem.nodes, self.problem.dimension))
@@ -164,7 +170,7 @@ class NetworkAveraging(NetworkAlgorithm):
 
     def _start(self, streams: Streams) -> tuple[Arrays, Arrays]:
         zero = np.zeros((streams.runs, self.problem.nodes, self.problem.dimension))
-        return {"z": zero, "sum": zero}, {}
+        return {"z": zero, "sum": zero, "next": self._point(1, zero)}, {}
 
     def _point(self, t: int, z: Array) -> Array:
         """x(t), equation (5)."""
@@ -180,20 +186,24 @@ class NetworkAveraging(NetworkAlgorithm):
         return found
 
     def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
-        x = self._point(t, memory["z"])
+        x = memory["next"]
         if self.sampling == "one":
             gradient = self.problem.record_gradients(unit["index"], x)
         else:
             gradient = self._mean_gradient(t, x)
         if self.sigma > 0:
-            gradient = gradient + self.sigma * unit["noise"]
-        return memory["z"] + self._a(t) * gradient, {}
+            noise = np.multiply(unit["noise"], self.sigma, out=unit["noise"])  # drawn for this step
+            gradient = np.add(gradient, noise, out=noise)
+        gradient *= self._a(t)
+        return np.add(memory["z"], gradient, out=gradient), {}
 
     def _receive(self, t: int, memory: Arrays, sent: Array) -> tuple[Arrays, Arrays]:
-        x = self._point(t, memory["z"])
-        total = memory["sum"] + self._a(t) * x
+        x, z = memory["next"], self.problem.mix(sent)
+        total = self._a(t) * x
+        total += memory["sum"]
         average = total / self._total(t)
-        memory = {"z": self.problem.mix(sent), "sum": total, "x": x, "average": average}
+        following = self._point(t + 1, z) if t < self.rounds else x
+        memory = {"z": z, "sum": total, "x": x, "next": following, "average": average}
         return memory, {"message": sent, "average": average}
 
     def _measure(self, memory: Arrays) -> Arrays:

@@ -77,7 +77,7 @@ class Recorder:
             if self._every_round(name):
                 self._put(f"released/{name}", t, values)
             else:
-                self.arrays[f"released/{name}"] = np.array(values)
+                self.arrays[f"released/{name}"] = values
         self.measure(t, extra)
 
     def _wanted(self, name: str) -> bool:
@@ -105,6 +105,8 @@ class Recorder:
         diagnostics: dict[str, Series] = {}
         for slot, values in self.arrays.items():
             kind, name = slot.split("/")
+            if kind != "diagnostics" and not self._every_round(name):
+                values = values.copy()  # still part of the last round's state
             values.flags.writeable = False
             if kind == "diagnostics":
                 axes = (RUNS, ROUNDS, *_DIAGNOSTIC_AXES.get(name, ()))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+_FEW = 32
+"""Nodes up to which a product with a dense matrix costs less than the call of a sparse one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AveragingProblem:
@@ -58,7 +61,8 @@ class AveragingProblem:
         check_labels(self.records, self.loss)
         check_regulariser(self.regulariser, self.records.dimension)
         if isinstance(self.mixing, str):
-            self._held["W"] = mixing_matrix(self.mixing, self.network)
+            matrix = mixing_matrix(self.mixing, self.network)
+            self._held["W"] = matrix.toarray() if self.nodes <= _FEW else matrix
         else:
             self._held["W"] = _checked_matrix(np.asarray(self.mixing), self.network)
 
@@ -117,15 +121,21 @@ class AveragingProblem:
         Returns:
             Shape (runs, nodes, d); zeros for nodes whose records are elsewhere.
         """
-        here, total = list(self.records.present), self.everything
-        starts = np.array([self.records.slices[i].start for i in here])
-        index = chosen[:, here] + starts
-        rows = total.rows[index]
-        m = np.einsum("rik,rik->ri", rows, x[:, here])
+        total, here = self.everything, self.records.present
+        if "starts" not in self._held:
+            self._held["starts"] = np.array([self.records.slices[i].start for i in here])
+        own = chosen if len(here) == self.nodes else chosen[:, here]
+        points = x if len(here) == self.nodes else x[:, here]
+        index = own + self._held["starts"]
+        rows = total.rows.take(index, axis=0)
+        m = np.einsum("rik,rik->ri", rows, points)
         if total.offsets is not None:
             m = m + total.offsets[index]
+        rows *= total.loss.slope(m)[..., None]
+        if len(here) == self.nodes:
+            return rows
         found = np.zeros_like(x)
-        found[:, here] = total.loss.slope(m)[..., None] * rows
+        found[:, here] = rows
         return found
 
     def objective(self, x: Array) -> Array:

@@ -115,6 +115,8 @@ def apply_matrix(matrix: Any, values: Array) -> Array:
         values: shape (runs, nodes, d).
     """
     runs, nodes, d = values.shape
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(matrix @ values)
     columns = np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(nodes, runs * d)
     mixed = np.asarray(matrix @ columns).reshape(nodes, runs, d)
     return np.ascontiguousarray(mixed.transpose(1, 0, 2))

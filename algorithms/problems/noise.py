@@ -29,7 +29,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_AT_ONCE = 4096  # numbers drawn from one generator in one round, about
 _ROUNDS = 64  # rounds that a generator serves
 
 
@@ -109,6 +108,9 @@ class Draw(ABC):
 
     shape: tuple[int, ...]
 
+    at_once: ClassVar[int] = 4096
+    """So many numbers one generator draws in one round, about: what is cheap next to making one."""
+
     @property
     def size(self) -> int:
         """How many numbers that is."""
@@ -146,9 +148,13 @@ class UniformIndex(Draw):
 
     high: tuple[int, ...]
 
+    at_once: ClassVar[int] = 256
+
     def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
         """Lemire's unbiased bounded integers."""
-        return generator.integers(0, np.array(self.high), leading + self.shape)
+        alike = len(set(self.high)) == 1
+        high = self.high[0] if alike else np.array(self.high)
+        return generator.integers(0, high, leading + self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +259,7 @@ class _Block:
 
 def _group(kind: Draw) -> int:
     """How many consecutive runs share a generator: a property of the draw, not of the batch."""
-    return max(_AT_ONCE // kind.size, 1)
+    return max(kind.at_once // kind.size, 1)
 
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None

@@ -11,11 +11,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from dpcalc.algorithms import load
+from dpcalc.algorithms.problems.averaging import AveragingProblem
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.data.elastic_net import elastic_net
-from dpcalc.algorithms.problems.losses import Logistic
+from dpcalc.algorithms.problems.losses import Hinge, Logistic
 from dpcalc.algorithms.problems.networks import erdos_renyi, ring
 from dpcalc.algorithms.problems.records import bounded_rows, split
+from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.vocabulary import Release
 
 pytestmark = pytest.mark.campaign
@@ -117,6 +119,61 @@ def test_200_runs_of_private_r_admm_beat_a_loop_of_single_runs_twenty_times():
         print(f"{method}: {alone / together:.1f} times")  # noqa: T201 - shown with -s
         if method == "L-BFGS-B":
             assert alone / together >= 20
+
+
+def averaging(rounds):
+    """Twenty nodes on a ring, a9a's width, one sampled record a round."""
+    rng = np.random.default_rng(0)
+    features = bounded_rows((rng.random((20_000, 123)) < 0.11) * 1.0, "rescale")
+    problem = AveragingProblem(
+        records=split(features, np.where(rng.random(20_000) < 0.5, 1.0, -1.0), 20),
+        network=ring(20),
+        loss=Hinge(),
+        regulariser=ridge(5e-4),
+    )
+    return load("private-dual-averaging")(
+        problem, rounds=rounds, proximal=20.0, sigma=0.1, weights="linear"
+    )
+
+
+def ten_lines_of_numpy(algorithm, seed):
+    """The same rounds for one run, written down plainly."""
+    p, rng = algorithm.problem, np.random.default_rng(seed)
+    W, rows = p.matrix, p.records.labels[:, None] * p.records.features
+    starts, total = np.arange(20) * 1000, 0.0
+    z, average = np.zeros((20, 123)), np.zeros((20, 123))
+    for t in range(1, algorithm.rounds + 1):
+        total += t
+        x = -z / (total * 5e-4 + 20)
+        r = rows[starts + rng.integers(0, 1000, 20)]
+        gradient = np.where(np.einsum("ik,ik->i", r, x) < 1, -1.0, 0.0)[:, None] * r
+        z = W @ (z + t * (gradient + 0.1 * rng.standard_normal((20, 123))))
+        average += t * x
+    return average / total
+
+
+def test_dual_averaging_costs_what_its_arithmetic_costs():
+    """3,000 rounds stand for 60,000: no cost but a few milliseconds is paid once a run.
+
+    Ten runs draw ten times the normal numbers, which a plain loop draws at the same price: with c the
+    share of the loop's time that they take, ten runs cannot be faster than 1/c loops.
+    """
+    algorithm, times = averaging(3000), {"plain": [], "one": [], "ten": [], "noise": []}
+    work = {
+        "plain": lambda: ten_lines_of_numpy(algorithm, 1),
+        "one": lambda: algorithm.run(1, release=Release.LAST_ITERATE),
+        "ten": lambda: algorithm.run(1, runs=10, release=Release.LAST_ITERATE),
+        "noise": lambda: np.random.default_rng(0).standard_normal((3000, 20, 123)),
+    }
+    for _ in range(4):  # in turns, so that a busy neighbour slows all of them
+        for name, function in work.items():
+            times[name].append(fastest(function, repeats=1))
+    least = {name: min(values) for name, values in times.items()}
+    one, ten = least["one"] / least["plain"], 10 * least["plain"] / least["ten"]
+    bound = least["plain"] / least["noise"]
+    print(f"one run {one:.2f} of numpy; ten {ten:.2f} times faster, at most {bound:.1f}")  # noqa: T201
+    assert one <= 1.3
+    assert ten >= 1
 
 
 def y_step_in_python(lam, x, beta, c1, c2):
