@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
-from dpcalc.training.plan import plan
 
 from dpcalc.algorithms.problems import declared, losses, regularisers
 from dpcalc.algorithms.problems.averaging import AveragingProblem
@@ -19,6 +18,7 @@ from dpcalc.errors import AssumptionViolated
 from dpcalc.estimators import ADMMClassifier, AveragingClassifier
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
+from dpcalc.training.prepared_run import prepare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,7 @@ def test_problems_check_the_regulariser():
         )
 
 
-def test_a_plan_takes_an_own_loss_and_its_noise_follows_the_declared_slope():
+def test_a_prepared_run_takes_an_own_loss_and_its_noise_follows_the_declared_slope():
     """Twice the loss has twice the slope and so twice the noise."""
 
     class Twice(losses.Logistic):
@@ -236,7 +236,7 @@ def test_a_plan_takes_an_own_loss_and_its_noise_follows_the_declared_slope():
 
     budget = Budget(1.0, 1e-6)
     sigmas = [
-        plan(method("dp-admm").from_parameters({"loss": loss}), records(1), budget=budget)
+        prepare(method("dp-admm").from_parameters({"loss": loss}), records(1), budget=budget)
         for loss in ("logistic", Twice())
     ]
     one, two = (ready.theorem.sigma for ready in sigmas)
