@@ -48,6 +48,7 @@ ENDS: dict[tuple[str, int], str] = {
     ("noise", 3): "penalty-perturbation --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 "
     "--regularization 0.22 --penalty 1 --rounds 5 --dimension 9 --epsilon 2 --delta 1e-6 "
     "--certify out.json",
+    ("new", 0): "plan fresh",
     ("rate", 0): "dual-averaging-rate --help",
     ("plot", 0): "dp-admm --help",
     ("reproduce", 0): "",

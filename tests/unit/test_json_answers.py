@@ -32,6 +32,7 @@ ANSWERS = {
         "--pure 1 --to tradeoff --fpr 0.1",
     ],
     "epsilon": [f"{DP_ADMM} --sigma 1 --delta 1e-5", f"{DP_ADMM[:-4]}data --sigma 1 --delta 1e-5"],
+    "new": ["plan rounds"],
     "noise": [f"{DP_ADMM} --epsilon 1 --delta 1e-5"],
     "plot": [f"{DP_ADMM} --sigma 1 --points 2 --from 1e-6 --to 1e-5 --out picture.svg"],
     "rate": ["m-admm-rate --graph ring:5 --penalty 1 --dual-step 0.5 --strong-convexity 1 "
