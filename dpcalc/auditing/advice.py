@@ -80,19 +80,8 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
     if quantity is Quantity.RHO or not 0 < wanted < math.inf:
         return None
     if quantity is Quantity.EPSILON and delta > 0:
-
-        def enough(runs: int) -> bool:
-            return abstention.is_noticed(
-                lambda right, wrong: (
-                    abstention.epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha)
-                    > claim.epsilon
-                ),
-                runs=runs,
-                epsilon=wanted,
-                delta=delta,
-            )
-
-        return enough
+        terms = {"epsilon": wanted, "claimed": claim.epsilon, "delta": delta, "alpha": alpha}
+        return lambda runs: abstention.notices(runs=runs, **terms)
     return lambda runs: (
         accuracy.detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=SOUGHT)
         <= wanted

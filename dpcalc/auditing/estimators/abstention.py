@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +45,7 @@ from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 
-_CAUTION = 0.5  # standard errors of a pilot's rates: the best of many rules looks better than it is
+_CAUTION = 1.6  # standard errors of a pilot's rates: the best of many rules looks better than it is
 _CLEARLY_MORE = 0.15  # by which share a rule that passes runs over must promise more
 _SPENT = 0.1  # share of α at most spent on the failures that δ allows
 
@@ -123,9 +124,10 @@ def chosen_rule(
 ) -> tuple[Rule, Array]:
     """The rule of `choose_rule` and the bound it promises; no bound holds of the pilot itself.
 
-    Rates are taken to be `_CAUTION` standard errors worse than the pilot's, and the bound to be as far
-    below them as the runs to be counted will put it. Runs are passed over only if that promises a good
-    deal more than to answer all of them, since the best of many rules looks better than it is.
+    Rates are taken to be as far worse than the pilot's as `_CAUTION` of its standard errors and what
+    the later bound takes off, at the number of runs to be counted, make together. Runs are passed over
+    only if that promises a good deal more than to answer all of them, since the best of many rules
+    looks better than it is.
     """
     found = cuts(pilot, tail_ranks(pilot.runs))
     promise = _promise(*_answers(found), pilot.runs, counted, delta, alpha, curve)
@@ -155,14 +157,22 @@ def _middle_of_good(promise: Array, found: Cuts) -> NDArray[np.int64]:
     )
 
 
-def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
-    """The ε at δ > 0 that this many runs tell from the claimed one, 4 times in 5."""
-    return smallest_epsilon(
+@lru_cache(maxsize=1024)
+def notices(*, runs: int, epsilon: float, claimed: float, delta: float, alpha: float) -> bool:
+    """Whether this many runs tell the ε at δ > 0 from the claimed one, 4 times in 5."""
+    return is_noticed(
         lambda right, wrong: epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha) > claimed,
         runs=runs,
-        claimed=claimed,
+        epsilon=epsilon,
         delta=delta,
     )
+
+
+@lru_cache(maxsize=256)
+def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
+    """The ε at δ > 0 that this many runs tell from the claimed one, 4 times in 5."""
+    terms = {"claimed": claimed, "delta": delta, "alpha": alpha}
+    return smallest_noticed(lambda epsilon: notices(runs=runs, epsilon=epsilon, **terms), claimed)
 
 
 def smallest_epsilon(
@@ -221,7 +231,7 @@ def _promise(
 
     def errors(chance: float) -> float:
         """How many standard errors of these rates the later bound will be below them."""
-        return float(_CAUTION - ndtri(chance) * math.sqrt(share))
+        return math.hypot(_CAUTION, float(ndtri(chance)) * math.sqrt(share))
 
     if curve:
         whole = 2 * ndtri(np.clip(_wilson(right, runs, errors(alpha)), 1e-300, 1 - 1e-16))

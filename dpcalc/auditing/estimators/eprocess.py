@@ -19,6 +19,7 @@ Assumes
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -176,15 +177,7 @@ def epsilon_from_accuracy(bound: float, delta: float) -> float:
 def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5."""
     if not claim.is_curve and claim.delta > 0:
-        return abstention.smallest_epsilon(
-            lambda right, wrong: (
-                answers_log_wealth(right, wrong, runs, epsilon=claim.epsilon, delta=claim.delta)
-                >= -math.log(alpha)
-            ),
-            runs=runs,
-            claimed=claim.epsilon,
-            delta=claim.delta,
-        )
+        return _detectable(runs, claim.epsilon, claim.delta, alpha)
     allowed = allowed_accuracy(claim)
     low, high = 0, runs + 1
     while high - low > 1:
@@ -195,6 +188,18 @@ def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
             low = middle
     quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
     return accuracy.value_at(chance_for_power(high, runs), claim.delta, quantity)
+
+
+@lru_cache(maxsize=256)  # audits of one design ask for the same
+def _detectable(runs: int, claimed: float, delta: float, alpha: float) -> float:
+    return abstention.smallest_epsilon(
+        lambda right, wrong: (
+            answers_log_wealth(right, wrong, runs, epsilon=claimed, delta=delta) >= -math.log(alpha)
+        ),
+        runs=runs,
+        claimed=claimed,
+        delta=delta,
+    )
 
 
 def combined(*log_values: float) -> float:

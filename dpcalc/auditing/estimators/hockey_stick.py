@@ -17,6 +17,7 @@ Assumes
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +135,7 @@ def critical_mean(n: int, *, delta: float, alpha: float) -> float:
     return high
 
 
+@lru_cache(maxsize=256)
 def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
     """The ε that this many runs of one world tell from the claimed one, about 4 times in 5.
 
