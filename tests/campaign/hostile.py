@@ -8,67 +8,27 @@ original's answer or be refused.
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import io
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dpcalc.cli.main import main
-
-VALUES = (
-    *"nan inf -inf -1 0 -0 1e999 1e-400 5e-324 1.8e308 0x10 1_000 1__0 1,5 1.5.2 1/0 1/3".split(),
-    *"0/0 1e 1e1e1 ½ １ ٣ ∞ true null None [] {} '' -- -h @nofile @/dev/zero ../x .5 5.".split(),
-    *"+1 ++1 1e4 99999999999999999999".split(),
-    *("", " ", " 1 ", "9" * 400, "x" * 100_000, "\ufeff1", "1\u00a0", "1\n2", "\x1b[2J", "💥"),
-)
-"""What is given where a number or a name belongs."""
-
-COMMANDS = tuple(
-    line.split()
-    for line in """
-epsilon dp-admm --n-records 1000 --rounds 5 --gradient-bound 1 --epsilon 0.5 --delta 1e-5
-epsilon recycled-admm -h
-noise dp-admm --n-records 1000 --rounds 5 --gradient-bound 1 --epsilon 0.5 --delta 1e-5
-calibrate gaussian --epsilon 1 --delta 1e-5
-calibrate laplace --epsilon 1 --rounds 3
-convert --pure 1 --delta 1e-5
-theorems dp-admm
-rate m-admm -h
-compose nofile.toml --delta 1e-5
-verify nofile.toml --strict
-audit --counts 40 60 50 50 --claim eps=1 --adjacency add-remove
-run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --data nofile --out x.json
-reproduce nothing --quick
-""".strip().splitlines()
-)
-
-PLAN = """delta = 1e-6
-epsilon = 9
-adjacency = "add-remove"
-[[release]]
-mechanism = "gaussian"
-noise_multiplier = 2.5
-count = 3
-[[release]]
-pure = 0.1
-count = 12
-"""
-CLAIMS = """[[claim]]
-name = "ours"
-theorem = "dp-admm"
-epsilon = 1
-delta = 1e-5
-attest = "all"
-[claim.parameters]
-n_records = 1000
-rounds = 5
-gradient_bound = 1
-dual_start = "zero"
-"""
-ROUNDS = "mechanism,noise_multiplier,count\ngaussian,2.5,3\ngaussian,10,12\nlaplace,,\n".replace(
-    "laplace,,\n", "gaussian,4,1\n"
+from tests.campaign.hostile_extremes import plan, question
+from tests.campaign.hostile_texts import (
+    CLAIMS,
+    COLUMNS,
+    COMMANDS,
+    GRID,
+    PLAN,
+    RECORDS,
+    ROUNDS,
+    VALUES,
 )
 
 
@@ -101,6 +61,9 @@ class Answer:
         return self.out
 
 
+Maker = Callable[[Path, str, random.Random], "Hostile"]
+
+
 def command(*words: str) -> Answer:
     """The command line, in this process."""
     out, err = io.StringIO(), io.StringIO()
@@ -131,8 +94,20 @@ class Hostile:
 
 
 def inputs(folder: Path, seed: int) -> Iterator[Hostile]:
-    """Inputs without end, of all kinds in turn; a number and a seed name one again."""
-    makers = (_arguments, _plan, _claims, _rounds, _scores, _rewritten_table, _rewritten_toml)
+    """Damaged inputs without end, of all kinds in turn; a number and a seed name one again."""
+    makers = (
+        *(_arguments, _plan, _claims, _rounds, _scores, _rewritten_table, _rewritten_toml),
+        *(_grid, _certificate, _records),
+    )
+    return _in_turn(makers, folder, seed)
+
+
+def far_ends(folder: Path, seed: int) -> Iterator[Hostile]:
+    """Questions that make sense, at the far ends of their ranges, without end."""
+    return _in_turn((_question, _far_plan), folder, seed)
+
+
+def _in_turn(makers: Sequence[Maker], folder: Path, seed: int) -> Iterator[Hostile]:
     number = 0
     while True:
         for maker in makers:
@@ -160,6 +135,16 @@ def _arguments(folder: Path, name: str, rng: random.Random) -> Hostile:
     return Hostile(name, lambda: command(*words), words)
 
 
+def _question(folder: Path, name: str, rng: random.Random) -> Hostile:
+    words = question(rng)
+    return Hostile(name, lambda: command(*words), words)
+
+
+def _far_plan(folder: Path, name: str, rng: random.Random) -> Hostile:
+    file = _written(folder, "far.toml", plan(rng).encode())
+    return Hostile(name, lambda: command("compose", str(file), "--json"), file.read_bytes())
+
+
 def _plan(folder: Path, name: str, rng: random.Random) -> Hostile:
     file = _written(folder, "plan.toml", mutated(PLAN, rng))
     return Hostile(name, lambda: command("compose", str(file), "--json"), file.read_bytes())
@@ -175,6 +160,63 @@ def _rounds(folder: Path, name: str, rng: random.Random) -> Hostile:
     return Hostile(
         name, lambda: command("compose", str(file), "--delta", "1e-6", "--json"), file.read_bytes()
     )
+
+
+def _grid(folder: Path, name: str, rng: random.Random) -> Hostile:
+    file = _written(folder, "grid.toml", mutated(GRID, rng))
+    return Hostile(name, lambda: command("sweep", str(file), "--json"), file.read_bytes())
+
+
+@functools.cache
+def _whole_certificate(folder: Path) -> str:
+    """One that verifies; an empty record where the extra that certifies is not installed."""
+    plan, file = _written(folder, "whole.toml", PLAN.encode()), folder / "whole.json"
+    command("compose", str(plan), "--certify", str(file))
+    return file.read_text("utf-8") if file.exists() else "{}"
+
+
+def _certificate(folder: Path, name: str, rng: random.Random) -> Hostile:
+    """A damaged certificate, or one with another value and the right digest of that."""
+    whole = _whole_certificate(folder)
+    if rng.randrange(3):
+        certificate = json.loads(whole)
+        replace_one_value(certificate, rng)
+        certificate.pop("digest", None)
+        sealed = certificate | {
+            "digest": hashlib.sha256(json.dumps(certificate, sort_keys=True).encode()).hexdigest()
+        }
+        content = json.dumps(sealed).encode()
+    else:
+        content = mutated(whole, rng)
+    file = _written(folder, "given.json", content)
+    return Hostile(name, lambda: command("check", str(file), "--json"), file.read_bytes())
+
+
+def replace_one_value(record: Any, rng: random.Random) -> None:
+    """Put something else at one place of a record of lists and dictionaries."""
+    places = list(record) if isinstance(record, dict) else list(range(len(record)))
+    if not places:
+        return
+    place = rng.choice(places)
+    if isinstance(record[place], (dict, list)) and rng.randrange(8):
+        replace_one_value(record[place], rng)
+        return
+    numbers: tuple[Any, ...] = (0, -1, 1.5, 10**9, 10**30, True, None, [], {}, ["1"] * 3)
+    record[place] = rng.choice((*VALUES, *numbers))
+
+
+def _records(folder: Path, name: str, rng: random.Random) -> Hostile:
+    """Training data, their schema, or the writing of one."""
+    texts = [RECORDS.encode(), COLUMNS.encode()]
+    k = rng.randrange(2)
+    texts[k] = mutated(texts[k].decode(), rng)
+    data = _written(folder, "records.csv", texts[0])
+    schema = _written(folder, "columns.toml", texts[1])
+    words = ["schema", str(data), "--json"]
+    if rng.randrange(3):
+        words = ["run", "dp-admm", "--data", str(data), "--schema", str(schema), "--json"]
+        words += "--positive yes --epsilon 1 --delta 1e-6 --rounds 2 --seed 1".split()
+    return Hostile(name, lambda: command(*words), texts)
 
 
 def _scores_text(rng: random.Random, middle: float) -> str:

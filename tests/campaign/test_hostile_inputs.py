@@ -24,7 +24,8 @@ import pytest
 from dpcalc.accountant import Accountant
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.errors import DpcalcError
-from tests.campaign.hostile import VALUES, Hostile, inputs
+from tests.campaign.hostile import Hostile, far_ends, inputs
+from tests.campaign.hostile_texts import VALUES
 
 SECONDS = 10.0
 """Of processor time, for one input."""
@@ -81,11 +82,11 @@ def problem(given: Hostile) -> str | None:
     return None
 
 
-def problems(folder: Path, seed: int, number: int) -> list[str]:
-    """What went wrong with the first inputs of a seed."""
+def problems(given_inputs: Iterator[Hostile], number: int) -> list[str]:
+    """What went wrong with the first of some inputs."""
     return [
         f"{given.name}: {wrong}\n    {str(given.given)[:500]}"
-        for given in islice(inputs(folder, seed), number)
+        for given in islice(given_inputs, number)
         if (wrong := problem(given)) is not None
     ]
 
@@ -117,13 +118,21 @@ def test_the_check_sees_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_few_hundred_inputs(tmp_path: Path) -> None:
-    assert problems(tmp_path, 1, 210) == []
+    assert problems(inputs(tmp_path, 1), 210) == []
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(2, 42))
 def test_twenty_thousand_inputs(tmp_path: Path, seed: int) -> None:
-    assert problems(tmp_path, seed, 450) == []
+    assert problems(inputs(tmp_path, seed), 450) == []
+
+
+@pytest.mark.parametrize(
+    ("seed", "number"),
+    [(1, 6), *(pytest.param(seed, 50, marks=pytest.mark.campaign) for seed in range(2, 42))],
+)
+def test_the_far_ends_of_ranges(tmp_path: Path, seed: int, number: int) -> None:
+    assert problems(far_ends(tmp_path, seed), number) == []
 
 
 # ---- files and objects that Python reads

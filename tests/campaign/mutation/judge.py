@@ -1,4 +1,4 @@
-"""Judges mutants: one child for each, forked from a process that has imported everything.
+"""Judges mutants: one child for each, forked from a process that has collected every test.
 
 No test has run in that process, since caches filled by honest code would hide a mutant. It runs inside
 the copy, reads lines of JSON (a mutant's name and its tests) and answers each with one line.
@@ -6,22 +6,23 @@ the copy, reads lines of JSON (a mutant's name and its tests) and answers each w
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import json
 import os
 import pkgutil
 import resource
-import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+import pytest
+from _pytest.config import get_config
+from _pytest.runner import runtestprotocol
 
 from tests.campaign.mutation.areas import MEASURED, TESTS
 from tests.campaign.mutation.workcopy import OPTIONS
-
-_QUIET = (*OPTIONS, "-W", "ignore::pytest.PytestAssertRewriteWarning")
-"""Modules are imported once, before pytest could rewrite their assertions."""
 
 _CELLS: dict[str, list[tuple[list[Callable[..., Any]], dict[str, Any]]]] = {}
 
@@ -54,97 +55,97 @@ def load() -> None:
             importlib.import_module(inner.name)
     for tool in ("mpmath", "sympy", "pandas", "scipy.stats"):
         importlib.import_module(tool)
-    import pytest
-
-    pytest.main(["--collect-only", "-qq", *_QUIET, *TESTS])
 
 
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    null = os.open(os.devnull, os.O_WRONLY)
-    kept = os.dup(1), os.dup(2)
-    os.dup2(null, 1)
-    os.dup2(null, 2)
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept[0], 1)
-        os.dup2(kept[1], 2)
+def collect() -> dict[str, pytest.Item]:
+    """Every test by its name, ready to run."""
+    config = get_config()
+    config.parse([*OPTIONS, "-p", "no:terminal", *TESTS])
+    session = pytest.Session.from_config(config)
+    config._do_configure()
+    config.hook.pytest_sessionstart(session=session)
+    return {item.nodeid: item for item in session.perform_collect()}
 
 
-class _FirstFailure:
-    """Writes down the first test, or file of tests, that failed."""
-
-    def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
-
-    def _note(self, report: Any) -> None:
-        if report.failed and self._pipe >= 0:
-            os.write(self._pipe, report.nodeid.encode())
-            os.close(self._pipe)
-            self._pipe = -1
-
-    pytest_runtest_logreport = pytest_collectreport = _note
+def _passes(items: Sequence[pytest.Item], seconds: Sequence[float], pipe: int) -> bool:
+    """Whether tests pass, each within five times its time and five seconds; writes which begin."""
+    for item, after, usual in zip(items, [*items[1:], None], seconds, strict=True):
+        os.write(pipe, f"{item.nodeid}\n".encode())
+        limit = int(time.process_time() + 5 * usual) + 6
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=after)):
+            return False
+    return True
 
 
-def _run(name: str | None, tests: list[str], limit: int) -> tuple[int, str]:
-    """Run tests in a child, with a mutant or with honest code: exit status and first failure."""
+def _first_failure(
+    name: str | None, items: Sequence[pytest.Item], seconds: Sequence[float]
+) -> str | None:
+    """The first test that fails in a child, with a mutant or honest code; None if all pass."""
     reading, writing = os.pipe()
     child = os.fork()
     if child:
         os.close(writing)
         with os.fdopen(reading) as pipe:
-            failure = pipe.read()
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), failure
+            begun = pipe.read().splitlines()
+        passed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        return None if passed else begun[-1]
     code = 1
     try:
         os.close(reading)
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         if name is not None:
             os.environ["MUTANT_UNDER_TEST"] = name
             for cell, mutants in _CELLS.get(name.partition("__mutmut_")[0], []):
                 found = mutants[name.rpartition(".")[2]]
                 cell[0] = getattr(found, "__func__", found)
-        import pytest
-
-        code = int(pytest.main(["-x", *_QUIET, *tests], plugins=[_FirstFailure(writing)]))
+        code = int(not _passes(items, seconds, writing))
     finally:
         os._exit(code)
 
 
-@functools.cache
-def _sound(tests: tuple[str, ...], limit: int) -> bool:
-    """Whether tests pass here with honest code."""
-    return _run(None, list(tests), limit)[0] == 0
+def survives(
+    name: str, tests: list[tuple[float, str]], items: dict[str, pytest.Item], sound: dict[str, bool]
+) -> bool:
+    """Whether no test that passes with honest code fails with a mutant, or runs out of time.
 
-
-def survives(name: str, tests: list[tuple[float, str]]) -> bool:
-    """Whether no test that passes with honest code fails with a mutant, or runs out of time."""
-    chosen = [test for _, test in tests]
-    limit = int(60 + 3 * sum(seconds for seconds, _ in tests))
-    while chosen:
-        code, failure = _run(name, chosen, limit)
-        if code == 0:
+    Args:
+        name: the mutant's.
+        tests: seconds and name of those that may notice.
+        items: all tests by name.
+        sound: which tests pass here with honest code, as far as it is known; added to.
+    """
+    seconds = {test: spent for spent, test in tests if test in items and sound.get(test, True)}
+    while seconds:
+        chosen = [items[test] for test in seconds]
+        failure = _first_failure(name, chosen, list(seconds.values()))
+        if failure is None:
             return True
-        if code < 0 or _sound((failure,) if failure else tuple(chosen), limit):
-            return False  # out of time, crashed, or a test failed
-        if not failure:
-            raise SystemExit(f"the tests of {name} do not begin with honest code: {chosen[:3]}")
-        chosen = [test for test in chosen if not test.startswith(failure)]
+        if failure not in sound:
+            honest = _first_failure(None, [items[failure]], [seconds[failure]])
+            sound[failure] = honest is None
+        if sound[failure]:
+            return False
+        seconds.pop(failure)
     return True
 
 
 def main() -> None:
-    """Answer every line."""
-    with _silent():
+    """Answer every line; nothing else reaches standard output."""
+    sound: dict[str, bool] = {}
+    with (
+        os.fdopen(os.dup(0)) as questions,
+        os.fdopen(os.dup(1), "w") as answers,
+        Path(os.devnull).open("w") as nowhere,
+    ):
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
         load()
-    for line in sys.stdin:
-        question = json.loads(line)
-        with _silent():
-            alive = survives(question["name"], question["tests"])
-        sys.stdout.write(json.dumps({"name": question["name"], "survived": alive}) + "\n")
-        sys.stdout.flush()
+        items = collect()
+        for line in questions:
+            question = json.loads(line)
+            alive = survives(question["name"], question["tests"], items, sound)
+            answers.write(json.dumps({"name": question["name"], "survived": alive}) + "\n")
+            answers.flush()
 
 
 if __name__ == "__main__":
