@@ -17,7 +17,7 @@ from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.groups import group
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.catalogue import privacy_result
-from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent
+from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent, SplitDescent
 from tests.oracles.noisy_descent import Interval, quadratic_mu_squared
 
 Reals = NDArray[np.float64]
@@ -48,7 +48,7 @@ def test_every_split_of_a_full_batch_is_above_the_exact_law() -> None:
     """All parts are Gaussian, so that the split's μ² is a plain sum; the certified one is exact."""
     rng = np.random.default_rng(3)
     closest = 0.0
-    for _ in range(300):
+    for k in range(300):
         c, jump, omega = rng.uniform(0.05, 1), 10 ** rng.uniform(-1, 1), 10 ** rng.uniform(-1, 1)
         c = 1.0 if rng.random() < 0.2 else c
         steps = int(rng.integers(1, 30))
@@ -63,7 +63,7 @@ def test_every_split_of_a_full_batch_is_above_the_exact_law() -> None:
         assert isinstance(found, GDP)
         assert exact <= found.mu**2 * (1 + 1e-9)
         closest = max(closest, exact / found.mu**2)
-        if c < 1:
+        if c < 1 and k % 10 == 0:
             assert exact <= theorem.claimed().guarantee.numbers()["mu"] ** 2 * (1 + 1e-9)
     assert closest > 0.8
 
@@ -179,6 +179,30 @@ def test_the_printed_number_of_steps_on_a_bounded_domain() -> None:
     assert numbers["closing_mu"] == pytest.approx(mu, rel=1e-14)
     expected = np.sqrt(2 / numbers["counted_steps"]) / (eta * sigma)
     assert numbers["shift_mu"] == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("key", "given"),
+    [
+        ("noisy-sgd", {"batch_size": 20, "sigma": 2.0, "strong_convexity": 0.3}),
+        ("noisy-sgd", {"batch_size": 5, "sigma": 0.25, "strong_convexity": 0.04}),
+        ("noisy-sgd-constrained-tradeoff", {"batch_size": 16, "sigma": 0.05, "diameter": 1}),
+        ("noisy-sgd-constrained-tradeoff", {"batch_size": 30, "sigma": 0.5, "diameter": 0.05}),
+    ],
+)
+def test_the_claim_is_the_least_of_the_printed_ones(key: str, given: dict[str, float]) -> None:
+    """Brute force over every number of counted steps, each composed by itself."""
+    steps = 24
+    theorem = _made(
+        key, lipschitz=1, n_records=1000, steps=steps, step_size=0.1, smoothness=2, **given
+    )
+    assert isinstance(theorem, SplitDescent)
+    printed = [theorem.printed(count) for count in range(1, steps + 1)]
+    for delta in (1e-3, 1e-6):
+        least = min(bound.epsilon(delta) for bound in printed)
+        claimed = theorem.claimed().guarantee.epsilon(delta)
+        assert least <= claimed <= least * (1 + 2e-6)
+        assert theorem.certified().guarantee.epsilon(delta) <= claimed
 
 
 def test_the_search_finds_what_random_splits_do_not_beat() -> None:

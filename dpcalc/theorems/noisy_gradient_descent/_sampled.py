@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Self
 
@@ -15,6 +16,7 @@ from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split, farth
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, compose
 from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.best_count import BestCount
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, mpf, round_up
@@ -148,8 +150,8 @@ class SampledDescent(NoisyDescent):
             parts.append((GDP(shift), 1))
         return compose(*parts), {**numbers, "shift_share": split.share}
 
-    def proved(self, *others: Split) -> Bound:
-        """The best of a good split, of composing all steps, and of further splits."""
+    def proved(self, *others: Guarantee) -> Bound:
+        """The best of a good split, of composing all steps, and of further bounds."""
         self.require(Scope.CERTIFIED)
         if averaged(self):
             return self.composed_uses()
@@ -163,9 +165,9 @@ class SampledDescent(NoisyDescent):
         found, numbers = self.composed(chosen, self.shift_mu(chosen), likely)
         near = run.rough_cost(run.composed()) < _NEAR * run.rough_cost(chosen)
         if chosen.share and (near or run.jump > _TRUSTED):
-            others = (*others, run.composed())
-        bounds = [found, *(self.composed(split, self.shift_mu(split))[0] for split in others)]
-        best = BestOf(tuple(bounds)) if others else found
+            every = run.composed()
+            others = (self.composed(every, self.shift_mu(every))[0], *others)
+        best = BestOf((found, *others)) if others else found
         return Bound(best, numbers, "Gaussian shift, sampled steps composed numerically")
 
     def own_uses(self) -> tuple[Real, int]:
@@ -205,16 +207,42 @@ class SplitDescent(SampledDescent):
         """The printed μ of the shift."""
         return self.shift_mu(split)
 
+    @abstractmethod
+    def with_count(self, split: Split, count: int) -> Split:
+        """The printed split with another number of counted steps."""
+
+    def printed(self, count: int) -> Guarantee:
+        """The printed composition for a number of counted steps."""
+        split = self.with_count(self.printed_split(), count)
+        return self.composed(split, self.printed_shift(split))[0]
+
     def claimed(self) -> Bound:
-        """The printed composition, enclosed numerically."""
+        """The printed composition, enclosed numerically, for the best number of counted steps.
+
+        Its numbers are those for the number that a rough cost prefers.
+        """
         self.require(Scope.CLAIMED)
         split = self.printed_split()
-        guarantee, numbers = self.composed(split, self.printed_shift(split))
-        return Bound(guarantee, numbers, "printed composition, composed numerically")
+        _, numbers = self.composed(split, self.printed_shift(split))
+        method = "printed composition, composed numerically, least over the counted steps"
+        return Bound(self._printed_for_all(split), numbers, method)
+
+    def best_count(self, split: Split) -> BestCount:
+        """The printed composition for every number of counted steps; a split begins the search."""
+        return BestCount(self.printed, split.steps, 1, self.steps)
+
+    def _printed_for_all(self, split: Split) -> Guarantee:
+        every = self.best_count(split)
+        if not self.full():
+            return every
+        return self.printed(every.best(lambda bound: bound.numbers()["mu"]))  # all are Gaussian
 
     def certified(self) -> Bound:
         """The best split found, never above the printed one."""
-        return self.proved(*([] if self.violations_of_claim() else [self.printed_split()]))
+        if self.violations_of_claim():
+            return self.proved()
+        split = self.printed_split()
+        return self.proved(self._printed_for_all(split))
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed composition gives ε.
@@ -227,18 +255,26 @@ class SplitDescent(SampledDescent):
         checks.proper_delta(delta)
         from dpcalc.accounting.enclosure import root_of_enclosed
 
-        def height(log_sigma: float) -> float:
-            found = self.replace(sigma=math.exp(log_sigma)).claimed().guarantee.epsilon(delta)
+        def height(log_sigma: float, count: int | None) -> float:
+            changed = self.replace(sigma=math.exp(log_sigma))
+            found = changed.printed(count or changed.printed_split().steps).epsilon(delta)
             if found in (0.0, math.inf):
                 return math.inf if found > 0 else -math.inf
             return math.log(found) - math.log(epsilon)
 
-        root = root_of_enclosed(
-            height, math.log(self.sigma), tolerance=1e-6, least=-600.0, most=600.0
-        )
-        if root.high == math.inf:
-            raise Infeasible(f"no sigma makes the printed composition give epsilon={epsilon:g}")
-        return self.replace(sigma=math.exp(root.high))
+        start, count = math.log(self.sigma), None
+        for tolerance in (1e-3, 1e-3, 1e-6):  # the best number of steps does not need all digits
+            root = root_of_enclosed(
+                partial(height, count=count), start, tolerance=tolerance, least=-600.0, most=600.0
+            )
+            if root.high == math.inf:
+                raise Infeasible(f"no sigma makes the printed composition give epsilon={epsilon:g}")
+            start, found = root.high, self.replace(sigma=math.exp(root.high))
+            if tolerance > 1e-6:
+                count = found.best_count(found.printed_split()).best(
+                    lambda bound: bound.epsilon(delta)
+                )
+        return found
 
 
 def _in_range(value: Real) -> float:

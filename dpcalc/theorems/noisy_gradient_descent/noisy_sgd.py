@@ -132,6 +132,10 @@ class NoisySGD(SplitDescent):
         """The last step closes with half of its noise."""
         return replace(self.run(), likely=1.0).with_best_count(closing=1, share=0.5)
 
+    def with_count(self, split: Split, count: int) -> Split:
+        """ν + 1 counted steps."""
+        return replace(split, steps=count)
+
     def attained(self) -> Bound | None:
         """Quadratics of one curvature and linear changes: a Gaussian law, or a mixture of such."""
         if not self.full():

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from dpcalc.accounting.iteration.sampled_batches import Split
@@ -115,6 +115,10 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         near = min(max(balance, 1.0), float(self.steps))
         steps = min({math.floor(near), math.ceil(near)}, key=lambda n: abs(math.log(n / balance)))
         return Split(steps=steps, closing=steps, share=0.5)
+
+    def with_count(self, split: Split, count: int) -> Split:
+        """τ counted steps, all closing."""
+        return replace(split, steps=count, closing=count)
 
     def printed_shift(self, split: Split) -> Real:
         """√2D/(ησ√τ)."""

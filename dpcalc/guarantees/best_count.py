@@ -1,0 +1,114 @@
+"""One bound for every number of counted steps, all of the same release; answers of the best one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcalc.accounting.bracket import aiming_at
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.groups import group
+
+if TYPE_CHECKING:
+    from dpcalc.guarantees.base import Directions
+
+_ROUGH = 1e-5
+"""Width of the enclosures that a number is chosen by; the answer is computed with the usual one."""
+
+_FACTORS = 1.4, 1.1, 1.02, 1.004
+"""Between numbers that are compared, one search after the other."""
+
+_FEW = 12
+"""So few numbers are all tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestCount(Guarantee):
+    """What follows from bounds that were proved for every number of counted steps.
+
+    Every answer is that of the number which makes it best, found on the assumption that answers fall
+    and then rise with the number. The least is flat: what the search leaves is of the size of the
+    enclosures' widths.
+
+    Args:
+        of: the bound for a number.
+        start: a good number to begin with.
+        least: the smallest number.
+        most: the largest number.
+    """
+
+    notion: ClassVar[str] = "best number of counted steps"
+    of: Callable[[int], Guarantee]
+    start: int
+    least: int
+    most: int
+
+    def epsilon(self, delta: float) -> float:
+        """The smallest over the numbers."""
+        return self._smallest(lambda bound: bound.epsilon(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest over the numbers."""
+        return self._smallest(lambda bound: bound.delta(epsilon))
+
+    def renyi(self, order: float) -> float:
+        """That of the first number."""
+        return self.of(self.start).renyi(order)
+
+    def numbers(self) -> Mapping[str, float]:
+        """The range of the number."""
+        return {"least": float(self.least), "most": float(self.most)}
+
+    def losses(self) -> Directions | None:
+        """Those for the first number."""
+        return self.of(self.start).losses()
+
+    def closed_group(self, size: int) -> Guarantee:
+        """The bound of the first number for the group."""
+        return group(self.of(self.start), size)
+
+    def best(self, answer: Callable[[Guarantee], float]) -> int:
+        """The number with about the smallest answer."""
+        known: dict[int, float] = {}
+
+        def height(count: int) -> float:
+            if count not in known:
+                value = answer(self.of(count))
+                known[count] = math.log(value) if 0 < value < math.inf else value or -math.inf
+            return known[count]
+
+        with aiming_at(_ROUGH):
+            if self.most - self.least < _FEW:
+                return min(range(self.least, self.most + 1), key=height)
+            found = min(self.start, self.most, key=height)
+            for factor in _FACTORS:
+                found = self._vertex(height, found, factor)
+        return found
+
+    def _smallest(self, answer: Callable[[Guarantee], float]) -> float:
+        return min(answer(self.of(count)) for count in {self.best(answer), self.start})
+
+    def _vertex(self, height: Callable[[int], float], middle: int, factor: float) -> int:
+        """Where a parabola through a least of three numbers and its neighbours has its vertex."""
+        low, high = self._below(middle, factor), self._above(middle, factor)
+        while low < middle and height(low) < height(middle):
+            middle, high, low = low, middle, self._below(low, factor)
+        while high > middle and height(high) < height(middle):
+            middle, low, high = high, middle, self._above(high, factor)
+        if not low < middle < high or not all(map(math.isfinite, map(height, (low, middle, high)))):
+            return middle
+        x, y = math.log(low / middle), math.log(high / middle)
+        fall, rise = height(low) - height(middle), height(high) - height(middle)
+        bend = fall * y - rise * x
+        if not bend > 0:
+            return middle
+        vertex = middle * math.exp((fall * y**2 - rise * x**2) / (2 * bend))
+        return min(max(round(vertex), low), high)
+
+    def _below(self, count: int, factor: float) -> int:
+        return max(min(math.floor(count / factor), count - 1), self.least)
+
+    def _above(self, count: int, factor: float) -> int:
+        return min(max(math.ceil(count * factor), count + 1), self.most)
