@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcalc.accounting.bracket import aiming_at
+from dpcalc.accounting.enclosure import aiming_at
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 

@@ -16,7 +16,6 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpcalc.cli.main import main
 from tests.campaign.hostile_extremes import plan, question
@@ -29,6 +28,8 @@ from tests.campaign.hostile_texts import (
     RECORDS,
     ROUNDS,
     VALUES,
+    mutated,
+    replace_one_value,
 )
 
 
@@ -192,19 +193,6 @@ def _certificate(folder: Path, name: str, rng: random.Random) -> Hostile:
     return Hostile(name, lambda: command("check", str(file), "--json"), file.read_bytes())
 
 
-def replace_one_value(record: Any, rng: random.Random) -> None:
-    """Put something else at one place of a record of lists and dictionaries."""
-    places = list(record) if isinstance(record, dict) else list(range(len(record)))
-    if not places:
-        return
-    place = rng.choice(places)
-    if isinstance(record[place], (dict, list)) and rng.randrange(8):
-        replace_one_value(record[place], rng)
-        return
-    numbers: tuple[Any, ...] = (0, -1, 1.5, 10**9, 10**30, True, None, [], {}, ["1"] * 3)
-    record[place] = rng.choice((*VALUES, *numbers))
-
-
 def _records(folder: Path, name: str, rng: random.Random) -> Hostile:
     """Training data, their schema, or the writing of one."""
     texts = [RECORDS.encode(), COLUMNS.encode()]
@@ -228,40 +216,6 @@ def _scores(folder: Path, name: str, rng: random.Random) -> Hostile:
     without = _written(folder, "out.csv", _scores_text(rng, 0.0).encode())
     words = ("audit", "--scores", str(with_it), str(without), "--claim", "eps=1", "--json")
     return Hostile(name, lambda: command(*words, "--adjacency", "add-remove"), with_it.read_bytes())
-
-
-def mutated(text: str, rng: random.Random) -> bytes:
-    """A text with a few bytes, cells or lines changed."""
-    content = bytearray(text.encode())
-    for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        place = rng.randrange(len(content) + 1)
-        lines = bytes(content).split(b"\n")
-        match rng.randrange(8):
-            case 0:
-                content[place:place] = rng.choice(VALUES).encode()
-            case 1:
-                del content[place : place + rng.randrange(1, 9)]
-            case 2:
-                content[place : place + 1] = rng.randbytes(1)
-            case 3:
-                rng.shuffle(lines)
-                content = bytearray(b"\n".join(lines))
-            case 4:
-                lines.insert(rng.randrange(len(lines)), rng.choice(lines))
-                content = bytearray(b"\n".join(lines))
-            case 5:
-                content[place:place] = rng.choice(
-                    (b",", b";", b"#", b'"', b"\0", b"\r", b"\t", b"=")
-                )
-            case 6:
-                digits = [k for k, c in enumerate(content) if chr(c).isdigit()]
-                if digits:
-                    k = rng.choice(digits)
-                    content[k : k + 1] = rng.choice(VALUES).encode()
-            case _:
-                content = content[:place]
-        content = content or bytearray(b" ")
-    return bytes(content)
 
 
 def _rewritten_table(folder: Path, name: str, rng: random.Random) -> Hostile:

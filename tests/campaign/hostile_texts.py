@@ -1,6 +1,9 @@
-"""What hostile inputs are made of: odd values, commands, and whole files to damage."""
+"""What hostile inputs are made of: odd values, commands, whole files, and how they are damaged."""
 
 from __future__ import annotations
+
+import random
+from typing import Any
 
 VALUES = (
     *"nan inf -inf -1 0 -0 1e999 1e-400 5e-324 1.8e308 0x10 1_000 1__0 1,5 1.5.2 1/0 1/3".split(),
@@ -82,3 +85,50 @@ sex = ["a", "b"]
 ROUNDS = "mechanism,noise_multiplier,count\ngaussian,2.5,3\ngaussian,10,12\nlaplace,,\n".replace(
     "laplace,,\n", "gaussian,4,1\n"
 )
+
+
+def mutated(text: str, rng: random.Random) -> bytes:
+    """A text with a few bytes, cells or lines changed."""
+    content = bytearray(text.encode())
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        place = rng.randrange(len(content) + 1)
+        lines = bytes(content).split(b"\n")
+        match rng.randrange(8):
+            case 0:
+                content[place:place] = rng.choice(VALUES).encode()
+            case 1:
+                del content[place : place + rng.randrange(1, 9)]
+            case 2:
+                content[place : place + 1] = rng.randbytes(1)
+            case 3:
+                rng.shuffle(lines)
+                content = bytearray(b"\n".join(lines))
+            case 4:
+                lines.insert(rng.randrange(len(lines)), rng.choice(lines))
+                content = bytearray(b"\n".join(lines))
+            case 5:
+                content[place:place] = rng.choice(
+                    (b",", b";", b"#", b'"', b"\0", b"\r", b"\t", b"=")
+                )
+            case 6:
+                digits = [k for k, c in enumerate(content) if chr(c).isdigit()]
+                if digits:
+                    k = rng.choice(digits)
+                    content[k : k + 1] = rng.choice(VALUES).encode()
+            case _:
+                content = content[:place]
+        content = content or bytearray(b" ")
+    return bytes(content)
+
+
+def replace_one_value(record: Any, rng: random.Random) -> None:
+    """Put something else at one place of a record of lists and dictionaries."""
+    places = list(record) if isinstance(record, dict) else list(range(len(record)))
+    if not places:
+        return
+    place = rng.choice(places)
+    if isinstance(record[place], (dict, list)) and rng.randrange(8):
+        replace_one_value(record[place], rng)
+        return
+    numbers: tuple[Any, ...] = (0, -1, 1.5, 10**9, 10**30, True, None, [], {}, ["1"] * 3)
+    record[place] = rng.choice((*VALUES, *numbers))

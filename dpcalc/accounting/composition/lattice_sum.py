@@ -35,7 +35,7 @@ from dpcalc.errors import NumericalFailure
 METHOD = "convolution, two-sided"
 
 _FEWEST, _FINEST = 2**11, 2**15
-_WORK = 1e10
+_WORK = 2.5e9
 """Products in all convolutions of one pass."""
 
 _PASSES = 7
