@@ -60,7 +60,7 @@ class ADMM(CompositeADMM):
         self._checked(transcript)
         raise self._no_density("it adds no noise")
 
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """The exact x-step of every round, without noise.
 
         (4) is strongly convex with h = ρ·σ_min(A)² + ρ₀, so its minimiser moves by at most 2c/(nh).
@@ -68,7 +68,7 @@ class ADMM(CompositeADMM):
         problem = self.problem
         smallest = float(problem.constraint.singular_values()[problem.dimension - 1])
         h = self.penalty * smallest**2 + problem.ridge
-        moved = 2 * problem.loss.slope_bound * problem.records.row_bound / problem.count
+        moved = 2 * problem.loss.derivative_bound * problem.records.row_bound / problem.count
         adjacency = replace_one_only(self.key, adjacency)
         return tuple(
             DataAccess(

@@ -22,7 +22,7 @@ from dpcalc.algorithms.engine.access import DataAccess
 from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import replace_one_only
-from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.algorithms.problems.noise import Gaussian, NoiseLaw, NoNoise, StandardNormal
 from dpcalc.errors import InvalidInput
 
@@ -53,12 +53,12 @@ class FixedPointADMM(Algorithm):
 
     key = "fixed-point-admm"
     reference = "cyffers2023, private ADMM, central setting"
-    released: ClassVar[Mapping[str, Caption]] = {
-        "initial": Caption(
+    released: ClassVar[Mapping[str, ArrayDescription]] = {
+        "initial": ArrayDescription(
             meaning="z_0, chosen without data", axes=("features",), each_round=False
         ),
-        "z": Caption(meaning="z_t", axes=("features",)),
-        "x": Caption(meaning="prox_γg(z_t)", axes=("features",)),
+        "z": ArrayDescription(meaning="z_t", axes=("features",)),
+        "x": ArrayDescription(meaning="prox_γg(z_t)", axes=("features",)),
     }
 
     problem: CompositeProblem = field(kw_only=False)
@@ -100,9 +100,9 @@ class FixedPointADMM(Algorithm):
         problem = replace(graph_guided_example(), constraint=copies(3), ridge=0.1)
         return cls(problem, rounds=3, prox_step=2.0, relaxation=0.5, sigma=0.3)
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same method and parameters on other data."""
-        return replace(self, problem=self.problem.on(records))
+        return replace(self, problem=self.problem.with_records(records))
 
     # ---- running
 
@@ -146,7 +146,7 @@ class FixedPointADMM(Algorithm):
         self._checked(transcript)
         if self.sigma == 0:
             raise self._no_density("no noise is added")
-        other = self if records is None else self.on(records)
+        other = self if records is None else self.with_records(records)
         before = transcript["initial"]
         unit = []
         for t in range(self.rounds):
@@ -165,10 +165,10 @@ class FixedPointADMM(Algorithm):
     def normalised_distance(self, state: State, records: Records) -> Array:
         """See `Algorithm.normalised_distance`."""
         z = state.memory["z"]
-        gap = self.on(records)._moved(z)[0] - self._moved(z)[0]  # noqa: SLF001 - the same class
+        gap = self.with_records(records)._moved(z)[0] - self._moved(z)[0]  # noqa: SLF001 - the same class
         return -gap[:, None, :] / self._scale
 
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """The proximal map of the mean loss in every round.
 
         Replacing a record changes a gradient of f by at most 2c/n, c = max|φ'|·max‖x‖, and so the
@@ -176,7 +176,7 @@ class FixedPointADMM(Algorithm):
         """
         adjacency = replace_one_only(self.key, adjacency)
         problem = self.problem
-        bound = problem.loss.slope_bound * problem.records.row_bound
+        bound = problem.loss.derivative_bound * problem.records.row_bound
         moved = 2 * bound / problem.count * self.prox_step / (1 + self.prox_step * problem.ridge)
         law: NoiseLaw = Gaussian(self._scale) if self.sigma > 0 else NoNoise()
         return tuple(

@@ -79,7 +79,7 @@ class PrimalVariablePerturbation(DecentralisedADMM):
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
         """What was added to every round's minimisers, which are computed anew."""
         self._checked(transcript)
-        problem = self.problem if records is None else self.problem.on(records)
+        problem = self.problem if records is None else self.problem.with_records(records)
         memory = self._memory(transcript["initial"])
         unit, jacobian = [], []
         for t in range(1, self.rounds + 1):
@@ -104,7 +104,7 @@ class PrimalVariablePerturbation(DecentralisedADMM):
         t, memory = state.round + 1, state.memory
         here, there = (
             problem.minimisers(self._linear(t, memory), self._curvature(t), memory["primal"]).points
-            for problem in (self.problem, self.problem.on(records))
+            for problem in (self.problem, self.problem.with_records(records))
         )
         return (here - there) * at(self.noise_rate, t)[:, None]
 

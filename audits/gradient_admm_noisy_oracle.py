@@ -51,7 +51,7 @@ def _mu_squared(iterations: int, noise_in: str) -> float:
     """μ² by amplification; the shortcut without its local bound, which is smaller and as wrong."""
     bound = amplification(iterations, noise_in)
     if noise_in == "gradient" or iterations < 2:
-        return float(bound.certified().guarantee.numbers()["mu"]) ** 2
+        return float(bound.certified().guarantee.parameters()["mu"]) ** 2
     return float(bound.kernels().mu_squared(bound.sigma, iterations))
 
 

@@ -143,7 +143,7 @@ def exact(_: int) -> list[tuple[float, ...]]:
             uses=np.full(steps, jump),
             noise=eta * paper.sigma,
         ).separation()
-        certified = paper.certified().guarantee.numbers()["mu"]
+        certified = paper.certified().guarantee.parameters()["mu"]
         each = paper.sensitivity / paper.n_records / paper.sigma
         rows.append((float(steps), found, certified, steps**0.5 * each))
     return rows
@@ -217,7 +217,7 @@ def average_released() -> Instance:
 def norm_for_sensitivity() -> Instance:
     """Sensitivity L where a replaced record moves a gradient by 2L."""
     paper = theorem("pnsgd")
-    mu = paper.certified().guarantee.numbers()["mu"]
+    mu = paper.certified().guarantee.parameters()["mu"]
     return Instance(target=_target(paper), claim=_claim(paper, GDP(mu / 2)))
 
 

@@ -46,7 +46,7 @@ def half_the_noise() -> Instance:
 def one_round_charged() -> Instance:
     """The guarantee of one of eight rounds."""
     correct = averaged("full", "certified")
-    curve = correct.claim.guarantee.numbers()["mu"] / np.sqrt(8)
+    curve = correct.claim.guarantee.parameters()["mu"] / np.sqrt(8)
     return Instance(target=correct.target, claim=claim_of(GDP(curve)))
 
 

@@ -52,7 +52,7 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
     if delta == 0 and theorem.certified().guarantee.needs_delta():
         raise missing_delta(theorem.key)
     search = _Search(theorem, epsilon, delta)
-    tolerance = theorem.noise_tolerance()
+    tolerance = theorem.calibration_tolerance()
     if tolerance == 0:
         return _to_the_last_double(search.run(enclose_root, 1e-12), epsilon, delta)
     found = search.run(root_of_enclosed, tolerance)
@@ -66,7 +66,7 @@ class _Search(Generic[AnyTheorem]):
 
     def __init__(self, theorem: AnyTheorem, epsilon: float, delta: float) -> None:
         self._theorem, self._epsilon, self._delta = theorem, epsilon, delta
-        self._sign = -1.0 if theorem.less_is_private else 1.0
+        self._sign = -1.0 if theorem.noise_is_a_rate else 1.0
 
     def quieter(self, theorem: AnyTheorem, amount: float) -> AnyTheorem:
         """An instance with e^amount times as much noise."""
@@ -108,7 +108,7 @@ def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> An
         return theorem.with_noise_level(level).certified().guarantee.epsilon(delta) <= epsilon
 
     level = theorem.noise_level()
-    if theorem.less_is_private:
+    if theorem.noise_is_a_rate:
         return theorem.with_noise_level(largest_where(meets, level, level * (1 + 1e-11)))
     return theorem.with_noise_level(smallest_where(meets, level * (1 - 1e-11), level))
 
@@ -116,5 +116,5 @@ def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> An
 def _infeasible(theorem: Theorem, epsilon: float, delta: float) -> Infeasible:
     return Infeasible(
         f"no amount of noise makes {theorem.key} ({epsilon:g}, {spelt(delta)})-DP; "
-        f"try {theorem.remedy(epsilon, delta)}"
+        f"try {theorem.suggestion(epsilon, delta)}"
     )

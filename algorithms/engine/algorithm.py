@@ -5,7 +5,7 @@
                                              saved
     algorithm.log_density(transcript)     -> exact log-density of what was released, under these or
                                              under other records
-    algorithm.accesses()                  -> every look at the data, with its sensitivity and noise
+    algorithm.data_accesses()                  -> every look at the data, with its sensitivity and noise
 
 An algorithm holds a problem and public parameters, and never a privacy budget.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.algorithms.engine.recording import Caption, Recorder
+from dpcalc.algorithms.engine.recording import ArrayDescription, Recorder
 from dpcalc.algorithms.engine.state import State, checkpointed
 from dpcalc.algorithms.problems.noise import streams
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -59,7 +59,7 @@ class Algorithm(ABC):
     key: ClassVar[str]
     reference: ClassVar[str]
     full_release: ClassVar[Release] = Release.EVERY_ITERATE
-    released: ClassVar[Mapping[str, Caption]]
+    released: ClassVar[Mapping[str, ArrayDescription]]
 
     rounds: int
 
@@ -71,11 +71,11 @@ class Algorithm(ABC):
         """A small instance on generated data, for tests and documentation."""
 
     @abstractmethod
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same algorithm and parameters on other data."""
 
     @abstractmethod
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """Every look at the data, in the order in which it happens.
 
         Args:

@@ -30,7 +30,7 @@ from dpcalc.algorithms.engine.algorithm import Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import replace_one_only
 from dpcalc.algorithms.engine.networked import NetworkAlgorithm
-from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.algorithms.engine.sampled_density import sampled_density
 from dpcalc.algorithms.engine.schedules import schedule
 from dpcalc.algorithms.problems.noise import (
@@ -73,13 +73,13 @@ class NetworkAveraging(NetworkAlgorithm):
     """
 
     full_release: ClassVar[Release] = Release.EVERY_MESSAGE
-    released: ClassVar[Mapping[str, Caption]] = {
-        "message": Caption(
+    released: ClassVar[Mapping[str, ArrayDescription]] = {
+        "message": ArrayDescription(
             meaning="message z_i(t) + a(t)(subgradient + noise) that node i sent in round t",
             axes=("nodes", "features"),
             at_the_end="dropped",
         ),
-        "average": Caption(
+        "average": ArrayDescription(
             meaning="result of node i, the weighted mean of x_i(1), ..., x_i(T)",
             axes=("nodes", "features"),
             each_round=False,
@@ -92,7 +92,7 @@ class NetworkAveraging(NetworkAlgorithm):
     sigma: float = 0.0
     sampling: Literal["one", "cyclic", "full"] = "one"
     batch_size: int | None = None
-    _held: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
     _drawn: dict[str, Draw] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -145,9 +145,9 @@ class NetworkAveraging(NetworkAlgorithm):
 
     def _total(self, t: int) -> float:
         """A(t)."""
-        if "A" not in self._held:
-            self._held["A"] = np.cumsum(np.asarray(self.weights, dtype=np.float64))
-        return float(self._held["A"][t - 1])
+        if "A" not in self._cache:
+            self._cache["A"] = np.cumsum(np.asarray(self.weights, dtype=np.float64))
+        return float(self._cache["A"][t - 1])
 
     def _batches(self, i: int) -> int:
         return self.problem.records.sizes[i] // self._batch if self.sampling == "cyclic" else 1
@@ -228,7 +228,7 @@ class NetworkAveraging(NetworkAlgorithm):
             raise self._no_density("sigma is 0")
         if self.sampling == "one":
             raise self._no_density("the sampled record is hidden; ask for log_density")
-        twin = self if records is None else self.on(records)
+        twin = self if records is None else self.with_records(records)
         d, unit, jacobian = self.problem.dimension, [], []
         for t, x, z, message in self._history(transcript):
             a = self._a(t)
@@ -248,7 +248,7 @@ class NetworkAveraging(NetworkAlgorithm):
             raise self._no_density("the sampled record is hidden")
         t = state.round + 1
         x = self._point(t, state.memory["z"])
-        there = self.on(records)._mean_gradient(t, x)  # noqa: SLF001 - the same class
+        there = self.with_records(records)._mean_gradient(t, x)  # noqa: SLF001 - the same class
         return (self._mean_gradient(t, x) - there) / self.sigma
 
     def log_density_terms(self, transcript: Transcript, records: Records | None = None) -> Array:
@@ -258,7 +258,7 @@ class NetworkAveraging(NetworkAlgorithm):
         self._checked(transcript)
         if self.sigma == 0:
             raise self._no_density("sigma is 0")
-        twin = self if records is None else self.on(records)
+        twin = self if records is None else self.with_records(records)
         terms = np.empty(transcript["message"].shape[:3])
         for t, x, z, message in self._history(transcript):
             a = self._a(t)
@@ -272,13 +272,13 @@ class NetworkAveraging(NetworkAlgorithm):
         """The sum of `log_density_terms`; shape (runs,)."""
         return self.log_density_terms(transcript, records).sum(axis=(1, 2))
 
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """One per node and round: the subgradient that goes into its message.
 
         With |φ'|·‖x‖ <= L a replaced record moves it by at most 2L over the records it averages.
         """
         adjacency = replace_one_only(self.key, adjacency)
-        bound = 2 * self.problem.loss.slope_bound * self.problem.records.row_bound
+        bound = 2 * self.problem.loss.derivative_bound * self.problem.records.row_bound
         law: NoiseLaw = Gaussian(self.sigma) if self.sigma > 0 else NoNoise()
         queries = {
             "one": "subgradient at one record drawn uniformly",

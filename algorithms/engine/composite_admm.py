@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
-from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -58,25 +58,25 @@ class CompositeADMM(Algorithm):
 
     accelerated: ClassVar[bool] = False
     dual_starts: ClassVar[tuple[str, ...]] = ("zero", "printed")
-    released: ClassVar[Mapping[str, Caption]] = {
-        "initial": Caption(
+    released: ClassVar[Mapping[str, ArrayDescription]] = {
+        "initial": ArrayDescription(
             meaning="x_0, chosen without data", axes=("features",), each_round=False
         ),
-        "initial_dual": Caption(
+        "initial_dual": ArrayDescription(
             meaning="scaled dual variable u_0",
             axes=("constraints",),
             each_round=False,
             at_the_end="dropped",
         ),
-        "start_gradient": Caption(
+        "start_gradient": ArrayDescription(
             meaning="noisy gradient at x_0 from which u_0 is computed",
             axes=("features",),
             each_round=False,
             at_the_end="dropped",
         ),
-        "x": Caption(meaning="x_t, equation (4) or (7)", axes=("features",)),
-        "y": Caption(meaning="y_t, equation (3)", axes=("splits",)),
-        "dual": Caption(
+        "x": ArrayDescription(meaning="x_t, equation (4) or (7)", axes=("features",)),
+        "y": ArrayDescription(meaning="y_t, equation (3)", axes=("splits",)),
+        "dual": ArrayDescription(
             meaning="scaled dual variable u_t, equation (5)",
             axes=("constraints",),
             at_the_end="dropped",
@@ -104,9 +104,9 @@ class CompositeADMM(Algorithm):
             )
         object.__setattr__(self, "initial", start)
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same method and parameters on other data."""
-        return replace(self, problem=self.problem.on(records))
+        return replace(self, problem=self.problem.with_records(records))
 
     @abstractmethod
     def _x_step(self, t: int, x: Array, u: Array, y: Array, unit: Arrays) -> tuple[Array, Arrays]:

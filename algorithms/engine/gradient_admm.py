@@ -9,7 +9,7 @@ State (x, λ); in iteration t with the private function f_t of one user
 and (x⁺, λ⁺) goes on. Algorithm 1 noises the iterate (ζ ~ N(0, σ²I), ξ = 0), algorithm 4 the oracle
 (ξ ~ N(0, σ²I), ζ = 0). Either is undone: ζ = x⁺ - (noiseless step), ξ = -Mζ/η.
 
-Users come in one of the orders of `turns.Turns`. With ``stopping = (first, last)`` a run stops
+Users come in one of the orders of `user_order.UserOrder`. With ``stopping = (first, last)`` a run stops
 after a uniform number of rounds in that range; what was released last stays. Of a full release
 order and stopping round are part; of a last-iterate release they are not.
 """
@@ -30,8 +30,8 @@ from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
 from dpcalc.algorithms.engine.gradient_step import GradientStep
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import same_release
-from dpcalc.algorithms.engine.recording import Caption
-from dpcalc.algorithms.engine.turns import Order, Turns
+from dpcalc.algorithms.engine.recording import ArrayDescription
+from dpcalc.algorithms.engine.user_order import Order, UserOrder
 from dpcalc.algorithms.problems.noise import (
     Gaussian,
     NoiseLaw,
@@ -69,13 +69,13 @@ class NoisyGradientADMM(Algorithm):
             one gradient if left out, infinite for the squared loss.
     """
 
-    released: ClassVar[Mapping[str, Caption]] = {
-        "initial": Caption(
+    released: ClassVar[Mapping[str, ArrayDescription]] = {
+        "initial": ArrayDescription(
             meaning="x_0, chosen without data", axes=("features",), each_round=False
         ),
-        "x": Caption(meaning="noisy primal iterate x_t", axes=("features",)),
-        "dual": Caption(meaning="dual variable λ_t", axes=("constraints",)),
-        "order": Caption(
+        "x": ArrayDescription(meaning="noisy primal iterate x_t", axes=("features",)),
+        "dual": ArrayDescription(meaning="dual variable λ_t", axes=("constraints",)),
+        "order": ArrayDescription(
             meaning="user whose function the round used; -1 after stopping",
             axes=(),
             at_the_end="diagnostic",
@@ -90,14 +90,14 @@ class NoisyGradientADMM(Algorithm):
     stopping: tuple[int, int] | None = None
     initial: Array | None = None
     gradient_gap: float | None = None
-    _held: dict[str, GradientStep] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, GradientStep] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.count("rounds", self.rounds)
         checks.positive("penalty", self.penalty)
         checks.positive("step_size", self.step_size)
         checks.non_negative("sigma", self.sigma)
-        _ = self._turns  # checks order and stopping
+        _ = self._user_order  # checks order and stopping
         start = np.zeros(self.problem.dimension) if self.initial is None else self.initial
         start = np.asarray(start, dtype=np.float64)
         if start.shape != (self.problem.dimension,) or not np.isfinite(start).all():
@@ -107,17 +107,17 @@ class NoisyGradientADMM(Algorithm):
         object.__setattr__(self, "initial", start)
         gap = self.gradient_gap
         if gap is None:
-            gap = 2 * self.problem.loss.slope_bound * self.problem.records.row_bound
+            gap = 2 * self.problem.loss.derivative_bound * self.problem.records.row_bound
         checks.non_negative_or_infinite("gradient_gap", gap)
         object.__setattr__(self, "gradient_gap", gap)
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same method and parameters with other users."""
-        return replace(self, problem=self.problem.on(records))
+        return replace(self, problem=self.problem.with_records(records))
 
     @property
-    def _turns(self) -> Turns:
-        return Turns(
+    def _user_order(self) -> UserOrder:
+        return UserOrder(
             users=self.problem.count,
             rounds=self.rounds,
             order=self.order,
@@ -127,11 +127,11 @@ class NoisyGradientADMM(Algorithm):
     @property
     def _step(self) -> GradientStep:
         """One iteration, without noise."""
-        if "step" not in self._held:
-            self._held["step"] = GradientStep(
+        if "step" not in self._cache:
+            self._cache["step"] = GradientStep(
                 problem=self.problem, penalty=self.penalty, step_size=self.step_size
             )
-        return self._held["step"]
+        return self._cache["step"]
 
     # ---- what the two variants differ in
 
@@ -161,7 +161,7 @@ class NoisyGradientADMM(Algorithm):
             np.broadcast_to(np.asarray(self.initial), (streams.runs, self.problem.dimension))
         )
         dual = np.zeros((len(x), len(self.problem.constraint.c)))
-        return {"x": x, "dual": dual} | self._turns.drawn(streams), {"initial": x}
+        return {"x": x, "dual": dual} | self._user_order.draw(streams), {"initial": x}
 
     def _advance(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         users = memory["order"][:, t - 1]
@@ -173,7 +173,7 @@ class NoisyGradientADMM(Algorithm):
             dual = np.where(going[:, None], dual, memory["dual"])
             users = np.where(going, users, -1)
         released = {"x": x, "dual": dual}
-        if self._turns.random:
+        if self._user_order.random:
             released["order"] = users
         return memory | {"x": x, "dual": dual, "y": y}, released, {}
 
@@ -189,12 +189,12 @@ class NoisyGradientADMM(Algorithm):
         self._checked(transcript)
         if self.sigma == 0:
             raise self._no_density("sigma is 0")
-        problem = self.problem if records is None else self.problem.on(records)
+        problem = self.problem if records is None else self.problem.with_records(records)
         twin = replace(self, problem=problem)
         x = transcript["initial"]
         dual = np.zeros((len(x), len(problem.constraint.c)))
-        turns = self._turns
-        orders = transcript["order"] if turns.random else turns.in_turn(transcript.runs)
+        turns = self._user_order
+        orders = transcript["order"] if turns.random else turns.cyclic(transcript.runs)
         unit = np.zeros((len(x), self.rounds, 1, problem.dimension))
         for t in range(1, self.rounds + 1):
             users = orders[:, t - 1]
@@ -218,7 +218,7 @@ class NoisyGradientADMM(Algorithm):
         users, memory = state.memory["order"][:, state.round], state.memory
         here, there = (
             algorithm._step(memory["x"], memory["dual"], users)[0]  # noqa: SLF001
-            for algorithm in (self, self.on(records))
+            for algorithm in (self, self.with_records(records))
         )
         return self._unit(here - there)[:, None, :]
 
@@ -236,7 +236,7 @@ class NoisyGradientADMM(Algorithm):
         Raises:
             AssumptionViolated: if loss or regulariser is not quadratic.
         """
-        twin = self if records is None else self.on(records)
+        twin = self if records is None else self.with_records(records)
         problem = twin.problem
         if not (problem.loss.quadratic and problem.regulariser.quadratic):
             raise AssumptionViolated(
@@ -254,7 +254,7 @@ class NoisyGradientADMM(Algorithm):
 
         return affine_law(step, memory, rounds=len(turns), noise=problem.dimension)
 
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """One per round: the gradient step of the user whose turn it is."""
         if adjacency not in (None, Adjacency.NEIGHBOURING_FUNCTIONS, Adjacency.REPLACE_ONE):
             raise InvalidInput(

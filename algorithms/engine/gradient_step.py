@@ -32,7 +32,7 @@ class GradientStep:
     problem: CompositeProblem
     penalty: float
     step_size: float
-    _held: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def system(self) -> Array:
@@ -42,13 +42,13 @@ class GradientStep:
 
     def solved(self, v: Array) -> Array:
         """M⁻¹v for every row of v."""
-        if "inverse" not in self._held:
+        if "inverse" not in self._cache:
             system = self.system
             diagonal = np.diagonal(system)
             plain = np.count_nonzero(system - np.diag(diagonal)) == 0
             inverse = 1 / diagonal if plain else np.linalg.inv(system)
-            self._held["inverse"] = np.asarray(inverse, dtype=np.float64)
-        inverse = self._held["inverse"]
+            self._cache["inverse"] = np.asarray(inverse, dtype=np.float64)
+        inverse = self._cache["inverse"]
         return v * inverse if inverse.ndim == 1 else v @ inverse
 
     def __call__(

@@ -116,7 +116,7 @@ class LinearisedADMM(CompositeADMM):
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
         """Gradient noise recovered from every x-step."""
         self._checked(transcript)
-        other = self if records is None else self.on(records)
+        other = self if records is None else self.with_records(records)
         d, memory = self.problem.dimension, self._memory(transcript["initial"])
         u, possible = other._start_given(transcript)  # noqa: SLF001 - the same class
         memory |= {"dual": u}
@@ -171,7 +171,7 @@ class LinearisedADMM(CompositeADMM):
     def normalised_distance(self, state: State, records: Records) -> Array:
         """See `Algorithm.normalised_distance`; the start of the dual is not part of it."""
         x, _ = self._extrapolated(state.round + 1, state.memory)
-        gap = self.problem.gradient(x) - self.problem.on(records).gradient(x)
+        gap = self.problem.gradient(x) - self.problem.with_records(records).gradient(x)
         return gap[:, None, :] / self._sigma(state.round + 1)
 
     def last_iterate_law(self, *, records: Records | None = None) -> AffineLaw:
@@ -183,7 +183,7 @@ class LinearisedADMM(CompositeADMM):
         Raises:
             AssumptionViolated: if loss or regulariser is not quadratic.
         """
-        twin = self if records is None else self.on(records)
+        twin = self if records is None else self.with_records(records)
         problem, d = twin.problem, twin.problem.dimension
         if not (problem.loss.quadratic and problem.regulariser.quadratic):
             raise AssumptionViolated(
@@ -199,7 +199,7 @@ class LinearisedADMM(CompositeADMM):
         one = {name: values[0] for name, values in start.items()}
         return affine_law(step, one, rounds=self.rounds, noise=2 * d)
 
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """The gradient of the mean loss in every round, and the start of the dual.
 
         One record moves it by at most 2c/n (replace-one) or c/n (add-remove with the weight 1/n
@@ -212,7 +212,7 @@ class LinearisedADMM(CompositeADMM):
                 f"adjacency needs one of {', '.join(factors)}; got adjacency={adjacency!s}"
             )
         problem = self.problem
-        bound = problem.loss.slope_bound * problem.records.row_bound
+        bound = problem.loss.derivative_bound * problem.records.row_bound
         moved = factors[adjacency] * bound / problem.count
         start = [] if self.dual_start not in ("printed", "noised") else [self._start_access(moved)]
         first = "start_gradient" if self.dual_start == "shared" else "x"

@@ -26,7 +26,7 @@ from dpcalc.algorithms.engine.access import DataAccess
 from dpcalc.algorithms.engine.algorithm import Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.networked import NetworkAlgorithm
-from dpcalc.algorithms.engine.recording import Caption
+from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.algorithms.problems.noise import (
     Draw,
     ExponentialNorm,
@@ -62,11 +62,11 @@ class NetworkADMM(NetworkAlgorithm):
             Never a function of the data.
     """
 
-    released: ClassVar[Mapping[str, Caption]] = {
-        "initial": Caption(
+    released: ClassVar[Mapping[str, ArrayDescription]] = {
+        "initial": ArrayDescription(
             meaning="f_i(0), chosen without data", axes=("nodes", "features"), each_round=False
         ),
-        "primal": Caption(
+        "primal": ArrayDescription(
             meaning="primal iterate f_i(t), broadcast by node i in round t",
             axes=("nodes", "features"),
         ),
@@ -180,7 +180,7 @@ class NetworkADMM(NetworkAlgorithm):
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
         """Linear noise recovered from the optimality condition of every noisy round."""
         self._checked(transcript)
-        problem = self.problem if records is None else self.problem.on(records)
+        problem = self.problem if records is None else self.problem.with_records(records)
         memory = self._memory(transcript["initial"])
         unit, jacobian = [], []
         for t in range(1, self.rounds + 1):
@@ -204,7 +204,7 @@ class NetworkADMM(NetworkAlgorithm):
             law=self.unit_law,
         )
 
-    def accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """One access per node and noisy round: the gradient of its data term.
 
         Replacing a record moves (C/B)Σ∇L by at most 2C·max|L'|·max‖x‖/B.
@@ -236,7 +236,7 @@ class NetworkADMM(NetworkAlgorithm):
 
     def _gradient_sensitivity(self, i: int) -> float:
         weight, row = float(self.problem.data_weights[i]), self.problem.records.row_bound
-        return 2 * weight * self.problem.loss.slope_bound * row
+        return 2 * weight * self.problem.loss.derivative_bound * row
 
     def _curvature_floor(self, t: int, i: int) -> float:
         """ρ/N + 2ηV: least curvature of the minimised function without its data."""

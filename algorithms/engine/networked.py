@@ -30,9 +30,9 @@ class NetworkAlgorithm(Algorithm):
     if TYPE_CHECKING:
         problem: Any
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same method and parameters on other data."""
-        return replace(self, problem=self.problem.on(records))
+        return replace(self, problem=self.problem.with_records(records))
 
     @abstractmethod
     def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
@@ -52,4 +52,4 @@ class NetworkAlgorithm(Algorithm):
 
         Of the arrays of `_send` and `_receive` only this node's row means anything.
         """
-        return self.on(self.problem.records.of_node(node))
+        return self.with_records(self.problem.records.of_node(node))

@@ -31,7 +31,7 @@ _DIAGNOSTIC_AXES = {"gradient_norm": ("nodes",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caption:
+class ArrayDescription:
     """What a released array is.
 
     Attributes:
@@ -52,7 +52,7 @@ class Caption:
 class Recorder:
     """Arrays filled round by round; of a last-iterate release only the last round is kept."""
 
-    captions: Mapping[str, Caption]
+    captions: Mapping[str, ArrayDescription]
     release: Release
     runs: int
     rounds: int

@@ -33,7 +33,7 @@ def sampled_density(total: SmoothSum, x: Array, noisy: Array, sigma: float) -> A
     chunk = max(_NUMBERS // len(total.rows), 1)
     for start in range(0, len(x), chunk):
         part = slice(start, start + chunk)
-        slope = total.loss.slope(total.margins(x[part]))
+        slope = total.loss.derivative(total.margins(x[part]))
         cross = noisy[part] @ total.rows.T
         exponent = (2 * slope * cross - slope * slope * squares) / (2 * sigma**2)
         result[part] = logsumexp(exponent, axis=1)

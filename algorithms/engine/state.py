@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.engine.fingerprint import parts_of
-from dpcalc.algorithms.engine.recording import Caption, Recorder
+from dpcalc.algorithms.engine.recording import ArrayDescription, Recorder
 from dpcalc.algorithms.problems.noise import Streams
 from dpcalc.errors import InvalidInput
 from dpcalc.store import Store, open_store
@@ -31,7 +31,7 @@ class Owner(Protocol):
     """What a state asks of the algorithm it belongs to."""
 
     key: ClassVar[str]
-    released: ClassVar[Mapping[str, Caption]]
+    released: ClassVar[Mapping[str, ArrayDescription]]
 
     @property
     def rounds(self) -> int:

@@ -48,7 +48,7 @@ class AveragingProblem:
     loss: Loss
     regulariser: Regulariser
     mixing: str | Array = "metropolis"
-    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.records.nodes != self.network.nodes:
@@ -62,18 +62,18 @@ class AveragingProblem:
         check_regulariser(self.regulariser, self.records.dimension)
         if isinstance(self.mixing, str):
             matrix = mixing_matrix(self.mixing, self.network)
-            self._held["W"] = matrix.toarray() if self.nodes <= _FEW else matrix
+            self._cache["W"] = matrix.toarray() if self.nodes <= _FEW else matrix
         else:
-            self._held["W"] = _checked_matrix(np.asarray(self.mixing), self.network)
+            self._cache["W"] = _checked_matrix(np.asarray(self.mixing), self.network)
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same problem with other data."""
         return replace(self, records=records)
 
     @property
     def matrix(self) -> Any:
         """W, dense or sparse."""
-        return self._held["W"]
+        return self._cache["W"]
 
     @property
     def nodes(self) -> int:
@@ -92,23 +92,23 @@ class AveragingProblem:
     @property
     def everything(self) -> SmoothSum:
         """The plain sum of all losses; a store of rows and offsets, built once."""
-        if "all" not in self._held:
+        if "all" not in self._cache:
             whole = slice(0, len(self.records.labels))
-            self._held["all"] = smooth_sum(self.records, whole, self.loss, 1.0)
-        held: SmoothSum = self._held["all"]
+            self._cache["all"] = smooth_sum(self.records, whole, self.loss, 1.0)
+        held: SmoothSum = self._cache["all"]
         return held
 
     def part(self, node: int, batch: int, batch_size: int | None) -> SmoothSum:
         """Mean loss of a node, or of one of its batches of consecutive records; built once."""
         key = f"{node} {batch} {batch_size}"
-        if key not in self._held:
+        if key not in self._cache:
             where = self.records.slices[node]
             size = self.records.sizes[node]
             if batch_size is not None:
                 first = where.start + batch * batch_size
                 where, size = slice(first, first + batch_size), batch_size
-            self._held[key] = smooth_sum(self.records, where, self.loss, 1 / size)
-        held: SmoothSum = self._held[key]
+            self._cache[key] = smooth_sum(self.records, where, self.loss, 1 / size)
+        held: SmoothSum = self._cache[key]
         return held
 
     def record_gradients(self, chosen: NDArray[np.int64], x: Array) -> Array:
@@ -122,16 +122,16 @@ class AveragingProblem:
             Shape (runs, nodes, d); zeros for nodes whose records are elsewhere.
         """
         total, here = self.everything, self.records.present
-        if "starts" not in self._held:
-            self._held["starts"] = np.array([self.records.slices[i].start for i in here])
+        if "starts" not in self._cache:
+            self._cache["starts"] = np.array([self.records.slices[i].start for i in here])
         own = chosen if len(here) == self.nodes else chosen[:, here]
         points = x if len(here) == self.nodes else x[:, here]
-        index = own + self._held["starts"]
+        index = own + self._cache["starts"]
         rows = total.rows.take(index, axis=0)
         m = np.einsum("rik,rik->ri", rows, points)
         if total.offsets is not None:
             m = m + total.offsets[index]
-        rows *= total.loss.slope(m)[..., None]
+        rows *= total.loss.derivative(m)[..., None]
         if len(here) == self.nodes:
             return rows
         found = np.zeros_like(x)

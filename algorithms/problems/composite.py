@@ -47,7 +47,7 @@ class CompositeProblem:
     regulariser: Regulariser
     constraint: Constraint
     ridge: float = 0.0
-    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.non_negative("ridge", self.ridge)
@@ -61,7 +61,7 @@ class CompositeProblem:
                 f"needed; got nodes={self.records.nodes}, features={self.records.dimension}"
             )
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same problem with other data."""
         return replace(self, records=records)
 
@@ -78,10 +78,10 @@ class CompositeProblem:
     @property
     def mean_loss(self) -> SmoothSum:
         """(1/n) Σ φ, without the ridge; built once."""
-        if "mean" not in self._held:
+        if "mean" not in self._cache:
             everything = slice(0, self.count)
-            self._held["mean"] = smooth_sum(self.records, everything, self.loss, 1 / self.count)
-        held: SmoothSum = self._held["mean"]
+            self._cache["mean"] = smooth_sum(self.records, everything, self.loss, 1 / self.count)
+        held: SmoothSum = self._cache["mean"]
         return held
 
     def value(self, x: Array) -> Array:
@@ -104,7 +104,7 @@ class CompositeProblem:
         m = np.einsum("rk,rk->r", rows, x)
         if total.offsets is not None:
             m = m + total.offsets[users]
-        gradient = total.loss.slope(m)[:, None] * rows
+        gradient = total.loss.derivative(m)[:, None] * rows
         return gradient + self.ridge * x if self.ridge else gradient
 
     def objective(self, x: Array, y: Array) -> Array:
@@ -127,7 +127,7 @@ class CompositeProblem:
 
     def _whitened(self, penalty: float) -> tuple[SmoothSum, Array]:
         key = f"whitened {penalty!r}"
-        if key not in self._held:
+        if key not in self._cache:
             A, d = self.constraint.A, self.dimension
             try:
                 L = np.linalg.cholesky(penalty * A.T @ A + self.ridge * np.eye(d))
@@ -143,8 +143,8 @@ class CompositeProblem:
                 loss=plain.loss,
                 weight=plain.weight,
             )
-            self._held[key] = whitened, L
-        held: tuple[SmoothSum, Array] = self._held[key]
+            self._cache[key] = whitened, L
+        held: tuple[SmoothSum, Array] = self._cache[key]
         return held
 
 

@@ -47,7 +47,7 @@ class ConsensusProblem:
     loss: Loss
     loss_weight: float = 1.0
     ridge: float
-    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         checks.positive("loss_weight", self.loss_weight)
@@ -61,7 +61,7 @@ class ConsensusProblem:
         check_loss(self.loss)
         check_labels(self.records, self.loss)
 
-    def on(self, records: Records) -> Self:
+    def with_records(self, records: Records) -> Self:
         """The same problem with other data."""
         return replace(self, records=records)
 
@@ -88,13 +88,13 @@ class ConsensusProblem:
     @property
     def sums(self) -> tuple[SmoothSum, ...]:
         """(C/B_i) Σ_n L of every node whose records are here; built once."""
-        if "sums" not in self._held:
+        if "sums" not in self._cache:
             slices, weights = self.records.slices, self.data_weights
-            self._held["sums"] = tuple(
+            self._cache["sums"] = tuple(
                 smooth_sum(self.records, slices[i], self.loss, float(weights[i]))
                 for i in self.records.present
             )
-        held: tuple[SmoothSum, ...] = self._held["sums"]
+        held: tuple[SmoothSum, ...] = self._cache["sums"]
         return held
 
     def minimisers(self, linear: Array, curvature: Array, start: Array) -> Minimum:

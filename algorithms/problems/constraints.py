@@ -35,7 +35,7 @@ class Constraint:
     A: Array
     B: Array
     c: Array
-    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         A, B, c = (np.asarray(part, dtype=np.float64) for part in (self.A, self.B, self.c))
@@ -100,12 +100,12 @@ class Constraint:
 
     def _gram(self) -> tuple[Array, Array, bool]:
         """BᵀB, its diagonal, and whether that is all of it; computed once."""
-        if "gram" not in self._held:
+        if "gram" not in self._cache:
             gram = self.B.T @ self.B
             diagonal = np.diagonal(gram)
             plain = np.count_nonzero(gram - np.diag(diagonal)) == 0
-            self._held["gram"] = gram, diagonal, plain
-        held: tuple[Array, Array, bool] = self._held["gram"]
+            self._cache["gram"] = gram, diagonal, plain
+        held: tuple[Array, Array, bool] = self._cache["gram"]
         return held
 
     def matching_y(self, x: Array) -> Array | None:
@@ -124,20 +124,20 @@ class Constraint:
 
     def singular_values(self) -> Array:
         """Singular values of A, decreasing; computed once."""
-        if "singular values" not in self._held:
-            self._held["singular values"] = np.linalg.svd(self.A, compute_uv=False)
-        held: Array = self._held["singular values"]
+        if "singular values" not in self._cache:
+            self._cache["singular values"] = np.linalg.svd(self.A, compute_uv=False)
+        held: Array = self._cache["singular values"]
         return held
 
     def _multiple(self, name: str) -> float | None:
         """The factor if that matrix is a multiple of the identity."""
-        if name not in self._held:
+        if name not in self._cache:
             matrix: Array = getattr(self, name)
             factor = float(matrix[0, 0])
             square = matrix.shape[0] == matrix.shape[1]
             plain = square and bool((matrix == factor * np.eye(len(matrix))).all())
-            self._held[name] = factor if plain else None
-        held: float | None = self._held[name]
+            self._cache[name] = factor if plain else None
+        held: float | None = self._cache[name]
         return held
 
 

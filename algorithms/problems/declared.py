@@ -1,6 +1,6 @@
 """Whether somebody's own loss or regulariser keeps what it declares, tried at many points.
 
-Sensitivities and noise follow from `Loss.slope_bound`, `Loss.curvature` and
+Sensitivities and noise follow from `Loss.derivative_bound`, `Loss.curvature` and
 `Regulariser.strong_convexity`: a false one makes a false guarantee. They are held against the
 function at points from 10⁻⁴ to 10⁶ on both sides of zero and at random ones, the same every time.
 
@@ -35,7 +35,7 @@ _NEAR = 1e-4
 """Half the distance of two points whose slopes are compared with the curvature between them."""
 
 _TYPICAL = 0.9
-"""Share of the points at which `Loss.bend` has to be the derivative; at a jump it is neither value."""
+"""Share of the points at which `second_derivative` has to be one; at a jump it is neither value."""
 
 
 def check_loss(loss: Loss) -> None:
@@ -50,9 +50,9 @@ def check_loss(loss: Loss) -> None:
     with np.errstate(all="ignore"):
         value, slope, bend = (
             np.asarray(f(points.copy()), dtype=np.float64)
-            for f in (loss.value, loss.slope, loss.bend)
+            for f in (loss.value, loss.derivative, loss.second_derivative)
         )
-    for name, found in (("value", value), ("slope", slope), ("bend", bend)):
+    for name, found in (("value", value), ("derivative", slope), ("second_derivative", bend)):
         _refuse(
             loss.name, f"{name}(m), a finite number for every m", ~_finite(found, points), points
         )
@@ -75,8 +75,8 @@ def _finite(found: Array, points: Array) -> NDArray[np.bool_]:
 
 def _check_slopes(loss: Loss, points: Array, value: Array, slope: Array) -> None:
     """The bound on slopes, and that they are subgradients of a convex function."""
-    bound = loss.slope_bound * (1 + _SLACK)
-    declared = f"|slope(m)| <= slope_bound = {loss.slope_bound:g}"
+    bound = loss.derivative_bound * (1 + _SLACK)
+    declared = f"|derivative(m)| <= derivative_bound = {loss.derivative_bound:g}"
     _refuse(loss.name, declared, np.abs(slope) > bound, points)
     step, size = np.diff(points), np.abs(slope[1:]) + np.abs(slope[:-1])
     _refuse(loss.name, "convexity", np.diff(slope) < -_SLACK * size, points[1:])
@@ -84,7 +84,7 @@ def _check_slopes(loss: Loss, points: Array, value: Array, slope: Array) -> None
     slack = _SLACK * (size * step + np.abs(value[1:]) + np.abs(value[:-1])) + _UNDERFLOW
     rise = np.diff(value)
     outside = (rise < slope[:-1] * step - slack) | (rise > slope[1:] * step + slack)
-    _refuse(loss.name, "a slope that is the derivative of value", outside, points[1:])
+    _refuse(loss.name, "a derivative that is the slope of value", outside, points[1:])
 
 
 def _check_curvature(loss: Loss, points: Array, slope: Array, bend: Array) -> None:
@@ -98,14 +98,14 @@ def _check_curvature(loss: Loss, points: Array, slope: Array, bend: Array) -> No
         _refuse(loss.name, declared, rise > most * step * (1 + _SLACK) + slack, points[1:])
     declared = f"slopes that rise by at least least_curvature = {least:g} per unit"
     _refuse(loss.name, declared, rise < least * step * (1 - _SLACK) - slack, points[1:])
-    declared = f"least_curvature <= bend(m) <= curvature, {least:g} to {most:g}"
+    declared = f"least_curvature <= second_derivative(m) <= curvature, {least:g} to {most:g}"
     beyond = (bend > most * (1 + _SLACK)) | (bend < least * (1 - _SLACK))
     _refuse(loss.name, declared, beyond, points)
     inner = points[np.abs(points) <= 5]
-    quotient = (loss.slope(inner + _NEAR) - loss.slope(inner - _NEAR)) / (2 * _NEAR)
-    off = np.abs(quotient - loss.bend(inner)) > 1e-3 * (np.abs(quotient) + 1)
+    quotient = (loss.derivative(inner + _NEAR) - loss.derivative(inner - _NEAR)) / (2 * _NEAR)
+    off = np.abs(quotient - loss.second_derivative(inner)) > 1e-3 * (np.abs(quotient) + 1)
     if off.mean() > 1 - _TYPICAL:
-        _refuse(loss.name, "a bend that is the derivative of slope", off, inner)
+        _refuse(loss.name, "a second_derivative that is the slope of derivative", off, inner)
 
 
 def check_regulariser(regulariser: Regulariser, dimension: int) -> None:

@@ -16,7 +16,7 @@ class LineSearch:
 
     Attributes:
         descent: slope where the step starts, below 0.
-        bow: (h/2)·‖step‖², what strong convexity adds to the objective over the whole step.
+        curvature: (h/2)·‖step‖², what strong convexity adds to the objective over the whole step.
         length: fraction of the step on trial.
         low: largest fraction known to end in descent, and the slope there.
         high: smallest fraction known to go too far, or infinity, and the slope there.
@@ -24,7 +24,7 @@ class LineSearch:
     """
 
     descent: Array
-    bow: Array
+    curvature: Array
     length: Array
     low: Array
     low_slope: Array
@@ -33,12 +33,16 @@ class LineSearch:
     tries: Array
 
     @classmethod
-    def begin(cls, descent: Array, bow: Array) -> LineSearch:
+    def begin(cls, descent: Array, curvature: Array) -> LineSearch:
         """Try the whole step first."""
-        one, zero, far = np.ones_like(bow), np.zeros_like(bow), np.full_like(bow, np.inf)
+        one, zero, far = (
+            np.ones_like(curvature),
+            np.zeros_like(curvature),
+            np.full_like(curvature, np.inf),
+        )
         return cls(
             descent=descent,
-            bow=bow,
+            curvature=curvature,
             length=one,
             low=zero,
             low_slope=descent,
@@ -53,11 +57,11 @@ class LineSearch:
         Strong convexity: objective(start) - objective(end) >= length·(bow·length - slope).
         """
         far_enough = (slope >= self.descent / 2) | np.isinf(self.high)
-        return (slope <= self.bow * self.length) & far_enough
+        return (slope <= self.curvature * self.length) & far_enough
 
     def shortened(self, slope: Array) -> LineSearch:
         """The next fraction: secant and bisection in turn."""
-        far = slope > self.bow * self.length
+        far = slope > self.curvature * self.length
         low = np.where(far, self.low, self.length)
         low_slope = np.where(far, self.low_slope, slope)
         high = np.where(far, self.length, self.high)
@@ -67,7 +71,7 @@ class LineSearch:
         width = np.where(np.isinf(high), 0, high - low)
         return LineSearch(
             descent=self.descent,
-            bow=self.bow,
+            curvature=self.curvature,
             length=low + share * width,
             low=low,
             low_slope=low_slope,
@@ -85,6 +89,6 @@ class LineSearch:
             }
         )
 
-    def only(self, kept: NDArray[np.bool_]) -> LineSearch:
+    def take(self, kept: NDArray[np.bool_]) -> LineSearch:
         """The search of the runs in ``kept``."""
         return LineSearch(**{name: getattr(self, name)[kept] for name in self.__slots__})

@@ -3,11 +3,11 @@
 Every loss is φ(m) of one number m, convex. For a classification loss m is the margin y·xᵀf, for a
 regression loss the residual xᵀf - y. The gradient in f is then φ'(m) times a *row*: y·x or x. So
 
-    |φ'| <= slope_bound        the gradient of one record is at most slope_bound·‖x‖
+    |φ'| <= derivative_bound        the gradient of one record is at most derivative_bound·‖x‖
     0 <= φ'' <= curvature      its Hessian is at most curvature·‖x‖²  (infinite where φ has a kink)
     φ'' >= least_curvature     zero for all but the squared loss
 
-and of the papers' assumptions |L'| <= 1 is ``slope_bound == 1`` and L'' <= c₁ is ``curvature``.
+and of the papers' assumptions |L'| <= 1 is ``derivative_bound == 1`` and L'' <= c₁ is ``curvature``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Loss(ABC):
 
     @property
     @abstractmethod
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """The least L with |φ'| <= L everywhere; infinite for the squared loss."""
 
     @property
@@ -66,17 +66,17 @@ class Loss(ABC):
         """φ(m), elementwise."""
 
     @abstractmethod
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """φ'(m), elementwise; at a kink one subgradient, always the same."""
 
     @abstractmethod
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """φ''(m), elementwise; where it jumps, one of the two values."""
 
-    def slope_and_bend(self, m: Floats, weight: float, bend: Floats) -> Floats:
-        """φ', which may overwrite ``m``; ``weight``·φ'' goes into ``bend``."""
-        np.multiply(self.bend(m), weight, out=bend, casting="same_kind")
-        return self.slope(m)
+    def derivatives(self, m: Floats, weight: float, bend: Floats) -> Floats:
+        """φ', which may overwrite ``m``; ``weight``·φ'' goes into ``second_derivative``."""
+        np.multiply(self.second_derivative(m), weight, out=bend, casting="same_kind")
+        return self.derivative(m)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Logistic(Loss):
     of_margin = True
 
     @property
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """1, not attained."""
         return 1.0
 
@@ -100,17 +100,17 @@ class Logistic(Loss):
         """Accurate for margins of any size."""
         return np.logaddexp(0, -m)
 
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """-1/(1 + e^m)."""
         with np.errstate(over="ignore"):
             return -1 / (1 + np.exp(m))
 
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """s(1 - s) with s = |φ'|."""
-        slope = self.slope(m)
+        slope = self.derivative(m)
         return -slope * (1 + slope)
 
-    def slope_and_bend(self, m: Floats, weight: float, bend: Floats) -> Floats:
+    def derivatives(self, m: Floats, weight: float, bend: Floats) -> Floats:
         """One exponential serves both."""
         with np.errstate(over="ignore"):
             np.exp(m, out=m)
@@ -130,7 +130,7 @@ class Hinge(Loss):
     of_margin = True
 
     @property
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """1."""
         return 1.0
 
@@ -143,11 +143,11 @@ class Hinge(Loss):
         """The loss."""
         return np.maximum(1 - m, 0)
 
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """-1 below 1, 0 from 1 on."""
         return np.where(m < 1, -1, 0).astype(m.dtype)
 
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """Zero off the kink."""
         return np.zeros_like(m)
 
@@ -167,7 +167,7 @@ class SmoothedHinge(Loss):
         checks.positive("width", self.width)
 
     @property
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """1."""
         return 1.0
 
@@ -181,11 +181,11 @@ class SmoothedHinge(Loss):
         short = np.clip(1 - m, 0, self.width)
         return np.asarray(short * short / (2 * self.width) + np.maximum(1 - m - self.width, 0))
 
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """From -1 up to 0, linear on the rounded part."""
         return np.asarray(np.clip((m - 1) / self.width, -1, 0))
 
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """1/w on the rounded part, else 0."""
         return ((m > 1 - self.width) & (m < 1)).astype(m.dtype) / self.width
 
@@ -202,7 +202,7 @@ class Squared(Loss):
         checks.positive("scale", self.scale)
 
     @property
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """Infinite: without clipping or a bounded domain one record moves gradients at will."""
         return math.inf
 
@@ -220,11 +220,11 @@ class Squared(Loss):
         """The loss."""
         return np.asarray(self.scale / 2 * m * m)
 
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """Proportional to the residual."""
         return np.asarray(self.scale * m)
 
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """Constant."""
         return np.full_like(m, self.scale)
 
@@ -241,7 +241,7 @@ class Huber(Loss):
         checks.positive("width", self.width)
 
     @property
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """The width."""
         return self.width
 
@@ -255,11 +255,11 @@ class Huber(Loss):
         near = np.minimum(np.abs(m), self.width)
         return near * near / 2 + self.width * (np.abs(m) - near)
 
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """The residual, clipped."""
         return np.asarray(np.clip(m, -self.width, self.width))
 
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """1 on the parabola, else 0."""
         return (np.abs(m) < self.width).astype(m.dtype)
 
@@ -272,7 +272,7 @@ class Linear(Loss):
     of_margin = True
 
     @property
-    def slope_bound(self) -> float:
+    def derivative_bound(self) -> float:
         """1."""
         return 1.0
 
@@ -285,10 +285,10 @@ class Linear(Loss):
         """The loss."""
         return -m
 
-    def slope(self, m: Floats) -> Floats:
+    def derivative(self, m: Floats) -> Floats:
         """-1 everywhere."""
         return np.full_like(m, -1)
 
-    def bend(self, m: Floats) -> Floats:
+    def second_derivative(self, m: Floats) -> Floats:
         """0 everywhere."""
         return np.zeros_like(m)

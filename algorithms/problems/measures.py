@@ -69,7 +69,7 @@ def measure_consensus(problem: ConsensusProblem) -> ConsensusMeasures:
         smoothness=_times(loss.curvature, ends[:, 1]) + ridge,
         strong_convexity=loss.least_curvature * ends[:, 0] + ridge,
         gradient_bound=np.array(
-            [loss.slope_bound * float(norms[part].max()) for part in problem.records.slices]
+            [loss.derivative_bound * float(norms[part].max()) for part in problem.records.slices]
         ),
         longest_row=float(norms.max()),
         loss_weight_small_enough=problem.loss_weight <= min(problem.records.sizes),
@@ -139,7 +139,7 @@ def measure_composite(problem: CompositeProblem) -> CompositeMeasures:
         regulariser_strong_convexity=problem.regulariser.strong_convexity,
         user_smoothness=_times(loss.curvature, norms**2) + problem.ridge,
         user_strong_convexity=loss.least_curvature * own + problem.ridge,
-        user_gradient_bound=float(_times(loss.slope_bound, norms).max()),
+        user_gradient_bound=float(_times(loss.derivative_bound, norms).max()),
         user_gradient_gap=_gradient_gap(problem, norms),
     )
 
@@ -148,16 +148,16 @@ def _gradient_gap(problem: CompositeProblem, norms: Array) -> float:
     """Largest distance between two users' gradients, over all points."""
     loss, rows = problem.loss, problem.mean_loss.rows
     if loss.curvature == 0:  # gradients are constant: slope·row
-        slope = float(loss.slope(np.zeros(1))[0])
+        slope = float(loss.derivative(np.zeros(1))[0])
         return _diameter(slope * rows)
-    if math.isinf(loss.slope_bound):
+    if math.isinf(loss.derivative_bound):
         same = bool((np.abs(rows - rows[0]).max(axis=1) == 0).all())
         offsets = problem.mean_loss.offsets
         if not same or offsets is None:
             return math.inf  # different curvatures: the difference grows with x
         return float(loss.curvature * norms[0] * np.ptp(offsets))
     longest = np.sort(norms)[-2:]
-    return float(loss.slope_bound * longest.sum())
+    return float(loss.derivative_bound * longest.sum())
 
 
 def _diameter(points: Array) -> float:
@@ -197,7 +197,7 @@ def measure_averaging(problem: AveragingProblem) -> AveragingMeasures:
         second_singular_value=beta,
         spectral_gap=1 - beta,
         subgradient_bound=float(
-            _times(problem.loss.slope_bound, row_norms(problem.records.features)).max()
+            _times(problem.loss.derivative_bound, row_norms(problem.records.features)).max()
         ),
         strong_convexity=problem.regulariser.strong_convexity,
     )

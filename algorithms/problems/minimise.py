@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.algorithms.problems.conjugate import dots, norms
 from dpcalc.algorithms.problems.line_search import LineSearch
-from dpcalc.algorithms.problems.newton import CLOSE, Common, Precision, direction, evaluate
+from dpcalc.algorithms.problems.newton import CLOSE, Precision, SharedHessian, direction, evaluate
 from dpcalc.errors import AssumptionViolated, NumericalFailure
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def minimise(total: SmoothSum, linear: Array, curvature: float, start: Array) ->
 def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[Array, Array]:
     """Minimisers, as rows, and gradient norms of a batch."""
     points, linear = np.array(start, order="C"), np.ascontiguousarray(linear)
-    many, common = len(total.rows) * points.shape[1] >= _SINGLE_FROM, None
+    many, shared = len(total.rows) * points.shape[1] >= _SINGLE_FROM, None
     if many:
-        common = _approach(total, linear, h, points)
-    reached, failed = _finish(total, linear, h, points, common, np.float32 if many else np.float64)
+        shared = _approach(total, linear, h, points)
+    reached, failed = _finish(total, linear, h, points, shared, np.float32 if many else np.float64)
     if failed:
         raise NumericalFailure(
             f"a gradient at rounding error was needed; got norm={reached.max():.3g} after {_STEPS} "
@@ -99,31 +99,31 @@ def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[
     return points.T, reached
 
 
-def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> Common | None:
+def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> SharedHessian | None:
     """Improve ``points``, columns of shape (d, runs), in place as far as single precision can.
 
     Runs whose full step fails stay where they were: shortening it is left to double precision.
     """
-    active, common = np.arange(points.shape[1]), None
-    step, bow, before = np.zeros_like(points), np.zeros(len(active)), None
+    active, shared = np.arange(points.shape[1]), None
+    step, curvature, before = np.zeros_like(points), np.zeros(len(active)), None
     for _ in range(_SINGLE_STEPS):
         here = evaluate(
             total, linear[:, active], h, points[:, active] + step, (np.float32, np.float32)
         )
-        falls = dots(here.gradient, step) <= bow
-        active, here = active[falls], here.only(falls)
+        falls = dots(here.gradient, step) <= curvature
+        active, here = active[falls], here.take(falls)
         points[:, active] = here.points
         if not falls.any():
             break
-        common = Common.refreshed(common, total, here)
-        step = direction(total, common, h, here, None if before is None else before[falls])
-        last = here.far <= CLOSE
+        shared = SharedHessian.refreshed(shared, total, here)
+        step = direction(total, shared, h, here, None if before is None else before[falls])
+        last = here.relative_gradient <= CLOSE
         points[:, active[last]] += step[:, last]
         if last.all():
             break
-        active, step, before = active[~last], step[:, ~last], here.far[~last]
-        bow = h / 2 * dots(step, step)
-    return common
+        active, step, before = active[~last], step[:, ~last], here.relative_gradient[~last]
+        curvature = h / 2 * dots(step, step)
+    return shared
 
 
 def _finish(
@@ -131,7 +131,7 @@ def _finish(
     linear: Array,
     h: float,
     points: Array,
-    common: Common | None,
+    shared: SharedHessian | None,
     hessians: Precision,
 ) -> tuple[Array, int]:
     """Move ``points`` in place to the minimisers; gradient norms and how many are not there."""
@@ -141,19 +141,19 @@ def _finish(
     for _ in range(_STEPS):
         trial = base + search.length * step
         here = evaluate(total, linear[:, active], h, trial, (np.float64, hessians))
-        slope, done = dots(here.gradient, step), here.far <= ROUNDING
+        slope, done = dots(here.gradient, step), here.relative_gradient <= ROUNDING
         accepted = search.accepts(slope) | done
         points[:, active[accepted]] = here.points[:, accepted]
         reached[active[accepted]] = norms(here.gradient)[accepted]
         left = ~done
         if not left.any() or np.isnan(slope).any():
             return reached, int(np.count_nonzero(left))
-        active, here, search, slope = active[left], here.only(left), search.only(left), slope[left]
+        active, here, search, slope = active[left], here.take(left), search.take(left), slope[left]
         base, step, accepted = base[:, left], step[:, left], accepted[left]
-        common = Common.refreshed(common, total, here)
-        newton = direction(total, common, h, here, None if before is None else before[left])
+        shared = SharedHessian.refreshed(shared, total, here)
+        newton = direction(total, shared, h, here, None if before is None else before[left])
         fresh = LineSearch.begin(dots(here.gradient, newton), h / 2 * dots(newton, newton))
         search = search.shortened(slope).where(~accepted, fresh)
         base, step = np.where(accepted, here.points, base), np.where(accepted, newton, step)
-        before = here.far
+        before = here.relative_gradient
     return reached, len(active)

@@ -36,7 +36,7 @@ class Network:
 
     nodes: int
     edges: tuple[tuple[int, int], ...]
-    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         checks.count("nodes", self.nodes)
@@ -62,7 +62,7 @@ class Network:
     @property
     def adjacency(self) -> Any:
         """The sparse 0-1 matrix of neighbours; built once."""
-        if "adjacency" not in self._held:
+        if "adjacency" not in self._cache:
             from scipy.sparse import csr_array
 
             # Indices of 32 bits: some graph routines of scipy know no others.
@@ -70,8 +70,8 @@ class Network:
             rows = np.concatenate([ends[:, 0], ends[:, 1]])
             columns = np.concatenate([ends[:, 1], ends[:, 0]])
             shape = (self.nodes, self.nodes)
-            self._held["adjacency"] = csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-        return self._held["adjacency"]
+            self._cache["adjacency"] = csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+        return self._cache["adjacency"]
 
     @property
     def connected(self) -> bool:

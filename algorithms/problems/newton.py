@@ -33,25 +33,25 @@ class Evaluation:
     Attributes:
         points: shape (d, runs).
         gradient: shape (d, runs).
-        far: norm of the gradient, relative to the size of the terms it is a sum of; shape (runs,).
+        relative_gradient: its norm relative to the size of the terms it is a sum of; (runs,).
         bends: w·φ'' of every record; shape (n, runs).
         levels: their means over the records; shape (runs,).
     """
 
     points: Array
     gradient: Array
-    far: Array
+    relative_gradient: Array
     bends: Floats
     levels: Array
 
-    def only(self, kept: NDArray[np.bool_]) -> Self:
+    def take(self, kept: NDArray[np.bool_]) -> Self:
         """The same for the runs in ``kept``."""
         if kept.all():
             return self
         return type(self)(
             points=self.points[:, kept],
             gradient=self.gradient[:, kept],
-            far=self.far[kept],
+            relative_gradient=self.relative_gradient[kept],
             bends=self.bends[:, kept],
             levels=self.levels[kept],
         )
@@ -76,7 +76,7 @@ def evaluate(
     def slopes(tile: slice, m: Floats) -> Floats:
         if total.offsets is not None:
             m += total.offsets[tile, None].astype(m.dtype, copy=False)
-        slope = total.loss.slope_and_bend(m, total.weight, bends[tile])
+        slope = total.loss.derivatives(m, total.weight, bends[tile])
         np.add(squares, dots(slope, slope), out=squares)
         return slope
 
@@ -84,28 +84,41 @@ def evaluate(
     longest, levels = total.longest_row(), np.asarray(bends.sum(axis=0) / count, dtype=np.float64)
     size = total.weight * longest * np.sqrt(count * squares) + norms(linear)
     size += (count * levels * longest**2 + h) * norms(points)
-    far = norms(gradient) / np.where(size > 0, size, 1)
-    return Evaluation(points=points, gradient=gradient, far=far, bends=bends, levels=levels)
+    relative_gradient = norms(gradient) / np.where(size > 0, size, 1)
+    return Evaluation(
+        points=points,
+        gradient=gradient,
+        relative_gradient=relative_gradient,
+        bends=bends,
+        levels=levels,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Common:
+class SharedHessian:
     """A preconditioner, and how far from the minimum it was taken."""
 
     preconditioner: Preconditioner
-    far: float
+    relative_gradient: float
 
     @classmethod
-    def refreshed(cls, common: Common | None, total: SmoothSum, here: Evaluation) -> Common:
+    def refreshed(
+        cls, shared: SharedHessian | None, total: SmoothSum, here: Evaluation
+    ) -> SharedHessian:
         """The one at hand, unless it was taken much further off."""
-        far = float(np.median(here.far))
-        if common is not None and (far >= _FALL * common.far or common.far < CLOSE):
-            return common
-        return cls(preconditioner=Preconditioner.of(total, here.bends), far=far)
+        relative_gradient = float(np.median(here.relative_gradient))
+        if shared is not None and (
+            relative_gradient >= _FALL * shared.relative_gradient
+            or shared.relative_gradient < CLOSE
+        ):
+            return shared
+        return cls(
+            preconditioner=Preconditioner.of(total, here.bends), relative_gradient=relative_gradient
+        )
 
 
 def direction(
-    total: SmoothSum, common: Common, h: float, here: Evaluation, before: Array | None
+    total: SmoothSum, shared: SharedHessian, h: float, here: Evaluation, before: Array | None
 ) -> Array:
     """Newton's directions, as accurate as is of use; shape (d, runs).
 
@@ -114,17 +127,17 @@ def direction(
 
     Args:
         total: F.
-        common: preconditioner.
+        shared: preconditioner.
         h: above 0.
         here: where the runs are.
         before: how far they were before the last step, or None before the first one.
     """
     if before is None:
-        wanted = np.where(here.far > CLOSE, _LOOSEST, here.far)
+        wanted = np.where(here.relative_gradient > CLOSE, _LOOSEST, here.relative_gradient)
     else:
-        wanted = np.minimum((here.far / before) ** 1.5 / 2, _LOOSEST)
-    useful = _FLOOR / np.maximum(here.far, _FLOOR)
+        wanted = np.minimum((here.relative_gradient / before) ** 1.5 / 2, _LOOSEST)
+    useful = _FLOOR / np.maximum(here.relative_gradient, _FLOOR)
     tolerance = np.maximum(np.maximum(wanted, useful), _FINEST[here.bends.dtype.type])
     return newton_direction(
-        total, common.preconditioner, h, here.gradient, here.bends, here.levels, tolerance
+        total, shared.preconditioner, h, here.gradient, here.bends, here.levels, tolerance
     )

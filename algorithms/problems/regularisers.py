@@ -70,7 +70,7 @@ class Regulariser(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticNet(Regulariser):
-    """h(x) = l1·‖x‖₁ + (l2/2)·‖x‖₂²; its parts are `lasso`, `ridge` and `nothing`.
+    """h(x) = l1·‖x‖₁ + (l2/2)·‖x‖₂²; its parts are `lasso`, `ridge` and `no_regulariser`.
 
     chan2023 writes c₁‖x‖₁ + c₂‖x‖²: that is l1 = c₁, l2 = 2c₂.
     """
@@ -194,6 +194,6 @@ def ridge(weight: float) -> ElasticNet:
     return ElasticNet(l2=weight)
 
 
-def nothing() -> ElasticNet:
+def no_regulariser() -> ElasticNet:
     """0."""
     return ElasticNet()

@@ -46,7 +46,7 @@ class SmoothSum:
     offsets: Array | None
     loss: Loss
     weight: float
-    _held: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def value(self, points: Array) -> Array:
         """F at every point; shape (runs,)."""
@@ -65,7 +65,7 @@ class SmoothSum:
             return linear + _times(points, matrix)
         total = np.zeros(points.shape[::-1])
         for tile, m in self._margins(points.T):
-            total += self.rows[tile].T @ self.loss.slope(m)
+            total += self.rows[tile].T @ self.loss.derivative(m)
         return np.ascontiguousarray(self.weight * total.T)
 
     def hessian(self, points: Array) -> Array:
@@ -73,7 +73,7 @@ class SmoothSum:
         runs, d = points.shape
         result = np.empty((runs, d, d))
         for part in self._chunks(runs):
-            bend = self.loss.bend(self.margins(points[part]))
+            bend = self.loss.second_derivative(self.margins(points[part]))
             np.matmul(self.rows.T * (self.weight * bend)[:, None, :], self.rows, out=result[part])
         return result
 
@@ -99,30 +99,30 @@ class SmoothSum:
 
     def moments(self) -> tuple[float, Array, Array]:
         """F(0), ∇F(0) and ∇²F of a quadratic F; computed once."""
-        if "moments" not in self._held:
+        if "moments" not in self._cache:
             zero = np.zeros((1, self.rows.shape[1]))
             m = self.margins(zero)
             constant = self.weight * float(self.loss.value(m).sum())
-            linear = self.weight * (self.loss.slope(m)[0] @ self.rows)
-            self._held["moments"] = constant, linear, self.hessian(zero)[0]
-        held: tuple[float, Array, Array] = self._held["moments"]
+            linear = self.weight * (self.loss.derivative(m)[0] @ self.rows)
+            self._cache["moments"] = constant, linear, self.hessian(zero)[0]
+        held: tuple[float, Array, Array] = self._cache["moments"]
         return held
 
     def spectrum(self) -> tuple[Array, Array]:
         """Eigenvalues, increasing, and eigenvectors of w Σ r_n r_nᵀ; computed once."""
-        if "spectrum" not in self._held:
+        if "spectrum" not in self._cache:
             values, vectors = np.linalg.eigh(self.weight * (self.rows.T @ self.rows))
-            self._held["spectrum"] = np.maximum(values, 0.0), vectors
-        held: tuple[Array, Array] = self._held["spectrum"]
+            self._cache["spectrum"] = np.maximum(values, 0.0), vectors
+        held: tuple[Array, Array] = self._cache["spectrum"]
         return held
 
     def rows_as(self, dtype: type[np.floating[Any]]) -> Floats:
         """The rows in single or double precision; the copy is made once."""
         if dtype == self.rows.dtype:
             return self.rows
-        if "single" not in self._held:
-            self._held["single"] = self.rows.astype(dtype)
-        single: Floats = self._held["single"]
+        if "single" not in self._cache:
+            self._cache["single"] = self.rows.astype(dtype)
+        single: Floats = self._cache["single"]
         return single
 
     def folded(self, columns: Floats, between: Callable[[slice, Floats], Floats]) -> Array:
@@ -146,18 +146,18 @@ class SmoothSum:
         if len(self.rows) * columns.shape[1] < _MANY:
             return None
         key = f"mixed {columns.dtype}"
-        if key not in self._held:
-            self._held[key] = MixedRows.of(self.rows_as(columns.dtype.type))
-        held: MixedRows | None = self._held[key]
+        if key not in self._cache:
+            self._cache[key] = MixedRows.of(self.rows_as(columns.dtype.type))
+        held: MixedRows | None = self._cache[key]
         return held
 
     def longest_row(self) -> float:
         """The largest norm of a row; computed once."""
-        if "longest" not in self._held:
-            self._held["longest"] = float(
+        if "longest" not in self._cache:
+            self._cache["longest"] = float(
                 np.sqrt(np.einsum("nk,nk->n", self.rows, self.rows).max())
             )
-        return float(self._held["longest"])
+        return float(self._cache["longest"])
 
     def tiles(self, runs: int) -> Iterator[slice]:
         """Consecutive slices of records; with few features, small enough to stay on one core."""

@@ -20,7 +20,7 @@ def run_by(target: Target, actual: Any, neighbour: Any, *, release: Any = None) 
         neighbour: data of the world OUT.
         release: as for `Algorithm.run`.
     """
-    pair = {World.IN: actual, World.OUT: actual.on(neighbour)}
+    pair = {World.IN: actual, World.OUT: actual.with_records(neighbour)}
 
     def run(world: World, generator: np.random.Generator, runs: int) -> Any:
         made = pair[world].run(generator, runs=runs, release=release)

@@ -103,7 +103,7 @@ def _all_users(theorem: Any) -> Target | None:
 def _noiseless(theorem: Any, rounds: int, made: tuple[Any, ...], world: World) -> Array:
     """(x, λ) after 1, 2, ... rounds without noise, the user coming first."""
     pair = _pair(theorem, rounds, rounds, *made, sigma=0.0)
-    run = pair[0] if world is World.IN else pair[0].on(pair[1])
+    run = pair[0] if world is World.IN else pair[0].with_records(pair[1])
     seen = run.run(0, runs=1)
     return np.concatenate([seen["x"][0], seen["dual"][0]], axis=1)
 
@@ -181,7 +181,7 @@ def last_target(
         adjacency: of the two data sets.
         read: released -> the vector that the laws describe.
     """
-    pair = {World.IN: attacked, World.OUT: attacked.on(other)}
+    pair = {World.IN: attacked, World.OUT: attacked.with_records(other)}
     return gaussian_release(
         lambda world, generator, runs: pair[world].run(
             generator, runs=runs, release=Release.LAST_ITERATE

@@ -84,9 +84,12 @@ def sampled_target(attacked: Any, other: Records) -> Target:
         other: data of the world OUT.
     """
     records = attacked.problem.records
-    pair = {World.IN: attacked, World.OUT: attacked.on(other)}
+    pair = {World.IN: attacked, World.OUT: attacked.with_records(other)}
     q, half = records.sizes[0], -(-records.sizes[0] // 2)
-    often = {world: data.on(_copied(data.problem.records, half)) for world, data in pair.items()}
+    often = {
+        world: data.with_records(_copied(data.problem.records, half))
+        for world, data in pair.items()
+    }
     own, more = (
         {
             w: Sampled(share / q, _gradient(data.problem.records), 1.0, attacked.sigma)

@@ -11,7 +11,7 @@ from dpcalc.algorithms.problems.composite import CompositeProblem
 from dpcalc.algorithms.problems.constraints import Constraint
 from dpcalc.algorithms.problems.losses import Squared
 from dpcalc.algorithms.problems.records import split
-from dpcalc.algorithms.problems.regularisers import nothing
+from dpcalc.algorithms.problems.regularisers import no_regulariser
 from dpcalc.auditing import Claim
 from dpcalc.auditing.suite.case import Instance
 from dpcalc.audits.instances.admm_iteration import last_target
@@ -74,7 +74,7 @@ def _stopped_algorithm(step: float, sigma: float) -> Any:
     problem = CompositeProblem(
         records=split(rows, labels, row_bound=2.0),
         loss=Squared(),
-        regulariser=nothing(),
+        regulariser=no_regulariser(),
         constraint=Constraint(A=np.array([[0.0, 1.0]]), B=-np.eye(1), c=np.zeros(1)),
     )
     return GradientADMM(

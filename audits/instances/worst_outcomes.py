@@ -40,7 +40,7 @@ def worst_log_ratios(attacked: Any, other: Records) -> Array:
     """
     if not (isinstance(attacked.initial, str) and attacked.initial == "random"):
         raise AssumptionViolated("initial='random' was needed to craft outcomes of round 1")
-    certified_case = attacked.on(other)
+    neighbour = attacked.with_records(other)
     points = _points(attacked.problem.records, other)
     noisy = len(attacked._noisy_rounds())  # noqa: SLF001 - outcomes are built round by round
     nodes, d = attacked.problem.nodes, attacked.problem.dimension
@@ -49,9 +49,9 @@ def worst_log_ratios(attacked: Any, other: Records) -> Array:
         broadcasts = np.zeros((len(points), noisy + 1, nodes, d))
         broadcasts[:, 1:, ATTACKED] = points[:, None]
         for k in range(noisy):
-            broadcasts[:, k, NEIGHBOUR] = _aligned(attacked, certified_case, broadcasts, k, sign)
+            broadcasts[:, k, NEIGHBOUR] = _aligned(attacked, neighbour, broadcasts, k, sign)
         transcript = transcript_of(attacked, broadcasts)
-        ratios.append(attacked.log_density(transcript) - certified_case.log_density(transcript))
+        ratios.append(attacked.log_density(transcript) - neighbour.log_density(transcript))
     return np.abs(np.concatenate(ratios))
 
 
@@ -66,7 +66,7 @@ def _points(records: Records, other: Records) -> Array:
     return np.asarray(pairs @ np.linalg.pinv(rows).T)
 
 
-def _aligned(attacked: Any, certified_case: Any, broadcasts: Array, k: int, sign: float) -> Array:
+def _aligned(attacked: Any, neighbour: Any, broadcasts: Array, k: int, sign: float) -> Array:
     """The helper's broadcast before noisy round k that gives it long noise along the gap.
 
     The attacked node's noise in that round is an affine function of the broadcast.
@@ -78,7 +78,7 @@ def _aligned(attacked: Any, certified_case: Any, broadcasts: Array, k: int, sign
     flat = probes.reshape(-1, *broadcasts.shape[1:])
     transcript = transcript_of(attacked, flat)
     unit = attacked.implied_noise(transcript).unit[:, k, ATTACKED]
-    gap = (certified_case.implied_noise(transcript).unit[:, k, ATTACKED] - unit)[: len(broadcasts)]
+    gap = (neighbour.implied_noise(transcript).unit[:, k, ATTACKED] - unit)[: len(broadcasts)]
     unit = unit.reshape(d + 1, len(broadcasts), d)
     slope = np.moveaxis(unit[1:] - unit[0], 0, -1)
     length = np.linalg.norm(gap, axis=1, keepdims=True)

@@ -85,7 +85,7 @@ class Noise:
         }
 
     def _rows(self) -> list[tuple[str, str]]:
-        safe = lower if self.theorem.less_is_private else upper
+        safe = lower if self.theorem.noise_is_a_rate else upper
         paper = f"none: {self.why_none}"
         if self.prescribed is not None:
             certified = self.prescribed.certified().guarantee.epsilon(self.delta)

@@ -119,7 +119,7 @@ class Claim:
     @property
     def is_renyi(self) -> bool:
         """Whether the claim bounds ρ; a Rényi curve of another shape is tested as ε at δ."""
-        return isinstance(self.guarantee, RenyiGuarantee) and "rho" in self.guarantee.numbers()
+        return isinstance(self.guarantee, RenyiGuarantee) and "rho" in self.guarantee.parameters()
 
     @property
     def quantity(self) -> Quantity:
@@ -136,7 +136,7 @@ class Claim:
         """
         if quantity is Quantity.EPSILON:
             return self.epsilon
-        numbers = self.guarantee.numbers()
+        numbers = self.guarantee.parameters()
         if quantity not in numbers:
             raise InvalidInput(
                 f"a claim about {quantity} was needed; got a {self.guarantee.notion} claim"
@@ -148,7 +148,7 @@ class Claim:
         return {
             "name": self.name,
             "notion": self.guarantee.notion,
-            "numbers": dict(self.guarantee.numbers()),
+            "numbers": dict(self.guarantee.parameters()),
             "epsilon": self.epsilon,
             "delta": self.delta,
             "adjacency": self.adjacency.value,
@@ -158,11 +158,11 @@ class Claim:
 
     def _described(self) -> str:
         if self.is_curve:
-            return f"{spelt(self.guarantee.numbers()['mu'])}-GDP"
+            return f"{spelt(self.guarantee.parameters()['mu'])}-GDP"
         if isinstance(self.guarantee, PureDP):
             return f"{spelt(self.guarantee.bound)}-DP"
         if isinstance(self.guarantee, ApproxDP):
             return f"({spelt(self.guarantee.bound)}, {spelt(self.guarantee.failure)})-DP"
         if self.is_renyi:
-            return f"{spelt(self.guarantee.numbers()['rho'])}-zCDP"
+            return f"{spelt(self.guarantee.parameters()['rho'])}-zCDP"
         return f"{self.guarantee.notion} curve"

@@ -15,7 +15,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
 )
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.numerals import Written, ratio, unpadded
 
 
@@ -80,7 +80,7 @@ def _laws(part: Guarantee, adjacency: str) -> list[tuple[dict[str, str], int]]:
                 for inner, count in part.parts
                 for fields, n in _laws(inner, adjacency)
             ]
-        case Dominated():
+        case DominatedMechanism():
             return [_pair(part, adjacency)]
     raise NotCovered(f"{part.notion} is not covered by certificates")
 
@@ -89,7 +89,7 @@ def _approximate(bound: float, failure: float) -> dict[str, str]:
     return {"mechanism": "approximate", "epsilon": written(bound), "delta": written(failure)}
 
 
-def _pair(part: Dominated, adjacency: str) -> tuple[dict[str, str], int]:
+def _pair(part: DominatedMechanism, adjacency: str) -> tuple[dict[str, str], int]:
     (loss, count), *others = part.directions[0]
     if not others:
         match loss:
@@ -105,7 +105,7 @@ def _pair(part: Dominated, adjacency: str) -> tuple[dict[str, str], int]:
     raise NotCovered(f"{part.described}: not covered by certificates")
 
 
-def _sampled(part: Dominated, pair: PoissonPair) -> dict[str, str]:
+def _sampled(part: DominatedMechanism, pair: PoissonPair) -> dict[str, str]:
     given = dict(part.typed) or {"noise_multiplier": pair.sigma, "rate": pair.rate}
     fields = {name: written(value) for name, value in given.items()}
     return {"mechanism": "poisson-subsampled-gaussian", **fields}

@@ -149,7 +149,7 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
     if "method" not in found and total.notion in _METHODS:
         found["method"] = _METHODS[total.notion]
     found["attack_accuracy"] = attack_accuracy(total, found["epsilon"], delta)
-    own = {k: v for k, v in total.numbers().items() if k not in (*found, "releases")}
+    own = {k: v for k, v in total.parameters().items() if k not in (*found, "releases")}
     record: dict[str, Any] = {
         "certified": found | own,
         "notion": total.notion,

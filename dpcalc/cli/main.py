@@ -17,7 +17,7 @@ from dpcalc.cli._errors import Failure, asks_for_help, failure_of
 from dpcalc.cli._json import Said, print_error
 from dpcalc.cli._options import unwrapped
 from dpcalc.errors import DpcalcError
-from dpcalc.report.streams import Closed, make_safe, visible
+from dpcalc.report.streams import Closed, make_safe, printable
 
 _FOLDER = Path(__file__).parent
 _NOT_VERBS = {"main"}
@@ -153,7 +153,7 @@ def _status(arguments: list[str]) -> int:
 
 def _tell(failed: Failure) -> int:
     with contextlib.suppress(OSError):
-        click.echo("dpcalc: " + visible(failed.line), err=True)
+        click.echo("dpcalc: " + printable(failed.line), err=True)
     return failed.status
 
 

@@ -67,12 +67,12 @@ def _run(
 def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:
     from dpcalc.report.setting import setting_lines
     from dpcalc.report.text import (
-        alike,
         console,
         escaped,
         lower,
         plain_table,
         print_assumptions,
+        same_text,
         upper,
     )
     from dpcalc.theorems.schedule import Schedule
@@ -82,7 +82,7 @@ def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None
     name = theorem.noise.replace("_", " ")
     shape = getattr(theorem, theorem.noise)
     varies = isinstance(shape, Schedule) and not shape.constant
-    safe = lower if theorem.less_is_private else upper  # towards more noise
+    safe = lower if theorem.noise_is_a_rate else upper  # towards more noise
     out.print(f"[bold]{theorem.title}[/]  ({escaped(theorem.reference)})")
     for line in setting_lines(record, relation):
         out.print(escaped(line))
@@ -107,9 +107,9 @@ def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None
         out.print(f"The paper prescribes none: {escaped(claimed['reason'])}")
     else:
         paper, smallest = claimed[theorem.noise], certified[theorem.noise]
-        ratio = "about" if alike(paper, smallest) else f"{paper / smallest:.4g} times"
+        ratio = "about" if same_text(paper, smallest) else f"{paper / smallest:.4g} times"
         out.print(f"The paper's {name} is {ratio} that of the smallest certified noise.")
-        if theorem.less_is_private:
+        if theorem.noise_is_a_rate:
             out.print(f"A smaller {name} is more noise.")
     print_assumptions(out, record["assumptions"])
 

@@ -156,15 +156,15 @@ def _show(
         record = {sweep.kind: sweep.name, "fixed": dict(sweep.fixed), "tolerance": sweep.tolerance}
         print_json({**record, "attest": sweep.attest, "rows": list(rows)})
         return
-    alike = _alike(sweep, rows)
-    names = [name for name in columns_of(rows) if name not in alike]
+    same_text = _alike(sweep, rows)
+    names = [name for name in columns_of(rows) if name not in same_text]
     shown = [tuple(escaped(_cell(row.get(name))) for name in names) for row in rows[:_SHOWN]]
     out = console()
     out.print(plain_table(names, shown))
     refused = sum("refused" in row for row in rows)
     more = f", the first {_SHOWN} shown" if len(rows) > _SHOWN else ""
     out.print(f"{len(rows)} settings{more}" + (f"; {refused} refused" if refused else ""))
-    for name, value in {**sweep.fixed, **alike}.items():
+    for name, value in {**sweep.fixed, **same_text}.items():
         out.print(f"{name.replace('_', ' ')} = {escaped(str(value))}", style="dim")
     for path in written:
         click.echo(f"written: {path}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import Composition
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 
@@ -17,5 +17,5 @@ def is_attained(guarantee: Guarantee) -> bool:
     if isinstance(guarantee, BestOf):
         return False
     return isinstance(guarantee, PureDP | ApproxDP | GDP) or (
-        isinstance(guarantee, Dominated) and guarantee.attained
+        isinstance(guarantee, DominatedMechanism) and guarantee.attained
     )

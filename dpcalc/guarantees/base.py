@@ -77,12 +77,12 @@ class Guarantee(OwnArithmetic, ABC):
         """The smallest certified δ for which (ε, δ)-DP follows; in [0, 1]."""
 
     @abstractmethod
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The parameters under their field names, such as ``{"mu": 1.0}``."""
 
     def _repr_html_(self) -> str:
         """For notebooks: the notion and its parameters; no ε, which may take time."""
-        rows = [("notion", self.notion), *((k, f"{v:.10g}") for k, v in self.numbers().items())]
+        rows = [("notion", self.notion), *((k, f"{v:.10g}") for k, v in self.parameters().items())]
         rows = rows if len(rows) > 1 else [*rows, ("release", repr(self))]
         return html_table([*rows, *([("neighbours", self.adjacency)] if self.adjacency else [])])
 

@@ -55,7 +55,7 @@ class BestOf(Guarantee):
         """The largest of the bounds'."""
         return max(bound.tradeoff(false_positive_rate) for bound in self.bounds)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """How many bounds there are."""
         return {"bounds": float(len(self.bounds))}
 

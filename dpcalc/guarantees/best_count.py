@@ -57,7 +57,7 @@ class BestCount(Guarantee):
         """That of the first number."""
         return self.of(self.start).renyi(order)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The range of the number."""
         return {"least": float(self.least), "most": float(self.most)}
 

@@ -42,6 +42,6 @@ class ClaimedCurve(ProfileGuarantee):
             return 1.0
         return smallest_where(lambda d: self.formula(d) <= epsilon, 5e-324, top)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The paper's own numbers."""
         return self.stated

@@ -192,7 +192,7 @@ class Composition(Guarantee):
         """The same at several rates, from the upper bounds of δ at some hundred ε."""
         return curve_below(self, false_positive_rates)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """How many releases were composed."""
         return {"releases": float(sum(n for _, n in self.parts))}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dominated(Guarantee):
+class DominatedMechanism(Guarantee):
     """A release that is dominated by known pairs, one for each direction.
 
     Args:
@@ -39,7 +39,7 @@ class Dominated(Guarantee):
     typed: tuple[tuple[str, float], ...] = ()
 
     def __repr__(self) -> str:
-        return f"Dominated({self.described})"
+        return f"DominatedMechanism({self.described})"
 
     def epsilon(self, delta: float) -> float:
         """The upper end of `bracket`."""
@@ -78,7 +78,7 @@ class Dominated(Guarantee):
         """The same at several rates."""
         return curve_below(self, false_positive_rates)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """None: the pair is a pair of functions."""
         return {}
 

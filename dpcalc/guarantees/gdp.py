@@ -42,7 +42,7 @@ class GDP(Guarantee):
         """The exact δ(ε) of the Gaussian mechanism."""
         return gaussian_delta(self.mu, checks.non_negative_or_infinite("epsilon", epsilon))
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """μ."""
         return {"mu": self.mu}
 

@@ -81,6 +81,6 @@ class GroupProfile(ProfileGuarantee):
         total = ctx.expm1(e * self.size) / ctx.expm1(e) if share > 0 else mpf(self.size)
         return round_up(each * total)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The base's numbers and the size."""
-        return {**self.base.numbers(), "group size": float(self.size)}
+        return {**self.base.parameters(), "group size": float(self.size)}

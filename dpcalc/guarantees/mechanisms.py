@@ -19,7 +19,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
 from dpcalc.accounting.losses.user_densities import Density, supplied_pair
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerals import at_least, at_most
@@ -68,7 +68,9 @@ def laplace(
         sensitivity_over_noise("scale", scale_multiplier, adjacency, scale_over_sensitivity)
     )
     described = f"Laplace, ε = {epsilon:g}"
-    return Dominated((((LaplaceLaw(epsilon, epsilon), 1),),), described, epsilon).under(adjacency)
+    return DominatedMechanism((((LaplaceLaw(epsilon, epsilon), 1),),), described, epsilon).under(
+        adjacency
+    )
 
 
 @own_arithmetic
@@ -102,7 +104,7 @@ def exponential_norm(
         )
     pair = ExponentialNorm(epsilon, dimension)
     described = f"exponential-norm noise, ε = {epsilon:g}, d = {dimension}"
-    return Dominated((((pair, 1),),), described, epsilon).under(adjacency)
+    return DominatedMechanism((((pair, 1),),), described, epsilon).under(adjacency)
 
 
 @own_arithmetic
@@ -127,7 +129,7 @@ def finite_distributions(
         laws = [law_in_either_order(p, q)]
         largest = _largest(laws[0])
     directions = tuple(((law, 1),) for law in laws)
-    return Dominated(directions, described, largest, len(laws) == 2).under(adjacency)
+    return DominatedMechanism(directions, described, largest, len(laws) == 2).under(adjacency)
 
 
 def _largest(law: AtomicLaw) -> float:
@@ -158,7 +160,7 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
     """
     law = law_from_points(points)
     described = f"profile, {len(law.losses)} corners"
-    return Dominated((((law, 1),),), described, _largest(law), attained=False)
+    return DominatedMechanism((((law, 1),),), described, _largest(law), attained=False)
 
 
 @own_arithmetic
@@ -195,10 +197,10 @@ def from_densities(
         if not keeps_order:
             law = density_law_in_either_order(*pairs)
             described = "supplied densities in either order"
-            found = Dominated((((law, 1),),), described, _largest(law), attained=False)
+            found = DominatedMechanism((((law, 1),),), described, _largest(law), attained=False)
             return found.under(adjacency)
     directions = tuple(((pair, 1),) for pair in pairs)
-    return Dominated(directions, "supplied densities").under(adjacency)
+    return DominatedMechanism(directions, "supplied densities").under(adjacency)
 
 
 @own_arithmetic
@@ -222,12 +224,12 @@ def poisson_subsampled_gaussian(
     typed = (("noise_multiplier", noise_multiplier), ("rate", rate))
     if adjacency == Adjacency.ADD_REMOVE:
         pairs = PoissonRemove(noise, share), PoissonAdd(noise, share)
-        return Dominated(tuple(((pair, 1),) for pair in pairs), described, typed=typed).under(
-            adjacency
-        )
-    return Dominated((((PoissonReplace(noise, share), 1),),), described, typed=typed).under(
-        adjacency
-    )
+        return DominatedMechanism(
+            tuple(((pair, 1),) for pair in pairs), described, typed=typed
+        ).under(adjacency)
+    return DominatedMechanism(
+        (((PoissonReplace(noise, share), 1),),), described, typed=typed
+    ).under(adjacency)
 
 
 @own_arithmetic
@@ -264,7 +266,7 @@ def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
         return GDP(mu, adjacency=Adjacency.REPLACE_ONE)
     described = f"Gaussian sampled without replacement, γ = {rate:g}, μ = {mu:g}"
     directions = (((WithoutReplacement(mu, rate), 1),),)
-    return Dominated(directions, described, attained=False).under(Adjacency.REPLACE_ONE)
+    return DominatedMechanism(directions, described, attained=False).under(Adjacency.REPLACE_ONE)
 
 
 def _rate(rate: float) -> float:

@@ -44,7 +44,7 @@ class GaussianMixture(ProfileGuarantee):
         terms = gaussian_delta_bounds(np.array(self.mus), epsilon) * np.array(self.weights)
         return min(1.0, sum_up(terms.tolist()) * (1 + 4e-16))
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The extremes of μ_t."""
         return {"largest mu": max(self.mus), "smallest mu": min(self.mus)}
 

@@ -16,7 +16,7 @@ from dpcalc.accounting.losses.objective_perturbation import (
 )
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.vocabulary import Adjacency
@@ -70,8 +70,8 @@ def _dominated(
 ) -> Guarantee:
     if adjacency == Adjacency.ADD_REMOVE:
         laws = removal_laws(update)
-        return Dominated(tuple(((law, 1),) for law in laws), described, largest)
-    return Dominated((((replacement_law(update), 1),),), described, largest)
+        return DominatedMechanism(tuple(((law, 1),) for law in laws), described, largest)
+    return DominatedMechanism((((replacement_law(update), 1),),), described, largest)
 
 
 def moved_noise(bound: float, dimension: int, largest: float) -> Guarantee:
@@ -85,5 +85,5 @@ def moved_noise(bound: float, dimension: int, largest: float) -> Guarantee:
     checks.positive("bound", bound)
     described = f"exponential-norm noise, ε = {bound:g}, d = {dimension}"
     if dimension == 1:
-        return Dominated((((LaplaceLaw(bound, bound), 1),),), described, largest)
-    return Dominated((((ExponentialNorm(bound, dimension), 1),),), described, largest)
+        return DominatedMechanism((((LaplaceLaw(bound, bound), 1),),), described, largest)
+    return DominatedMechanism((((ExponentialNorm(bound, dimension), 1),),), described, largest)

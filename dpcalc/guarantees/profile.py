@@ -65,7 +65,7 @@ class PrivacyProfile(ProfileGuarantee):
         checks.non_negative_or_infinite("epsilon", epsilon)
         return min(1.0, max(0.0, self.profile(epsilon))) if epsilon < math.inf else 0.0
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """None: the profile is a function."""
         return {}
 

@@ -43,7 +43,7 @@ class PureDP(Guarantee):
         """The profile of randomised response."""
         return ApproxDP(self.bound, 0.0).delta(epsilon)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """ε₀."""
         return {"epsilon": self.bound}
 
@@ -120,7 +120,7 @@ class ApproxDP(Guarantee):
         rest = -ctx.expm1(mpf(epsilon) - eps0) / (1 + ctx.exp(-eps0))
         return min(1.0, round_up(self.failure + (1 - mpf(self.failure)) * rest))
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """ε₀ and δ₀."""
         return {"epsilon": self.bound, "delta": self.failure}
 

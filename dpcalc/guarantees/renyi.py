@@ -113,7 +113,7 @@ class ZCDP(RenyiGuarantee):
         checks.above_one("order", order)
         return round_up(mpf(order) * mpf(self.rho)) if math.isfinite(self.rho) else math.inf
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """ρ."""
         return {"rho": self.rho}
 
@@ -161,7 +161,7 @@ class RDP(RenyiGuarantee):
         checks.above_one("order", order)
         return self.curve(order)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The points the curve was made from, as ``divergence at order``."""
         return {f"divergence at order {order:g}": beta for order, beta in self.points}
 

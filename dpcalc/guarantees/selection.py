@@ -123,7 +123,7 @@ class RandomSelection(Guarantee):
         ctx = context()
         return round_up(mpf(one) + power * total + ctx.log(self._expected()) / (mpf(order) - 1))
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """γ and E[K]."""
         return {"stop": self.stop, "expected_runs": self.expected_runs}
 

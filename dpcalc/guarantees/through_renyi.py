@@ -21,7 +21,7 @@ from dpcalc.numerics.precise import mpf, round_up
 
 
 @dataclass(frozen=True, slots=True)
-class FailingRDP(Guarantee):
+class ApproximateRDP(Guarantee):
     """A Rényi guarantee that holds except with a probability.
 
     Args:
@@ -46,13 +46,13 @@ class FailingRDP(Guarantee):
         held = 1 - mpf(self.failure)
         return min(1.0, round_up(self.failure + held * self.base.delta(epsilon)))
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """The base's numbers and the failure probability."""
-        return {**self.base.numbers(), "failure": self.failure}
+        return {**self.base.parameters(), "failure": self.failure}
 
 
 @dataclass(frozen=True, slots=True)
-class _WhileFinite(RenyiGuarantee):
+class _FiniteLossRDP(RenyiGuarantee):
     """What a release with known losses is worth while its loss is finite."""
 
     notion: ClassVar[str] = "rdp"
@@ -62,8 +62,8 @@ class _WhileFinite(RenyiGuarantee):
         checks.above_one("order", order)
         return max(renyi_while_finite(losses, order) for losses in self.base.losses() or ())
 
-    def numbers(self) -> Mapping[str, float]:
-        return self.base.numbers()
+    def parameters(self) -> Mapping[str, float]:
+        return self.base.parameters()
 
 
 def _failure(part: Guarantee) -> float:
@@ -79,14 +79,14 @@ def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
         if isinstance(part, ApproxDP):
             survived *= (1 - mpf(part.failure)) ** n
             regular.append((PureDP(part.bound), n))
-        elif isinstance(part, FailingRDP):
+        elif isinstance(part, ApproximateRDP):
             survived *= (1 - mpf(part.failure)) ** n
             regular.append((part.base, n))
         elif (revealed := _failure(part)) >= 1:
             return GDP(math.inf)  # one release tells everything, and no other mends that
         elif revealed > 0:
             survived *= (1 - mpf(revealed)) ** n
-            regular.append((_WhileFinite(part), n))
+            regular.append((_FiniteLossRDP(part), n))
         else:
             regular.append((part, n))
     for part, _ in regular:
@@ -102,4 +102,4 @@ def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:
 
     total = RDP(curve, f"sum over {sum(n for _, n in frozen)} releases")
     failure = round_up(1 - survived)
-    return FailingRDP(total, failure) if failure > 0 else total
+    return ApproximateRDP(total, failure) if failure > 0 else total

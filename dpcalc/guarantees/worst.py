@@ -43,7 +43,7 @@ class WorstOf(Guarantee):
         """The smallest of the cases'."""
         return min(case.tradeoff(false_positive_rate) for _, case in self.cases)
 
-    def numbers(self) -> Mapping[str, float]:
+    def parameters(self) -> Mapping[str, float]:
         """How many cases there are."""
         return {"cases": float(len(self.cases))}
 

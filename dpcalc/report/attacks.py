@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.layout import print_table
 from dpcalc.report.text import attack_text, bound_text, console, escaped
 
@@ -28,14 +28,14 @@ def print_attacks(judgements: Sequence[Judgement], attacks: Sequence[AuditResult
         outcome = "no audit for these parameters" if found is None else found.verdict.outcome.value
         attack = None if found is None else found.epsilon_lower
         shown = "—" if attack is None else f"≥ {attack_text(attack)}"
-        own = tuple("—" for _ in own_heads(carried_out))
+        own = tuple("—" for _ in native_columns(carried_out))
         if found is not None:
-            own = own_cells(found, carried_out)
+            own = native_cells(found, carried_out)
         cells = (*own, bound_text(j.claimed), shown, bound_text(j.certified), outcome)
         rows.append((str(number), escaped(j.claim.name), *cells))
     out = console()
     out.print("\n[bold]Attacks[/]")
-    own = own_heads(carried_out)
+    own = native_columns(carried_out)
     heads = ("", "claim", *own, "claimed ε", "attack ε", "certified ε", "outcome")
     print_table(out, heads, rows)
     for number, found in enumerate(attacks, start=1):

@@ -16,7 +16,7 @@ from dpcalc.numerals import spelt
 from dpcalc.report import output as envelope
 from dpcalc.report.audit_plots import lines, pictures
 from dpcalc.report.audit_record import record
-from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import page as shell
 from dpcalc.report.page import page_table
 from dpcalc.report.records import to_json
@@ -70,14 +70,14 @@ def _summary(results: Sequence[AuditResult]) -> str:
             escape(r.role),
             escape(r.verdict.claim.name),
             f"{spelt(r.verdict.claim.delta)}",
-            *own_cells(r, results),
+            *native_cells(r, results),
             bound_text(r.verdict.claim.epsilon),
             bound_text(r.certified),
             attack_text(r.epsilon_lower),
         )
         for r in results
     ]
-    own = own_heads(results)
+    own = native_columns(results)
     heads = ("case", "verdict", "of", "claim", "δ", *own, "claimed ε", "certified ε", "attack ε ≥")
     return page_table(heads, rows, numeric=range(4, len(heads)), caption="Claims and verdicts")
 

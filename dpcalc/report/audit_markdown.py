@@ -9,7 +9,7 @@ from typing import Any
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
-from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import markdown_rows, plain
 from dpcalc.report.text import attack_text, bound_text
 
@@ -43,7 +43,7 @@ def markdown_table(results: Sequence[AuditResult]) -> list[str]:
         "adjacency",
         "release",
         "δ",
-        *own_heads(results),
+        *native_columns(results),
         "claimed ε",
         "certified ε",
         "attack ε ≥",
@@ -58,7 +58,7 @@ def markdown_table(results: Sequence[AuditResult]) -> list[str]:
             claim.adjacency.value,
             claim.release.value + (" (default)" if claim.release_taken else ""),
             f"{spelt(claim.delta)}",
-            *own_cells(result, results),
+            *native_cells(result, results),
             bound_text(claim.epsilon),
             bound_text(result.certified),
             attack_text(result.epsilon_lower),

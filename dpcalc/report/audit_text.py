@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.numerals import spelt
-from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.layout import print_table
 from dpcalc.report.text import attack_text, bound_text, console, escaped, plain_table, upper
 
@@ -36,7 +36,7 @@ def show(
 
     out = console()
     out.print(f"[bold]{escaped(title)}[/]")
-    columns = ("case", "claim", *own_heads(results), *_NUMBERS, "verdict")
+    columns = ("case", "claim", *native_columns(results), *_NUMBERS, "verdict")
     rows = [_row(result, results) for result in results]
     print_table(out, columns, rows, unknown=("attack on",))
     for result in results:
@@ -69,7 +69,7 @@ def _row(result: AuditResult, results: Sequence[AuditResult]) -> tuple[str, ...]
         f"{escaped(claim.name)} at δ {upper(claim.delta, 3)}"
         if claim.is_curve
         else escaped(claim.name),
-        *own_cells(result, results),
+        *native_cells(result, results),
         bound_text(claim.epsilon),
         f"≥ {attack_text(result.epsilon_lower)}" if result.epsilon_lower is not None else "—",
         bound_text(result.certified),

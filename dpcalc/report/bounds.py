@@ -11,19 +11,19 @@ from dpcalc.report.text import attack_text, bound_text
 _SYMBOLS = {Quantity.EPSILON: "ε", Quantity.MU: "μ", Quantity.RHO: "ρ"}
 
 
-def own_heads(results: Sequence[AuditResult]) -> tuple[str, ...]:
-    """The heading of `own_cells`: none if every claim is about ε."""
+def native_columns(results: Sequence[AuditResult]) -> tuple[str, ...]:
+    """The heading of `native_cells`: none if every claim is about ε."""
     used = {result.verdict.claim.quantity for result in results} - {Quantity.EPSILON}
     names = [symbol for quantity, symbol in _SYMBOLS.items() if quantity in used]
     return (f"attack on {' or '.join(names)}",) if names else ()
 
 
-def own_cells(result: AuditResult, results: Sequence[AuditResult]) -> tuple[str, ...]:
+def native_cells(result: AuditResult, results: Sequence[AuditResult]) -> tuple[str, ...]:
     """The lower bound in the claim's own notion; nothing if every claim is about ε.
 
     It stands apart from those of ε, since no bound on μ or ρ is one on ε.
     """
-    if not own_heads(results):
+    if not native_columns(results):
         return ()
     claim, lower = result.verdict.claim, result.native_lower
     if claim.quantity is Quantity.EPSILON or lower is None:

@@ -116,7 +116,7 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
     axes.set_xlabel(_named(picture.x))
     axes.set_ylabel(y_name)
     axes.set_title(title, fontsize=10)
-    axes.grid(visible=True, alpha=0.25)
+    axes.grid(printable=True, alpha=0.25)
     axes.legend(loc="best", frameon=False, fontsize=9)
     figure.supxlabel("\n".join(textwrap.wrap(setting, 110)), fontsize=7, color="0.35")
     return figure

@@ -12,7 +12,7 @@ from typing import Any
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import ALPHA
 from dpcalc.numerals import spelt
-from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.leaks import LeakCount, section
 from dpcalc.report.text import attack_text, bound_text
 
@@ -135,7 +135,7 @@ def _best(entries: Sequence[Entry]) -> list[str]:
 
 
 def _table(results: Sequence[AuditResult]) -> list[str]:
-    own = own_heads(results)
+    own = native_columns(results)
     numbers = ("claimed ε", "certified ε", "attack ε ≥")
     heads = ("case", "claim", "whose", "δ", *own, *numbers, "verdict")
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
@@ -146,7 +146,7 @@ def _table(results: Sequence[AuditResult]) -> list[str]:
             r.title,
             r.role,
             spelt(claim.delta, 4),
-            *own_cells(r, results),
+            *native_cells(r, results),
             bound_text(claim.epsilon),
             bound_text(r.certified),
             attack_text(r.epsilon_lower),

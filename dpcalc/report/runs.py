@@ -99,7 +99,7 @@ def _show_budget(out: Any, found: Mapping[str, Any]) -> None:
     out.print(claimed_and_certified(found))
     certified = found["certified"]
     (name, level), *_ = found["noise"].items()
-    safe = lower if privacy_result(found["theorem"]).less_is_private else upper  # more noise
+    safe = lower if privacy_result(found["theorem"]).noise_is_a_rate else upper  # more noise
     out.print(
         f"[dim]{name.replace('_', ' ')} = {safe(level)}, calibrated by {found['theorem']}; "
         f"released: {found['release']}[/]"

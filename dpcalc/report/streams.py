@@ -34,7 +34,7 @@ def written(text: str, encoding: str) -> str:
     return text
 
 
-def visible(text: str) -> str:
+def printable(text: str) -> str:
     """The text without control characters, which could steer a terminal; newlines and tabs stay."""
     return "".join(c if c in "\n\t" or unicodedata.category(c) != "Cc" else "�" for c in text)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcalc.numerals import unpadded
-from dpcalc.report.streams import visible, written
+from dpcalc.report.streams import printable, written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,14 +164,16 @@ def ratio_line(record: Mapping[str, Any]) -> str:
     if b == 0:
         return "Nothing is revealed at this δ."
     if a >= b:
-        return f"The claim is {'about' if alike(a, b) else f'{a / b:.3g} times'} the certified ε."
-    larger = "slightly larger" if alike(a, b) else f"{b / a:.3g} times as large"
+        return (
+            f"The claim is {'about' if same_text(a, b) else f'{a / b:.3g} times'} the certified ε."
+        )
+    larger = "slightly larger" if same_text(a, b) else f"{b / a:.3g} times as large"
     if record["verdict"] == "REFUTED":
         return f"The claim is too small: the certified ε is {larger}."
     return f"The claim is not certified: the certified ε is {larger}."
 
 
-def alike(one: float, other: float) -> bool:
+def same_text(one: float, other: float) -> bool:
     """Whether few digits would print the ratio of two numbers as 1."""
     return abs(one / other - 1) < 0.005
 
@@ -232,7 +234,7 @@ def escaped(text: object) -> str:
     """Text with square brackets kept from being read as markup."""
     from rich.markup import escape
 
-    return escape(visible(str(text)))
+    return escape(printable(str(text)))
 
 
 def plain_table(

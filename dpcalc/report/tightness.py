@@ -52,7 +52,7 @@ def settings(theorem: Theorem) -> Iterator[tuple[str, Theorem]]:
     """The example and three more."""
     yield "example", theorem
     level = theorem.noise_level()
-    more, less = (0.5, 2.0) if theorem.less_is_private else (2.0, 0.5)
+    more, less = (0.5, 2.0) if theorem.noise_is_a_rate else (2.0, 0.5)
     yield "half the noise", theorem.with_noise_level(level * less)
     yield "twice the noise", theorem.with_noise_level(level * more)
     inputs = theorem.inputs()

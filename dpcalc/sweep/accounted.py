@@ -117,7 +117,7 @@ def _of_theorem(sweep: Sweep, axis: str | None, given: Point) -> Asked:
         raise InvalidInput("a sweep of a theorem answers with epsilon; leave it out of the file")
     promises = [sweep.attest] if isinstance(sweep.attest, str) else list(sweep.attest)
     theorem = kind.from_parameters(given, promises)
-    if axis == kind.noise and kind.less_is_private:
+    if axis == kind.noise and kind.noise_is_a_rate:
         place = -place
     row: Row = {"claimed": _claimed(theorem, delta)}
     return Asked(partial(_certified, theorem, delta), row | _about(theorem), place)

@@ -176,7 +176,7 @@ class Theorem(Result):
         releases: what the adversary may be assumed to see; the first unless an instance says other.
         status: what became of the printed statement in general.
         noise: name of the parameter that says how much noise is added.
-        less_is_private: whether a smaller value of that parameter is more private, as for the rate
+        noise_is_a_rate: whether a smaller value of that parameter is more private, as for the rate
             of an exponential-norm law.
     """
 
@@ -185,7 +185,7 @@ class Theorem(Result):
     releases: ClassVar[tuple[Release, ...]]
     status: ClassVar[Status]
     noise: ClassVar[str]
-    less_is_private: ClassVar[bool] = False
+    noise_is_a_rate: ClassVar[bool] = False
 
     def __init_subclass__(cls, **settings: Any) -> None:
         """Its bounds say under which neighbouring relation they hold."""
@@ -234,7 +234,7 @@ class Theorem(Result):
         value = getattr(self, self.noise)
         return value.first if isinstance(value, Schedule) else float(value)
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """Relative distance from the smallest noise at which calibration may stop.
 
         0 means the last double; a bound that is computed numerically is not worth more digits than
@@ -250,7 +250,7 @@ class Theorem(Result):
         changed = value.scaled(level) if isinstance(value, Schedule) else level
         return self.replace(**{self.noise: changed})
 
-    def remedy(self, epsilon: float, delta: float) -> str:
+    def suggestion(self, epsilon: float, delta: float) -> str:
         """What to change when no noise meets a budget."""
         return "a larger epsilon or delta, or fewer rounds"
 

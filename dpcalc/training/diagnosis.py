@@ -103,7 +103,7 @@ def _silent(prepared: PreparedRun) -> Algorithm:
     theorem = prepared.theorem
     if theorem is None:
         return prepared.algorithm
-    factor = 1 / _NO_NOISE if theorem.less_is_private else _NO_NOISE
+    factor = 1 / _NO_NOISE if theorem.noise_is_a_rate else _NO_NOISE
     rate: Any = theorem.noise_level()
     silent = theorem.with_noise_level(rate * factor)
     return prepared.method.algorithm(prepared.records, prepared.network, silent)

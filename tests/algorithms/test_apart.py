@@ -65,7 +65,9 @@ def test_what_a_node_is_given_depends_on_its_own_records_alone(key: str) -> None
     rows, labels = -records.features[::-1], records.labels[::-1].copy()
     own = records.slices[1]
     rows[own], labels[own] = records.features[own], records.labels[own]
-    others = algorithm.on(type(records)(features=rows, labels=labels, sizes=records.sizes))
+    others = algorithm.with_records(
+        type(records)(features=rows, labels=labels, sizes=records.sizes)
+    )
     assert pickle.dumps(others.alone(1)) == pickle.dumps(algorithm.alone(1))
     assert pickle.dumps(others.alone(0)) != pickle.dumps(algorithm.alone(0))
 

@@ -161,7 +161,7 @@ def test_the_printed_start_gives_the_data_away():
         run = algorithm.run(1, runs=4)
         assert np.isfinite(algorithm.log_density(run)).all()
         assert np.isfinite(algorithm.log_density(run, other)).all() == finite
-        laws = [a.noise for a in algorithm.accesses()]
+        laws = [a.noise for a in algorithm.data_accesses()]
         assert (NoNoise() in laws) == (not finite)
         assert len(laws) == 3 + (start in ("printed", "noised"))
 
@@ -236,20 +236,20 @@ def test_a_law_needs_quadratic_functions():
 def test_sensitivities_carry_their_adjacency():
     p = problem()
     algorithm = load("dp-admm")(p, rounds=2, penalty=RHO, step_size=ETA, sigma=0.5)
-    replace_one = algorithm.accesses()
-    add_remove = algorithm.accesses(Adjacency.ADD_REMOVE)
+    replace_one = algorithm.data_accesses()
+    add_remove = algorithm.data_accesses(Adjacency.ADD_REMOVE)
     assert [a.sensitivity for a in replace_one] == pytest.approx([2 / 12] * 2)
     assert [a.sensitivity for a in add_remove] == pytest.approx([1 / 12] * 2)
     assert replace_one[0].noise == Gaussian(0.5)
     with pytest.raises(InvalidInput, match="adjacency"):
-        algorithm.accesses(Adjacency.NEIGHBOURING_FUNCTIONS)
+        algorithm.data_accesses(Adjacency.NEIGHBOURING_FUNCTIONS)
 
 
 def test_the_printed_start_is_declared_with_the_stretch_of_the_pseudo_inverse():
     algorithm = load("dp-admm")(
         problem(), rounds=2, penalty=RHO, step_size=ETA, sigma=0.5, dual_start="printed"
     )
-    first = algorithm.accesses()[0]
+    first = algorithm.data_accesses()[0]
     assert first.round == 0
     assert first.released == "initial_dual"
     smallest = np.linalg.svd(FUSED.A, compute_uv=False).min()

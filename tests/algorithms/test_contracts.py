@@ -31,7 +31,7 @@ KEYS = catalogue()
 
 
 def noisy(key):
-    return not all(isinstance(a.noise, NoNoise) for a in load(key).example().accesses())
+    return not all(isinstance(a.noise, NoNoise) for a in load(key).example().data_accesses())
 
 
 NOISY = [key for key in KEYS if noisy(key)]
@@ -163,7 +163,7 @@ def test_a_saved_state_goes_on_with_the_same_bits(algorithm, tmp_path):
         for name in one.released:
             assert one.released[name].tobytes() == other.released[name].tobytes()
     with pytest.raises(InvalidInput, match=r"records|features|labels"):
-        load_state(algorithm.on(neighbour(algorithm)), tmp_path / "state.sqlite")
+        load_state(algorithm.with_records(neighbour(algorithm)), tmp_path / "state.sqlite")
 
 
 class Interrupted(Exception):
@@ -255,8 +255,8 @@ def test_diagnostics_are_measured_only_when_asked_for(algorithm):
 
 def test_every_access_is_declared_and_no_other_happens(algorithm):
     """A round whose data are poisoned fails or releases NaN exactly if it declares an access."""
-    declared = {max(access.round, 1) for access in algorithm.accesses()}
-    poisoned = algorithm.on(algorithm.problem.records.poisoned())
+    declared = {max(access.round, 1) for access in algorithm.data_accesses()}
+    poisoned = algorithm.with_records(algorithm.problem.records.poisoned())
     state = algorithm.start(1, runs=20)  # of runs that stop at random some go on to the end
     for t in range(1, algorithm.rounds + 1):
         memory = state.memory
@@ -272,14 +272,14 @@ def test_every_access_is_declared_and_no_other_happens(algorithm):
 
 def test_accesses_are_complete_records(algorithm):
     sizes = algorithm.problem.records.sizes
-    for access in algorithm.accesses():
+    for access in algorithm.data_accesses():
         assert 0 <= access.round <= algorithm.rounds
         assert access.released in algorithm.released
         assert access.sensitivity > 0
         assert 0 < access.sampling_rate <= 1
         assert access.node is None or 0 <= access.node < max(len(sizes), sum(sizes))
     with pytest.raises(InvalidInput, match="adjacency"):
-        algorithm.accesses(adjacency="next-door")
+        algorithm.data_accesses(adjacency="next-door")
 
 
 def scale_of(law):
@@ -296,7 +296,7 @@ def test_no_neighbour_moves_a_query_by_more_than_its_sensitivity(private, row):
     except AssumptionViolated:
         pytest.skip("the sampled record is hidden; tested with its own algorithm")
     moved = np.linalg.norm(here.unit - there.unit, axis=-1).max(axis=0)
-    accesses = [a for a in private.accesses() if a.round in here.rounds]
+    accesses = [a for a in private.data_accesses() if a.round in here.rounds]
     limits = [a.sensitivity / scale_of(a.noise) for a in accesses]
     assert (moved.ravel() <= np.array(limits) * (1 + 1e-9)).all()
     assert moved.max() > 0.05 * max(limits)
@@ -373,7 +373,7 @@ def brute_force(algorithm, seed, run):
     state, total = algorithm.start(seed, first_run=run), 0.0
     for _ in range(algorithm.rounds):
         t, unit = state.round + 1, units(algorithm, state)
-        names = sorted({a.released for a in algorithm.accesses() if max(a.round, 1) == t})
+        names = sorted({a.released for a in algorithm.data_accesses() if max(a.round, 1) == t})
         if names and not ("stop" in state.memory and (state.memory["stop"] < t).any()):
             total += brute_force_round(algorithm, t, state.memory, unit, names)
         state = algorithm.step(state)
@@ -402,7 +402,7 @@ def test_the_density_under_other_data_is_that_of_the_algorithm_on_them(private):
     transcript = private.run(9, runs=2)
     other = neighbour(private)
     np.testing.assert_array_equal(
-        private.log_density(transcript, other), private.on(other).log_density(transcript)
+        private.log_density(transcript, other), private.with_records(other).log_density(transcript)
     )
     terms = private.log_density_terms(transcript)
     assert terms.shape[0] == 2
@@ -435,7 +435,7 @@ def test_implied_noise_is_the_noise_that_was_drawn(private):
 def test_the_gap_to_other_data_is_known_before_the_noise_is_drawn(private):
     """It is the difference of implied noises; nudged by it, a step lands where other data's does."""
     other = neighbour(private)
-    twin = private.on(other)
+    twin = private.with_records(other)
     state = private.start(5, runs=6)
     run = private.run(5, runs=6)
     for t in range(1, private.rounds + 1):
@@ -448,7 +448,7 @@ def test_the_gap_to_other_data_is_known_before_the_noise_is_drawn(private):
         np.testing.assert_allclose(implied[going, t - 1], gap[going], atol=1e-9)
         nudged = private.step(state, nudge=-gap)
         there = twin._advance(t, state.memory, units(private, state))[1]
-        for name in (a.released for a in private.accesses()):
+        for name in (a.released for a in private.data_accesses()):
             if name in there:
                 np.testing.assert_allclose(nudged.released[name], there[name], atol=1e-9)
         state = private.step(state)

@@ -35,7 +35,7 @@ class Square(losses.Loss):
     sign: float = 1.0
 
     @property
-    def slope_bound(self):
+    def derivative_bound(self):
         return self.bound
 
     @property
@@ -49,11 +49,11 @@ class Square(losses.Loss):
     def value(self, m):
         return self.sign * (np.hypot(1, np.maximum(1 - m, 0)) - 1)
 
-    def slope(self, m):
+    def derivative(self, m):
         u = np.maximum(1 - m, 0)
         return -self.sign * self.factor * u / np.hypot(1, u)
 
-    def bend(self, m):
+    def second_derivative(self, m):
         u = 1 - m
         return self.sign * self.bent * np.where(u > 0, np.hypot(1, u) ** -3.0, 0)
 
@@ -65,11 +65,11 @@ def test_a_loss_that_keeps_its_word_passes():
 @pytest.mark.parametrize(
     ("false", "needed"),
     [
-        ({"bound": 0.99}, "slope_bound"),
+        ({"bound": 0.99}, "derivative_bound"),
         ({"most": 0.9}, "curvature"),
         ({"least": 1e-3}, "least_curvature"),
-        ({"factor": 0.5}, "derivative of value"),
-        ({"bent": 0.5}, "derivative of slope"),
+        ({"factor": 0.5}, "slope of value"),
+        ({"bent": 0.5}, "slope of derivative"),
         ({"sign": -1.0}, "convexity"),
     ],
 )
@@ -83,13 +83,13 @@ def test_an_unbounded_squared_hinge_cannot_declare_a_slope():
         def value(self, m):
             return np.maximum(1 - m, 0) ** 2 / 2
 
-        def slope(self, m):
+        def derivative(self, m):
             return -np.maximum(1 - m, 0)
 
-        def bend(self, m):
+        def second_derivative(self, m):
             return (m < 1) * 1.0
 
-    with pytest.raises(AssumptionViolated, match="slope_bound = 1"):
+    with pytest.raises(AssumptionViolated, match="derivative_bound = 1"):
         declared.check_loss(SquaredHinge())
 
 
@@ -193,7 +193,7 @@ def test_every_problem_checks_the_loss(kind):
         return ConsensusProblem(records=records(4), network=ring(4), loss=loss, ridge=0.1)
 
     problem(Square())
-    with pytest.raises(AssumptionViolated, match="slope_bound"):
+    with pytest.raises(AssumptionViolated, match="derivative_bound"):
         problem(Square(bound=0.5))
 
 
@@ -214,7 +214,7 @@ def test_a_prepared_run_takes_an_own_loss_and_its_noise_follows_the_declared_slo
 
     class Twice(losses.Logistic):
         @property
-        def slope_bound(self):
+        def derivative_bound(self):
             return 2.0
 
         @property
@@ -224,15 +224,15 @@ def test_a_prepared_run_takes_an_own_loss_and_its_noise_follows_the_declared_slo
         def value(self, m):
             return 2 * np.logaddexp(0, -m)
 
-        def slope(self, m):
+        def derivative(self, m):
             return -2 / (1 + np.exp(np.minimum(m, 700)))
 
-        def bend(self, m):
-            s = -self.slope(m) / 2
+        def second_derivative(self, m):
+            s = -self.derivative(m) / 2
             return 2 * s * (1 - s)
 
-        def slope_and_bend(self, m, weight, bend):
-            return losses.Loss.slope_and_bend(self, m, weight, bend)
+        def derivatives(self, m, weight, bend):
+            return losses.Loss.derivatives(self, m, weight, bend)
 
     budget = Budget(1.0, 1e-6)
     sigmas = [
@@ -251,5 +251,5 @@ def test_estimators_take_an_own_loss(kind):
     model = kind(epsilon=50.0, row_bound=4.0, loss=Square(), random_state=1, rounds=30).fit(x, y)
     assert model.score(x, y) > 0.8
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(AssumptionViolated, match="slope_bound"):
+    with pytest.raises(AssumptionViolated, match="derivative_bound"):
         kind(epsilon=50.0, row_bound=4.0, loss=Square(bound=0.5)).fit(x, y)

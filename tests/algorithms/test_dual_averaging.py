@@ -174,17 +174,17 @@ def test_no_noise_means_no_density_and_a_sampled_record_hides_the_noise():
 
 def test_accesses_of_the_three_samplings():
     example = load("private-dual-averaging").example()
-    one = example.accesses()
+    one = example.data_accesses()
     assert one[0].sensitivity == pytest.approx(2.0)
     assert one[0].sampling_rate == pytest.approx(1 / 4)
-    full = replace(example, sampling="full").accesses()
+    full = replace(example, sampling="full").data_accesses()
     assert full[0].sensitivity == pytest.approx(2 / 4)
     assert full[0].sampling_rate == 1.0
-    cyclic = replace(example, sampling="cyclic", batch_size=2).accesses()
+    cyclic = replace(example, sampling="cyclic", batch_size=2).data_accesses()
     assert cyclic[0].sensitivity == pytest.approx(2 / 2)
     assert [a.batch for a in cyclic if a.node == 0] == [0, 1, 0, 1]
     with pytest.raises(InvalidInput, match="adjacency"):
-        example.accesses(Adjacency.ADD_REMOVE)
+        example.data_accesses(Adjacency.ADD_REMOVE)
 
 
 @pytest.mark.parametrize("sampling", ["full", "cyclic"])
@@ -197,16 +197,16 @@ def test_no_neighbour_moves_a_mean_by_more_than_its_sensitivity(sampling):
     run = algorithm.run(3, runs=200)
     moved = algorithm.implied_noise(run).unit - algorithm.implied_noise(run, other).unit
     moved = np.linalg.norm(moved, axis=-1).max(axis=0) * algorithm.sigma
-    for access in algorithm.accesses():
+    for access in algorithm.data_accesses():
         found = moved[access.round - 1, access.node]
         holds = access.node == 0 and access.batch == 0
         assert found <= access.sensitivity * (1 + 1e-12) if holds else found < 1e-12
-    assert moved.max() > 0.2 * algorithm.accesses()[0].sensitivity
+    assert moved.max() > 0.2 * algorithm.data_accesses()[0].sensitivity
 
 
 def test_one_record_moves_a_subgradient_by_at_most_the_sensitivity():
     p = averaging_example()
-    other = p.on(p.records.replaced(1, [-1.0, 0.0], 1.0))
+    other = p.with_records(p.records.replaced(1, [-1.0, 0.0], 1.0))
     x = np.random.default_rng(0).standard_normal((500, 3, 2))
     chosen = np.ones((500, 3), dtype=int)
     gap = p.record_gradients(chosen, x) - other.record_gradients(chosen, x)

@@ -69,7 +69,7 @@ def test_noise_has_the_relaxed_scale() -> None:
 
 def test_its_sensitivity_is_that_of_the_bound() -> None:
     problem = EXAMPLE.problem
-    slope = problem.loss.slope_bound * problem.records.row_bound
+    slope = problem.loss.derivative_bound * problem.records.row_bound
     bound = Bound(
         sensitivity=2 * slope,
         n_records=problem.count,
@@ -80,7 +80,7 @@ def test_its_sensitivity_is_that_of_the_bound() -> None:
         sigma=EXAMPLE.sigma,
     )
     chain = bound.descent()
-    for access in EXAMPLE.accesses():
+    for access in EXAMPLE.data_accesses():
         assert access.sensitivity == pytest.approx(float(chain.jump), rel=1e-12)
         assert access.noise.sigma == pytest.approx(float(chain.noise), rel=1e-12)
 

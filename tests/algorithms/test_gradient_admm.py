@@ -200,9 +200,9 @@ def test_the_chance_of_the_order_is_part_of_the_density():
     for order, chance in (("permutation", 1 / 60), ("with-replacement", 1 / 125)):
         algorithm = replace(base, order=order, rounds=3)
         run = algorithm.run(4, runs=400)
-        in_turn = (run["order"] == [0, 1, 2]).all(axis=1)
-        assert in_turn.any()
-        gap = algorithm.log_density(run)[in_turn] - density_in_turn(fixed, run, in_turn)
+        cyclic = (run["order"] == [0, 1, 2]).all(axis=1)
+        assert cyclic.any()
+        gap = algorithm.log_density(run)[cyclic] - density_in_turn(fixed, run, cyclic)
         np.testing.assert_allclose(gap, math.log(chance), atol=1e-9)
 
 
@@ -217,21 +217,21 @@ def density_in_turn(fixed, run, chosen):
 
 def test_accesses_name_the_user_where_the_order_is_fixed():
     base = load("gradient-admm").example()
-    fixed = replace(base, order="fixed", rounds=7).accesses()
+    fixed = replace(base, order="fixed", rounds=7).data_accesses()
     assert [a.node for a in fixed] == [0, 1, 2, 3, 4, 0, 1]
     assert fixed[0].adjacency == Adjacency.NEIGHBOURING_FUNCTIONS
-    assert {a.node for a in base.accesses()} == {None}
-    drawn = replace(base, order="with-replacement").accesses()
+    assert {a.node for a in base.data_accesses()} == {None}
+    drawn = replace(base, order="with-replacement").data_accesses()
     assert drawn[0].sampling_rate == pytest.approx(1 / 5)
 
 
 def test_sensitivity_is_damped_only_with_full_column_rank():
     wide = load("gradient-admm").example()  # two rows, three columns
-    assert wide.accesses()[0].sensitivity == pytest.approx(0.5 * 2)
+    assert wide.data_accesses()[0].sensitivity == pytest.approx(0.5 * 2)
     square = replace(wide, problem=replace(wide.problem, constraint=copies(3)), gradient_gap=None)
-    assert square.accesses()[0].sensitivity == pytest.approx(0.5 * 2 / (1 + 0.5 * 0.8))
+    assert square.data_accesses()[0].sensitivity == pytest.approx(0.5 * 2 / (1 + 0.5 * 0.8))
     unbounded = load("gradient-admm")(elastic_net(radius=0.5, seed=0, users=9).problem, **SETTINGS)
-    assert unbounded.accesses()[0].sensitivity == math.inf
+    assert unbounded.data_accesses()[0].sensitivity == math.inf
 
 
 @pytest.mark.parametrize(

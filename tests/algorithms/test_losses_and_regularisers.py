@@ -22,7 +22,7 @@ from dpcalc.algorithms.problems.regularisers import (
     ElasticNet,
     GroupLasso,
     lasso,
-    nothing,
+    no_regulariser,
     ridge,
 )
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -42,18 +42,18 @@ GRID = np.linspace(-6, 6, 1201) + 1e-4  # off the kinks
 def test_slopes_and_bends_are_derivatives(loss):
     h = 1e-6
     slope = (loss.value(GRID + h) - loss.value(GRID - h)) / (2 * h)
-    np.testing.assert_allclose(loss.slope(GRID), slope, atol=1e-7)
+    np.testing.assert_allclose(loss.derivative(GRID), slope, atol=1e-7)
     if loss.smooth:
-        bend = (loss.slope(GRID + h) - loss.slope(GRID - h)) / (2 * h)
-        np.testing.assert_allclose(loss.bend(GRID), bend, atol=1e-7)
+        bend = (loss.derivative(GRID + h) - loss.derivative(GRID - h)) / (2 * h)
+        np.testing.assert_allclose(loss.second_derivative(GRID), bend, atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 def test_constants_are_the_least_that_hold(loss):
-    slopes, bends = np.abs(loss.slope(GRID)), loss.bend(GRID)
-    assert slopes.max() <= loss.slope_bound
-    if math.isfinite(loss.slope_bound):
-        assert slopes.max() > 0.99 * loss.slope_bound
+    slopes, bends = np.abs(loss.derivative(GRID)), loss.second_derivative(GRID)
+    assert slopes.max() <= loss.derivative_bound
+    if math.isfinite(loss.derivative_bound):
+        assert slopes.max() > 0.99 * loss.derivative_bound
     assert bends.min() >= loss.least_curvature
     assert bends.max() <= loss.curvature
     if loss.smooth:
@@ -65,20 +65,20 @@ def test_constants_are_the_least_that_hold(loss):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_slope_and_bend_together_agree_with_each_alone(loss, dtype):
     m, bend = GRID.astype(dtype), np.empty_like(GRID, dtype=dtype)
-    slope = loss.slope_and_bend(m.copy(), 3.0, bend)
+    slope = loss.derivatives(m.copy(), 3.0, bend)
     assert slope.dtype == dtype
     tolerance = 1e-5 if dtype == np.float32 else 1e-14
-    np.testing.assert_allclose(slope, loss.slope(m), atol=tolerance)
-    np.testing.assert_allclose(bend, 3 * loss.bend(m), atol=tolerance)
+    np.testing.assert_allclose(slope, loss.derivative(m), atol=tolerance)
+    np.testing.assert_allclose(bend, 3 * loss.second_derivative(m), atol=tolerance)
 
 
 def test_the_logistic_loss_survives_huge_margins():
     m = np.array([-1e4, -800.0, 800.0, 1e4])
     loss = Logistic()
     np.testing.assert_allclose(loss.value(m), [1e4, 800, 0, 0], atol=1e-300)
-    np.testing.assert_array_equal(loss.slope(m), [-1, -1, -0.0, -0.0])
+    np.testing.assert_array_equal(loss.derivative(m), [-1, -1, -0.0, -0.0])
     bend = np.empty(4)
-    loss.slope_and_bend(m.copy(), 1.0, bend)
+    loss.derivatives(m.copy(), 1.0, bend)
     np.testing.assert_array_equal(bend, 0)
 
 
@@ -97,7 +97,7 @@ def test_widths_and_scales_are_checked(width):
 
 
 REGULARISERS = [
-    nothing(),
+    no_regulariser(),
     lasso(0.4),
     ridge(0.7),
     ElasticNet(l1=0.3, l2=0.5),

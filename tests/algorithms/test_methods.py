@@ -65,7 +65,7 @@ def test_calibration_meets_the_budget_and_hardly_more(key):
 
 def accesses_by_node(algorithm):
     grouped = defaultdict(list)
-    for access in algorithm.accesses():
+    for access in algorithm.data_accesses():
         grouped[access.node, access.batch].append(access)
     return grouped.values()
 
@@ -117,7 +117,7 @@ def test_the_sampled_cost_has_the_sensitivity_and_rate_of_the_accesses():
     made = method("private-dual-averaging").from_parameters({"rounds": 6, "sampling": "one"})
     records = classification(40, 2, nodes=4)
     theorem = made.theorem(records, star(4)).replace(sigma=0.7)
-    accesses = made.algorithm(records, star(4), theorem).accesses()
+    accesses = made.algorithm(records, star(4), theorem).data_accesses()
     assert accesses[0].sampling_rate == 1 / theorem.n_records
     assert accesses[0].sensitivity == 2 * theorem.lipschitz
     assert accesses[0].noise.sigma == 0.7
@@ -127,7 +127,7 @@ def test_the_sampled_cost_has_the_sensitivity_and_rate_of_the_accesses():
 @pytest.mark.parametrize("key", ["gradient-admm", "gradient-admm-noisy-oracle"])
 def test_the_last_user_pays_the_local_cost_of_its_access(key):
     found = planned(key)
-    access = found.algorithm.accesses()[-1]
+    access = found.algorithm.data_accesses()[-1]
     local = access.sensitivity / access.noise.sigma
     assert float(found.theorem.mu_local()) == pytest.approx(local, rel=1e-12)
     assert found.theorem.users == found.algorithm.rounds == 40

@@ -39,7 +39,7 @@ def sample(loss, records=30, d=4, runs=5, seed=0, scale=1.0):
 def gradient(total, f, linear, h):
     """From the definition, record by record."""
     m = total.rows @ f + total.offsets
-    return total.weight * (total.loss.slope(m) @ total.rows) + h * f + linear
+    return total.weight * (total.loss.derivative(m) @ total.rows) + h * f + linear
 
 
 def rounding(total, points, linear, h):
@@ -53,7 +53,7 @@ def rounding(total, points, linear, h):
     longest = np.linalg.norm(total.rows, axis=1).max()
     for f, c in zip(points, linear, strict=True):
         m = total.rows @ f + (0 if total.offsets is None else total.offsets)
-        slopes, bends = total.loss.slope(m), total.loss.bend(m)
+        slopes, bends = total.loss.derivative(m), total.loss.second_derivative(m)
         terms = total.weight * longest * np.sqrt(len(m)) * np.linalg.norm(slopes)
         bent = (total.weight * bends.sum() * longest**2 + h) * np.linalg.norm(f)
         size.append(terms + np.linalg.norm(c) + bent)
@@ -119,7 +119,7 @@ def test_single_precision_work_ends_at_the_double_precision_minimiser(loss, monk
     plain = minimise(total, linear, 0.2, np.zeros_like(linear))
     monkeypatch.setattr(module, "_SINGLE_FROM", 1)
     mixed = minimise(total, linear, 0.2, np.zeros_like(linear))
-    assert "single" in total._held
+    assert "single" in total._cache
     assert_the_same(total, mixed.points, plain.points, linear, 0.2)
     assert_minimised(total, mixed, linear, 0.2)
 
@@ -162,7 +162,7 @@ def test_sparse_columns_end_at_the_same_minimisers(loss, monkeypatch):
     monkeypatch.setattr(smooth_module, "_MANY", 1)
     monkeypatch.setattr(module, "_SINGLE_FROM", 1)
     found = minimise(mixed, linear, 0.2, np.zeros_like(linear))
-    assert {"mixed float32", "mixed float64"} <= set(mixed._held)
+    assert {"mixed float32", "mixed float64"} <= set(mixed._cache)
     assert_the_same(dense, found.points, plain.points, linear, 0.2)
     assert_minimised(dense, found, linear, 0.2)
 
@@ -221,10 +221,13 @@ def test_values_gradients_and_hessians_are_the_sums_they_stand_for(loss, records
     ):
         m = [row @ f + o for row, o in zip(total.rows, total.offsets, strict=True)]
         assert value == pytest.approx(total.weight * sum(loss.value(np.array(x)) for x in m))
-        expected = sum(loss.slope(np.array([x]))[0] * r for x, r in zip(m, total.rows, strict=True))
+        expected = sum(
+            loss.derivative(np.array([x]))[0] * r for x, r in zip(m, total.rows, strict=True)
+        )
         np.testing.assert_allclose(slope, total.weight * expected, atol=1e-12)
         outer = sum(
-            loss.bend(np.array([x]))[0] * np.outer(r, r) for x, r in zip(m, total.rows, strict=True)
+            loss.second_derivative(np.array([x]))[0] * np.outer(r, r)
+            for x, r in zip(m, total.rows, strict=True)
         )
         np.testing.assert_allclose(bend, total.weight * outer, atol=1e-12)
         sign, expected = np.linalg.slogdet(total.weight * outer + 0.3 * np.eye(4))

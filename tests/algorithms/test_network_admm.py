@@ -296,7 +296,7 @@ def test_node_dependent_penalties_lead_recycled_admm_astray():
 def test_even_rounds_touch_no_data():
     """Poisoned data pass through even rounds unnoticed and stop an odd one."""
     algorithm = load("private-mr-admm").example()
-    poisoned = algorithm.on(algorithm.problem.records.poisoned())
+    poisoned = algorithm.with_records(algorithm.problem.records.poisoned())
     odd = algorithm.step(algorithm.start(3, runs=4))
     even = algorithm.step(odd)
     again = poisoned._advance(2, odd.memory, {})
@@ -352,7 +352,7 @@ def test_accesses_carry_the_numbers_of_the_theorems():
         ridge=0.22,
     )
     algorithm = load("private-r-admm")(p, rounds=50, penalty=1.0, noise_rate=1.0)
-    accesses = algorithm.accesses()
+    accesses = algorithm.data_accesses()
     assert len(accesses) == 25 * 5
     assert {a.round for a in accesses} == set(range(1, 51, 2))
     one = accesses[0]
@@ -364,14 +364,14 @@ def test_accesses_carry_the_numbers_of_the_theorems():
     assert one.adjacency == Adjacency.REPLACE_ONE
     penalty = load("penalty-perturbation")(
         p, rounds=1, penalty=2.0, dual_step=0.5, noise_rate=3.0
-    ).accesses()[0]
+    ).data_accesses()[0]
     assert penalty.noise.rate == pytest.approx(3.0 / (2 * 2.0 * 3))
     dual = load("dual-variable-perturbation")(p, rounds=1, penalty=2.0, noise_rate=3.0)
-    assert dual.accesses()[0].noise.rate == pytest.approx(1.5)
+    assert dual.data_accesses()[0].noise.rate == pytest.approx(1.5)
     primal = load("primal-variable-perturbation")(p, rounds=1, penalty=2.0, noise_rate=3.0)
-    assert primal.accesses()[0].sensitivity == pytest.approx(2 * 1.75 / 8 / (0.22 / 5 + 12))
+    assert primal.data_accesses()[0].sensitivity == pytest.approx(2 * 1.75 / 8 / (0.22 / 5 + 12))
     with pytest.raises(InvalidInput, match="adjacency"):
-        algorithm.accesses(Adjacency.ADD_REMOVE)
+        algorithm.data_accesses(Adjacency.ADD_REMOVE)
 
 
 def test_the_one_node_cost_of_the_theory_page_is_not_exceeded():
@@ -385,7 +385,7 @@ def test_the_one_node_cost_of_the_theory_page_is_not_exceeded():
         for turned in ([1.0, 0.0], [0.0, -1.0], [0.0, 0.0]):
             other = p.records.replaced(row, turned, -p.records.labels[row])
             worst = max(worst, float(np.abs(algorithm.log_density(transcript, other) - here).max()))
-    access = algorithm.accesses()[0]
+    access = algorithm.data_accesses()[0]
     bound = access.sensitivity * access.noise.rate + np.log1p(
         access.curvature_change / access.curvature_floor
     )

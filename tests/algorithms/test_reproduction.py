@@ -142,14 +142,14 @@ def test_a_contender_runs_the_algorithm_that_its_theorem_covers(contender, small
     )
     by_node = dict.fromkeys(range(4), 0.0)
     general = dict.fromkeys(range(4), 0.0)
-    for access in algorithm.accesses():
+    for access in algorithm.data_accesses():
         noise = access.noise.rate * access.sensitivity
         by_node[access.node] += noise
         general[access.node] += noise + math.log1p(access.curvature_change / access.curvature_floor)
     beta = instance.certified().numbers["beta"]
     assert max(by_node.values()) <= beta * (1 + 1e-9)
     assert beta <= max(general.values()) * (1 + 1e-9)
-    assert len(algorithm.accesses()) == 4 * contender.noisy
+    assert len(algorithm.data_accesses()) == 4 * contender.noisy
 
 
 def test_budgets_along_the_rounds_end_at_the_whole_runs(small):

@@ -392,7 +392,7 @@ def test_every_algorithm_can_be_attacked(key):
     if target.log_ratio is None:
         assert target.noise is None
         return
-    back = algorithm_target(algorithm.on(other), records, adjacency="replace-one")
+    back = algorithm_target(algorithm.with_records(other), records, adjacency="replace-one")
     assert back.log_ratio is not None
     np.testing.assert_allclose(target.log_ratio(outputs), -back.log_ratio(outputs), atol=1e-8)
     if target.noise is not None:

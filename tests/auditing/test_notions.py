@@ -17,7 +17,7 @@ from dpcalc.report.audit_html import page
 from dpcalc.report.audit_markdown import markdown
 from dpcalc.report.audit_record import record
 from dpcalc.report.audit_text import show
-from dpcalc.report.bounds import own_cells, own_heads
+from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.records import to_json
 from dpcalc.report.text import bound_text
 
@@ -70,8 +70,8 @@ def test_every_report_shows_the_bound_in_its_own_notion(guarantee):
     quantity = verdict.claim.quantity
     symbol = SYMBOLS[quantity.value]
     shown = f"{symbol} ≥ {at_least(result.native_lower)}, claimed"
-    assert own_heads([result]) == (f"attack on {symbol}",)
-    assert own_cells(result, [result])[0].startswith(shown)
+    assert native_columns([result]) == (f"attack on {symbol}",)
+    assert native_cells(result, [result])[0].startswith(shown)
     assert shown in markdown("t", [result])
     assert shown in page("t", [result])
     made = json.loads(to_json(record("t", [result])))["results"][0]
@@ -87,7 +87,7 @@ def test_claims_about_epsilon_have_no_such_column():
         Claim.of(epsilon=1, adjacency="add-remove"), Counts.of(800, 200, 300, 700)
     )
     result = AuditResult(key="k", title="t", role="own", verdict=verdict)
-    assert own_heads([result]) == own_cells(result, [result]) == ()
+    assert native_columns([result]) == native_cells(result, [result]) == ()
     assert result.native_lower == result.epsilon_lower
 
 

@@ -52,7 +52,7 @@ class Answer:
         """Whether it ended with one line about bad use."""
         return self.status == 2
 
-    def numbers(self) -> object:
+    def parameters(self) -> object:
         """The answer as far as it is JSON; the text otherwise."""
         with contextlib.suppress(ValueError):
             found = json.loads(self.out)

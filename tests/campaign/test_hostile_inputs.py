@@ -77,8 +77,8 @@ def problem(given: Hostile) -> str | None:
         return f"a refusal that is not one line: {found.err[:200]!r}"
     if len(found.err) > 8000:
         return f"{len(found.err)} characters of errors"
-    if original is not None and not found.refused and found.numbers() != original.numbers():
-        return f"misread: {found.numbers()} where the original has {original.numbers()}"
+    if original is not None and not found.refused and found.parameters() != original.parameters():
+        return f"misread: {found.parameters()} where the original has {original.parameters()}"
     return None
 
 

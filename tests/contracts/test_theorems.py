@@ -89,7 +89,7 @@ def test_certified_beats_what_an_instance_attains(theorem: Theorem) -> None:
 
 def _noisier(theorem: Theorem, factor: float) -> Theorem:
     level = theorem.noise_level()
-    return theorem.with_noise_level(level / factor if theorem.less_is_private else level * factor)
+    return theorem.with_noise_level(level / factor if theorem.noise_is_a_rate else level * factor)
 
 
 def test_more_noise_is_more_private_and_larger_delta_costs_less(theorem: Theorem) -> None:

@@ -38,7 +38,7 @@ class Finite(Guarantee):
     def epsilon(self, delta):
         raise NotImplementedError
 
-    def numbers(self):
+    def parameters(self):
         return {}
 
 

@@ -64,7 +64,7 @@ def test_every_split_of_a_full_batch_is_above_the_exact_law() -> None:
         assert exact <= found.mu**2 * (1 + 1e-9)
         closest = max(closest, exact / found.mu**2)
         if c < 1 and k % 10 == 0:
-            assert exact <= theorem.claimed().guarantee.numbers()["mu"] ** 2 * (1 + 1e-9)
+            assert exact <= theorem.claimed().guarantee.parameters()["mu"] ** 2 * (1 + 1e-9)
     assert closest > 0.8
 
 
@@ -231,6 +231,6 @@ def test_the_best_of_several_is_the_best_in_every_respect() -> None:
     assert best.renyi(2.0) == min(bound.renyi(2.0) for bound in bounds)
     for rate in (0.0, 0.1, 0.9):
         assert best.tradeoff(rate) == max(bound.tradeoff(rate) for bound in bounds)
-    assert best.numbers() == {"bounds": 2.0}
+    assert best.parameters() == {"bounds": 2.0}
     assert group(best, 2).epsilon(1e-9) == min(group(b, 2).epsilon(1e-9) for b in bounds)
     assert compose((best, 3)).epsilon(1e-6) <= compose((GDP(0.5), 3)).epsilon(1e-6) * (1 + 1e-5)

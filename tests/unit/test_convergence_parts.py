@@ -16,7 +16,7 @@ from dpcalc.numerics.certified_eigenvalues import (
     singular_values,
     smallest_eigenvalue,
 )
-from dpcalc.theorems.convergence._base import Rate, per_node
+from dpcalc.theorems.convergence._base import Rate, by_node
 from dpcalc.theorems.convergence._mixing import check_mixing, mixing_matrix, second_singular_value
 from dpcalc.theorems.convergence._penalties import rows, stalled_product, tail
 from dpcalc.theorems.convergence._quadratic import QuadraticProblem, hardest
@@ -226,12 +226,12 @@ def test_quadratic_problems():
 
 
 def test_per_node_values():
-    assert per_node("h", Schedule.of("h", 2), 3) == (2, 2, 2)
-    assert per_node("h", Schedule.of("h", [1, 2, 3]), 3) == (1, 2, 3)
+    assert by_node("h", Schedule.of("h", 2), 3) == (2, 2, 2)
+    assert by_node("h", Schedule.of("h", [1, 2, 3]), 3) == (1, 2, 3)
     with pytest.raises(InvalidInput, match="does not change over rounds"):
-        per_node("h", Schedule.of("h", "1:2"), 3)
+        by_node("h", Schedule.of("h", "1:2"), 3)
     with pytest.raises(InvalidInput, match="one for each of the n_nodes=3"):
-        per_node("h", Schedule.of("h", [[1, 2]]), 3)
+        by_node("h", Schedule.of("h", [[1, 2]]), 3)
 
 
 def test_a_rate_is_never_nan():

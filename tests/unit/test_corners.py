@@ -15,7 +15,7 @@ from dpcalc.accounting.losses import TwoPointLaw
 from dpcalc.accounting.losses.discretisation import rough_law
 from dpcalc.accounting.losses.objective_perturbation import Update
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove, PoissonReplace
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.objective_perturbation import perturbed_update
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.numerics import products
@@ -131,8 +131,8 @@ def test_a_rough_law_dominates_and_is_not_far_off(kind: type) -> None:
 def test_one_update_is_answered_by_the_law_of_its_relation() -> None:
     update = Update(bound=0.5, curvature=0.1, dimension=3, tied=False)
     add, replace = (perturbed_update(update, a, 9.0) for a in ("add-remove", "replace-one"))
-    assert isinstance(add, Dominated)
-    assert isinstance(replace, Dominated)
+    assert isinstance(add, DominatedMechanism)
+    assert isinstance(replace, DominatedMechanism)
     assert (len(add.directions), len(replace.directions)) == (2, 1)
     for guarantee in (add, replace):
         assert guarantee.epsilon(0.0) == 9.0

@@ -29,7 +29,7 @@ from dpcalc.guarantees.conversion import to_gdp, to_pure, to_rdp, to_zcdp
 from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.guarantees.through_renyi import FailingRDP
+from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.guarantees.worst import WorstOf
 
 ALL = [
@@ -303,7 +303,7 @@ def test_the_worst_of_several_is_the_worst_in_every_respect() -> None:
     assert worst.renyi(2.0) == max(case.renyi(2.0) for case in cases.values())
     for rate in (0.0, 0.1, 0.9):
         assert worst.tradeoff(rate) == min(case.tradeoff(rate) for case in cases.values())
-    assert worst.numbers() == {"cases": 2.0}
+    assert worst.parameters() == {"cases": 2.0}
     assert group(worst, 2).epsilon(1e-9) == max(group(c, 2).epsilon(1e-9) for c in cases.values())
 
 
@@ -358,17 +358,17 @@ def test_a_claimed_formula_is_not_asked_at_delta_zero() -> None:
     claim = ClaimedCurve(lambda delta: -math.log(delta), {"sigma": 2.0})
     assert claim.epsilon(0.0) == math.inf
     assert claim.epsilon(math.exp(-3)) == pytest.approx(3)
-    assert dict(claim.numbers()) == {"sigma": 2.0}
+    assert dict(claim.parameters()) == {"sigma": 2.0}
 
 
 def test_a_pair_states_its_two_numbers() -> None:
-    assert dict(ApproxDP(0.7, 1e-4).numbers()) == {"epsilon": 0.7, "delta": 1e-4}
+    assert dict(ApproxDP(0.7, 1e-4).parameters()) == {"epsilon": 0.7, "delta": 1e-4}
 
 
 def test_failures_of_pairs_among_renyi_curves_multiply() -> None:
     """(ε₀, δ₀) composed 3 times with a Rényi curve: the curves add, and 1-(1-δ₀)³ may fail."""
     found = compose((ApproxDP(0.5, 1e-3), 3), (ZCDP(0.02), 2))
-    assert isinstance(found, FailingRDP)
+    assert isinstance(found, ApproximateRDP)
     with mp.workdps(50):
         failure = 1 - (1 - mpf(1e-3)) ** 3
         p = 1 / (1 + mp.exp(-mpf(0.5)))

@@ -173,7 +173,7 @@ def test_noise_is_what_was_typed(tmp_path: Path, multiplier: str) -> None:
     )
     gaussian, laplace = read_plan(path).releases
     exact = 1 / Fraction(multiplier)
-    for found in (gaussian.guarantee.numbers()["mu"], laplace.guarantee.epsilon(0.0)):
+    for found in (gaussian.guarantee.parameters()["mu"], laplace.guarantee.epsilon(0.0)):
         assert Fraction(found) >= exact > Fraction(math.nextafter(found, 0))
 
 

@@ -12,7 +12,7 @@ from mpmath import mp, mpf
 from dpcalc.guarantees import GDP, RDP, ZCDP
 from dpcalc.guarantees.groups import group
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.guarantees.through_renyi import FailingRDP
+from dpcalc.guarantees.through_renyi import ApproximateRDP
 
 TIGHT = 1e-11
 """What an upper bound computed in doubles with a stated allowance may exceed the exact value by."""
@@ -88,7 +88,7 @@ def test_a_mixture_has_the_profile_of_its_definition(epsilon: float) -> None:
 
 def test_a_failure_probability_is_spent_before_the_rest() -> None:
     base, failure = ZCDP(0.1), 0.01
-    failing = FailingRDP(base, failure)
+    failing = ApproximateRDP(base, failure)
     assert failing.epsilon(failure) == math.inf
     assert failing.epsilon(failure / 2) == math.inf
     share = (mpf(0.02) - mpf(failure)) / (1 - mpf(failure))
@@ -123,7 +123,7 @@ def test_orders_and_divergences_grow_as_stated() -> None:
     assert ZCDP(0.25).renyi(4) == 1.0
     assert group(ZCDP(0.25), 3).renyi(4) == 9.0
     assert ZCDP(math.inf).renyi(2) == math.inf
-    assert RDP.from_points({2: 0.1}).numbers() == {"divergence at order 2": 0.1}
+    assert RDP.from_points({2: 0.1}).parameters() == {"divergence at order 2": 0.1}
 
 
 def _randomised_response(epsilon: float) -> RDP:

@@ -10,7 +10,7 @@ import pytest
 from dpcalc.cli.main import main
 from dpcalc.guarantees import GDP, ApproxDP
 from dpcalc.report.records import attack_accuracy
-from dpcalc.report.text import alike, ratio_line
+from dpcalc.report.text import ratio_line, same_text
 from dpcalc.theorems.catalogue import privacy_result
 
 
@@ -40,7 +40,9 @@ def test_the_risk_sentence_is_what_convert_says(run, delta):
     options = ["noisy-gd", *_options("noisy-gd"), *delta]
     _, out, _ = run("epsilon", *options)
     certified = json.loads(run("epsilon", *options, "--json")[1])["certified"]
-    risk = json.loads(run("convert", "--gdp", certified["mu"], "--to", "risk", "--json")[1])
+    risk = json.loads(run("convert", "--gdp", certified["mu"], "--to", "risk", "--json")[1])[
+        "certified"
+    ]
     assert certified["attack_accuracy"] == risk["attack_accuracy"]
     assert 0 <= _share(out) - 100 * risk["attack_accuracy"] < 0.01
     assert "From even odds" in out
@@ -85,9 +87,9 @@ def test_ratios_near_one_are_not_printed_as_one(claimed, certified, verdict, wor
 
 
 def test_alike_is_half_a_percent():
-    assert alike(1.0049, 1.0)
-    assert not alike(1.0051, 1.0)
-    assert not alike(1.0, 1.0051)
+    assert same_text(1.0049, 1.0)
+    assert not same_text(1.0051, 1.0)
+    assert not same_text(1.0, 1.0051)
 
 
 def _plan(tmp_path, *releases):

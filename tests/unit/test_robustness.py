@@ -29,7 +29,7 @@ from dpcalc.calibration import calibrate
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP, compose
-from dpcalc.report.streams import visible, written
+from dpcalc.report.streams import printable, written
 from dpcalc.report.text import lower, upper
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.theorems.schedule import Schedule
@@ -450,7 +450,7 @@ def test_control_characters_do_not_reach_the_terminal(run: Any, tmp_path: Path) 
     file.write_text('[[claim]]\nname = "a\\u001b[31mb"\n')
     _, _, err = run("verify", str(file))
     assert "\x1b" not in err
-    assert visible("a\x1bb\n\x9b") == "a�b\n�"
+    assert printable("a\x1bb\n\x9b") == "a�b\n�"
 
 
 def test_text_is_written_out_where_the_encoding_lacks_it() -> None:

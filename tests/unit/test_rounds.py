@@ -83,8 +83,8 @@ def test_rows_are_releases(
     assert [count for _, count in found] == [count for _, count in expected]
     for (guarantee, _), (wanted, _) in zip(found, expected, strict=True):
         assert type(guarantee) is type(wanted)
-        for name, value in wanted.numbers().items():
-            assert guarantee.numbers()[name] == pytest.approx(value, rel=3e-16)
+        for name, value in wanted.parameters().items():
+            assert guarantee.parameters()[name] == pytest.approx(value, rel=3e-16)
 
 
 def test_renyi_rounds_are_read_from_their_cells(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class Algorithm(Protocol):
     full_release: Any
     released: Any
 
-    def on(self, records: Any) -> Self:
+    def with_records(self, records: Any) -> Self:
         """The same algorithm on other data."""
 
     def run(self, rng: Any = None, *, runs: int = 1, release: Any = None) -> Transcript:
@@ -56,7 +56,7 @@ class Algorithm(Protocol):
     def log_density(self, transcript: Transcript, records: Any = None) -> Array:
         """Exact log-density of the released arrays."""
 
-    def accesses(self, adjacency: Adjacency | None = None) -> Sequence[DataAccess]:
+    def data_accesses(self, adjacency: Adjacency | None = None) -> Sequence[DataAccess]:
         """The declared looks at the data."""
 
 
@@ -89,14 +89,14 @@ def algorithm_target(
         public: see `Target`.
         described: see `Target`.
     """
-    pair = {World.IN: algorithm, World.OUT: algorithm.on(neighbour)}
+    pair = {World.IN: algorithm, World.OUT: algorithm.with_records(neighbour)}
     full = release is None or Release(release) == algorithm.full_release
     probe = _probe(pair) if full else _Abilities()
     ratio = log_ratio
     if ratio is None and probe.density:
         ratio = _log_ratio(pair)
     relation = Adjacency(adjacency)
-    looks = tuple(algorithm.accesses(relation))
+    looks = tuple(algorithm.data_accesses(relation))
     return Target(
         name=name or algorithm.key,
         run=lambda world, generator, runs: pair[world].run(generator, runs=runs, release=release),

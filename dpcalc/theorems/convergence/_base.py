@@ -53,7 +53,7 @@ class ConvergenceResult(Result):
         for name in parameters(type(self)):
             value = getattr(self, name)
             for number in value.values if isinstance(value, Schedule) else (value,):
-                if isinstance(number, int | float) and not _moderate(number):
+                if isinstance(number, int | float) and not in_range(number):
                     raise InvalidInput(
                         f"{name} needs a size from 1e-50 to 1e50; got {name}={number:g}; "
                         "try other units"
@@ -85,16 +85,16 @@ class ConvergenceResult(Result):
         return {k: v if isinstance(v, plain) else str(v) for k, v in found.items()}
 
 
-def _moderate(number: float) -> bool:
+def in_range(number: float) -> bool:
     return number in (0, math.inf) or 1e-50 <= abs(number) <= 1e50
 
 
-def nothing(method: str, numbers: Mapping[str, float] | None = None) -> Rate:
+def no_bound(method: str, numbers: Mapping[str, float] | None = None) -> Rate:
     """The rate that proves nothing."""
     return Rate(math.inf, numbers or {}, method)
 
 
-def per_node(name: str, given: Schedule, nodes: int) -> tuple[float, ...]:
+def by_node(name: str, given: Schedule, nodes: int) -> tuple[float, ...]:
     """One value per node of a quantity that does not change over rounds.
 
     Raises:

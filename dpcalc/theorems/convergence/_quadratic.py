@@ -15,7 +15,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.numerics.certified_eigenvalues import Array, contraction
 from dpcalc.numerics.precise import Real, mpf, round_down
 from dpcalc.theorems.base import Formula
-from dpcalc.theorems.convergence._base import Rate, per_node
+from dpcalc.theorems.convergence._base import Rate, by_node
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.schedule import Schedule
 
@@ -69,8 +69,8 @@ def quadratic_problem(
         if linear is not None:
             raise InvalidInput("linear terms b need curvatures h as well; try --curvature 1")
         return None
-    b = (0.0,) * nodes if linear is None else per_node("linear", linear, nodes)
-    return QuadraticProblem(curvature=per_node("curvature", curvature, nodes), linear=b)
+    b = (0.0,) * nodes if linear is None else by_node("linear", linear, nodes)
+    return QuadraticProblem(curvature=by_node("curvature", curvature, nodes), linear=b)
 
 
 def biased(problem: QuadraticProblem, weights: Values, what: str) -> Rate:

@@ -31,7 +31,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
 from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.parameters import choice, count, matrix, number
 from dpcalc.vocabulary import Bearing
@@ -266,10 +266,10 @@ class DPADMMUtility(ConvergenceResult):
         self.require(Scope.CERTIFIED)
         eta, rho, gamma = mpf(self.step_size), mpf(self.penalty), mpf(self.weight())
         if self._proved_weight() > gamma:
-            return nothing("η(L_f + ρ|A|²) exceeds γ; try a smaller step-size")
+            return no_bound("η(L_f + ρ|A|²) exceeds γ; try a smaller step-size")
         dual = self._dual_distance()
         if dual is None:
-            return nothing(
+            return no_bound(
                 "the initial dual cannot be compared with the optimal one; "
                 "try dual-start zero with multiplier-norm or gradient-bound"
             )

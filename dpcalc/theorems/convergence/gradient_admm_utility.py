@@ -32,7 +32,7 @@ from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.precise import Real, mpf, round_up
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
 from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.parameters import choice, count, matrix, number
 from dpcalc.vocabulary import Bearing
@@ -175,7 +175,7 @@ class GradientADMMUtility(ConvergenceResult):
             method = "second moment of gradients, x̄ over rounds 0..T-1"
             found.append(self._at_best(self._second_moment, math.inf, method))
         if not found:
-            return nothing("the step size is above 1/smoothness; try a smaller one")
+            return no_bound("the step size is above 1/smoothness; try a smaller one")
         return min(found, key=lambda rate: rate.value)
 
     def _at_best(self, bound: Callable[[float], Real], largest: float, method: str) -> Rate:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcalc import checks
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, finite, nothing, per_node
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, finite, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
@@ -170,7 +170,7 @@ class MADMMConvergence(ConvergenceResult):
     def steps(self) -> Row:
         """θ per node."""
         if self.dual_step is not None:
-            return per_node("dual_step", self.dual_step, self.graph.nodes)
+            return by_node("dual_step", self.dual_step, self.graph.nodes)
         return (min(rows(self.penalty, self.graph.nodes)[0]),) * self.graph.nodes
 
     @property
@@ -192,13 +192,13 @@ class MADMMConvergence(ConvergenceResult):
         self.require(Scope.CERTIFIED)
         last, steps = self.settled(), self.steps()
         if last is None:
-            return nothing(
+            return no_bound(
                 "the inverses of growing penalties are summable"
                 if _growing(self)
                 else "nothing is proved for penalties that fall to zero"
             )
         if not common(steps):
-            return nothing("with dual steps of its own at every node the limit is another one")
+            return no_bound("with dual steps of its own at every node the limit is another one")
         numbers = self._rate(last, steps)
         if steps[0] < 2 * min(last) and common(last):
             return Rate(0.0, numbers, "monotone operators, common penalties, θ < 2η")
@@ -207,8 +207,8 @@ class MADMMConvergence(ConvergenceResult):
         if numbers:
             return Rate(0.0, numbers, "definite matrix for the given curvatures")
         if steps[0] >= 2 * min(last):
-            return nothing("nothing is proved for dual steps of twice a penalty or more")
-        return nothing("nothing is proved for penalties that differ between nodes")
+            return no_bound("nothing is proved for dual steps of twice a penalty or more")
+        return no_bound("nothing is proved for penalties that differ between nodes")
 
     def _rate(self, last: Row, steps: Row) -> dict[str, float]:
         """The contraction per round in the end, for given curvatures."""

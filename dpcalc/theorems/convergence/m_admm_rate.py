@@ -36,7 +36,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing, per_node
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
 from dpcalc.theorems.convergence._one_round import Conditions, worst_quadratic_round
 from dpcalc.theorems.convergence._penalties import Row, common, decreasing, rows
 from dpcalc.theorems.graph import Graph
@@ -166,11 +166,11 @@ class MADMMRate(ConvergenceResult):
 
     def lows(self) -> Row:
         """m_i."""
-        return per_node("strong_convexity", self.strong_convexity, self.graph.nodes)
+        return by_node("strong_convexity", self.strong_convexity, self.graph.nodes)
 
     def highs(self) -> Row:
         """M_i."""
-        return per_node("smoothness", self.smoothness, self.graph.nodes)
+        return by_node("smoothness", self.smoothness, self.graph.nodes)
 
     def claimed(self) -> Rate:
         """Eq. (23) for the μ that makes it largest, in the worst round."""
@@ -211,12 +211,12 @@ class MADMMRate(ConvergenceResult):
         """The largest proved δ in the worst round, and what all rounds make together."""
         self.require(Scope.CERTIFIED)
         if _own_penalties(self):
-            return nothing("no rate is proved for penalties that differ between nodes")
+            return no_bound("no rate is proved for penalties that differ between nodes")
         etas = [row[0] for row in self.penalties()]
         found = {eta: self.proved(eta) for eta in dict.fromkeys(etas)}
         delta, split = min(found.values())
         if delta <= 0:
-            return nothing("(21)-(22) allow no positive δ")
+            return no_bound("(21)-(22) allow no positive δ")
         total = mpf(1)
         for before, eta in zip([etas[0], *etas], etas, strict=False):
             total *= max(mpf(1), mpf(eta) / mpf(before)) / (1 + mpf(found[eta][0]))

@@ -29,7 +29,7 @@ from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, per_node
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
     BOUNDED,
@@ -120,7 +120,7 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
     def rates(self) -> tuple[float, ...]:
         """α per node; once if it is the same at all of them."""
         nodes = self.n_nodes if self.noise_rate.table else 1
-        return per_node("noise_rate", self.noise_rate, nodes)
+        return by_node("noise_rate", self.noise_rate, nodes)
 
     def claimed(self) -> Rate:
         """The printed number for the given w and a, at the node with the largest rate of noise."""

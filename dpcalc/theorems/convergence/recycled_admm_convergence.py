@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, finite, nothing, per_node
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, finite, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
@@ -156,7 +156,7 @@ class RecycledADMMConvergence(ConvergenceResult):
 
     def _check_together(self) -> None:
         self.penalties()
-        per_node("smoothness", self.smoothness, self.graph.nodes)
+        by_node("smoothness", self.smoothness, self.graph.nodes)
         self.problem()
 
     def penalties(self) -> list[Row]:
@@ -189,7 +189,7 @@ class RecycledADMMConvergence(ConvergenceResult):
     def _pairs(self) -> list[PairConditions]:
         """(i)-(ii) for every two consecutive odd rounds."""
         found = self.penalties()
-        smoothness = per_node("smoothness", self.smoothness, self.graph.nodes)
+        smoothness = by_node("smoothness", self.smoothness, self.graph.nodes)
         return [
             PairConditions.of(self.graph, before, after, self.proximal_weight, smoothness)
             for before, after in dict.fromkeys(pairwise([found[0], *found]))
@@ -200,15 +200,15 @@ class RecycledADMMConvergence(ConvergenceResult):
         self.require(Scope.CERTIFIED)
         last = tail(self.penalty, self.graph.nodes)
         if last is None:
-            return nothing("nothing is proved for penalties that never settle")
+            return no_bound("nothing is proved for penalties that never settle")
         if _own_penalties(self):
-            return nothing("with penalties of its own at every node the limit is another one")
+            return no_bound("with penalties of its own at every node the limit is another one")
         numbers = self._rate(last)
         if _proportional(self):
             return Rate(0.0, numbers, "passive linear part, common penalties")
         if numbers:
             return Rate(0.0, numbers, "definite matrix for the given curvatures")
-        return nothing("nothing is proved for unequal degrees and γ > 0; try curvatures")
+        return no_bound("nothing is proved for unequal degrees and γ > 0; try curvatures")
 
     def _rate(self, last: Row) -> dict[str, float]:
         """The contraction per two rounds in the end, for given curvatures."""
@@ -243,7 +243,7 @@ class RecycledADMMConvergence(ConvergenceResult):
         """
         if not _proportional(self):
             return None
-        smoothness = per_node("smoothness", self.smoothness, self.graph.nodes)
+        smoothness = by_node("smoothness", self.smoothness, self.graph.nodes)
         steepest = min(m / v for m, v in zip(smoothness, self.graph.degrees, strict=True))
         h = min(1.0, self.penalty.start, float(steepest))
         left = stalled_product(self.penalty.start, self.penalty.factor, pull=2 / h)
@@ -257,7 +257,7 @@ class RecycledADMMConvergence(ConvergenceResult):
         if _own_penalties(self):
             same = len(set(found)) == 1
             return (limit_formula(self.problem(), found[0]),) if same else ()
-        smoothness = per_node("smoothness", self.smoothness, self.graph.nodes)
+        smoothness = by_node("smoothness", self.smoothness, self.graph.nodes)
         if self.graph.regular and common(smoothness) and len(set(found)) == 1:
             coupling, split, _ = self._constants()
             values = {"eta": found[0][0], "gamma": self.proximal_weight, "M": smoothness[0]}

@@ -27,7 +27,7 @@ from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, nothing
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.parameters import count, number
 from dpcalc.vocabulary import Bearing
@@ -166,7 +166,7 @@ def certified_records(learning: Learning, n_nodes: int, strength: float | None) 
     if learning.tilt:
         numbers["noise_norm"] = learning.tilt
     if needed == mpf("inf"):
-        return nothing("no number of records suffices at this regularisation and noise", numbers)
+        return no_bound("no number of records suffices at this regularisation and noise", numbers)
     return Rate(round_up(needed / n_nodes), numbers, "stability and bounded differences")
 
 

@@ -31,7 +31,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemo
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, ClaimedCurve, Guarantee
 from dpcalc.guarantees.composition import compose
-from dpcalc.guarantees.dominated import Dominated
+from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.mechanisms import (
     poisson_subsampled_gaussian,
     sampled_without_replacement,
@@ -225,10 +225,12 @@ class PrivateDualAveraging(Theorem):
         ratio = max(round_up(1 / self._mu()), 0.02)
         rate = round_down(mpf(self.size()) / self.n_records)
         pairs = PoissonRemove(ratio, rate), PoissonAdd(ratio, rate)
-        worst = Dominated(tuple(((pair, self.rounds),) for pair in pairs), "opposite subgradients")
+        worst = DominatedMechanism(
+            tuple(((pair, self.rounds),) for pair in pairs), "opposite subgradients"
+        )
         return Bound(worst, {"sigma": self.sigma}, "one record opposite to all others")
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """Five digits where ε is enclosed numerically, the last double where it is exact."""
         return 1e-5 if _samples(self) else 0.0
 

@@ -216,7 +216,7 @@ class FixedPointADMM(Theorem):
         unit = self.replace(sigma=1.0)._rho()  # noqa: SLF001 # another instance of this class
         return self.replace(sigma=round_up(context().sqrt(unit / rho_for(epsilon, delta))))
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """The last double: the bounds are closed forms."""
         return 0.0
 

@@ -215,13 +215,13 @@ class DPADMM(Theorem):
         square = self._unit() * order / (eps * mu)
         return self.replace(sigma=round_up(context().sqrt(square)))
 
-    def remedy(self, epsilon: float, delta: float) -> str:
+    def suggestion(self, epsilon: float, delta: float) -> str:
         """A data-independent initial dual."""
         if _from_data(self):
             return "dual-start zero or noised: the printed initial dual is released without noise"
-        return Theorem.remedy(self, epsilon, delta)
+        return Theorem.suggestion(self, epsilon, delta)
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """The last double: the bound is exact."""
         return 0.0
 

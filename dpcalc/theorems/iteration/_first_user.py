@@ -103,7 +103,7 @@ class FirstUser(GradientADMM):
         found = worst_mu_squared(self, uses)
         return max(found, self.mu_attained(self.iterations) ** 2) if self.passes == 1 else found
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """The last double: the bound is a closed form."""
         return 0.0
 

@@ -166,7 +166,7 @@ class NoisyDescent(Theorem):
         mu = round_down(context().sqrt(square))
         return Bound(GDP(mu), {"mu": mu}, "quadratics of changing curvature, no projection")
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """The last double: the bounds are closed forms."""
         return 0.0
 

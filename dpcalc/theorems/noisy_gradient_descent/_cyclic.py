@@ -101,6 +101,6 @@ class CyclicDescent(NoisyDescent):
         numbers = {"largest_mu": max(mus), "smallest_mu": min(mus)}
         return GaussianMixture(mus, shares), numbers
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """The last double for a fixed order; what a sum over positions is worth otherwise."""
         return 0.0 if self.order == "fixed" else 1e-12

@@ -190,7 +190,7 @@ class SampledDescent(NoisyDescent):
         numbers = {"mu": round_up(mu), "counted_steps": float(counted)}
         return Bound(GDP(round_up(mu)), numbers, "shifted interpolation in f-DP")
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """Five digits where ε is enclosed numerically, the last double where it is exact."""
         return 0.0 if self.full() else 1e-5
 
@@ -235,7 +235,7 @@ class SplitDescent(SampledDescent):
         every = self.best_count(split)
         if not self.full():
             return every
-        return self.printed(every.best(lambda bound: bound.numbers()["mu"]))  # all are Gaussian
+        return self.printed(every.best(lambda bound: bound.parameters()["mu"]))  # all are Gaussian
 
     def certified(self) -> Bound:
         """The best split found, never above the printed one."""

@@ -197,7 +197,7 @@ class PNSGDAllUsers(NoisyDescent):
             GaussianMixture(mus, shares), {"largest_mu": max(mus)}, method + ", in high dimension"
         )
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """What the sum over positions is worth."""
         return 1e-12
 

@@ -54,7 +54,7 @@ class NetworkTheorem(Theorem):
 
     releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_ITERATE,)
     noise: ClassVar[str] = "noise_rate"
-    less_is_private: ClassVar[bool] = True
+    noise_is_a_rate: ClassVar[bool] = True
 
     n_records: Schedule = schedule(
         "records per node, B; a number or one per node", check=checks.count
@@ -256,14 +256,14 @@ class NetworkTheorem(Theorem):
             epsilon, lambda theorem: theorem.claimed().numbers["beta"], "printed formula"
         )
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """Equal rounds are summed up exactly; others compose to nine digits or so, laws to six."""
         if self.dimension is not None:
             return 1e-6
         equal = self.penalty.constant and self.noise_rate.constant
-        return Theorem.noise_tolerance(self) if equal else 1e-8
+        return Theorem.calibration_tolerance(self) if equal else 1e-8
 
-    def remedy(self, epsilon: float, delta: float) -> str:
+    def suggestion(self, epsilon: float, delta: float) -> str:
         """Which penalty, loss weight or number of rounds would make a budget feasible."""
         silent = self.with_noise_level(1e-300)
         tries: list[str] = []

@@ -166,7 +166,7 @@ class NormalObjective(Theorem):
             for ((sigma,), n), ((stiffness,), _) in zip(sigmas, stiff, strict=True)
         )
 
-    def noise_tolerance(self) -> float:
+    def calibration_tolerance(self) -> float:
         """Laws are composed to six digits."""
         return 1e-6
 

@@ -55,7 +55,7 @@ class CompositeMethod(Method):
 
     def gradient_bound(self, records: Records) -> float:
         """The largest norm of a record's gradient, max|φ'|·max‖x‖, from public constants."""
-        return get_loss(self.loss).slope_bound * records.row_bound
+        return get_loss(self.loss).derivative_bound * records.row_bound
 
     def weights(self, transcript: Transcript) -> Array:
         """The last x."""

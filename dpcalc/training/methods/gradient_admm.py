@@ -54,7 +54,7 @@ class GradientADMM(Method):
 
         loss, row = self._loss(), records.row_bound
         return ADMMIterationAllUsers(
-            sensitivity=2 * loss.slope_bound * row,
+            sensitivity=2 * loss.derivative_bound * row,
             step_size=self.step_size,
             penalty=self.penalty,
             sigma=1.0,

@@ -48,7 +48,7 @@ class PrivateDualAveraging(DualAveraging):
         return Result(
             n_records=min(records.sizes),
             rounds=self.rounds,
-            lipschitz=get_loss(self.loss).slope_bound * records.row_bound,
+            lipschitz=get_loss(self.loss).derivative_bound * records.row_bound,
             sigma=1.0,
             sampling=_WORDS[self.sampling],
             batch_size=self.batch_size,

@@ -22,7 +22,7 @@ _ORDER, _STOP = 98, 97  # purpose numbers, apart from those of the rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turns:
+class UserOrder:
     """How users come.
 
     Attributes:
@@ -63,11 +63,11 @@ class Turns:
         """Whether chance has a part in it."""
         return self.order != "fixed" or self.stopping is not None
 
-    def in_turn(self, runs: int) -> NDArray[np.int64]:
+    def cyclic(self, runs: int) -> NDArray[np.int64]:
         """The fixed order; shape (runs, rounds)."""
         return np.tile(np.arange(self.rounds) % self.users, (runs, 1))
 
-    def drawn(self, streams: Streams) -> dict[str, NDArray[np.int64]]:
+    def draw(self, streams: Streams) -> dict[str, NDArray[np.int64]]:
         """The users of all rounds, "order", and if runs stop at random the round, "stop"."""
         if self.order == "permutation":
             kind = RandomPermutation((self.users,))
@@ -76,7 +76,7 @@ class Turns:
             index = UniformIndex((self.rounds,), high=(self.users,) * self.rounds)
             choices = {"order": streams.draw(index, _ORDER, 0)}
         else:
-            choices = {"order": self.in_turn(streams.runs)}
+            choices = {"order": self.cyclic(streams.runs)}
         if self.stopping is not None:
             first, last = self.stopping
             index = UniformIndex((1,), high=(last - first + 1,))
