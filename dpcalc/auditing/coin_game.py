@@ -99,7 +99,7 @@ def coin_game(
     first, second = draw.permutation(first), draw.permutation(second)
     kept = max(round(pilot_share * min(len(first), len(second))), 2)
     rest = (first[kept:], second[kept:])
-    places = _places(min(len(scores) for scores in rest))
+    places = places_of(min(len(scores) for scores in rest))
     coins = draw.random(places) < 0.5
     is_in, score, left = [], [], [first[:kept], second[:kept]]
     missing = 0
@@ -121,6 +121,6 @@ def coin_game(
     )
 
 
-def _places(each: int) -> int:
+def places_of(each: int) -> int:
     """The most places m with m/2 + 3·√m/2 scores of a kind, hardly ever exceeded."""
     return max(int((math.sqrt(_RESERVE**2 + 2 * each) - _RESERVE) ** 2), 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +23,9 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.estimators.rules import Answers
+from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.many_scores import MANY, many_scores
 from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, decide, strength
@@ -106,49 +109,96 @@ def audit_scores(
     """
     check_terms(alpha, detectable_ratio)
     seed = new_seed() if seed is None else seed
-    seen = from_scores(in_scores, out_scores)
     if not 0 < pilot_share < 1:
         raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
+    first, second = np.asanyarray(in_scores), np.asanyarray(out_scores)
+    runs = first.size + second.size
     if fair_coins:
-        one_run.require_coins(int(seen.is_in.sum()), seen.runs, fair_coins)
-    first, second = seen.scores_of(True), seen.scores_of(False)
-    rarer, other = sorted((len(first), len(second)))
-    if claim.is_renyi or rarer < FEWEST or other > 2 * rarer:
-        return _by_error_rates(claim, seen, alpha, pilot_share, detectable_ratio, name)
-    game = coin_game(first, second, pilot_share=pilot_share, fair_coins=fair_coins, seed=seed)
-    game, rule = game.oriented(delta=claim.delta, alpha=alpha, curve=claim.is_curve)
-    answers = game.answers(rule)
+        one_run.require_coins(first.size, runs, fair_coins)
+    game = _balanced(claim, first.size, second.size)
+    seen = _in_blocks if runs >= MANY else _in_memory
+    answers, rule, pilot = seen(claim, first, second, alpha, pilot_share, seed, game, fair_coins)
+    numbers = rule.record() if game else {"threshold": float(rule.upper)}
+    note = Finding(
+        check="split",
+        severity=Severity.HOLDS,
+        text=f"{rule.describe()}, chosen on {pilot} runs that are not counted",
+        numbers=numbers,
+    )
+    if isinstance(answers, Counts):
+        found = _from_counts(claim, answers, alpha)
+        return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
     found = [accuracy.from_answers(answers, rule, claim, alpha=alpha, curve=claim.is_curve)]
-    left = f"{rule.describe()}, chosen on {game.pilot.runs} runs that are not counted"
-    note = Finding(check="split", severity=Severity.HOLDS, text=left, numbers=rule.record())
-    unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * seen.runs))
-    return _verdict(name, claim, found, alpha, seen.runs, detectable_ratio, (note,), seed, unused)
+    unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
+    return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused)
 
 
-def _by_error_rates(
+Seen = tuple[Answers | Counts, Rule, int]
+"""What a rule answered, the rule, and on how many runs it was chosen."""
+
+
+def _balanced(claim: Claim, first: int, second: int) -> bool:
+    """Whether right answers are counted, and not both error rates."""
+    rarer, other = sorted((first, second))
+    return not (claim.is_renyi or rarer < FEWEST or other > 2 * rarer)
+
+
+def _in_memory(
     claim: Claim,
-    seen: Observations,
+    first: Array,
+    second: Array,
     alpha: float,
     pilot_share: float,
-    detectable_ratio: float,
-    name: str,
-) -> Verdict:
-    """Both error rates of a rule and a direction that were chosen on held-out runs."""
+    seed: int,
+    game: bool,
+    fair_coins: bool,
+) -> Seen:
+    """All scores shuffled at once; by answers in a game, or by both error rates."""
+    seen = from_scores(first, second)
+    if game:
+        of_kinds = seen.scores_of(True), seen.scores_of(False)
+        played = coin_game(*of_kinds, pilot_share=pilot_share, fair_coins=fair_coins, seed=seed)
+        played, rule = played.oriented(delta=claim.delta, alpha=alpha, curve=claim.is_curve)
+        return played.answers(rule), rule, played.pilot.runs
     pilot = round(seen.runs * pilot_share)
     curve = claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
     seen = clopper_pearson.oriented(seen, pilot, delta=claim.delta, alpha=alpha, curve=curve)
     counts, threshold = clopper_pearson.held_out(
         seen, delta=claim.delta, alpha=alpha, pilot_share=pilot_share, curve=curve
     )
-    note = Finding(
-        check="split",
-        severity=Severity.HOLDS,
-        text=f"threshold {float(threshold):.6g} chosen on {seen.runs - int(counts.runs)} runs that "
-        "are not counted",
-        numbers={"threshold": float(threshold)},
+    return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs)
+
+
+def _in_blocks(
+    claim: Claim,
+    first: Array,
+    second: Array,
+    alpha: float,
+    pilot_share: float,
+    seed: int,
+    game: bool,
+    fair_coins: bool,
+) -> Seen:
+    """The same of more scores than are shuffled in memory: see `many_scores`."""
+    many = many_scores(
+        first, second, pilot_share=pilot_share, seed=seed, game=game, fair_coins=fair_coins
     )
-    found = _from_counts(claim, counts, alpha)
-    return _verdict(name, claim, found, alpha, seen.runs, detectable_ratio, (note,))
+    pilot = many.pilot()
+    if game:
+        many, rule = many.oriented(pilot, delta=claim.delta, alpha=alpha, curve=claim.is_curve)
+        return many.answers(rule), rule, pilot.runs
+    terms: dict[str, Any] = {
+        "delta": claim.delta,
+        "alpha": alpha,
+        "curve": claim.quantity is not Quantity.EPSILON,
+    }
+    order = np.random.default_rng(seed).permutation(pilot.runs)
+    pilot = Observations(is_in=pilot.is_in[order], score=pilot.score[order])
+    turned = clopper_pearson.oriented(pilot, pilot.runs // 2, **terms)
+    rest = first.size + second.size - pilot.runs
+    threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
+    many = replace(many, sign=1 if turned is pilot else -1)
+    return many.counts(threshold), Rule.at(threshold), pilot.runs
 
 
 @own_arithmetic

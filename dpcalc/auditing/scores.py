@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, shortened
+from dpcalc.files import refuse_pipe
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +40,8 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
     score in each of its places.
 
     Args:
-        path: delimited text, see `dpcalc.delimited`.
+        path: delimited text, see `dpcalc.delimited`; or a NumPy array of shape (runs,) in a file
+            ending in .npy, which stays on the disk and is mapped into memory where it is looked at.
         column: heading of the column, or its number from 1 in a file without headings; needed if
             there are several.
 
@@ -48,12 +51,14 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
     Raises:
         InvalidInput: if the file cannot be read, with the line.
     """
+    if Path(path).suffix == ".npy":
+        return _mapped(path, column)
     names, found = _table(path, column)
     index = _chosen(column, names, str(path))
-    scores = [_score(row, index, str(path)) for row in found]
-    if not scores:
+    scores = np.fromiter((_score(row, index, str(path)) for row in found), dtype=np.float64)
+    if not len(scores):
         raise InvalidInput(f"at least one score was needed; {str(path)!r} has none")
-    return np.array(scores)
+    return scores
 
 
 def read_labelled_scores(
@@ -88,6 +93,33 @@ def read_labelled_scores(
             )
         scores[_WORDS[said]].append(_score(row, index, str(path)))
     return np.array(scores[True]), np.array(scores[False])
+
+
+def _mapped(path: str | os.PathLike[str], column: str | None) -> Array:
+    """The scores of a NumPy file, mapped into memory and looked through block by block."""
+    if column is not None:
+        raise InvalidInput(f"--column goes with text; {str(path)!r} is one NumPy array")
+    refuse_pipe(path)
+    try:
+        scores = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError) as error:
+        raise InvalidInput(f"a NumPy array was needed; got {str(path)!r} ({error})") from error
+    if scores.ndim != 1 or scores.dtype.kind != "f" or not len(scores):
+        raise InvalidInput(
+            f"one floating-point number per run, shape (runs,), was needed; {str(path)!r} has shape "
+            f"{scores.shape} of {scores.dtype}"
+        )
+    for start in range(0, len(scores), _BLOCK):
+        lost = np.flatnonzero(np.isnan(scores[start : start + _BLOCK]))
+        if len(lost):
+            raise InvalidInput(
+                f"scores were needed; number {start + int(lost[0]) + 1} of {str(path)!r} is NaN; "
+                "dropping runs would bias the bound, so give them a score of their own, such as -inf"
+            )
+    return scores
+
+
+_BLOCK = 2**20
 
 
 def _table(path: str | os.PathLike[str], column: str | None) -> tuple[list[str], Iterator[Row]]:
