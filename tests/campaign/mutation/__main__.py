@@ -2,7 +2,7 @@
 
 ``python -m tests.campaign.mutation --folder FOLDER`` copies the checkout to an empty folder, lets
 mutmut write every mutant of the measured packages, runs each file of tests once to see which functions
-it reaches, then runs the tests that reach each mutant of a seeded sample, shortest first. The sample is
+it reaches, then runs tests that reach each mutant of a seeded sample, some of every file. The sample is
 drawn in every area apart; the table gives for each the share that died and its exact 95 % confidence
 interval (Clopper and Pearson). A survivor that changes nothing a user could notice is listed, with the
 reason, in ``survivors.toml`` beside this file; any other is a missing test.
@@ -63,15 +63,14 @@ def interval(killed: int, judged: int) -> tuple[float, float]:
 
 
 def within(tests: Tests, budget: float) -> Tests:
-    """The shortest tests that fit a budget in seconds, at least one."""
+    """The tests, in turn, that fit a budget in seconds; the shortest if none does."""
     kept: Tests = []
     spent = 0.0
     for seconds, test in tests:
-        spent += seconds
-        if kept and spent > budget:
-            break
-        kept.append((seconds, test))
-    return kept
+        if spent + seconds <= budget:
+            kept.append((seconds, test))
+            spent += seconds
+    return kept or sorted(tests)[:1]
 
 
 def judged(folder: Path) -> dict[str, tuple[bool, str]]:

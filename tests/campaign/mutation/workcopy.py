@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from time import monotonic
 
@@ -114,7 +116,11 @@ def measure_reach(folder: Path, until: float) -> bool:
 
 
 def reached(folder: Path) -> dict[str, list[tuple[float, str]]]:
-    """The tests that reach a function and pass, with their seconds, shortest first."""
+    """The tests that reach a function and pass, with their seconds.
+
+    The shortest of every file comes first, then the second of every file, and so on: tests of one file
+    notice the same things.
+    """
     found: dict[str, set[tuple[float, str]]] = {}
     failed = set()
     for name in _files():
@@ -124,7 +130,17 @@ def reached(folder: Path) -> dict[str, list[tuple[float, str]]]:
                 failed.add(entry["test"])
             for function in entry["functions"]:
                 found.setdefault(function, set()).add((entry["seconds"], entry["test"]))
-    return {f: sorted(t for t in tests if t[1] not in failed) for f, tests in found.items()}
+    return {f: _in_turn(t for t in tests if t[1] not in failed) for f, tests in found.items()}
+
+
+def _in_turn(tests: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
+    turns: Counter[str] = Counter()
+    found = []
+    for seconds, test in sorted(tests):
+        file = test.partition("::")[0]
+        turns[file] += 1
+        found.append((turns[file], seconds, test))
+    return [(seconds, test) for _, seconds, test in sorted(found)]
 
 
 def edition(folder: Path, tests: list[tuple[float, str]]) -> str:
