@@ -220,7 +220,7 @@ def _scale(text: str) -> tuple[str, Range]:
 
 def _range(name: str, fact: Any, given: list[Any]) -> Range:
     numbers = [
-        float(x) for x in given if isinstance(x, int | float | np.number) and type(x) is not bool
+        _double(x) for x in given if isinstance(x, int | float | np.number) and type(x) is not bool
     ]
     if not (len(numbers) == len(given) == 2 and all(map(math.isfinite, numbers))):
         got = "nothing yet" if fact == [] else repr(fact)
@@ -235,6 +235,14 @@ def _range(name: str, fact: Any, given: list[Any]) -> Range:
             f"{found.low:g} to {found.high:g}"
         )
     return found
+
+
+def _double(number: Any) -> float:
+    """A number as a double, infinite beyond them."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def _words(name: str, given: list[str]) -> tuple[str, ...]:

@@ -170,6 +170,7 @@ def test_the_schema_to_fill_in_holds_no_value_and_is_refused_as_it_is(run, table
         {"a": [True, False]},
         {"a": {"low": 1}},
         {"a": [0, 5e-324]},
+        {"a": [0, 10**400]},
     ],
 )
 def test_what_is_no_public_fact_is_refused(facts):
