@@ -113,6 +113,14 @@ class Bracket:
             return 0.0
         return (self.upper - self.lower) / self.upper if self.upper < math.inf else math.inf
 
+    def named(self, method: str) -> Bracket:
+        """The same by another name."""
+        return Bracket(self.lower, self.upper, method)
+
+    def narrowed(self, lower: float, upper: float) -> Bracket:
+        """What this enclosure has in common with another one."""
+        return Bracket(max(self.lower, lower), min(self.upper, upper), self.method)
+
 
 def crossing(
     bound: Callable[[float], float], delta: float, guess: float, unit: float, tolerance: float

@@ -14,7 +14,8 @@ from dpcalc.accounting.composition import lattice_sum
 from dpcalc.accounting.composition.lattice import masses
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.sums import Sums
-from dpcalc.accounting.composition.lattice_sum import direct_delta
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import DeltaAt
 from dpcalc.accounting.losses import modulus
 from dpcalc.accounting.losses.modulus import ModulusBounds
 from dpcalc.accounting.losses.privacy_profile import law_from_distributions
@@ -73,7 +74,8 @@ def test_outcomes_below_the_lattice_that_count_for_the_lower_end(
 ) -> None:
     """Both ends then count sums moved up to the floor: the lower one passes the honest upper one."""
     parts = [(PoissonRemove(0.6, 0.4), 2), (PoissonAdd(0.25, 0.32), 2)]
-    honest = direct_delta(parts, 0.4, 0.1, 1e-3)
+    query = DeltaAt(0.4, 1e-3)
+    honest = lattice_sum.refined(LossSum(tuple(parts)), query, query.start(1.0), 0.1)
     assert honest is not None
     framed, mode = lattice_sum._framed, lattice_sum.Mode
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcalc.accounting.composition import bracket_epsilon
-from dpcalc.accounting.contour import contour_sum
+from dpcalc.accounting.contour.nodes import Nodes
 from dpcalc.accounting.losses import TwoPointLaw
 from dpcalc.accounting.losses.discretisation import rough_law
 from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
@@ -67,13 +67,13 @@ def test_the_way_nodes_are_evaluated_does_not_matter() -> None:
 def test_different_rounds_cost_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty different rounds once evaluated a hundred thousand nodes, of which 800 matter."""
     counts: list[int] = []
-    extend = contour_sum._Nodes.extend_until_negligible
+    extend = Nodes.extend_until_negligible
 
-    def counted(nodes: contour_sum._Nodes, last: int) -> None:
+    def counted(nodes: Nodes, last: int) -> None:
         extend(nodes, last)
         counts.append(nodes.count)
 
-    monkeypatch.setattr(contour_sum._Nodes, "extend_until_negligible", counted)
+    monkeypatch.setattr(Nodes, "extend_until_negligible", counted)
     parts = [(PoissonRemove(0.8 + 0.02 * k, 0.004 + 0.0002 * k), 1) for k in range(40)]
     found = bracket_epsilon(parts, 1e-5, relative_width=1e-5)
     assert found.relative_width <= 1e-5

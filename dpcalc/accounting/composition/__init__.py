@@ -16,10 +16,9 @@ from collections.abc import Iterable, Sequence
 
 from dpcalc import checks
 from dpcalc.accounting.composition.curve import upper_deltas
-from dpcalc.accounting.composition.delta import DeltaQuestion
-from dpcalc.accounting.composition.epsilon import EpsilonQuestion
-from dpcalc.accounting.composition.question import worst
-from dpcalc.accounting.composition.resolution import merged
+from dpcalc.accounting.composition.driver import worst_direction
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.enclosure import relative_width as default_width
 from dpcalc.accounting.losses.density_pair import Loss
@@ -64,7 +63,7 @@ def worst_epsilon(
     """`bracket_epsilon` for the direction in which ε is largest."""
     checks.proper_delta(delta)
     width = relative_width or default_width()
-    return worst([EpsilonQuestion(merged(losses), delta, width) for losses in directions])
+    return worst_direction([LossSum.of(each) for each in directions], EpsilonAt(delta, width))
 
 
 @own_arithmetic
@@ -74,7 +73,7 @@ def worst_delta(
     """`bracket_delta` for the direction in which δ is largest."""
     checks.non_negative("epsilon", epsilon)
     width = relative_width or default_width()
-    return worst([DeltaQuestion(merged(losses), epsilon, width) for losses in directions])
+    return worst_direction([LossSum.of(each) for each in directions], DeltaAt(epsilon, width))
 
 
 @own_arithmetic
@@ -85,5 +84,5 @@ def worst_deltas(directions: Iterable[Losses], epsilons: Sequence[float]) -> lis
     """
     for epsilon in epsilons:
         checks.non_negative("epsilon", epsilon)
-    each = [upper_deltas(merged(losses), epsilons) for losses in directions]
+    each = [upper_deltas(LossSum.of(losses), epsilons) for losses in directions]
     return [max(values) for values in zip(*each, strict=True)]

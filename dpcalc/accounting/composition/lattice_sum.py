@@ -23,22 +23,27 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpcalc.accounting.composition import chernoff
 from dpcalc.accounting.composition.lattice.masses import Frame, Masses, Mode, summed
 from dpcalc.accounting.composition.lattice.placing import placed
 from dpcalc.accounting.composition.lattice.rounds import Round, cut, rounds_of
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.composition.lattice.sums import WIDEST, Held, Sums, left_out, listed
-from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
-from dpcalc.accounting.enclosure import Bracket, crossing
+from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
+from dpcalc.accounting.composition.query import EpsilonAt, Estimate, Query
+from dpcalc.accounting.enclosure import Bracket
 from dpcalc.errors import NumericalFailure
 
 METHOD = "convolution, two-sided"
 
-_FEWEST, _FINEST = 2**11, 2**15
+_MIN_POINTS, _MAX_POINTS = 2**11, 2**15
 _WORK = 2.5e9
 """Products in all convolutions of one pass."""
 
 _PASSES = 7
+_FAR = 100.0
+"""An estimate above this is checked against Chernoff's bound before a lattice is made for it."""
+
 _NESTED = 8
 """The coarsest lattice has so many times the points of a finer one."""
 
@@ -47,58 +52,54 @@ _SPREADS = 15.0
 """How many standard deviations of what is common the floor lies below zero."""
 
 
-def direct_epsilon(parts: Parts, delta: float, guess: float, width: float) -> Bracket | None:
-    """ε(δ) by convolution; None for laws that have no place on a lattice, or too many of them.
+def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket | None:
+    """The sum; None for losses that have no place on a lattice, or too many of them."""
+    total.require_tractable()
+    start, unit = _start(total, query, estimate)
+    return refined(total, query, start, unit) if 0 < unit < math.inf else None
+
+
+def refined(total: LossSum, query: Query, start: Bracket, unit: float) -> Bracket | None:
+    """The sum on ever finer lattices.
 
     Args:
-        parts: losses and rounds.
-        delta: in (0, 1).
-        guess: an upper bound of ε, positive and finite.
-        width: relative width aimed at.
+        total: the losses.
+        query: what is asked.
+        start: what is known at first.
+        unit: a typical |dε/d ln δ|, positive.
     """
-    rounds = rounds_of(parts)
-    most, size = _most_points(rounds), _FEWEST
+    rounds = rounds_of(total.parts)
+    most, size = None if rounds is None else _most_points(rounds), _MIN_POINTS
     if rounds is None or most is None:
         return None
-    found, unit, variance = Bracket(0.0, guess, METHOD), guess, 4.0
+    found, variance = start.named(METHOD), 4.0
     for _ in range(_PASSES):
-        before = found
-        sums = convolved(rounds, before.upper, unit, size, variance)
-        tolerance = before.upper * min(width / 20, 1e-3)
-        high = min(crossing(sums.upper, delta, before.upper, unit, tolerance)[1], before.upper)
-        if high == 0:
-            return Bracket(0.0, 0.0, METHOD)
-        low = crossing(sums.lower, delta, high, unit, tolerance)[0]
-        found = Bracket(max(low, before.lower), high, METHOD)
-        variance = sums.variance(high)
-        farther, unit = unit, min(max(sums.unit(high), 1e-9 * high), high)
-        if high + unit < (before.upper + farther) / 2:
+        reach = query.place(found)[1]
+        sums = convolved(rounds, reach, unit, size, variance)
+        tolerance = reach * min(query.relative_width / 20, 1e-3)
+        found = found.narrowed(*query.read(sums.upper, sums.lower, reach, unit, tolerance))
+        if found.upper == 0:
+            break
+        at = query.place(found)[1]
+        variance = sums.variance(at)
+        farther, unit = unit, query.unit(sums.unit(at), at, unit)
+        if at + unit < (reach + farther) / 2:
             continue  # the lattice reaches too far to be fine
-        if found.relative_width <= width or size == most:
+        if found.relative_width <= query.relative_width or size == most:
             break
-        size = _finer(size, found.relative_width / width, most)
+        size = _finer(size, found.relative_width / query.relative_width, most)
     return found
 
 
-def direct_delta(parts: Parts, epsilon: float, guess: float, width: float) -> Bracket | None:
-    """δ(ε) likewise; ``guess``, positive, is a typical |dε/d ln δ|."""
-    rounds = rounds_of(parts)
-    most, size = _most_points(rounds), _FEWEST
-    if rounds is None or most is None:
-        return None
-    found, unit, variance = Bracket(0.0, 1.0, METHOD), guess, 4.0
-    for _ in range(_PASSES):
-        sums = convolved(rounds, epsilon, unit, size, variance)
-        low, high = sums.lower(epsilon), sums.upper(epsilon)
-        found = Bracket(max(low, found.lower), min(high, found.upper), METHOD)
-        variance = sums.variance(epsilon)
-        farther, unit = unit, min(max(sums.unit(epsilon), 1e-9 * unit), unit)
-        if epsilon + unit < (epsilon + farther) / 2:
-            continue
-        if found.relative_width <= width or size == most:
-            break
-        size = _finer(size, found.relative_width / width, most)
-    return found
+def _start(total: LossSum, query: Query, estimate: Estimate | None) -> tuple[Bracket, float]:
+    """What is known at first, and a typical |dε/d ln δ|."""
+    if isinstance(query, EpsilonAt):
+        guess = math.inf if estimate is None else estimate.upper
+        if guess > _FAR:
+            guess = min(guess, chernoff.enclose(total, query).upper)
+        return query.start(guess), guess
+    guess = query.at if estimate is None else 1 / estimate.contour.c
+    return query.start(1.0), guess or 1.0
 
 
 def _finer(size: int, excess: float, most: int) -> int:
@@ -106,13 +107,11 @@ def _finer(size: int, excess: float, most: int) -> int:
     return min(max(math.ceil(1.2 * size * math.sqrt(excess)), 2 * size), most)
 
 
-def _most_points(rounds: Sequence[Round] | None) -> int | None:
+def _most_points(rounds: Sequence[Round]) -> int | None:
     """How many points the coarsest lattice may have."""
-    if rounds is None:
-        return None
     sums = sum(part.count.bit_length() + part.count.bit_count() for part in rounds) - 2
     size = int(math.sqrt(_WORK / max(sums, 1)))
-    return min(size, _FINEST) if size >= _FEWEST else None
+    return min(size, _MAX_POINTS) if size >= _MIN_POINTS else None
 
 
 def _shifted(rounds: Sequence[Round], epsilon: float) -> tuple[list[Round], float]:
@@ -135,7 +134,9 @@ def _shifted(rounds: Sequence[Round], epsilon: float) -> tuple[list[Round], floa
 
 def _framed(rounds: Sequence[Round], reach: float, spread: float, points: int) -> Frame:
     """Lattices that reach up to ``reach``."""
-    depth = max(reach / 4, _SPREADS * spread, 1e-300)
+    depth = max(reach / 4, _SPREADS * spread)
+    if depth <= 0:  # nothing spreads, and what is common lies above ε
+        depth = max(-5 * reach / 4, 1e-300)
     step = (max(reach, 0.0) + 2 * depth) / points
     floor = math.ceil(depth / step)
     # Above the top a sum stays above ε, unless the remaining rounds take it below the floor.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.accounting.composition.lattice.masses import Frame
+from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL
 from dpcalc.accounting.composition.outcomes import response
-from dpcalc.accounting.composition.resolution import SMALLEST_TAIL, Parts
 from dpcalc.accounting.losses import (
     UNIT_ROUNDOFF,
     AtomicLaw,
@@ -126,7 +126,7 @@ class Cut:
         return math.sqrt(float(product(self.masses[held], each**2))), float(each.max(initial=0.0))
 
 
-def rounds_of(parts: Parts) -> list[Round] | None:
+def rounds_of(parts: Sequence[tuple[Loss, int]]) -> list[Round] | None:
     """The parts as rounds; None if one has neither densities nor atoms."""
     found: list[Round] = []
     for loss, count in parts:

@@ -1,0 +1,39 @@
+"""Answers that need no sum: nothing is released, everything is revealed, δ covers all that differs."""
+
+from __future__ import annotations
+
+import math
+
+from dpcalc.accounting.composition import chernoff
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query
+from dpcalc.accounting.contour.saddle_points import infinite_mass
+from dpcalc.accounting.enclosure import Bracket
+
+
+def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> Bracket | None:
+    """The answer, or None where it has to be computed."""
+    del estimate
+    if isinstance(query, EpsilonAt):
+        return _epsilon(total, query)
+    assert isinstance(query, DeltaAt)  # noqa: S101 # there is no third kind
+    return _delta(total, query)
+
+
+def _epsilon(total: LossSum, query: EpsilonAt) -> Bracket | None:
+    if total.total_variation_bound <= query.at:
+        return Bracket(0.0, 0.0, "total variation")
+    total.require_tractable()
+    # The masses are upper bounds; those of exact distributions are off by rounding only.
+    if infinite_mass(total.coarse_upper(query.tail(total))) < query.at:
+        return None
+    surely = total.infinite_mass * (1 - 1e-12) > query.at
+    return Bracket(math.inf if surely else 0.0, math.inf, "infinite losses use up δ")
+
+
+def _delta(total: LossSum, query: DeltaAt) -> Bracket | None:
+    if not total.parts:
+        return Bracket(0.0, 0.0, "nothing is released")
+    if total.infinite_mass >= 1:
+        return Bracket(1.0, 1.0, "everything is revealed")
+    return chernoff.enclose(total, query) if query.at >= total.largest else None

@@ -1,0 +1,131 @@
+"""Closed form, else exact sum, else contour integral, else lattice, else Chernoff.
+
+Each step encloses ε(δ) or δ(ε) of a sum of privacy losses, or declines. The contour integral and the
+lattice are the two general methods: the better suited runs first, and the other narrows what it
+leaves wide. The Chernoff bound always applies; an answer that rests on it says so.
+
+A step is ``enclose(total, query, estimate)``. It returns None where it does not apply, and raises
+`NumericalFailure` where it applies and fails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from dpcalc.accounting.composition import (
+    chernoff,
+    closed_form,
+    contour_integral,
+    exact_sum,
+    lattice_sum,
+)
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import Estimate, Query
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.errors import NumericalFailure
+
+Step = Callable[[LossSum, Query, Estimate | None], Bracket | None]
+Result = TypeVar("Result")
+
+_WIDE = 0.05
+_PATIENCE = 10
+"""How much wider than aimed at an enclosure may be before both general methods are tried."""
+
+_MANY_NODES = 300
+_FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
+_RARE = 0.03
+"""So few expected events are rare: a contour then needs more nodes than a lattice has points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What little work tells: the answer, or an estimate, or neither.
+
+    Attributes:
+        found: the enclosure, where a closed form or a short sum gives it.
+        estimate: else a coarse one, unless that fails.
+    """
+
+    found: Bracket | None
+    estimate: Estimate | None
+
+    @property
+    def upper(self) -> float:
+        """An upper bound of the answer."""
+        if self.found is not None:
+            return self.found.upper
+        return math.inf if self.estimate is None else self.estimate.upper
+
+
+def worst_direction(totals: Sequence[LossSum], query: Query) -> Bracket:
+    """The largest answer; a direction that cannot be the largest is not refined."""
+    begun = [(total, begin(total, query)) for total in totals]
+    found: list[Bracket] = []
+    floor = -1.0
+    for total, beginning in sorted(begun, key=lambda each: -each[1].upper):
+        if beginning.upper < floor:
+            break
+        found.append(finish(total, query, beginning))
+        floor = max(floor, found[-1].lower)
+    largest = max(found, key=lambda bracket: bracket.upper)
+    return Bracket(floor, largest.upper, largest.method)
+
+
+def begin(total: LossSum, query: Query) -> Beginning:
+    """Closed form, else exact sum, else an estimate."""
+    for step in (closed_form.enclose, exact_sum.enclose):
+        found = attempt(step, total, query, None)
+        if found is not None:
+            return Beginning(found, None)
+    return Beginning(None, attempt(contour_integral.estimate, total, query))
+
+
+def finish(total: LossSum, query: Query, beginning: Beginning) -> Bracket:
+    """The enclosure for one direction."""
+    found, estimate = beginning.found, beginning.estimate
+    if found is None:
+        unit = 0.0 if estimate is None else 1 / estimate.contour.c
+        for step in general_methods(total, estimate):
+            found = intersection(found, attempt(step, total, query, estimate))
+            if found is not None and query.narrow(found, unit, _PATIENCE):
+                break
+    return query.clipped(weakened(found, total, query), total)
+
+
+def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:
+    """The lattice first where a contour needs many nodes because events are rare."""
+    most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
+    strained = estimate is None or estimate.nodes > most
+    if strained and total.expected_events <= _RARE:
+        return lattice_sum.enclose, contour_integral.enclose
+    return contour_integral.enclose, lattice_sum.enclose
+
+
+def weakened(found: Bracket | None, total: LossSum, query: Query) -> Bracket:
+    """A wide enclosure is intersected with the Chernoff bound and called weaker."""
+    if found is not None and found.relative_width <= _WIDE:
+        return found
+    bound = chernoff.enclose(total, query)
+    if found is None:
+        return bound
+    method = bound.method if bound.upper < found.upper else f"weaker: {found.method}"
+    return found.narrowed(bound.lower, bound.upper).named(method)
+
+
+def intersection(found: Bracket | None, other: Bracket | None) -> Bracket | None:
+    """What two enclosures have in common, named after the one with the lower upper end."""
+    if found is None or other is None:
+        return found or other
+    method = (found if found.upper <= other.upper else other).method
+    return found.narrowed(other.lower, other.upper).named(method)
+
+
+def attempt(step: Callable[..., Result | None], *arguments: object) -> Result | None:
+    """What a step returns; None where it fails."""
+    try:
+        return step(*arguments)
+    except NumericalFailure:
+        return None

@@ -1,0 +1,122 @@
+"""The privacy losses of all rounds in one direction, and what is known of their sum at once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dpcalc.accounting.contour.saddle_points import Rounds, infinite_mass
+from dpcalc.accounting.losses import GaussianLaw, LossLaw
+from dpcalc.accounting.losses.density_pair import DensityPair, Loss
+from dpcalc.accounting.losses.discretisation import rough_law
+from dpcalc.errors import NumericalFailure
+
+SMALLEST_TAIL = 1e-280
+"""P-mass that is left outside the window of a round where nothing asks for more."""
+
+_LARGEST_SIGNAL = 60
+_MOST_ROUNDS = 10**13
+_SMALLEST_LOSS = 1e-100
+
+
+@dataclass(frozen=True)
+class LossSum:
+    """The sum of independent losses, equal ones counted.
+
+    Args:
+        parts: privacy losses with the number of rounds each is used.
+    """
+
+    parts: tuple[tuple[Loss, int], ...]
+    _coarse: dict[float, Rounds] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, losses: Iterable[tuple[Loss, int]]) -> LossSum:
+        """Equal losses added up, all Gaussian ones made one."""
+        counts: Counter[Loss] = Counter()
+        mus: list[tuple[float, int]] = []
+        for loss, count in losses:
+            if isinstance(loss, GaussianLaw):
+                mus.append((loss.mu, count))
+            elif count:
+                counts[loss] += count
+        parts: list[tuple[Loss, int]] = list(counts.items())
+        largest = max((mu for mu, n in mus if n), default=0.0)
+        if largest > 0:  # squares of tiny numbers would vanish
+            total = math.sqrt(math.fsum(n * (mu / largest) ** 2 for mu, n in mus))
+            parts.append((GaussianLaw(largest * total * (1 + 1e-15)), 1))
+        return cls(tuple(parts))
+
+    @cached_property
+    def rounds(self) -> int:
+        """How many rounds there are, Gaussian ones counted as one."""
+        return sum(count for _, count in self.parts)
+
+    @cached_property
+    def expected_events(self) -> float:
+        """How many rounds on average differ between the neighbours, at most."""
+        return sum(count * loss.touched for loss, count in self.parts)
+
+    @cached_property
+    def total_variation_bound(self) -> float:
+        """1 - Π(1 - r)^n for rounds of total variation r."""
+        rates = [(loss.touched, n) for loss, n in self.parts]
+        if any(rate >= 1 for rate, _ in rates):
+            return 1.0
+        return -math.expm1(sum(n * math.log1p(-rate) for rate, n in rates)) * (1 + 1e-12)
+
+    @cached_property
+    def largest(self) -> float:
+        """At least the largest finite value of the sum."""
+        return sum(n * loss.supremum for loss, n in self.parts) * (1 + 1e-12)
+
+    @cached_property
+    def exact(self) -> Rounds:
+        """The losses whose distributions are known without discretisation."""
+        return [(loss, count) for loss, count in self.parts if isinstance(loss, LossLaw)]
+
+    @cached_property
+    def infinite_mass(self) -> float:
+        """Probability of an infinite loss, as far as it is known exactly."""
+        return infinite_mass(self.exact)
+
+    def epsilon_of_largest(self, delta: float) -> float:
+        """The ε at which the largest loss alone, of probability p, gives δ: sup + ln(1 - δ/p)."""
+        if len(self.exact) < len(self.parts):
+            return 0.0
+        top = math.prod(law.top_mass**count for law, count in self.exact)
+        largest = math.fsum(count * law.supremum for law, count in self.exact) * (1 - 1e-14)
+        return max(0.0, largest + math.log1p(-delta / top)) if top > delta else 0.0
+
+    def coarse_upper(self, tail: float) -> Rounds:
+        """Distributions that dominate the losses', cheap and coarse.
+
+        Args:
+            tail: P-mass that may be left outside the window of a round.
+        """
+        if tail not in self._coarse:
+            self._coarse[tail] = [
+                (loss if isinstance(loss, LossLaw) else rough_law(loss, tail), count)
+                for loss, count in self.parts
+            ]
+        return self._coarse[tail]
+
+    def require_tractable(self) -> None:
+        """Leave to closed forms what numerical integration cannot follow.
+
+        With next to no noise losses vary by thousands within a cell, with next to no loss its square
+        is zero, and beyond some number of rounds the sum's moments outgrow the doubles.
+        """
+        pairs = [loss for loss, _ in self.parts if isinstance(loss, DensityPair)]
+        if max((pair.sharpness for pair in pairs), default=0.0) > _LARGEST_SIGNAL:
+            raise NumericalFailure(
+                f"the noise must be at least 1/{_LARGEST_SIGNAL} of the sensitivity"
+            )
+        if self.rounds > _MOST_ROUNDS:
+            raise NumericalFailure(f"at most {_MOST_ROUNDS} rounds can be composed numerically")
+        losses = [p.mu if isinstance(p, GaussianLaw) else p.supremum for p, _ in self.parts]
+        if max(losses, default=1) < _SMALLEST_LOSS:
+            raise NumericalFailure(f"losses must be at least {_SMALLEST_LOSS}")

@@ -1,0 +1,98 @@
+"""The integrand of a contour sum at equally spaced nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcalc.accounting.losses import ELEMENTARY_ERROR, UNIT_ROUNDOFF, Complexes, Reals, Tilted
+from dpcalc.accounting.losses.fourier import FEW_USES
+
+_NEGLIGIBLE = 1e-17
+_FIRST_BLOCK, _FIRST_TRANSFORM = 32, 256
+_LARGE_BLOCK = 2**13
+_BLOCKWISE_WORK = 10_000_000
+"""Nodes times atoms, taken one by one, after which blocks are large."""
+
+
+class Nodes:
+    """The integrand at y = 0, h, 2h, ..., over its value at y = 0, as far as evaluated.
+
+    Attributes:
+        y: evaluated nodes.
+        values: the integrand there.
+        rounding: bound on the sum of the errors of ``values``.
+        gain: s²/2.
+    """
+
+    def __init__(self, tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float):
+        self._tilted, self._c, self._step, self.gain = tilted, c, step, gain
+        self._base = sum(n * law.rounding for law, n in tilted) + 6 * ELEMENTARY_ERROR
+        self._blocks: list[Complexes] = []
+        self.count, self.rounding = 0, 0.0
+
+    @property
+    def y(self) -> Reals:
+        """Imaginary parts of the nodes."""
+        return np.asarray(self._step * np.arange(self.count), dtype=np.float64)
+
+    @property
+    def values(self) -> Complexes:
+        """The integrand there."""
+        return np.concatenate(self._blocks)
+
+    def extend_until_negligible(self, last: int) -> None:
+        """Evaluate block by block, to node ``last`` at most, until the nodes are negligible."""
+        few = all(count <= FEW_USES for _, count in self._tilted)
+        size = _FIRST_TRANSFORM if few else _FIRST_BLOCK
+        atoms = sum(law.size for law, count in self._tilted if count > FEW_USES)
+        while self.count <= last:
+            if self.count * atoms > _BLOCKWISE_WORK:  # from here on by Fourier transforms
+                size = max(size, _LARGE_BLOCK)
+            stop = min(self.count + size, last + 1)
+            modulus = np.abs(self._evaluate(self.count, stop))
+            size = 2 * size if stop > 2 * _FIRST_BLOCK else size
+            if modulus[-(len(modulus) // 4 + 1) :].max() < _NEGLIGIBLE:
+                break
+
+    def extend(self, last: int) -> None:
+        """Evaluate all nodes up to ``last``."""
+        if self.count <= last:
+            self._evaluate(self.count, last + 1)
+
+    def _evaluate(self, start: int, stop: int) -> Complexes:
+        y, c = self._step * np.arange(start, stop), self._c
+        z = c + 1j * y
+        smoothing = self.gain * (1j * (2 * c + 1) * y - y * y)
+        poles = np.log(z / c) + np.log((z + 1) / (c + 1))
+        exponent = smoothing - poles
+        amplified = self._base + ELEMENTARY_ERROR * (np.abs(smoothing) + np.abs(poles))
+        unit = UNIT_ROUNDOFF * (4 + len(self._tilted))
+        for law, count in self._tilted:
+            log_ratio, relative = law.log_ratio(self._step, start, stop, count)
+            exponent += count * log_ratio
+            amplified += count * (np.log1p(relative) + unit * np.abs(log_ratio))
+        block = np.exp(exponent)
+        # |φ^n(1+r)^n - φ^n| <= |φ|^n((1+|r|)^n - 1), in logarithms: r may be huge where φ vanishes.
+        self.rounding += float(
+            np.exp(exponent.real + amplified + np.log(-np.expm1(-amplified))).sum()
+        )
+        self._blocks.append(block)
+        self.count = stop
+        return block
+
+    def smooth(self, gain: float) -> None:
+        """Raise the smoothing to ``gain``."""
+        extra = gain - self.gain
+        y = self.y
+        self._blocks = [self.values * np.exp(extra * (1j * (2 * self._c + 1) * y - y * y))]
+        self.gain = gain
+
+    def significant(self) -> tuple[Reals, Complexes, float]:
+        """The nodes that matter, their values, and the sum of the others' moduli."""
+        values = self.values
+        modulus = np.abs(values)
+        kept = modulus > _NEGLIGIBLE
+        kept[0] = True
+        return self.y[kept], values[kept], float(modulus[~kept].sum())
