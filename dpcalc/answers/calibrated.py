@@ -71,9 +71,10 @@ def calibrate(
 
 
 def _mechanism(name: str, epsilon: float, delta: float, fields: dict[str, Any]) -> Solution:
-    from dpcalc.claims.named import mechanism
+    from dpcalc.claims.named import mechanism, mechanism_key
     from dpcalc.theorems.catalogue import keys
 
+    name = mechanism_key(name)
     if name in keys(privacy=True):
         raise InvalidInput(
             f"a mechanism was needed; {name} is a theorem; try dpcalc.noise({name!r}, ...)"

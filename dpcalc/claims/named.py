@@ -183,9 +183,23 @@ def _written(field: str, known: Mechanism, table: Table) -> str:
 
 def mechanism(name: str) -> Mechanism:
     """The mechanism of a name; an unknown one is refused with the nearest known."""
-    if name.lower() not in _MECHANISMS:
+    found = mechanism_key(name)
+    if found not in _MECHANISMS:
         raise unknown_name("mechanism", name, _MECHANISMS)
-    return _MECHANISMS[name.lower()]
+    return _MECHANISMS[found]
+
+
+def mechanism_key(name: str) -> str:
+    """The name of a mechanism as this package spells it; what stands for nothing as it is."""
+    spelt = name.strip().lower().replace("_", "-")
+    return _OTHER_NAMES.get(spelt, spelt)
+
+
+_OTHER_NAMES = {
+    "dp-sgd": "poisson-subsampled-gaussian",
+    "dpsgd": "poisson-subsampled-gaussian",
+    "randomized-response": "randomised-response",
+}
 
 
 UNITS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -172,11 +172,13 @@ class TheoremVerb(click.Group):
         extra: Iterable[click.Parameter],
         without_noise: bool = False,
         privacy: bool = True,
+        more: Sequence[str] = (),
         **attributes: Any,
     ) -> None:
         super().__init__(**attributes)
         self._run, self._extra = run, list(extra)
         self._without_noise, self._privacy = without_noise, privacy
+        self._more = list(more)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -185,9 +187,9 @@ class TheoremVerb(click.Group):
         return keys(privacy=self._privacy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from dpcalc.theorems.catalogue import keys, result
+        from dpcalc.theorems.catalogue import key_of, keys, result
 
-        cmd_name = cmd_name.lower()
+        cmd_name = key_of(cmd_name, privacy=self._privacy)
         if cmd_name in keys(privacy=not self._privacy):
             kind, verb = ("privacy", "rate") if self._privacy else ("convergence", "epsilon")
             raise InvalidInput(
@@ -214,9 +216,29 @@ class TheoremVerb(click.Group):
             name=theorem.key,
             callback=callback,
             params=[*self._parameters(theorem), *self._extra],
-            help=f"{theorem.title}.\n\n{theorem.reference}.\n\n\b\n{theorem.statement}",
+            help=f"{theorem.title}.\n\n{theorem.reference}.\n\n\b\n{theorem.statement}\n\n{self._example(theorem)}",
             context_settings={"help_option_names": ["-h", "--help"]},
         )
+
+    def _example(self, theorem: type[Result]) -> str:
+        """A command that runs, in lines of 76 columns."""
+        import shlex
+        import textwrap
+
+        skipped = getattr(theorem, "noise", None) if self._without_noise else None
+        words = [f"dpcalc {self.name} {theorem.key}"]
+        for name, value in theorem.example.items():
+            option = "--" + name.replace("_", "-")
+            if name != skipped and value is not False:
+                words.append(option if value is True else f"{option} {shlex.quote(str(value))}")
+        words += self._more
+        lines: list[str] = []
+        for word in words:
+            if lines and len(lines[-1]) + len(word) < 72:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+        return "\b\nExample:\n" + textwrap.indent(" \\\n    ".join(lines), "  ")
 
     def _parameters(self, theorem: type[Result]) -> list[click.Parameter]:
         from dpcalc.theorems.parameters import default_of, parameters, required

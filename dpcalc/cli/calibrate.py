@@ -83,13 +83,13 @@ def command(
     Noise over sensitivity is relative to how far two neighbours are apart.
     """
     from dpcalc import checks
-    from dpcalc.claims.named import mechanism_fields
+    from dpcalc.claims.named import mechanism_fields, mechanism_key
     from dpcalc.claims.solve import solve
     from dpcalc.cli._outputs import Writing, check_outputs
 
     certificates, writing = Certificates(certify), Writing()
     check_outputs([("--certify", certify)])
-    table: dict[str, Any] = {"mechanism": mechanism}
+    table: dict[str, Any] = {"mechanism": mechanism_key(mechanism)}
     given = {**fields, "epsilon": each, "adjacency": adjacency}
     table |= {name: value for name, value in given.items() if value is not None}
     if set(mechanism_fields(mechanism, table)) & {"p", "points"}:

@@ -102,6 +102,7 @@ _plot = click.Option(
 command = TheoremVerb(
     name="epsilon",
     short_help="The budget of a paper's algorithm, claimed and certified.",
+    more=("--delta 1e-5",),
     run=_run,
     extra=[*_delta.__click_params__, _plot, certify_option(), *_json.__click_params__],
     help="""The budget of a published result: what the paper claims next to what is certified.

@@ -120,6 +120,7 @@ _json: Any = json_option(lambda: None)
 command = TheoremVerb(
     name="noise",
     short_help="The smallest noise of a paper's algorithm for a budget.",
+    more=("--epsilon 1", "--delta 1e-5"),
     run=_run,
     without_noise=True,
     extra=[

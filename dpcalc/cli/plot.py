@@ -158,6 +158,7 @@ _json: Any = json_option(lambda: None)
 command = TheoremVerb(
     name="plot",
     short_help="A picture: ε over δ or a parameter, noise over a budget.",
+    more=("--out epsilon.svg",),
     run=_run,
     extra=[
         click.Option(

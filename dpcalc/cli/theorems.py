@@ -40,7 +40,7 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
     dpcalc theorems --tightness docs/tightness.md
     """
     from dpcalc.report.records import description
-    from dpcalc.theorems.catalogue import result, results
+    from dpcalc.theorems.catalogue import key_of, result, results
 
     if tightness is not None:
         if key is not None or as_json:
@@ -48,7 +48,7 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
         _write_tightness(tightness)
         return
     if key is not None:
-        record = description(result(_of_paper(key)))
+        record = description(result(key_of(key)))
         print_json({"theorems": [record]}) if as_json else _print_one(record)
         return
     records = [description(found) for found in results()] if as_json else None
@@ -56,27 +56,6 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
         print_json({"theorems": records})
     else:
         _print_ledger()
-
-
-def _of_paper(key: str) -> str:
-    """A key; a paper such as shang2021 stands for its result if it has one only.
-
-    Raises:
-        InvalidInput: for a paper with several results, with their keys.
-    """
-    from dpcalc.theorems.base import Theorem
-    from dpcalc.theorems.catalogue import results
-
-    name, year = key[:-4].lower(), key[-4:]
-    if not (name.isalpha() and year.isdigit()):
-        return key
-    of_paper = [r for r in results() if name in r.reference.lower() and year in r.reference]
-    found = [r.key for r in sorted(of_paper, key=lambda r: not issubclass(r, Theorem))]
-    if len(found) > 1:
-        raise InvalidInput(
-            f"one result was needed; {key} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
-        )
-    return found[0] if found else key
 
 
 def _write_tightness(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -58,12 +59,46 @@ def privacy_result(key: str) -> type[Theorem]:
     """
     from dpcalc.theorems.base import Theorem
 
-    if str(key).lower() not in keys():
+    key = key_of(str(key), privacy=True)
+    if key not in keys():
         raise unknown_name("theorem", key, keys(privacy=True))
     found = result(key)
     if not issubclass(found, Theorem):
         raise InvalidInput(f"a privacy result was needed; {key} is not one; try: dpcalc rate {key}")
     return found
+
+
+def key_of(name: str, *, privacy: bool | None = None) -> str:
+    """The key that a name stands for: its own spelling, a paper such as shang2021, or a method.
+
+    A method is named as in the parentheses of a title, such as DP-AccADMM. What stands for nothing is
+    handed back as it is, for the error that names the nearest key.
+
+    Args:
+        name: in any case, with dashes, underscores or blanks.
+        privacy: whether privacy results are meant, or the others; None for all.
+
+    Raises:
+        InvalidInput: for a paper or a method with several results, with their keys.
+    """
+    spelt = re.sub(r"[\s_]+", "-", name.strip().lower())
+    known = keys(privacy=privacy)
+    if spelt in keys():
+        return spelt
+    found = [key for key in known if _is_called(result(key), spelt)]
+    if len(found) > 1:
+        raise InvalidInput(
+            f"one result was needed; {name} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
+        )
+    return found[0] if found else name
+
+
+def _is_called(found: type[Result], name: str) -> bool:
+    paper, year = name[:-4], name[-4:]
+    if paper.isalpha() and year.isdigit():
+        return paper in found.reference.lower() and year in found.reference
+    listed = re.findall(r"\(([^)]*)\)", found.title)
+    return name in {word.strip().lower() for names in listed for word in names.split(",")}
 
 
 def results() -> Iterator[type[Result]]:

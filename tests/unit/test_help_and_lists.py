@@ -44,3 +44,19 @@ def test_the_words_for_printed_statements_have_a_line_each(shown: Any) -> None:
     lines = [line.strip() for line in shown("theorems")[1]]
     for word in ("sound", "loose", "false for some settings"):
         assert any(re.match(rf"{word}  +(proved|some)", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("verb", "key"),
+    [
+        ("epsilon", "dp-admm"),
+        ("noise", "recycled-admm"),
+        ("rate", "m-admm-rate"),
+        ("epsilon", "pnsgd"),
+    ],
+)
+def test_the_help_of_a_theorem_has_an_example_that_runs(shown: Any, verb: str, key: str) -> None:
+    text = "\n".join(line.strip() for line in shown(f"{verb} {key} --help")[1])
+    (example,) = re.findall(rf"^Example:\n(dpcalc {verb} {key} (?:.*\\\n)*.*)$", text, re.MULTILINE)
+    assert all(len(line) <= 80 for line in example.splitlines())
+    assert shown(example.replace("\\\n", " ").removeprefix("dpcalc "))[0] == 0

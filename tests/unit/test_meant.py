@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -73,3 +74,32 @@ def test_every_verb_shows_an_example() -> None:
         assert verb is not None
         shown = verb.help or ""
         assert f"dpcalc {name}" in shown or "[[claim]]" in shown or "[[release]]" in shown, name
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("epsilon DP-ADMM -h", "dp-admm"),
+        ("epsilon dp_admm -h", "dp-admm"),
+        ("noise shang2021 -h", "dp-admm"),
+        ("noise DP-AccADMM -h", "dp-admm"),
+        ("epsilon R-ADMM -h", "recycled-admm"),
+        ("rate Chan2023 -h", "gradient-admm-utility"),
+        ("epsilon altschuler2022 -h", "noisy-sgd-constrained"),
+        ("calibrate DP-SGD --rate 1 --rounds 1 --epsilon 1 --delta 1e-5 --json",
+         "poisson-subsampled-gaussian"),
+        ("calibrate Randomized_Response --epsilon 1 --rounds 2 --json", "randomised-response"),
+    ],
+)  # fmt: skip
+def test_the_papers_own_names_are_taken(
+    line: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(line.split())
+    out = capsys.readouterr().out
+    assert not ended.value.code
+    assert f'"{key}"' in out or re.search(rf"dpcalc \w+ {key} ", out)
+
+
+def test_a_paper_with_several_results_is_asked_about(refused: Any) -> None:
+    assert "noisy-cgd, noisy-cgd-constrained" in refused("epsilon bok2024 -h")
