@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -104,6 +105,21 @@ def _reason(text: str) -> str:
 
 NUMBER = Number()
 
+
+def completing(values: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """What a shell offers for an argument or an option: the values that begin as what was typed.
+
+    Args:
+        values: all of them; asked for when a shell asks.
+    """
+
+    def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        del ctx, param
+        return [value for value in values() if value.startswith(incomplete)]
+
+    return offered
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -122,6 +138,7 @@ adjacency_option = click.option(
     "--adjacency",
     type=click.STRING,
     metavar="add-remove|replace-one",
+    shell_complete=completing(lambda: ("add-remove", "replace-one")),
     help="Whether neighbours differ by a record more or less, or by one exchanged for another; the "
     "answer says which was taken.",
 )
@@ -267,6 +284,7 @@ class TheoremVerb(click.Group):
                     type=_TYPES.get(parameter.kind, click.STRING),
                     help=text,
                     metavar=parameter.kind.upper(),
+                    shell_complete=completing(partial(tuple, parameter.choices)),
                 )
             )
         found.append(

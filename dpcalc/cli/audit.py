@@ -12,7 +12,7 @@ import click
 
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
-from dpcalc.cli._options import NUMBER, AtLeast, Whole, json_option
+from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
 from dpcalc.cli._workers import workers_of, workers_options
 from dpcalc.errors import InvalidInput
@@ -26,8 +26,14 @@ _RELEASES = ("every iterate", "every message", "last iterate")
 _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 
 
+def _keys() -> list[str]:
+    from dpcalc.audits.suite.catalogue import keys
+
+    return list(keys())
+
+
 @click.command("audit", cls=RecordedCommand, short_help="Attack a mechanism or recorded scores.")
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=completing(_keys))
 @click.option("--case", "names", multiple=True, help="A case of a built-in audit; repeatable.")
 @click.option("--bugs", is_flag=True, help="Planted bugs as well: every one must be caught.")
 @click.option("--claim", "text", help="eps=1,delta=1e-5, or mu=0.5,delta=1e-5.")

@@ -9,7 +9,14 @@ import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import NUMBER, StrictCommand, adjacency_option, delta_option, json_option
+from dpcalc.cli._options import (
+    NUMBER,
+    StrictCommand,
+    adjacency_option,
+    completing,
+    delta_option,
+    json_option,
+)
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
 
@@ -28,10 +35,16 @@ _FIELDS = (
 )
 
 
+def _names() -> list[str]:
+    from dpcalc.claims.named import mechanism_names
+
+    return mechanism_names()
+
+
 @click.command(
     "calibrate", cls=StrictCommand, short_help="The noise, rate, batch or rounds that fit a budget."
 )
-@click.argument("mechanism")
+@click.argument("mechanism", shell_complete=completing(_names))
 @click.option("--epsilon", type=NUMBER, required=True, help="ε of the budget.")
 @delta_option()
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import NUMBER, StrictCommand, delta_option, json_option
+from dpcalc.cli._options import NUMBER, StrictCommand, completing, delta_option, json_option
 from dpcalc.errors import InvalidInput, missing_delta
 from dpcalc.guarantees.composition import compose
 
@@ -27,7 +27,14 @@ TARGETS = ("approx", "pure", "zcdp", "gdp", "rdp", "risk", "tradeoff")
 @click.option("--gdp", type=NUMBER, metavar="M", help="From μ-GDP.")
 @click.option("--rdp", multiple=True, metavar="A:B", help="From divergence B at order A; repeat.")
 @click.option("--approx", metavar="E:D", help="From (ε, δ)-DP.")
-@click.option("--to", "target", required=True, metavar="|".join(TARGETS), help="Target notion.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="|".join(TARGETS),
+    help="Target notion.",
+    shell_complete=completing(lambda: TARGETS),
+)
 @delta_option()
 @click.option("--epsilon", type=NUMBER, help="With --to approx: give δ at this ε instead.")
 @click.option("--order", type=NUMBER, help="With --to rdp: the order, above 1.")

@@ -10,7 +10,7 @@ from string import Template
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import StrictCommand, json_option
+from dpcalc.cli._options import StrictCommand, completing, json_option
 from dpcalc.errors import InvalidInput
 
 KINDS = ("claim", "plan", "audit", "theorem")
@@ -19,7 +19,7 @@ KINDS = ("claim", "plan", "audit", "theorem")
 @click.command(
     "new", cls=StrictCommand, short_help="Write a claims file, a plan, an audit, a theorem."
 )
-@click.argument("kind", metavar="|".join(KINDS))
+@click.argument("kind", metavar="|".join(KINDS), shell_complete=completing(lambda: KINDS))
 @click.argument("name")
 @click.option(
     "--folder",

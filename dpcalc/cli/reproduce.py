@@ -11,7 +11,7 @@ import click
 
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work
-from dpcalc.cli._options import StrictCommand, Whole
+from dpcalc.cli._options import StrictCommand, Whole, completing
 from dpcalc.cli._workers import workers_of, workers_options
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from dpcalc.store import Store
 
 
+def _names() -> list[str]:
+    from dpcalc.reproduction.catalogue import names
+
+    return list(names())
+
+
 @click.command(cls=StrictCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing(_names))
 @click.option(
     "--quick/--full",
     default=True,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import StrictCommand, json_option
+from dpcalc.cli._options import StrictCommand, completing, json_option
 from dpcalc.errors import InvalidInput
 
 _STATUSES = {
@@ -20,10 +20,16 @@ _STATUSES = {
 """What became of a printed statement in general, and what the word means."""
 
 
+def _keys() -> list[str]:
+    from dpcalc.theorems.catalogue import keys
+
+    return keys()
+
+
 @click.command(
     "theorems", cls=StrictCommand, short_help="The published results and what is wrong in them."
 )
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=completing(_keys))
 @click.option(
     "--tightness",
     metavar="FILE",

@@ -60,3 +60,31 @@ def test_the_help_of_a_theorem_has_an_example_that_runs(shown: Any, verb: str, k
     (example,) = re.findall(rf"^Example:\n(dpcalc {verb} {key} (?:.*\\\n)*.*)$", text, re.MULTILINE)
     assert all(len(line) <= 80 for line in example.splitlines())
     assert shown(example.replace("\\\n", " ").removeprefix("dpcalc "))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("cal", {"calibrate"}),
+        ("epsilon dp-", {"dp-admm"}),
+        ("epsilon dp-admm --dual-st", {"--dual-start"}),
+        ("epsilon dp-admm --dual-start ", {"data", "zero", "noised"}),
+        ("calibrate poi", {"poisson-subsampled-gaussian"}),
+        ("calibrate gaussian --adjacency re", {"replace-one"}),
+        ("convert --gdp 1 --to r", {"rdp", "risk"}),
+        ("theorems noisy-sg", {"noisy-sgd", "noisy-sgd-constrained", "noisy-sgd-constrained-tradeoff"}),
+        ("audit dp-a", {"dp-admm", "dp-acc-admm"}),
+        ("reproduce shang2021-t", {"shang2021-table-1"}),
+        ("new t", {"theorem"}),
+    ],
+)  # fmt: skip
+def test_the_shell_is_offered_names_and_values(typed: str, offered: set[str]) -> None:
+    from click.shell_completion import ShellComplete
+
+    from dpcalc.cli.main import group
+
+    *words, incomplete = typed.split(" ")
+    found = ShellComplete(group, {}, "dpcalc", "_DPCALC_COMPLETE").get_completions(
+        words, incomplete
+    )
+    assert {item.value for item in found} == offered
