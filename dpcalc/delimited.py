@@ -69,7 +69,7 @@ def rows(
     """The rows of a table, each as wide as the first; a line of headings is a row like any other.
 
     Args:
-        path: a text file, plain, .xz or .gz.
+        path: a text file, plain, .xz, .gz or .bz2.
         delimiter: between cells; comma, semicolon, tab or bar if left out, whichever the first
             line has.
         comments: whether lines that begin with ``#`` are left out; else they are rows.
@@ -104,7 +104,7 @@ def rows(
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Line numbers, from 1, and lines of a text file, plain, .xz or .gz, without their ends.
+    """Line numbers, from 1, and lines of a text file, plain, .xz, .gz or .bz2, without their ends.
 
     Raises:
         InvalidInput: if the file cannot be read, is no UTF-8 text, or is too large.
@@ -123,7 +123,7 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     except (OSError, EOFError, lzma.LZMAError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidInput(
-            f"a readable text file, plain, .xz or .gz, was needed; got {str(file)!r} ({reason})"
+            f"a readable text file, plain, .xz, .gz or .bz2, was needed; got {str(file)!r} ({reason})"
         ) from error
 
 
@@ -135,6 +135,7 @@ def refuse_unless_text(file: Path) -> None:
 
 
 def _opened(file: Path) -> IO[bytes]:
+    import bz2
     import gzip
     import lzma
 
@@ -142,6 +143,8 @@ def _opened(file: Path) -> IO[bytes]:
     match file.suffix:
         case ".xz":
             return lzma.open(file, "rb")
+        case ".bz2":
+            return bz2.open(file, "rb")
         case ".gz":
             return gzip.open(file, "rb")  # type: ignore[return-value]  # reads bytes as well
     return file.open("rb")

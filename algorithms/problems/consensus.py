@@ -169,7 +169,8 @@ def smooth_sum(records: Records, part: slice, loss: Loss, weight: float) -> Smoo
     """weight·Σ of the loss over some of the records."""
     features, labels = records.features[part], records.labels[part]
     if loss.of_margin:
-        return SmoothSum(rows=labels[:, None] * features, offsets=None, loss=loss, weight=weight)
+        rows = features if (labels == 1).all() else labels[:, None] * features
+        return SmoothSum(rows=rows, offsets=None, loss=loss, weight=weight)
     return SmoothSum(rows=features, offsets=-labels, loss=loss, weight=weight)
 
 

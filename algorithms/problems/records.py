@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+_AT_ONCE = 2**10  # rows brought to a norm at once
 _SLACK = 1e-9  # a row normalised in floating point may exceed its bound by rounding
 
 
@@ -159,10 +160,15 @@ def split(
         )
     order: slice | NDArray[np.intp] = slice(total)
     if shuffle is not None:
-        order = np.random.default_rng(shuffle).permutation(len(features))[:total]
+        order = dealing_order(shuffle, len(features))[:total]
     return Records(
         features=features[order], labels=labels[order], sizes=tuple(sizes), row_bound=row_bound
     )
+
+
+def dealing_order(seed: int, count: int) -> NDArray[np.intp]:
+    """The public random order in which `split` deals out so many records."""
+    return np.random.default_rng(seed).permutation(count)
 
 
 def row_norms(features: Array) -> Array:
@@ -202,6 +208,47 @@ def with_constant(rows: Array) -> Array:
     return np.hstack([rows, np.ones((len(rows), 1))]) / np.sqrt(2)
 
 
+def unit_rows(
+    features: Any,
+    *,
+    bound: float = 1.0,
+    on_large: str = "rescale",
+    constant: bool = False,
+    order: NDArray[np.intp] | None = None,
+    signs: Array | None = None,
+) -> Array:
+    """Rows brought to a bounded norm, divided by it, and with a constant feature if wanted.
+
+    Little memory is used beside the features and the result, which is read-only.
+
+    Args:
+        features: shape (n, d); an array of either precision, or a sparse matrix of rows.
+        bound: the largest norm allowed; see `bounded_rows`.
+        on_large: what becomes of longer rows.
+        constant: whether a feature is added; see `with_constant`.
+        order: which rows to take, in this order; all unless given.
+        signs: ±1 for every row, to multiply it with; shape (n,).
+
+    Returns:
+        Shape (rows, d or d + 1), in double precision; norms at most 1.
+    """
+    if not hasattr(features, "toarray") and getattr(features, "dtype", None) != np.float32:
+        features = _numbers("features", features, 2)
+        if on_large == "refuse":
+            bounded_rows(features, on_large, bound=bound)
+    taken = np.arange(features.shape[0]) if order is None else order
+    result = np.empty((len(taken), features.shape[1] + constant))
+    for first in range(0, len(taken), _AT_ONCE):
+        here = taken[first : first + _AT_ONCE]
+        part = features[here]
+        part = part.toarray() if hasattr(part, "toarray") else part
+        rows = bounded_rows(part, on_large, bound=bound) / bound
+        rows = with_constant(rows) if constant else rows
+        result[first : first + _AT_ONCE] = rows if signs is None else signs[here, None] * rows
+    result.flags.writeable = False
+    return result
+
+
 def _numbers(name: str, values: ArrayLike, axes: int) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -209,7 +256,9 @@ def _numbers(name: str, values: ArrayLike, axes: int) -> Array:
         raise InvalidInput(f"{name} needs numbers; {error}") from error
     if array.ndim != axes or array.size == 0:
         raise InvalidInput(f"{name} needs {axes} non-empty axes; got shape={array.shape!r}")
-    if not np.isfinite(array).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(array.sum()) or np.isfinite(array).all()  # the sum needs no mask
+    if not finite:
         row = int(np.argwhere(~np.isfinite(array))[0][0])
         raise InvalidInput(
             f"{name} needs finite numbers; row {row} holds {array[row]!r}; drop or complete it"

@@ -51,7 +51,8 @@ def data_options() -> list[click.Option]:
             default="builtin",
             show_default=True,
             help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
-            "or a path: CSV with a header, LIBSVM, a folder with adult.data; also .xz, .gz.",
+            "or a path: CSV with a header, Parquet, LIBSVM, a folder with adult.data; text "
+            "also as .xz, .gz, .bz2.",
         ),
         option(["--label"], help="Label column of a CSV file; the last one unless given."),
         option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),

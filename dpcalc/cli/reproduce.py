@@ -36,7 +36,7 @@ def _names() -> list[str]:
 @click.option(
     "--data",
     type=click.Path(exists=True, path_type=Path),
-    help="Folder with adult.data, adult.test, a9a, a9a.t, ... (plain, .xz or .gz), or one file; "
+    help="Folder with adult.data, adult.test, a9a, a9a.t, ... (plain, .xz, .gz or .bz2), or one file; "
     "generated data unless given.",
 )
 @click.option(

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_epsilon, gaussian_mu
-from dpcalc.algorithms.problems.records import bounded_rows, split, with_constant
+from dpcalc.algorithms.problems.records import dealing_order, split, unit_rows
 from dpcalc.errors import InvalidInput
 from dpcalc.estimators.budget import FOLDS, shared
 from dpcalc.guarantees.composition import compose
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from dpcalc.training.prepared_run import PreparedRun
 
 Array = NDArray[np.float64]
+
+FLOATS = (np.float64, np.float32)
+"""Types of numbers that rows are taken in as they are."""
 
 
 # Parameters are dataclass fields: a class and its parents write the constructor that scikit-learn
@@ -102,8 +105,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
 
         Every row is looked at alone, with public numbers, so nothing is spent.
         """
-        rows = bounded_rows(X, "rescale", bound=self.row_bound) / self.row_bound
-        return with_constant(rows) if self.fit_intercept else np.asarray(rows)
+        return unit_rows(X, bound=self.row_bound, constant=self.fit_intercept)
 
     def _planned(self, X: Array, y: Array, budget: Budget | None = None) -> PreparedRun:
         """A calibrated run on rows as given, for the whole budget or for a part of it."""
@@ -121,7 +123,17 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
 
     def _dealt(self, X: Array, y: Array, network: Network | None) -> Records:
         # The order is public; dealing in a shuffled one keeps sorted labels from one node.
-        return split(self._rows(X), y, 1 if network is None else network.nodes, shuffle=0)
+        order = dealing_order(0, len(y))
+        signs = y if self._of_margin() else None  # a loss of y·xᵀf: that row and label 1
+        rows = unit_rows(
+            X, bound=self.row_bound, constant=self.fit_intercept, order=order, signs=signs
+        )
+        labels = y[order] if signs is None else np.ones(len(y))
+        return split(rows, labels, 1 if network is None else network.nodes)
+
+    def _of_margin(self) -> bool:
+        """Whether the loss is one of label times prediction, for labels ±1."""
+        return False
 
     def _fitted(self, X: Array, targets: list[Array], records: ArrayLike | None) -> Array:
         """Weights of the rows as given, the intercept last, and the fitted attributes.
@@ -240,6 +252,14 @@ def _seed(random_state: Any, model: int) -> Seed:
     )
 
 
-def dense(rows: Any) -> Array:
-    """Rows as an array; the algorithms keep columns that are mostly zero sparse by themselves."""
-    return np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+def refuse_fit_parameters(model: Any, given: dict[str, Any]) -> None:
+    """The error for what `fit` does not take; weights of None are none."""
+    weights = given.pop("sample_weight", None)
+    if given:
+        raise TypeError(f"{type(model).__name__}.fit() takes no {', '.join(sorted(given))}")
+    if weights is not None:
+        raise InvalidInput(
+            "records that all weigh the same were needed: noise covers what one of them adds to a "
+            "mean over a public number; got sample_weight; leave it out, or draw a sample of records "
+            "by public weights and fit on that"
+        )

@@ -14,7 +14,8 @@ from sklearn.utils.validation import validate_data
 
 from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.errors import InvalidInput
-from dpcalc.estimators.base import Array, PrivateLinearModel, dense
+from dpcalc.estimators.base import FLOATS, Array, PrivateLinearModel, refuse_fit_parameters
+from dpcalc.training.method import get_loss
 
 
 def _logistic(model: Any) -> bool:
@@ -36,21 +37,25 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
     The set of classes is taken as public.
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None, **refused: Any
+    ) -> Self:
         """Spend the budget on these records.
 
         Args:
-            X: shape (n, d); a sparse matrix is made dense.
+            X: shape (n, d); rows of a sparse matrix are made dense.
             y: at least two different labels; shape (n,).
             records: public numbers of the records, for an accountant to tell folds apart; any
                 record may be among them if left out.
+            **refused: ``sample_weight`` among others, with the reason.
 
         Raises:
             InvalidInput: if all labels are the same, or a parameter is out of range.
             Infeasible: if no noise meets the budget; says what to change.
         """
+        refuse_fit_parameters(self, refused)
         rows, labels = validate_data(
-            self, X, y, dtype=np.float64, ensure_min_samples=2, accept_sparse="csr"
+            self, X, y, dtype=FLOATS, ensure_min_samples=2, accept_sparse="csr"
         )
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -61,9 +66,12 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
             )
         modelled = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         targets = [np.where(codes == k, 1.0, -1.0) for k in modelled]
-        weights = self._fitted(dense(rows), targets, records)
+        weights = self._fitted(rows, targets, records)
         self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
         return self
+
+    def _of_margin(self) -> bool:
+        return get_loss(getattr(self, "loss", "logistic")).of_margin
 
     def decision_function(self, X: ArrayLike) -> Array:
         """The linear function, positive for the second class, shape (n,); of several, (n, classes)."""

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from dpcalc import checks
-from dpcalc.estimators.base import Array, PrivateLinearModel, dense
+from dpcalc.estimators.base import FLOATS, Array, PrivateLinearModel, refuse_fit_parameters
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -24,20 +24,22 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
 
     label_bound: float = 1.0
 
-    def fit(self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, records: ArrayLike | None = None, **refused: Any
+    ) -> Self:
         """Spend the budget on these records.
 
         Args:
             X: shape (n, d).
             y: numbers; clipped to ±``label_bound``. Shape (n,).
             records: see `PrivateClassifier.fit`.
+            **refused: see there.
         """
-        rows, labels = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, accept_sparse="csr"
-        )
+        refuse_fit_parameters(self, refused)
+        rows, labels = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, accept_sparse="csr")
         checks.positive("label_bound", self.label_bound)
         scaled = np.clip(np.asarray(labels / self.label_bound, dtype=np.float64), -1, 1)
-        (weights,) = self._fitted(dense(rows), [scaled], records) * self.label_bound
+        (weights,) = self._fitted(rows, [scaled], records) * self.label_bound
         self.coef_, self.intercept_ = weights[:-1], float(weights[-1])
         return self
 

@@ -109,9 +109,9 @@ def load(
 
     Args:
         name: one of `BUILT_IN` or `FETCHED`; a folder with the files of UCI Adult; a CSV file with
-            a header line; or a LIBSVM file. Files may be packed as .xz or .gz.
-        label: of a CSV file, the label column; the last one if left out.
-        positive: of a CSV file, the label value that is +1.
+            a header line; a Parquet file; or a LIBSVM file. Text may be packed as .xz, .gz or .bz2.
+        label: of a CSV or Parquet file, the label column; the last one if left out.
+        positive: of a CSV or Parquet file, the label value that is +1.
         schema: public ranges and categories of the columns; numbers are scaled by the ranges.
         row_bound: how long a row may be; says of a CSV file without ranges that it is scaled.
         features: of a LIBSVM file, how many there are.
@@ -139,8 +139,8 @@ def load(
     own = is_there(path) and is_table(path)
     if schema.categories and not own:
         raise InvalidInput(
-            f"a CSV file was needed for columns of categories; got data={name!r}; leave out the "
-            "categories"
+            f"a CSV or Parquet file was needed for columns of categories; got data={name!r}; "
+            "leave out the categories"
         )
     if schema.ranges or (own and row_bound is None):
         return schema.scaled(found, where=repr(name))
@@ -167,7 +167,7 @@ def split(
         intercept: whether a constant feature is added.
         seed: of the shuffle; not secret.
     """
-    from dpcalc.algorithms.problems.records import bounded_rows, with_constant
+    from dpcalc.algorithms.problems.records import bounded_rows, unit_rows
 
     if not 0 <= checks.probability("held_out", held_out) < 1:
         raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
@@ -175,17 +175,22 @@ def split(
     bound = min(
         known, (1.0 if data.row_bound is None else known) if row_bound is None else row_bound
     )
-    rows = bounded_rows(data.features, on_large, bound=bound) / bound
-    if intercept:
-        rows = with_constant(rows)
-    order = np.random.default_rng(seed).permutation(len(rows))
-    cut = len(rows) - round(held_out * len(rows))
+    count = len(data.labels)
+    order = np.random.default_rng(seed).permutation(count)
+    cut = count - round(held_out * count)
     if cut < 1:
-        raise InvalidInput(f"a record to train on was needed; got {len(rows)} records")
+        raise InvalidInput(f"a record to train on was needed; got {count} records")
+    if on_large == "refuse":
+        bounded_rows(data.features, on_large, bound=bound)
+
+    def part(rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        scaled = unit_rows(data.features, bound=bound, constant=intercept, order=rows)
+        return scaled, data.labels[rows]
+
     train, test = order[:cut], order[cut:]
     return Split(
-        train=(rows[train], data.labels[train]),
-        test=(rows[test], data.labels[test]),
+        train=part(train),
+        test=part(test),
         names=(*data.names, INTERCEPT) if intercept else data.names,
         source=data.source,
         row_bound=bound,
@@ -216,11 +221,13 @@ def _from_path(
     schema: Schema,
     features: int | None,
 ) -> Dataset:
-    from dpcalc.algorithms.problems.data import adult, libsvm, tables
+    from dpcalc.algorithms.problems.data import adult, libsvm, parquet, tables
     from dpcalc.delimited import refuse_unless_text
 
     if path.is_dir() or path.name.startswith(adult.FILES):
         return adult.load_adult(path)
+    if is_parquet(path):
+        return parquet.load_parquet(path, label, categories=schema.categories, positive=positive)
     refuse_unless_text(path)
     if is_table(path):
         column = last_column(path) if label is None else label
@@ -235,8 +242,13 @@ def _from_path(
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file's name says that it is delimited text with a header."""
-    return any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
+    """Whether a file's name says that its columns have names: delimited text, or Parquet."""
+    return is_parquet(path) or any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file's name says that it is a Parquet file."""
+    return path.suffix.lower() in (".parquet", ".pq")
 
 
 def delimiter_of(path: Path) -> str | None:

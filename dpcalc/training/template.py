@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.training.data import delimiter_of, is_table, last_column
+from dpcalc.training.data import delimiter_of, is_parquet, is_table, last_column
 
 NUMBER, WORDS = "number", "words"
 
@@ -48,10 +48,10 @@ class Template:
 
 
 def template_of(path: Path, label: str | None = None) -> Template:
-    """The columns of a CSV file, and whether every entry of one is a number.
+    """The columns of a CSV or Parquet file, and whether every entry of one is a number.
 
     Args:
-        path: plain, .xz or .gz.
+        path: CSV, plain, .xz, .gz or .bz2; or Parquet, whose columns say what they are.
         label: the label column; the last one if left out.
 
     Raises:
@@ -59,6 +59,8 @@ def template_of(path: Path, label: str | None = None) -> Template:
     """
     from dpcalc.delimited import is_number, rows
 
+    if is_parquet(path):
+        return _of_parquet(path, label)
     if not is_table(path):
         raise InvalidInput(
             f"a CSV file with the names of its columns was needed; got {str(path)!r}; other files "
@@ -81,6 +83,17 @@ def template_of(path: Path, label: str | None = None) -> Template:
         },
         label,
     )
+
+
+def _of_parquet(path: Path, label: str | None) -> Template:
+    from dpcalc.algorithms.problems.data.parquet import column_kinds
+
+    found = column_kinds(path)
+    label = next(reversed(found), "") if label is None else label
+    if label not in found:
+        raise unknown_name(f"column of {str(path)!r}", label, found)
+    kinds = {name: NUMBER if yes else WORDS for name, yes in found.items() if name != label}
+    return Template(kinds, label)
 
 
 def _key(name: str) -> str:

@@ -68,7 +68,7 @@ class Dataset:
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Line numbers, from 1, and stripped lines of a text file, plain or with .xz or .gz.
+    """Line numbers, from 1, and stripped lines of a text file, plain or with .xz, .gz or .bz2.
 
     Raises:
         InvalidInput: if the file cannot be read.
@@ -77,11 +77,13 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         yield number, line.strip()
 
 
-def bad_row(path: object, number: int, needed: str, given: str, try_this: str = "") -> InvalidInput:
+def bad_row(
+    path: object, number: int, needed: str, given: str, try_this: str = "", *, where: str = "line"
+) -> InvalidInput:
     """The error for a row that cannot be used."""
     tail = f"; {try_this}" if try_this else ""
     return InvalidInput(
-        f"{needed} was needed; got {given!r} in line {number} of {str(path)!r}{tail}"
+        f"{needed} was needed; got {given!r} in {where} {number} of {str(path)!r}{tail}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ ON_OPENML = {"a8a": "a8a", "a9a": "a9a", "ijcnn1": "ijcnn"}
 def load_libsvm(
     path: str | os.PathLike[str], *, features: int | None = None, classes: bool = True
 ) -> Dataset:
-    """Read a LIBSVM file, plain, .xz or .gz, into a dense table.
+    """Read a LIBSVM file, plain, .xz, .gz or .bz2, into a dense table.
 
     Args:
         path: the file.
@@ -33,10 +34,8 @@ def load_libsvm(
         InvalidInput: if a line has no label, or an entry that is not index:value with increasing
             indices from 1 and finite values.
     """
-    labels: list[float] = []
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
+    labels, values = array("d"), array("d")
+    rows, columns = array("q"), array("q")  # eight bytes a number
     for number, line in lines(path):
         content = line.split("#", 1)[0].split()
         if not content:
@@ -71,8 +70,8 @@ def load_libsvm(
             )
         width = features
     table = np.zeros((len(labels), width))
-    table[rows, columns] = values
-    y = np.array(labels)
+    table[np.frombuffer(rows, np.int64), np.frombuffer(columns, np.int64)] = np.frombuffer(values)
+    y = np.frombuffer(labels)
     return Dataset(
         features=table,
         labels=two_classes(y, str(path)) if classes else y,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ def load_table(
     missing: Sequence[str] = ("", "?", "NA"),
     delimiter: str | None = None,
 ) -> Dataset:
-    """Read a CSV file with a header line, plain, .xz or .gz.
+    """Read a CSV file with a header line, plain, .xz, .gz or .bz2.
 
     Columns keep their scale; `records.bounded_rows` brings rows to a bounded norm. A file without a
     header would lose its first record unseen, so a label column called like one of its own text
@@ -50,32 +51,53 @@ def load_table(
     """
     found = rows(path, delimiter=delimiter, comments=False)
     header = next(found, Row(1, ())).cells
-    columns = _Columns(path, header, label, positive, dict(categories or {}))
-    features, labels, incomplete, said = [], [], 0, set()
+    columns = Columns(path, header, label, positive, dict(categories or {}))
+    features, labels = array("d"), array("d")  # eight bytes a number
+    incomplete, said = 0, set[str]()
     for number, fields in found:
         if any(field in missing for field in fields):
             incomplete += 1
         else:
             said.add(columns.said_label(fields))
             labels.append(columns.label_of(number, fields))
-            features.append(columns.entries(number, fields))
-    if not features:
+            features.extend(columns.entries(number, fields))
+    y = np.frombuffer(labels)
+    rows_read = np.frombuffer(features).reshape(len(y), len(columns.names))
+    return dataset_of(columns, rows_read, y, said, incomplete)
+
+
+def dataset_of(
+    columns: Columns, features: Array, y: Array, said: AbstractSet[str], incomplete: int
+) -> Dataset:
+    """The table of complete rows.
+
+    Args:
+        columns: how they were read.
+        features: shape (n, d).
+        y: labels; shape (n,).
+        said: some of the labels, at least two if they differ, as they stand in the file.
+        incomplete: rows left out.
+
+    Raises:
+        InvalidInput: if there is none, or all labels are alike.
+    """
+    path = columns.path
+    if not len(features):
         raise InvalidInput(f"at least one complete row was needed; got none in {str(path)!r}")
     columns.check_labels(said)
-    y = np.array(labels)
     return Dataset(
-        features=np.array(features),
+        features=features,
         labels=two_classes(y, str(path)) if len(np.unique(y)) == 2 else y,
         names=columns.names,
         source=f"{path}; {columns.said_of(y)}{_left_out(incomplete)}",
-        label=label,
+        label=columns.label,
         classes=columns.classes(y),
         left_out=incomplete,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class Columns:
     """How a row becomes a label and numbers."""
 
     path: object
