@@ -77,7 +77,7 @@ class PrimalVariablePerturbation(DecentralisedADMM):
         return primal, extra
 
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
-        """What was added to every round's minimisers, which are computed anew."""
+        """What was added to every round's minimisers, which are computed again."""
         self._checked(transcript)
         problem = self.problem if records is None else self.problem.with_records(records)
         memory = self._memory(transcript["initial"])

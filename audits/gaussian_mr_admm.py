@@ -80,7 +80,7 @@ def bound(adjacency: Adjacency = Adjacency.REPLACE_ONE) -> GaussianObjectivePert
 
 
 def instance(guarantee: Guarantee | None = None) -> Instance:
-    """The worst pair against the certified bound, or against a guarantee of one's own."""
+    """The worst pair against the certified bound, or against a given guarantee."""
     made = pair([SIGMA] * NOISY, [2 * PENALTY / 0.9] * NOISY)
     proved = bound().certified().guarantee
     return Instance(

@@ -79,7 +79,7 @@ def neighbour(attacked: Any) -> Records:
 
 
 def transcript(rounds: int, guarantee: Guarantee | None = None) -> Instance:
-    """All iterates, against the local bound or against a guarantee of one's own."""
+    """All iterates, against the local bound or against a given guarantee."""
     attacked = algorithm(rounds)
     local = theorem(iterations=1).certified().guarantee
     target = algorithm_target(attacked, neighbour(attacked), adjacency=_FUNCTIONS)

@@ -160,7 +160,7 @@ class Spent:
 
     Attributes:
         kind: the release's table as JSON, its identity.
-        guarantee: what one is worth.
+        guarantee: of one.
         relation: its neighbouring relation, "" if none.
         count: how many.
     """

@@ -127,7 +127,7 @@ def number(text: str) -> float:
         The nearest double; `Written` if that is not the number itself.
 
     Raises:
-        ValueError: if it is none, is too close to 0 to be told from it, or beyond the doubles.
+        ValueError: if it is none, underflows to 0, or is beyond the doubles.
         ZeroDivisionError: for a denominator of 0.
     """
     top, slash, bottom = text.strip().lower().partition("/")
@@ -139,9 +139,7 @@ def number(text: str) -> float:
     except OverflowError:
         raise ValueError(f"{shortened(text)} is beyond the largest double") from None
     if value == 0 and exact != 0:
-        raise ValueError(
-            f"{shortened(text)} is closer to 0 than any number that can be told from it"
-        )
+        raise ValueError(f"{shortened(text)} underflows to 0")
     return value
 
 

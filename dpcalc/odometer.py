@@ -66,7 +66,7 @@ class Odometer:
             epsilon: ε of the budget, above 0.
             delta: δ of the budget, above 0 and below 1.
             trail: a file of JSON lines (`dpcalc.trail`), one for every time something was spent, from
-                which an interrupted system goes on; None for none. It holds no data.
+                which an interrupted system resumes; None for none. It holds no data.
 
         Raises:
             InvalidInput: for a trail of another budget or version, one that was edited, or one that

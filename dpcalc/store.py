@@ -1,4 +1,4 @@
-"""Finished pieces of work in one SQLite file, from which interrupted work goes on.
+"""Finished pieces of work in one SQLite file, from which interrupted work resumes.
 
 Statement
     A piece that `Store.write` has returned from is there after any process was killed at any moment,
@@ -104,7 +104,7 @@ class Store:
         except sqlite3.Error as error:
             raise OutputFailed(
                 f"{str(self.path)!r} could not be written: {error}; what was finished before is in "
-                "it, and the same command goes on from there"
+                "it, and the same command resumes from there"
             ) from error
 
     def remove(self, key: str) -> None:
@@ -160,7 +160,7 @@ def open_store(
         path: the file.
         plan: what decides the bits of the work, ready for JSON.
         option: what the file was given to, for errors.
-        resume: refuse to begin anew.
+        resume: refuse to start over.
         secret: whether nobody but the owner may read it, where the file system knows owners.
 
     Raises:
@@ -207,7 +207,7 @@ def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[st
         before, here = (" and ".join(f"{k} {v}" for k, v in of.items()) for of in (held, now))
         raise InvalidInput(
             f"the versions that began {str(path)!r} were needed, {before}; got {here}: the rest could "
-            "come out with other bits; go on with those, or begin anew with another file"
+            "come out with other bits; go on with those, or start over with another file"
         )
 
 

@@ -21,7 +21,7 @@ class DataAccess:
 
     Attributes:
         round: counted from 1; 0 for what happens before the first round.
-        node: node or user whose records are read, counted from 0; None where chance decides.
+        node: node or user whose records are read, counted from 0; None if it is chosen at random.
         released: name of the released array that exposes the query.
         query: what is computed from the data.
         sensitivity: largest Euclidean change of the query's value, from public constants.

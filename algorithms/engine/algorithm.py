@@ -233,7 +233,7 @@ class Algorithm(ABC):
                 release.
             progress: called with (rounds done, rounds) after every round.
             checkpoint: a file, or a section of an open `dpcalc.store.Store`, from which an
-                interrupted run goes on, and to which it is saved, held by one process at a time. It
+                interrupted run resumes, and to which it is saved, held by one process at a time. It
                 holds the seed, so it is as secret as the data.
             checkpoint_every: rounds between two saves.
         """

@@ -23,7 +23,7 @@ CLOSE = 1e-4
 _FLOOR = float(np.finfo(np.float64).eps) / 16  # relative gradient norm that can be aimed at
 _LOOSEST = 0.5  # residual of Newton's equations that is always small enough
 _FINEST = {np.float32: 1e-5, np.float64: 1e-8}  # the smallest asked for, by precision of Hessians
-_FALL = 0.01  # share of the gradient left at which the preconditioner is taken anew
+_FALL = 0.01  # share of the gradient left at which the preconditioner is taken again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

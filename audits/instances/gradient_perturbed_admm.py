@@ -78,7 +78,7 @@ def neighbour(attacked: Any, adjacency: Adjacency) -> Records:
 def transcript_instance(
     kind: Any, start: str, adjacency: Adjacency, guarantee: Guarantee | None, *, epsilon: float
 ) -> Instance:
-    """The whole transcript against the paper's claim, or against a guarantee of one's own."""
+    """The whole transcript against the paper's claim, or against a given guarantee."""
     rounds = 5
     paper = theorem(rounds, epsilon, adjacency=adjacency)
     attacked = algorithm(kind, rounds=rounds, sigma=paper.sigma, dual_start=start)

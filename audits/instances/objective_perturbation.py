@@ -133,7 +133,7 @@ def instance(
     *,
     delta: float = 0.0,
 ) -> Instance:
-    """The worst pair against the certified bound, or against a guarantee of one's own."""
+    """The worst pair against the certified bound, or against a given guarantee."""
     attacked, other, found = worst_pair(method, penalty, linear_rate)
     proved = bound(method, penalty, linear_rate).certified().guarantee
     target = algorithm_target(attacked, other, adjacency=Adjacency.REPLACE_ONE)

@@ -56,7 +56,8 @@ def audit(
         methods: names from `design.METHODS`; chosen by what is known if left out.
         early_stop: stop as soon as the e-process refutes the claim.
         detectable_ratio: there is enough power if this many times the claimed value would be noticed.
-        design: a plan of one's own, instead of runs, alpha, methods, early_stop and notice.
+        design: your own design, instead of runs, alpha, methods, early_stop and
+            detectable_ratio.
         options: those of `attack`.
 
     Raises:
@@ -104,7 +105,7 @@ def run_audit(
         seconds: begin no further batch of counted runs after this time; their number then depends
             on the machine.
         progress: called after every batch.
-        checkpoint: a file, or a section of an open store, from which an interrupted audit goes on.
+        checkpoint: a file, or a section of an open store, from which an interrupted audit resumes.
         executor: who makes the runs, anything with the ``submit`` of `concurrent.futures.Executor`;
             this process if left out. The verdict is the same.
 

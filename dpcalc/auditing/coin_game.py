@@ -7,7 +7,7 @@ Statement
     out counts as a wrong answer, which only lowers the bound. The rule is chosen on scores that no
     coin could have asked for: how many there are is fixed beforehand. Those that are left over by
     the coins that fell may not help, since their number tells how many heads there were, and a rule
-    that knows this is no rule fixed before the coins. The coins are tossed anew for every verdict:
+    that knows this is no rule fixed before the coins. The coins are tossed again for every verdict:
     for a sequence fixed once and for all, with more heads than tails, say, false alarms would be
     more frequent than α whenever it is used.
 Source

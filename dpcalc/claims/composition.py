@@ -28,7 +28,7 @@ class Release:
 
     Attributes:
         name: what to call it.
-        guarantee: what one use is worth.
+        guarantee: of one use.
         count: how often it is used.
         mechanism: whether it is a named mechanism, not a bare guarantee or a theorem.
         theorem: the instance of a theorem, if it is one.

@@ -23,7 +23,7 @@ class Described:
     """A release as its table describes it.
 
     Attributes:
-        guarantee: what one use is worth.
+        guarantee: of one use.
         count: how often it is used.
         relation: its neighbouring relation.
         mechanism: whether it is a named mechanism, not a bare guarantee or a theorem.
@@ -51,7 +51,7 @@ GUARANTEE_NAMES = tuple(_GUARANTEES)
 
 
 def guarantee_from(where: str, table: Table) -> tuple[Guarantee, str]:
-    """What one release is worth, and its neighbouring relation ("" if it has none)."""
+    """The guarantee of one release, and its neighbouring relation ("" if it has none)."""
     found = release_from(where, table)
     return found.guarantee, found.relation.name
 

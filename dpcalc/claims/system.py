@@ -22,7 +22,7 @@ from dpcalc.theorems.base import Scope
 from dpcalc.vocabulary import Verdict
 
 AS_LISTED = (
-    "The releases are as listed: noise as large as said, drawn anew each time; every record's "
+    "The releases are as listed: noise as large as said, drawn afresh each time; every record's "
     "contribution within its norm bound; records sampled as said; nothing else released."
 )
 """What every verdict on a list of mechanisms rests on."""

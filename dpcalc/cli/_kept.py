@@ -1,4 +1,4 @@
-"""--checkpoint and --resume: finished work in a file, from which the same command goes on."""
+"""--checkpoint and --resume: finished work in a file, from which the same command resumes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OPTIONS = (
         "--checkpoint",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Keep finished work in FILE (SQLite); after an interruption the same command goes on and "
+        help="Keep finished work in FILE (SQLite); after an interruption the same command resumes and "
         "ends with the same bits.",
     ),
     click.option(
-        "--resume", is_flag=True, help="Go on from --checkpoint, and refuse to begin anew."
+        "--resume", is_flag=True, help="Resume from --checkpoint, and refuse to start over."
     ),
 )
 
@@ -68,7 +68,7 @@ def kept_work(
     Args:
         checkpoint: the file.
         plan: what decides the bits of the work.
-        resume: refuse to begin anew.
+        resume: refuse to start over.
         secret: whether nobody but the owner may read it.
     """
     if checkpoint is None:
@@ -85,7 +85,7 @@ def kept_work(
         except KeyboardInterrupt:
             finished = store.finished()
             click.echo(
-                f"{finished} finished pieces are in {checkpoint}; the same command goes on"
+                f"{finished} finished pieces are in {checkpoint}; the same command resumes"
                 if finished
                 else "nothing was finished, so nothing is kept",
                 err=True,

@@ -97,9 +97,9 @@ def _reason(text: str) -> str:
     except (ZeroDivisionError, OverflowError):
         return ", a division by 0"
     except ValueError as error:
-        for reason in ("closer to 0 than can be told from it", "beyond the largest double"):
-            if reason[:6] in str(error):
-                return f", which is {reason}"
+        for reason in ("underflows to 0", "is beyond the largest double"):
+            if reason in str(error):
+                return f", which {reason}"
     return comma_hint(text)
 
 

@@ -11,11 +11,13 @@ from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.extras import need
 
 
-@click.command("check", cls=StrictCommand, short_help="Is a certificate true? Verified anew.")
+@click.command(
+    "check", cls=StrictCommand, short_help="Is a certificate true? Verified from scratch."
+)
 @click.argument("file", type=click.Path(path_type=Path, readable=False))
 @json_option
 def command(file: Path, *, as_json: bool) -> int:
-    r"""Verify certificates that --certify wrote, anew and without trusting the file.
+    r"""Verify certificates that --certify wrote, from scratch and without trusting the file.
 
     \b
       dpcalc compose plan.toml --certify out.json

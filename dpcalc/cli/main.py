@@ -93,7 +93,7 @@ def group() -> None:
     \b
     Start here:
       dpcalc verify                     check the papers' own headline claims
-      dpcalc theorems                   the published results and what became of them
+      dpcalc theorems                   the published results and their status
       dpcalc epsilon recycled-admm -h   the parameters of one of them
 
     Every verb takes --json; then an error is JSON too, on standard output.

@@ -80,7 +80,7 @@ def command(
     resume: bool,
     as_json: bool,
 ) -> None:
-    r"""Compute a figure or table of a paper anew; without NAME, list them all.
+    r"""Recompute a figure or table of a paper; without NAME, list them all.
 
     NAME is one of the list, a paper (zhang2019) for all of its figures, or all.
 

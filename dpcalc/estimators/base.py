@@ -56,7 +56,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     Attributes after `fit`:
         coef_: shape (n_features,) for a regressor, (models, n_features) for a classifier.
         intercept_: a number, or shape (models,).
-        guarantee_: what the fit is worth, at every δ.
+        guarantee_: of the fit, at every δ.
         budget_: {"epsilon", "delta"} that was asked for.
         certified_: ε at that δ that the fit spent, certified; at most the budget's. With an
             accountant ε, at its δ, of all that was charged to it up to now.

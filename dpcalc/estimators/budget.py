@@ -34,7 +34,7 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Charge:
-    """One release: what it is worth, and which records it may have seen; None for any."""
+    """One release: its guarantee, and which records it may have seen; None for any."""
 
     guarantee: Guarantee
     records: Ids | None

@@ -209,7 +209,7 @@ Noisy gradient descent has full batches, steps of {2 * STEP:g}, and a length by 
 most {_DESCENT_ROUNDS} rounds. diffprivlib 0.6.6 spends by its own accounting; C = 1 is its default.
 *No privacy* is scikit-learn's logistic regression with C = 10⁴.
 
-`python -m dpcalc.estimators.comparison FOLDER --out docs/comparison.md` computes the page anew;
+`python -m dpcalc.estimators.comparison FOLDER --out docs/comparison.md` computes the page again;
 FOLDER has the files of the data sets. Cells and data sets that it has
 not come to are left out."""
 

@@ -22,7 +22,7 @@ class Keeping(Generic[Item, Answer]):
 
     Attributes:
         store: where; nothing is kept without one.
-        key: the name of an item's answer; None for one that is made anew every time.
+        key: the name of an item's answer; None for one that is made again every time.
         pack: an answer as header and arrays.
         unpack: the answer again.
     """

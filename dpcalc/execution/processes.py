@@ -29,7 +29,7 @@ THREADS = (
 
 
 class Processes(Executor):
-    """An executor of processes that are started anew and share nothing.
+    """An executor of processes that are started again and share nothing.
 
     A `concurrent.futures.ProcessPoolExecutor` that is replaced when one of its processes dies: what
     was under way fails as usual, and can be submitted again. The processes end with the one that

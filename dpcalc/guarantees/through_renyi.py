@@ -53,7 +53,7 @@ class ApproximateRDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class _FiniteLossRDP(RenyiGuarantee):
-    """What a release with known losses is worth while its loss is finite."""
+    """The Rényi guarantee of a release with known losses, given a finite loss."""
 
     notion: ClassVar[str] = "rdp"
     base: Guarantee

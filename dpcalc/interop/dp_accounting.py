@@ -185,7 +185,7 @@ def _sampled(event: Any, e: Any) -> float:
 
 
 def _randomised_response(event: Any, adjacency: Adjacency) -> Guarantee:
-    """The answer is drawn anew, evenly from k buckets, with probability p: ln(1 + k(1-p)/p)."""
+    """The answer is drawn again, evenly from k buckets, with probability p: ln(1 + k(1-p)/p)."""
     _only_replacing(adjacency, "randomised response")
     chance = mpf(float(checks.probability("noise_parameter", event.noise_parameter)))
     buckets = checks.count("num_buckets", event.num_buckets)

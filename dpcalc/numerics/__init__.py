@@ -1,1 +1,1 @@
-"""Arithmetic whose rounding direction is known: the ground every bound stands on."""
+"""Arithmetic whose rounding direction is known: every bound rests on it."""

@@ -1,4 +1,4 @@
-"""Results as plain dictionaries, the ground of JSON and of tables."""
+"""Results as dictionaries, from which JSON and tables are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures and tables of the five papers, computed anew: one file each, found by folder.
+"""The figures and tables of the five papers, computed again: one file each, found by folder.
 
 Every experiment returns curves or a table, which become a CSV file; the picture is drawn from them
 and from nothing else. Where a paper adds noise there are three kinds of curves: the printed noise,

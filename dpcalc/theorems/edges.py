@@ -85,6 +85,6 @@ def _numbered(name: str, path: Path, names: set[str]) -> list[str]:
         raise InvalidInput(
             f"{name} needs nodes numbered from 0 or from 1 without a gap; node {missing} has no edge "
             f"in {str(path)!r}, which goes up to {numbers[-1]}; add its edges, number the nodes "
-            "anew, or name them"
+            "again, or name them"
         )
     return ordered

@@ -1,4 +1,4 @@
-"""The list of results for type checkers: ``python -m dpcalc.theorems.stub`` writes it anew."""
+"""The list of results for type checkers: ``python -m dpcalc.theorems.stub`` writes it again."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[s
 
 
 NOTHING_CERTIFIED = {"epsilon": float("inf"), "delta": 0.0, "method": "the method adds no noise"}
-"""What a run without noise is worth."""
+"""The guarantee of a run without noise."""
 
 
 def _classes(classes: tuple[str, str] | None) -> dict[str, str] | None:

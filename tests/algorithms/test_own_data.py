@@ -1,4 +1,4 @@
-"""Training on a table of one's own: scaled by public facts alone, and told what is at fault."""
+"""Training on your own table: scaled by public facts alone, and told what is at fault."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_same_command_without_a_seed_goes_on(
 ) -> None:
     module.INTERRUPTED = True
     assert run(*WORDS, *KEPT) not in (0, 1)
-    assert "finished pieces are in kept.sqlite; the same command goes on" in capsys.readouterr().err
+    assert "finished pieces are in kept.sqlite; the same command resumes" in capsys.readouterr().err
     seed = kept.saved_seed("kept.sqlite")
     module.INTERRUPTED = False
     module.made.clear()

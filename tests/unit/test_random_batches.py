@@ -1,4 +1,4 @@
-"""Private dual averaging with b of q records drawn anew every round, against brute force.
+"""Private dual averaging with b of q records drawn again every round, against brute force.
 
 The oracle draws nothing and uses no code of dpcalc: it averages Gaussians over all subsets, cuts the
 line into cells and sums (P - e^ε Q)₊ over all cells, which by data processing is at most δ(ε).

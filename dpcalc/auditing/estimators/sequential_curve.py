@@ -1,4 +1,4 @@
-"""Bets against a whole trade-off curve, by rules that are chosen anew from all earlier runs.
+"""Bets against a whole trade-off curve, by rules that are chosen again from all earlier runs.
 
 Statement
     Every run's world is drawn by a fair coin. Let d be the privacy profile that is claimed and A, B

@@ -1,1 +1,1 @@
-"""Is the noise that was drawn the noise that was promised? Bounds from densities wait for a yes."""
+"""Is the noise drawn as promised? Density-based bounds are used only if this test passes."""

@@ -1,4 +1,4 @@
-"""The runs of an audit in a store, from which an interrupted audit goes on.
+"""The runs of an audit in a store, from which an interrupted audit resumes.
 
 The part of a store belongs to one target, seed, batch size and planned number of runs. The number
 stays: a test that is looked at and then given more runs raises false alarms more often than α.
@@ -81,7 +81,7 @@ def _keep_number(store: Store, planned: int) -> None:
             f"the planned number of runs was needed, {found[0]['runs']}, which "
             f"{str(store.path)!r} was begun with; got {planned}: who looks and then adds runs tests "
             "more than once, and raises false alarms more often than alpha; keep the number, or "
-            "begin anew with another file and another seed"
+            "start over with another file and another seed"
         )
 
 

@@ -29,7 +29,7 @@ FIRST = 50
 """Runs that are watched before the first bet."""
 
 _FEWEST = 10  # runs of a bet
-_SHARE = 0.2  # of the runs so far, after which rules are chosen anew
+_SHARE = 0.2  # of the runs so far, after which rules are chosen again
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ class DataAccess(Protocol):
 
     @property
     def node(self) -> int | None:
-        """Whose records are read; None where chance decides."""
+        """Whose records are read; None if it is chosen at random."""
 
     @property
     def released(self) -> str:

@@ -1,8 +1,8 @@
 """What is attacked: a mechanism on two neighbouring inputs, and what is known about it.
 
-The least a target needs is a callable that releases. Everything else makes the audit stronger: a
-score of the adversary's, an exact log-likelihood ratio, tilted sampling, the noise that was drawn,
-the declared looks at the data.
+A target needs only a function that returns the released values. Everything else makes the audit
+stronger: a score of the adversary's, an exact log-likelihood ratio, tilted sampling, the noise that
+was drawn, the declared looks at the data.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def _two_readings(sampling: str, size: int) -> str:
         f"batch_size belongs to sampling mini-batch or random-batch; got sampling={sampling} and "
         f"batch_size={size}, which can be read in two ways: sampling {sampling} (leave out "
         f"--batch-size), or batches of {size}; try --sampling mini-batch for batches fixed in "
-        "advance and taken in turn, --sampling random-batch for batches drawn anew every round"
+        "advance and taken in turn, --sampling random-batch for batches drawn again every round"
     )
 
 
@@ -160,7 +160,7 @@ class PrivateDualAveraging(Theorem):
     sigma: float = number("standard deviation of the noise per coordinate, σ")
     sampling: str = choice(
         "records a subgradient is computed from: one drawn at random; a batch fixed in advance, in "
-        "turn; a batch drawn at random without replacement, anew every round; or all",
+        "turn; a batch drawn at random without replacement, again every round; or all",
         ("one", "mini-batch", "random-batch", "full-batch"),
         default="one",
     )

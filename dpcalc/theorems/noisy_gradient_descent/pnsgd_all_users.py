@@ -198,7 +198,7 @@ class PNSGDAllUsers(NoisyDescent):
         )
 
     def calibration_tolerance(self) -> float:
-        """What the sum over positions is worth."""
+        """The guarantee of the sum over positions."""
         return 1e-12
 
     def _mu_after(self, steps: int) -> Real:

@@ -88,7 +88,7 @@ def admm(
 
 
 def mr_admm(data, edges, *, rounds, eta, gamma, loss, slope, C, rho, start, linear=0.0):
-    """(14)-(17) of zhang2019; even rounds take the gradient anew, from the data, plus its noise.
+    """(14)-(17) of zhang2019; even rounds take the gradient again, from the data, plus its noise.
 
     eta[k][i] and linear[k][i] belong to the k-th odd round.
     """
