@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpcalc import checks
+from dpcalc.claims.reading import needs_delta
 from dpcalc.claims.relations import Relation, relation_of
-from dpcalc.claims.verdict import needs_delta
 from dpcalc.errors import InvalidInput, missing_delta
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.parameters import default_of, parameters

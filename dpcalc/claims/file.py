@@ -7,9 +7,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from dpcalc.claims.reading import claim_from
 from dpcalc.claims.system import is_system, system_claim_from
 from dpcalc.claims.tables import fields, read_toml, tables
-from dpcalc.claims.verdict import AnyClaim, claim_from
+from dpcalc.claims.verdict import AnyClaim
 from dpcalc.errors import InvalidInput
 
 

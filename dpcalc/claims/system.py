@@ -11,10 +11,11 @@ from typing import Any
 from dpcalc import checks
 from dpcalc.auditing.wording import at_least, at_most
 from dpcalc.claims.composition import Plan, Release, plan_of
+from dpcalc.claims.reading import ours_of
 from dpcalc.claims.relations import Relation
 from dpcalc.claims.rule import verdict_on
 from dpcalc.claims.tables import as_real, fields
-from dpcalc.claims.verdict import Judgement, ours_of, surely_attained
+from dpcalc.claims.verdict import Judgement, surely_attained
 from dpcalc.errors import DpcalcError, InvalidInput, missing_delta, unknown_name
 from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.attainment import is_attained

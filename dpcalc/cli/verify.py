@@ -125,7 +125,7 @@ def command(
       2           the file cannot be read, or asks for what makes no sense
     """
     from dpcalc.claims.file import default_file, read_claims
-    from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.cli._outputs import Writing
     from dpcalc.report.attacks import print_attacks
     from dpcalc.report.claims_text import print_claims
     from dpcalc.vocabulary import Verdict
@@ -134,12 +134,7 @@ def command(
         refuse_workers(workers, scheduler, "--audit")
         refuse_checkpoint(checkpoint, "--audit", resume=resume)
     certificates = Certificates(certify)
-    if report is not None:
-        from dpcalc.report.document import check_ending
-
-        check_ending(report, "--report")
-    outputs = [("--junit", junit), ("--certify", certify), ("--report", report)]
-    check_outputs(outputs, inputs=[file])
+    _check_outputs(file, junit=junit, certify=certify, report=report)
     writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
@@ -168,8 +163,7 @@ def command(
     if report is not None:
         written = writing.attempt(lambda: _write_report(report, judgements, attacks, file))
         answer |= {"report": str(report)} if written else {}
-    refuted = any(j.verdict is Verdict.REFUTED for j in judgements)
-    refuted = refuted or any(a is not None and a.refuted for a in attacks or ())
+    refuted = _refuted(judgements, attacks)
     demonstration = file is None and not strict
     failed = refuted or (strict and any(j.verdict is Verdict.UNSUPPORTED for j in judgements))
     if as_json:
@@ -186,6 +180,28 @@ def command(
 
 
 command.params.append(certify_option())
+
+
+def _check_outputs(
+    file: Path | None, *, junit: Path | None, certify: Path | None, report: Path | None
+) -> None:
+    """Refuse, before anything is computed, what could not be written at the end."""
+    from dpcalc.cli._outputs import check_outputs
+
+    if report is not None:
+        from dpcalc.report.document import check_ending
+
+        check_ending(report, "--report")
+    outputs = [("--junit", junit), ("--certify", certify), ("--report", report)]
+    check_outputs(outputs, inputs=[file])
+
+
+def _refuted(judgements: Sequence[Judgement], attacks: Sequence[AuditResult | None] | None) -> bool:
+    """Whether an instance or an attack refutes a claim."""
+    from dpcalc.vocabulary import Verdict
+
+    by_instance = any(j.verdict is Verdict.REFUTED for j in judgements)
+    return by_instance or any(a is not None and a.refuted for a in attacks or ())
 
 
 def _write_report(

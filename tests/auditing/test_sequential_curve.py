@@ -16,6 +16,7 @@ from scipy import stats
 
 from dpcalc.auditing import Claim, Outcome, Quantity, audit, mechanism
 from dpcalc.auditing.design import AuditDesign
+from dpcalc.auditing.estimators import bets
 from dpcalc.auditing.estimators import sequential_curve as curve
 from dpcalc.auditing.estimators.eprocess import STAKES
 from dpcalc.auditing.estimators.rules import Rule
@@ -58,7 +59,7 @@ def stopped_at(draw, claim, runs, seed, alpha=0.05, step=10):
 
 def any_bet(slope, allowed, answers, lower, upper, turned=False, centre=None):
     says_in, says_out = answers
-    return curve.Bet(
+    return bets.Bet(
         rule=Rule(lower, upper),
         says_in=says_in,
         says_out=says_out,
@@ -130,7 +131,7 @@ def test_a_stake_that_a_wrong_answer_would_overdraw_is_lost_before_there_is_one(
     kept = b[b * 1.9 < 1]
     assert 0 < len(kept) < len(STAKES)
     expected = math.log(((1 + 0.1 * kept) ** 40).sum() / len(STAKES))
-    won = curve.Settled(bet=bet, right=40, wrong=0, runs=40)
+    won = bets.Settled(bet=bet, right=40, wrong=0, runs=40)
     assert curve.log_wealth([won], lambda e: np.full(np.shape(e), 0.9)) == pytest.approx(expected)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpcalc.accounting.iteration.average import Averaged
-from dpcalc.claims.verdict import Verdict, claim_from, judge
+from dpcalc.claims.reading import claim_from
+from dpcalc.claims.verdict import Verdict, judge
 from dpcalc.errors import AssumptionViolated
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.base import Scope

@@ -13,7 +13,8 @@ from mpmath import mp, mpf
 
 from dpcalc.calibration import calibrate
 from dpcalc.claims.file import default_file, read_claims
-from dpcalc.claims.verdict import Claim, Verdict, claim_from, judge
+from dpcalc.claims.reading import claim_from
+from dpcalc.claims.verdict import Claim, Verdict, judge
 from dpcalc.cli.main import main
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.theorems.catalogue import privacy_result

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass, field
 
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators.bets import Bet, Settled
 from dpcalc.auditing.estimators.sequential_curve import (
-    Bet,
     Profile,
-    Settled,
     chosen_bet,
     claimed_profile,
     detectable,
