@@ -22,7 +22,7 @@ ENDS: dict[tuple[str, int], str] = {
     (
         "audit",
         0,
-    ): "--counts 50000 50000 50000 50000 --claim eps=1,delta=1e-5 --adjacency replace-one",
+    ): "--counts 60000 60000 60000 60000 --claim eps=1,delta=1e-5 --adjacency replace-one",
     ("audit", 1): "--counts 900 1000 10 1000 --claim eps=0.1,delta=0 --adjacency replace-one",
     ("audit", 3): "--counts 5 10 5 10 --claim eps=5,delta=1e-5 --adjacency replace-one",
     ("calibrate", 0): "gaussian --epsilon 1 --delta 1e-5 --adjacency add-remove",
