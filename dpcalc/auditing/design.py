@@ -10,6 +10,7 @@ from typing import Any, Self
 from dpcalc import checks
 from dpcalc.auditing.checks.exposure import MOST_ERROR
 from dpcalc.auditing.claim import Claim
+from dpcalc.auditing.sampling.memory import most_at_once
 from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO
 from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
@@ -81,14 +82,18 @@ class AuditDesign:
         tilted: int = 1000,
         early_stop: bool = False,
         batch: int | None = None,
+        memory: float | None = None,
         detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     ) -> Self:
         """The plan for a target and a claim; methods are chosen by what is known if left out.
 
         Batches have a thousand runs, a hundred where only bets on the whole curve are made: these
-        learn their rules from counted runs, need next to no pilot, and often stop early.
+        learn their rules from counted runs, need next to no pilot, and often stop early. With
+        ``memory``, bytes for the releases that a process holds at once, batches are as small as that
+        needs, and so is a pilot from which a score is learnt.
 
         Raises:
+            InvalidInput: if memory does not suffice for a few runs.
             AssumptionViolated: if a method does not suit the claim or the target.
         """
         checks.count("runs", runs, minimum=10)
@@ -97,13 +102,19 @@ class AuditDesign:
         if batch is None:
             batch = 100 if set(chosen) == {"sequential-curve"} else 1000
         checks.count("batch", batch)
+        pilot = _pilot(target, claim, chosen, runs) if pilot is None else pilot
+        if memory is not None:
+            most = most_at_once(target, memory)
+            batch = min(batch, most)
+            learnt = target.log_ratio is None and target.score is None
+            pilot = min(pilot, most) if learnt else pilot
         if early_stop and not set(ANYTIME) & set(chosen):
             chosen = (*chosen, "e-process")
         _check(chosen, target, claim)
         return cls(
             methods=chosen,
             runs=runs,
-            pilot=_pilot(target, claim, chosen, runs) if pilot is None else pilot,
+            pilot=pilot,
             tilted=tilted if "importance-sampling" in chosen else 0,
             alpha=alpha,
             early_stop=early_stop,

@@ -12,6 +12,7 @@ import click
 
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
+from dpcalc.cli._memory import memory_option
 from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing, json_option
 from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
 from dpcalc.cli._workers import workers_of, workers_options
@@ -81,6 +82,7 @@ def _keys() -> list[str]:
     help="Stop when bets have refuted the claim (default); they hold whenever one stops.",
 )
 @click.option("--controls/--no-controls", default=True, help="Run known mechanisms too (default).")
+@memory_option
 @checkpoint_options
 @workers_options
 @click.option(
@@ -185,6 +187,7 @@ def _carried_out(
             runs=given["runs"],
             methods=None if given["methods"] is None else given["methods"].split(","),
             seconds=given["seconds"],
+            memory=given["memory"],
             early_stop=given["early_stop"],
             detectable_ratio=given["detectable_ratio"],
             controls=given["controls"],

@@ -25,9 +25,11 @@ def release(data, generator, runs):
 target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="mine")
 """
 DPCALC = [sys.executable, "-m", "dpcalc"]
-AUDIT = "audit mine:target --claim eps=1 --runs 60000 --seed 3 --no-controls --json --no-early-stop"
+AUDIT = (
+    "audit mine:target --claim eps=1 --runs 400000 --seed 3 --no-controls --json --no-early-stop"
+)
 RUN = (
-    "run dp-admm --epsilon 1 --delta 1e-6 --rounds 200 --runs 400 --runs-at-once 1 --seed 3 --json"
+    "run dp-admm --epsilon 1 --delta 1e-6 --rounds 200 --runs 1500 --runs-at-once 1 --seed 3 --json"
 )
 
 
@@ -68,7 +70,7 @@ def _killed(folder: Path, words: str, times: int, seconds: float) -> None:
 
 
 def test_a_killed_audit_goes_on_to_the_same_verdict(tmp_path: Path) -> None:
-    _killed(tmp_path, AUDIT.replace("60000", "9000"), 2, 0.5)
+    _killed(tmp_path, AUDIT.replace("400000", "9000"), 2, 0.5)
 
 
 @pytest.mark.campaign

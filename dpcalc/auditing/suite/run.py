@@ -33,6 +33,7 @@ class Terms:
         runs: counted runs instead of the cases' own number.
         methods: lower bounds that may refute instead of the cases' own.
         seconds: for each case.
+        memory: bytes for the releases that a process holds at once; see `AuditDesign.for_claim`.
         early_stop: stop a case when its e-process refutes the claim.
         detectable_ratio: there is enough power if this many times the claimed value would be noticed.
         controls: also run mechanisms whose answer is known.
@@ -44,6 +45,7 @@ class Terms:
     runs: int | None = None
     methods: Sequence[str] | None = None
     seconds: float | None = None
+    memory: float | None = None
     early_stop: bool = False
     detectable_ratio: float = DEFAULT_DETECTABLE_RATIO
     controls: bool = True
@@ -130,6 +132,7 @@ def carried_out(
         tilted=case.tilted,
         early_stop=terms.early_stop,
         batch=case.batch,
+        memory=terms.memory,
         detectable_ratio=terms.detectable_ratio,
     )
     verdict, experiment = run_audit(

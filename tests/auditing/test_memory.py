@@ -1,0 +1,60 @@
+"""Batches and pilots that fit into memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcalc.auditing import AuditDesign, Claim, audit, mechanism
+from dpcalc.cli.main import main
+from dpcalc.errors import InvalidInput
+
+CLAIM = Claim.of(epsilon=1.0, delta=1e-5, adjacency="add-remove")
+NUMBERS = 5000
+
+
+def wide(made: list[int], score: Any = None) -> Any:
+    """A release of many numbers: 40 kB a run."""
+
+    def release(data: float, generator: np.random.Generator, runs: int) -> Any:
+        made.append(runs)
+        return data + generator.laplace(size=(runs, NUMBERS))
+
+    return mechanism(release, 1.0, 0.0, adjacency="add-remove", name="wide", score=score)
+
+
+def first(outputs: Any) -> Any:
+    return outputs[:, 0]
+
+
+def test_batches_and_a_learnt_pilot_follow_the_memory() -> None:
+    target = wide([])
+    assert AuditDesign.for_claim(target, CLAIM, runs=3000).batch == 1000
+    small = AuditDesign.for_claim(target, CLAIM, runs=3000, memory=100 * 4 * 8 * NUMBERS)
+    assert (small.batch, small.pilot) == (100, 100)
+    scored = AuditDesign.for_claim(wide([], first), CLAIM, runs=3000, memory=16e6)
+    assert (scored.batch, scored.pilot) == (100, 1500)
+
+
+def test_no_batch_of_an_audit_is_larger() -> None:
+    made: list[int] = []
+    design = AuditDesign.for_claim(wide(made, first), CLAIM, runs=400, memory=8e6)
+    assert design.batch == 50
+    audit(wide(made, first), CLAIM, design=design, seed=1, controls=False)
+    assert sum(made) > 400
+    assert max(made) <= 50
+
+
+def test_too_little_is_refused_with_what_would_do() -> None:
+    with pytest.raises(InvalidInput, match=r"memory for 40 runs of 'wide' was needed, 6.4 MB"):
+        AuditDesign.for_claim(wide([]), CLAIM, memory=1e6)
+
+
+@pytest.mark.parametrize("given", ["2", "GB", "-1GB", "0MB", "2 XB", "1e9"])
+def test_a_size_has_its_unit(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["audit", "dp-admm", "--memory", given])
+    assert stopped.value.code == 2
+    assert "a size with its unit, such as 2GB" in capsys.readouterr().err
