@@ -8,8 +8,9 @@ import pytest
 from mpmath import mp
 from scipy.optimize import minimize_scalar
 
-from dpcalc.accounting.composition import worst_delta
-from dpcalc.accounting.composition.chernoff import epsilon_by_chernoff
+from dpcalc.accounting.composition import chernoff, worst_delta
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import EpsilonAt
 from dpcalc.accounting.gaussian import gaussian_mu
 from dpcalc.guarantees import GDP, PrivacyProfile
 from dpcalc.guarantees.claimed import ClaimedCurve
@@ -38,7 +39,9 @@ def test_chernoff_for_a_gaussian(mu: float, delta: float) -> None:
     best = minimize_scalar(at, bounds=(-13, 18), method="bounded", options={"xatol": 1e-9}).fun
     losses = GDP(mu).losses()
     assert losses is not None
-    assert best <= epsilon_by_chernoff(losses[0], delta).upper <= best * 1.02
+    query = EpsilonAt(delta, 1e-6)
+    found = chernoff.enclose(LossSum.of(losses[0]), query)
+    assert best <= found.upper <= best * 1.02
 
 
 def test_nothing_released_reveals_nothing() -> None:

@@ -7,21 +7,21 @@ from collections import Counter
 import pytest
 
 from dpcalc.accounting.enclosure import relative_width, root_of_enclosed
-from dpcalc.claims import calibration
+from dpcalc.claims import solve
 
 
 def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rounds of a sample drawn without replacement: a narrow enclosure takes seconds there."""
     effort: Counter[float] = Counter()
-    plain = calibration._height
+    plain = solve._height
 
     def counted(*given: object) -> float:
         effort[relative_width()] += 1
         return plain(*given)
 
-    monkeypatch.setattr(calibration, "_height", counted)
+    monkeypatch.setattr(solve, "_height", counted)
     table = {"mechanism": "gaussian-without-replacement", "sample": 10, "population": 1000}
-    found = calibration.solve(table, 10, 1.0, 1e-10)
+    found = solve.solve(table, 10, 1.0, 1e-10)
     assert 2.3643 < found.value < 2.3644
     narrow = sum(times for width, times in effort.items() if width < 1e-5)
     assert narrow <= 6
@@ -54,19 +54,19 @@ def test_where_epsilon_falls_to_nothing_few_enclosures_are_narrow(
 ) -> None:
     """δ is next to the total variation, so ε is 0 right of a place and falls steeply before it."""
     effort: Counter[float] = Counter()
-    plain = calibration._height
+    plain = solve._height
 
     def counted(*given: object) -> float:
         effort[relative_width()] += 1
         return plain(*given)
 
-    monkeypatch.setattr(calibration, "_height", counted)
+    monkeypatch.setattr(solve, "_height", counted)
     table = {
         "mechanism": "poisson-subsampled-gaussian",
         "rate": 0.01,
         "adjacency": "add-remove",
     }
-    found = calibration.solve(table, 100, 2e-9, 1e-5)
+    found = solve.solve(table, 100, 2e-9, 1e-5)
     assert 3989.02 < found.value < 3989.03
     assert found.guarantee.epsilon(1e-5) <= 2e-9
     assert sum(times for width, times in effort.items() if width < 1e-5) <= 8  # were 20
