@@ -176,7 +176,7 @@ def half_the_noise() -> Instance:
     return planted(_plain(theorem("noisy-gd").sigma / 2))
 
 
-def one_draw() -> Instance:
+def noise_reused() -> Instance:
     """Noise drawn once and used again in every step."""
     correct, plain = instance("noisy-gd", "certified"), _plain(theorem("noisy-gd").sigma)
     quiet = replace(plain, noise=0.0)
@@ -262,7 +262,7 @@ AUDIT = Audit(
     cases=(
         *_cases(),
         _bug("half-the-noise", "half of the modelled noise is drawn", half_the_noise),
-        _bug("one-draw", "noise drawn once and used again in every step", one_draw),
+        _bug("one-draw", "noise drawn once and used again in every step", noise_reused),
         _bug("no-contraction", "losses without the promised curvature", no_contraction),
         _bug("average-released", "the mean of all iterates is released", average_released),
         _bug("norm-for-sensitivity", "sensitivity L in place of 2L", norm_for_sensitivity),

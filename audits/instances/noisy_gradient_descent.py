@@ -63,7 +63,7 @@ def full_batch(theorem: Any) -> Target | None:
     return gaussian_target(strongest(settings), **_named(theorem))
 
 
-def in_turn(theorem: Any) -> Target | None:
+def cyclic(theorem: Any) -> Target | None:
     """Noisy-cgd: batches in a fixed or a random order, on the whole line."""
     batches, passes = theorem.n_batches, theorem.passes
     steps = batches * passes
@@ -246,7 +246,7 @@ def _seen_apart(descent: Descent) -> float:
 
 _MADE: dict[str, Callable[[Any], Target | None]] = {
     "noisy-gd": full_batch,
-    "noisy-cgd": in_turn,
+    "noisy-cgd": cyclic,
     "noisy-cgd-constrained": in_turn_within,
     "noisy-sgd": sampled,
     "noisy-sgd-constrained": sampled,

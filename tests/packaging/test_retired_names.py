@@ -1,0 +1,93 @@
+"""Names that gave way to the field's own words do not come back as identifiers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RETIRED = {
+    "Attacked": "AuditResult",
+    "CAUGHT": "DETECTED",
+    "Candidate": "RankedTarget",
+    "Caption": "ArrayDescription",
+    "Contender": "ComparedMethod",
+    "Dominated": "DominatedMechanism",
+    "ENOUGH": "DEFAULT_DETECTABLE_RATIO",
+    "Exhibit": "SupportingTable",
+    "FailingRDP": "ApproximateRDP",
+    "GAPS": "CONSENSUS_METRICS",
+    "Ground": "ExperimentConfig",
+    "HELPER": "NEIGHBOUR",
+    "HastyProblem": "EarlyStoppedProblem",
+    "Shift": "ReplayDistances",
+    "ShortRadius": "WrongRadius",
+    "Turns": "UserOrder",
+    "Watch": "RunOptions",
+    "bow": "curvature",
+    "constant_error": "baseline_error",
+    "controlled": "run_controls",
+    "crafted_log_ratios": "worst_log_ratios",
+    "drawn_by": "run_by",
+    "examined": "evaluate",
+    "exhibited": "compute_table",
+    "hasty": "early_stopped",
+    "impostor": "actual",
+    "in_turn": "cyclic",
+    "judge_canaries": "audit_canaries",
+    "judge_counts": "audit_counts",
+    "judge_guesses": "audit_guesses",
+    "judge_scores": "audit_scores",
+    "less_is_private": "noise_is_a_rate",
+    "loss_named": "get_loss",
+    "needed_network": "require_network",
+    "noise_tolerance": "calibration_tolerance",
+    "one_draw": "noise_reused",
+    "one_seed": "seed_reused",
+    "other_limit": "mr_admm_limit",
+    "own_bound": "native_lower",
+    "own_cells": "native_cells",
+    "own_heads": "native_columns",
+    "own_noise": "require_calibrated",
+    "per_node": "by_node",
+    "remedy": "suggestion",
+    "slope_and_bend": "derivatives",
+    "slope_bound": "derivative_bound",
+    "stalled": "m_admm_stalls",
+    "surprising": "unexpected",
+    "unit_gap": "normalised_distance",
+    "vouched": "attested",
+}
+
+
+def _identifiers(text: str) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(text)):
+        for field in ("id", "attr", "arg", "name", "asname"):
+            found = getattr(node, field, None)
+            if isinstance(found, str):
+                yield found, getattr(node, "lineno", 0)
+
+
+def _returned(text: str) -> list[str]:
+    return [f"{n} in line {k}: {RETIRED[n]}" for n, k in _identifiers(text) if n in RETIRED]
+
+
+@pytest.mark.parametrize("folder", ["dpcalc", "algorithms", "audits"])
+def test_no_retired_name_returns(folder: str) -> None:
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if (names := _returned(path.read_text()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Attacked = 1", "x.remedy()", "def hasty(): ...", "f(own_bound=1)", "import a.bow as bow"],
+)
+def test_a_name_that_returns_is_seen(text: str) -> None:
+    assert len(_returned(text)) == 1
