@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._meant import meant_mechanism, meant_option
+from dpcalc.cli._meant import meant_option
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
-    from dpcalc.theorems.base import Result, Theorem
+    pass
 
 
 if TYPE_CHECKING:
@@ -177,147 +175,3 @@ def _refuse_repeated(option: click.Option, args: list[str]) -> None:
         raise InvalidInput(
             f"{option.opts[0]} is needed once; got {times} of them; leave out all but one"
         )
-
-
-class TheoremVerb(click.Group):
-    """A verb whose commands are theorems; each gets the options of its parameters."""
-
-    def __init__(
-        self,
-        *,
-        run: Callable[..., int | None],
-        extra: Iterable[click.Parameter],
-        without_noise: bool = False,
-        privacy: bool = True,
-        more: Sequence[str] = (),
-        **attributes: Any,
-    ) -> None:
-        super().__init__(**attributes)
-        self._run, self._extra = run, list(extra)
-        self._without_noise, self._privacy = without_noise, privacy
-        self._more = list(more)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        from dpcalc.theorems.catalogue import keys
-
-        return keys(privacy=self._privacy)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from dpcalc.theorems.catalogue import key_of, keys, result
-
-        cmd_name = key_of(cmd_name, privacy=self._privacy)
-        if cmd_name in keys(privacy=not self._privacy):
-            kind, verb = ("privacy", "rate") if self._privacy else ("convergence", "epsilon")
-            raise InvalidInput(
-                f"a {kind} result was needed; {cmd_name} is not one; try: dpcalc {verb} {cmd_name}"
-            )
-        if cmd_name not in self.list_commands(ctx):
-            known = self.list_commands(ctx)
-            raise unknown_name("theorem", cmd_name, known, meant=meant_mechanism(cmd_name))
-
-        return self._command(result(cmd_name))
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from dpcalc.theorems.catalogue import result
-
-        rows = [(key, result(key).title) for key in self.list_commands(ctx)]
-        with formatter.section("Theorems"):
-            formatter.write_dl(rows)
-
-    def _command(self, theorem: type[Result]) -> click.Command:
-        def callback(**given: Any) -> int | None:
-            return self._run(theorem, **given)
-
-        return StrictCommand(
-            name=theorem.key,
-            callback=callback,
-            params=[*self._parameters(theorem), *self._extra],
-            help=f"{theorem.title}.\n\n{theorem.reference}.\n\n\b\n{theorem.statement}\n\n{self._example(theorem)}",
-            context_settings={"help_option_names": ["-h", "--help"]},
-        )
-
-    def _example(self, theorem: type[Result]) -> str:
-        """A command that runs, in lines of 76 columns."""
-        import shlex
-        import textwrap
-
-        skipped = getattr(theorem, "noise", None) if self._without_noise else None
-        words = [f"dpcalc {self.name} {theorem.key}"]
-        for name, value in theorem.example.items():
-            option = "--" + name.replace("_", "-")
-            if name != skipped and value is not False:
-                words.append(option if value is True else f"{option} {shlex.quote(str(value))}")
-        words += self._more
-        lines: list[str] = []
-        for word in words:
-            if lines and len(lines[-1]) + len(word) < 72:
-                lines[-1] += f" {word}"
-            else:
-                lines.append(word)
-        return "\b\nExample:\n" + textwrap.indent(" \\\n    ".join(lines), "  ")
-
-    def _parameters(self, theorem: type[Result]) -> list[click.Parameter]:
-        from dpcalc.theorems.parameters import default_of, parameters, required
-
-        skipped = getattr(theorem, "noise", None) if self._without_noise else None
-        needed = required(theorem)
-        found: list[click.Parameter] = []
-        for name, parameter in parameters(theorem).items():
-            option = "--" + name.replace("_", "-")
-            example = theorem.example.get(name)
-            if parameter.kind == "flag":
-                found.append(click.Option([option], is_flag=True, help=parameter.help))
-                continue
-            text = parameter.help
-            if parameter.choices:
-                text += f" ({' | '.join(parameter.choices)})"
-            elif example is not None:
-                text += f"; e.g. {example}"
-            if name in needed:
-                text += "" if name == skipped else "  [required]"
-            elif (default := default_of(theorem, name)) is not None:
-                text += f"  [default: {default}]"
-            found.append(
-                click.Option(
-                    [option],
-                    type=_TYPES.get(parameter.kind, click.STRING),
-                    help=text,
-                    metavar=parameter.kind.upper(),
-                    shell_complete=completing(partial(tuple, parameter.choices)),
-                )
-            )
-        found.append(
-            click.Option(
-                ["--attest"],
-                multiple=True,
-                metavar="KEY[,KEY...]|all",
-                help="Promises you make, by their keys, or all of them; may be repeated. The verb "
-                "theorems lists them.",
-            )
-        )
-        return found
-
-
-class _Count(Number):
-    name = "count"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        from dpcalc.numerals import ratio
-
-        number = super().convert(value, param, ctx)
-        top, bottom = ratio(number) if math.isfinite(number) else (1, 2)
-        return number if top % bottom else top // bottom
-
-
-_TYPES: Mapping[str, _FloatType] = {"number": NUMBER, "count": _Count()}
-
-
-def theorem_from(
-    kind: type[Theorem], given: Mapping[str, Any], attest: Iterable[str] = ()
-) -> Theorem:
-    """An instance from options, those not given left out."""
-    known = {name: value for name, value in given.items() if value is not None}
-    return kind.from_parameters(known, attest, as_options=True)

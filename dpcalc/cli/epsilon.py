@@ -9,7 +9,8 @@ import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import TheoremVerb, delta_option, json_option, theorem_from
+from dpcalc.cli._options import delta_option, json_option
+from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
 from dpcalc.extras import need
 
 if TYPE_CHECKING:

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import (
-    NUMBER,
-    TheoremVerb,
-    Whole,
-    delta_option,
-    json_option,
-    theorem_from,
-)
+from dpcalc.cli._options import NUMBER, Whole, delta_option, json_option
+from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
 from dpcalc.errors import InvalidInput, missing_delta
 from dpcalc.extras import need
 

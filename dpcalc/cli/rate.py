@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import TheoremVerb, json_option
+from dpcalc.cli._options import json_option
+from dpcalc.cli._theorem_verb import TheoremVerb
 
 if TYPE_CHECKING:
     from dpcalc.theorems.convergence._base import ConvergenceResult
