@@ -25,6 +25,12 @@ from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
 from dpcalc.sealed import opened, sealed
 
+__all__ = [
+    "MOST_ROUNDS",
+    "Accountant",
+    "Spent",
+]
+
 _FORMAT = "dpcalc accountant"
 _VERSION = 2
 """1 had no checksum, and noise multipliers of another unit."""
@@ -36,6 +42,13 @@ Description = Mapping[str, Any] | Guarantee
 @dataclass(frozen=True, slots=True)
 class Accountant:
     """What has been released, and the budget it counts against.
+
+    Example::
+
+        from dpcalc import Accountant
+        step = {"mechanism": "gaussian", "noise_multiplier": 20}
+        spent = Accountant(epsilon=1, delta=1e-6).spend(step, 3)
+        print(spent.epsilon_spent(), spent.rounds_left(step))
 
     Args:
         epsilon: the budget, 0 or above; infinite for none.
@@ -89,7 +102,14 @@ class Accountant:
         return compose(*[(spent.guarantee, spent.count) for spent in self.releases])
 
     def epsilon_spent(self, delta: float | None = None) -> float:
-        """A certified ε of everything released, at δ of the budget or at another one."""
+        """A certified ε of everything released.
+
+        Args:
+            delta: in [0, 1); that of the budget if left out.
+
+        Returns:
+            0 or above; infinite if no ε follows.
+        """
         return self.total().epsilon(self.delta if delta is None else checks.delta(delta))
 
     def epsilon_left(self) -> float:
@@ -108,6 +128,9 @@ class Accountant:
 
     def rounds_left(self, release: Description) -> int:
         """The largest number of further releases of one kind found to stay within the budget.
+
+        Args:
+            release: a guarantee, or a table with the fields of a composition file's release.
 
         Returns:
             0 or above; at most `MOST_ROUNDS`, which is also the answer where nothing is spent.

@@ -23,6 +23,10 @@ from dpcalc.numerics.root import Root, enclose_root
 from dpcalc.numerics.search import largest_where, smallest_where
 from dpcalc.theorems.base import Theorem
 
+__all__ = [
+    "calibrate",
+]
+
 AnyTheorem = TypeVar("AnyTheorem", bound=Theorem)
 
 _RANGE = 700.0

@@ -20,6 +20,22 @@ import os
 import re
 from collections.abc import Iterable
 
+__all__ = [
+    "AssumptionViolated",
+    "DpcalcError",
+    "Infeasible",
+    "InvalidInput",
+    "MissingExtra",
+    "NumericalFailure",
+    "OutputFailed",
+    "Unattested",
+    "WorkersLost",
+    "missing_delta",
+    "readable",
+    "shortened",
+    "unknown_name",
+]
+
 
 class DpcalcError(Exception):
     """Base of all errors raised on purpose; its text is meant for the user, and never drowns."""

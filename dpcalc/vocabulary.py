@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+__all__ = [
+    "Adjacency",
+    "Bearing",
+    "Release",
+    "Status",
+    "Verdict",
+]
+
 
 class Adjacency(StrEnum):
     """When two inputs are neighbours. A sensitivity without one of these is meaningless."""

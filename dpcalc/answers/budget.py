@@ -20,6 +20,12 @@ from dpcalc.vocabulary import Release, Verdict
 class Budget:
     """ε of an algorithm at δ, as claimed and as certified; ``float()`` of it is the certified ε.
 
+    Example::
+
+        import dpcalc
+        found = dpcalc.epsilon("noisy-gd", delta=1e-5, **dict(dpcalc.theorem("noisy-gd").example))
+        print(found.certified, found.verdict, found.reason)
+
     Attributes:
         theorem: the instance of the published result.
         delta: where the curve was read, in [0, 1).

@@ -22,6 +22,15 @@ from dpcalc.theorems.parameters import parameters as parameters_of
 class Noise:
     """The smallest certified noise for (ε, δ); ``float()`` of it is the noise parameter's value.
 
+    Example::
+
+        import dpcalc
+        found = dpcalc.noise(
+            "dp-admm", epsilon=1, delta=1e-5,
+            n_records=32561, rounds=100, gradient_bound=1, dual_start="zero",
+        )
+        print(found.parameter, found.value, found.spent)
+
     Attributes:
         theorem: the instance with that noise.
         epsilon: ε of the budget.

@@ -47,6 +47,17 @@ def audit(
 ) -> Verdict:
     """Attack a target and hold what was found against a claim.
 
+    Example::
+
+        import numpy as np
+        from dpcalc import Claim, audit
+        from dpcalc.auditing import mechanism
+        def release(data, generator, runs):
+            return data.sum() + generator.laplace(size=runs)
+        target = mechanism(release, np.ones(11), np.ones(10), adjacency="add-remove")
+        claim = Claim.of(epsilon=0.3, adjacency="add-remove")
+        print(audit(target, claim, runs=1000, seed=1).outcome)
+
     Args:
         target: what is attacked.
         claim: what is claimed of it; its adjacency must be the target's.
@@ -58,7 +69,10 @@ def audit(
         detectable_ratio: there is enough power if this many times the claimed value would be noticed.
         design: your own design, instead of runs, alpha, methods, early_stop and
             detectable_ratio.
-        options: those of `attack`.
+        options: those of `run_audit`: controls, seconds, progress and the like.
+
+    Returns:
+        The verdict with its reason, evidence and checks.
 
     Raises:
         InvalidInput: if claim and target are about different adjacencies, or a callable of the

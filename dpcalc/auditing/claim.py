@@ -35,6 +35,11 @@ class Claim:
     A `GDP` guarantee claims the whole Gaussian curve and is refuted by any point above it. Any
     other guarantee is tested as (ε, δ) at the claim's own δ, a Rényi guarantee also by divergences.
 
+    Example::
+
+        from dpcalc import Claim
+        print(Claim.of(epsilon=1, delta=1e-5, adjacency="add-remove"))
+
     Attributes:
         guarantee: what is claimed.
         delta: at which ε is stated; in [0, 1), 0 only where the guarantee has a finite ε there.
@@ -130,6 +135,12 @@ class Claim:
 
     def bound(self, quantity: Quantity) -> float:
         """The claimed upper bound of a quantity.
+
+        Args:
+            quantity: ε, μ or ρ.
+
+        Returns:
+            0 or above.
 
         Raises:
             InvalidInput: if the claim says nothing about it.

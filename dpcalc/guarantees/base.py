@@ -32,6 +32,12 @@ class Guarantee(OwnArithmetic, ABC):
     All answers are safe: `epsilon`, `delta`, `advantage` and `attack_accuracy` are never below,
     `tradeoff` never above the exact value of the bound that the guarantee states.
 
+    Example::
+
+        from dpcalc import GDP, compose
+        total = compose((GDP(0.1), 100))
+        print(total.epsilon(1e-6), total.attack_accuracy())
+
     Attributes:
         notion: the notion of privacy, as the command line spells it.
         adjacency: the neighbouring relation it holds under, None if nobody said; set by `under`. It
@@ -45,6 +51,12 @@ class Guarantee(OwnArithmetic, ABC):
         """The same guarantee, said to hold under a neighbouring relation; none says nothing.
 
         Guarantees under different relations are refused where they are composed.
+
+        Args:
+            adjacency: "add-remove", "replace-one" or "neighbouring-functions"; None says nothing.
+
+        Returns:
+            A copy; this one is unchanged.
 
         Raises:
             InvalidInput: for an unknown relation, and for one that contradicts its own.
@@ -70,11 +82,24 @@ class Guarantee(OwnArithmetic, ABC):
 
         Returns:
             0 or above; infinite if no ε follows.
+
+        Raises:
+            InvalidInput: for a δ outside its range.
         """
 
     @abstractmethod
     def delta(self, epsilon: float) -> float:
-        """The smallest certified δ for which (ε, δ)-DP follows; in [0, 1]."""
+        """The smallest certified δ for which (ε, δ)-DP follows.
+
+        Args:
+            epsilon: 0 or above; may be infinite.
+
+        Returns:
+            In [0, 1].
+
+        Raises:
+            InvalidInput: for an ε outside its range.
+        """
 
     @abstractmethod
     def parameters(self) -> Mapping[str, float]:
@@ -91,7 +116,17 @@ class Guarantee(OwnArithmetic, ABC):
         return math.isinf(self.epsilon(0.0)) and math.isfinite(self.epsilon(0.5))
 
     def renyi(self, order: float) -> float:
-        """An upper bound of the Rényi divergence of an order above 1; infinite if none follows."""
+        """An upper bound of the Rényi divergence of an order.
+
+        Args:
+            order: above 1, a real number.
+
+        Returns:
+            0 or above; infinite if none follows.
+
+        Raises:
+            InvalidInput: for an order of 1 or below.
+        """
         checks.above_one("order", order)
         return math.inf
 
@@ -112,6 +147,15 @@ class Guarantee(OwnArithmetic, ABC):
 
         Every (ε, δ(ε)) gives one: max(0, 1 - δ - e^ε·fpr, e^{-ε}(1 - δ - fpr)). ε is searched; an
         imperfect search costs tightness only.
+
+        Args:
+            false_positive_rate: share of false alarms, in [0, 1].
+
+        Returns:
+            Share of misses, in [0, 1].
+
+        Raises:
+            InvalidInput: for a rate outside its range.
         """
         fpr = checks.probability("false_positive_rate", false_positive_rate)
 
@@ -126,15 +170,36 @@ class Guarantee(OwnArithmetic, ABC):
         return max(0.0, math.nextafter(best * (1 - 1e-14), -math.inf))
 
     def epsilons(self, deltas: Sequence[float]) -> tuple[float, ...]:
-        """`epsilon` at each of several δ."""
+        """`epsilon` at each of several δ.
+
+        Args:
+            deltas: shape (n,), each in [0, 1); a list or an array.
+
+        Returns:
+            n values, in the same order.
+        """
         return tuple(self.epsilon(delta) for delta in deltas)
 
     def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
-        """`delta` at each of several ε."""
+        """`delta` at each of several ε.
+
+        Args:
+            epsilons: shape (n,), each 0 or above.
+
+        Returns:
+            n values, in the same order.
+        """
         return tuple(self.delta(epsilon) for epsilon in epsilons)
 
     def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
-        """`tradeoff` at each of several false-positive rates."""
+        """`tradeoff` at each of several false-positive rates.
+
+        Args:
+            false_positive_rates: shape (n,), each in [0, 1].
+
+        Returns:
+            n values, in the same order.
+        """
         return tuple(self.tradeoff(rate) for rate in false_positive_rates)
 
     def advantage(self) -> float:
@@ -145,7 +210,13 @@ class Guarantee(OwnArithmetic, ABC):
         """The largest possible probability of guessing whether the record was used.
 
         Args:
-            prior: the attacker's probability that it was, before seeing the release.
+            prior: the attacker's probability that it was, before seeing the release; in [0, 1].
+
+        Returns:
+            In [1/2, 1] for even odds.
+
+        Raises:
+            InvalidInput: for a prior outside its range.
         """
         prior = checks.probability("prior", prior)
         if prior in (0.0, 1.0):
@@ -158,6 +229,12 @@ class Guarantee(OwnArithmetic, ABC):
         """The guarantee for data sets that differ in ``size`` records, where it has a closed form.
 
         `dpcalc.guarantees.groups.group` asks this first.
+
+        Args:
+            size: records, 1 or above.
+
+        Returns:
+            None where there is no closed form.
         """
         return None
 

@@ -24,8 +24,14 @@ class GDP(Guarantee):
     Source: Dong, Roth and Su 2022. Exact for the Gaussian mechanism, μ = √T·Δ/σ.
     Rounding: sixty digits, then outward.
 
+    Example::
+
+        from dpcalc import GDP
+        print(GDP(1).epsilon(1e-5))
+
     Args:
         mu: 0 or above; infinity promises nothing.
+        adjacency: the neighbouring relation it holds under, None if nobody said.
     """
 
     notion: ClassVar[str] = "gdp"

@@ -48,12 +48,18 @@ class ProfileGuarantee(Guarantee):
 class PrivacyProfile(ProfileGuarantee):
     """A guarantee given by the profile δ(ε) itself.
 
+    Example::
+
+        from dpcalc.guarantees.mechanisms import from_profile
+        print(from_profile([(0.5, 1e-6), (1, 1e-8)]).epsilon(1e-6))
+
     Args:
         profile: a decreasing function of ε >= 0 with values in [0, 1], safe as it stands: its values
             are taken for upper bounds, whichever of two neighbours comes first.
         described: what it is, for reports.
         dominating: losses that dominate the release, if known; otherwise composition connects the
             dots of the profile.
+        adjacency: the neighbouring relation it holds under, None if nobody said.
     """
 
     profile: Callable[[float], float]

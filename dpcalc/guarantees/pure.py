@@ -25,8 +25,14 @@ class PureDP(Guarantee):
     ``β(α) = ln[(sinh αε₀ - sinh (α-1)ε₀)/sinh ε₀]/(α-1)``; both are attained.
     Rounding: sixty digits, then up.
 
+    Example::
+
+        from dpcalc import PureDP
+        print(PureDP(0.5).delta(0.1))
+
     Args:
         bound: ε₀, 0 or above; infinity promises nothing.
+        adjacency: the neighbouring relation it holds under, None if nobody said.
     """
 
     notion: ClassVar[str] = "pure"
@@ -81,9 +87,15 @@ class ApproxDP(Guarantee):
 
     Source: Kairouz, Oh and Viswanath 2015. Rounding: sixty digits, then outward.
 
+    Example::
+
+        from dpcalc import ApproxDP
+        print(ApproxDP(1, 1e-6).epsilon(1e-5))
+
     Args:
         bound: ε₀, 0 or above.
         failure: δ₀ in [0, 1].
+        adjacency: the neighbouring relation it holds under, None if nobody said.
     """
 
     notion: ClassVar[str] = "approx"

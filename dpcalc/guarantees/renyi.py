@@ -98,8 +98,14 @@ class ZCDP(RenyiGuarantee):
 
     Source: Bun and Steinke 2016.
 
+    Example::
+
+        from dpcalc import ZCDP
+        print(ZCDP(0.5).epsilon(1e-5))
+
     Args:
         rho: 0 or above.
+        adjacency: the neighbouring relation it holds under, None if nobody said.
     """
 
     notion: ClassVar[str] = "zcdp"
@@ -127,10 +133,16 @@ class ZCDP(RenyiGuarantee):
 class RDP(RenyiGuarantee):
     """Rényi differential privacy: a curve of divergences over real orders above 1.
 
+    Example::
+
+        from dpcalc import RDP
+        print(RDP.from_points({2: 0.1, 16: 1}).epsilon(1e-5))
+
     Args:
         curve: order -> upper bound of the divergence; may be infinite.
         described: what the curve is, for reports.
         points: the pairs (order, divergence) the curve was made from, if any.
+        adjacency: the neighbouring relation it holds under, None if nobody said.
     """
 
     notion: ClassVar[str] = "rdp"

@@ -29,6 +29,11 @@ from dpcalc.vocabulary import Adjacency
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
+__all__ = [
+    "event_of",
+    "guarantee_of",
+]
+
 _SAMPLED = (
     "Gaussian noise is the only mechanism whose sampling is supported; compose the unsampled one"
 )

@@ -54,6 +54,17 @@ def result(key: str) -> type[Result]:
 def privacy_result(key: str) -> type[Theorem]:
     """The privacy result with a key.
 
+    Example::
+
+        import dpcalc
+        print(dpcalc.theorem("dp-admm").statement)
+
+    Args:
+        key: as `dpcalc theorems` lists it, or a paper or method that has one result.
+
+    Returns:
+        Its class; parameters are those of its constructor.
+
     Raises:
         InvalidInput: if there is none, or the key is that of a convergence result.
     """

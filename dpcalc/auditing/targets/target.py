@@ -159,6 +159,15 @@ def mechanism(
 ) -> Target:
     """A target made of one function and two inputs.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.auditing import mechanism
+        def release(data, generator, runs):
+            return data.sum() + generator.laplace(size=runs)
+        target = mechanism(release, np.ones(11), np.ones(10), adjacency="add-remove")
+        print(target.name)
+
     Args:
         release: (input, generator, runs) -> released values, runs first. It must take its
             randomness from the generator.

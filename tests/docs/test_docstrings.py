@@ -1,0 +1,129 @@
+"""The public face is documented: every argument, what is raised, and an example that runs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import textwrap
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import dpcalc
+from dpcalc.auditing import mechanism
+from dpcalc.guarantees import mechanisms
+
+
+def _public() -> Iterator[tuple[str, Any]]:
+    """What `import dpcalc` offers, the mechanisms, and what makes a target."""
+    for name in dpcalc.__all__:
+        found = getattr(dpcalc, name)
+        if not isinstance(found, ModuleType):
+            yield name, found
+    for name in mechanisms.__all__:
+        yield f"mechanisms.{name}", getattr(mechanisms, name)
+    yield "auditing.mechanism", mechanism
+
+
+PUBLIC = dict(_public())
+
+
+def _callables(found: Any) -> Iterator[tuple[str, Any, str]]:
+    """The thing itself and its public methods, each with its own and inherited documentation."""
+    yield "", found, inspect.getdoc(found) or ""
+    if not inspect.isclass(found):
+        return
+    for name, method in inspect.getmembers(found, inspect.isfunction):
+        if not name.startswith("_"):
+            inherited = (vars(base).get(name) for base in found.__mro__)
+            yield name, method, "\n".join(inspect.getdoc(m) or "" for m in inherited if m)
+
+
+def _undocumented(what: Any, text: str) -> list[str]:
+    names = [name for name in inspect.signature(what).parameters if name not in ("self", "cls")]
+    return [
+        name for name in names if not re.search(rf"^    {name}(\[\w+\])?: \S", text, re.MULTILINE)
+    ]
+
+
+def _examples(what: Any) -> list[str]:
+    text = inspect.getdoc(what) or ""
+    return [
+        textwrap.dedent(block)
+        for block in re.findall(
+            r"^Example::\n\n((?:    .*\n|\n)+?)(?=^\S|\Z)", text + "\n", re.MULTILINE
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_argument_is_documented(name: str) -> None:
+    missing = {
+        f"{name}.{method}": lacking
+        for method, what, text in _callables(PUBLIC[name])
+        if (lacking := _undocumented(what, text))
+    }
+    assert missing == {}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_what_raises_says_so(name: str) -> None:
+    for method, what, text in _callables(PUBLIC[name]):
+        body = "" if inspect.isclass(what) else inspect.getsource(inspect.unwrap(what))
+        if re.search(r"^\s+raise \w", body, re.MULTILINE):
+            assert "Raises:" in text, f"{name}.{method}"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_example_runs(name: str) -> None:
+    found = _examples(PUBLIC[name])
+    assert found, f"{name} has no example"
+    for example in found:
+        exec(compile(example, name, "exec"), {"__name__": "example"})  # noqa: S102 - our own text
+
+
+def test_the_check_sees_what_is_missing() -> None:
+    def bare(given: int, taken: int) -> None:
+        """Something.
+
+        Args:
+            given: a number.
+        """
+        raise ValueError(given + taken)
+
+    assert _undocumented(bare, inspect.getdoc(bare) or "") == ["taken"]
+    assert _examples(bare) == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "dpcalc",
+        "dpcalc.accountant",
+        "dpcalc.answers",
+        "dpcalc.auditing",
+        "dpcalc.calibration",
+        "dpcalc.errors",
+        "dpcalc.execution",
+        "dpcalc.guarantees",
+        "dpcalc.guarantees.mechanisms",
+        "dpcalc.interop.dp_accounting",
+        "dpcalc.selftest",
+        "dpcalc.vocabulary",
+    ],
+)
+def test_what_a_module_offers_is_listed_and_there(module: str) -> None:
+    """Completion and ``import *`` show what is meant for users, not the module's own imports."""
+    found = importlib.import_module(module)
+    assert found.__all__
+    assert [name for name in found.__all__ if not hasattr(found, name)] == []
+    own = [name for name in vars(found) if not name.startswith("_")]
+    homes = {name: getattr(getattr(found, name), "__module__", module) for name in own}
+    left_out = [n for n, home in homes.items() if home == module and n not in found.__all__]
+    public = [
+        n for n in left_out if inspect.isclass(vars(found)[n]) or inspect.isfunction(vars(found)[n])
+    ]
+    assert public == []
