@@ -14,6 +14,7 @@ from dpcalc.errors import InvalidInput
 if TYPE_CHECKING:
     from dpcalc.auditing import Claim, Verdict
     from dpcalc.auditing.result import AuditResult
+    from dpcalc.transcript import Transcript
 
 
 class RecordedCommand(StrictCommand):
@@ -60,6 +61,13 @@ _OPTIONS = (
         "for the K_OUT lowest, numbers fixed before.",
     ),
     click.option(
+        "--transcripts",
+        nargs=2,
+        metavar="IN.npz OUT.npz",
+        help="What runs with and without the record released, as dpcalc run --out writes it: a score "
+        "is learnt on some of them.",
+    ),
+    click.option(
         "--counts",
         nargs=4,
         type=Whole(0),
@@ -67,6 +75,9 @@ _OPTIONS = (
         help="Answers of a rule that was fixed before the runs.",
     ),
 )
+RECORDS = ("scores", "transcripts", "counts")
+"""Options, one of which says what was recorded."""
+
 _GO_WITH_SCORES = {
     "column": "--column",
     "member": "--member",
@@ -77,8 +88,10 @@ _GO_WITH_SCORES = {
 
 def refuse_recorded(target: str, given: dict[str, Any]) -> None:
     """Raise `InvalidInput` for options about recorded runs beside a target."""
-    if any(given[name] for name in ("scores", "counts", *_GO_WITH_SCORES)):
-        raise InvalidInput(f"--scores and --counts need no TARGET; got TARGET={target!r}")
+    if any(given[name] for name in (*RECORDS, *_GO_WITH_SCORES)):
+        raise InvalidInput(
+            f"--scores, --transcripts and --counts need no TARGET; got TARGET={target!r}"
+        )
 
 
 def recorded(given: dict[str, Any]) -> AuditResult:
@@ -102,14 +115,19 @@ def recorded(given: dict[str, Any]) -> AuditResult:
             raise InvalidInput(f"{option} goes with --scores")
     if given["methods"] is not None:
         raise InvalidInput("--methods goes with a TARGET; recorded runs settle their own method")
-    claim = claim_of(
-        parsed_claim(given["text"]), given["adjacency"], given["release"] or "every message"
-    )
-    claim = replace(claim, release_taken=given["release"] is None)
+    kinds = _transcripts(given)
+    usual = "every message" if kinds is None else kinds[0].release.value
+    claim = claim_of(parsed_claim(given["text"]), given["adjacency"], given["release"] or usual)
+    claim = replace(claim, release_taken=given["release"] is None and kinds is None)
     terms: dict[str, Any] = {"alpha": given["alpha"], "detectable_ratio": given["detectable_ratio"]}
-    if given["counts"] and given["scores"]:
-        raise InvalidInput("--scores or --counts was needed; got both")
-    if given["counts"]:
+    if sum(bool(given[name]) for name in RECORDS) > 1:
+        raise InvalidInput("one of --scores, --transcripts and --counts was needed; got several")
+    if kinds is not None:
+        from dpcalc.auditing.transcripts import audit_transcripts
+
+        verdict = audit_transcripts(claim, *kinds, seed=given["seed"], **terms)
+        title = "transcripts of runs with and without the record"
+    elif given["counts"]:
         coins = given["fair_coins"]
         verdict = audit_counts(claim, Counts.of(*given["counts"]), fair_coins=coins, **terms)
         title = "counts of right and wrong answers"
@@ -122,6 +140,18 @@ def recorded(given: dict[str, Any]) -> AuditResult:
         verdict = audit_scores(claim, first, second, fair_coins=coins, seed=given["seed"], **terms)
         title = "scores of runs with and without the record"
     return AuditResult(key="recorded", title=title, role="own", verdict=verdict)
+
+
+def _transcripts(given: dict[str, Any]) -> tuple[Transcript, Transcript] | None:
+    """What runs with and without the record released; None if that is not what was recorded."""
+    if not given["transcripts"]:
+        return None
+    from dpcalc.transcript import Transcript
+
+    first, second = given["transcripts"]
+    if first == second:
+        raise InvalidInput(f"two files were needed; got {first!r} twice")
+    return Transcript.load(first), Transcript.load(second)
 
 
 def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Verdict:

@@ -14,7 +14,13 @@ from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
 from dpcalc.cli._memory import memory_option
 from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing, json_option
-from dpcalc.cli._recorded import RecordedCommand, recorded, recorded_options, refuse_recorded
+from dpcalc.cli._recorded import (
+    RECORDS,
+    RecordedCommand,
+    recorded,
+    recorded_options,
+    refuse_recorded,
+)
 from dpcalc.cli._workers import workers_of, workers_options
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
@@ -99,7 +105,7 @@ def _keys() -> list[str]:
 def command(target: str | None, **given: Any) -> int:
     r"""Attack TARGET: a built-in audit (dp-admm), or module:object from the current folder.
 
-    Without TARGET: the built-in audits, or a verdict on recorded --scores or --counts.
+    Without TARGET: the built-in audits, or a verdict on recorded --scores, --transcripts, --counts.
 
     \b
       dpcalc audit dp-admm --report dp-admm.html
@@ -119,7 +125,7 @@ def command(target: str | None, **given: Any) -> int:
         from dpcalc.cli._ledger import write_ledger
 
         return write_ledger(target, given)
-    if target is None and not given["scores"] and not given["counts"]:
+    if target is None and not any(given[name] for name in RECORDS):
         _list(as_json=given["as_json"])
         return 0
     from dpcalc.auditing.result import exit_status
@@ -129,7 +135,10 @@ def command(target: str | None, **given: Any) -> int:
     report: Path | None = given["report"]
     if report is not None:
         _check_report(report)
-    check_outputs([("--report", report)], inputs=[Path(p) for p in given["scores"] or ()])
+    check_outputs(
+        [("--report", report)],
+        inputs=[Path(p) for name in ("scores", "transcripts") for p in given[name] or ()],
+    )
     writing = Writing()
     title, results, tables = _carried_out(target, given)
     if report is not None:
