@@ -11,9 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators import abstention, accuracy, hockey_stick, importance
+from dpcalc.auditing.estimators import (
+    abstention,
+    accuracy,
+    hockey_stick,
+    importance,
+    one_run,
+    one_run_exact,
+)
 from dpcalc.auditing.estimators.binomial import SOUGHT
-from dpcalc.auditing.evidence import Evidence
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.wording import at_most
 from dpcalc.guarantees import GDP
@@ -46,6 +53,8 @@ def advice(claim: Claim, evidence: Evidence, detectable_ratio: float, unused: Un
         detectable_ratio: how many times the claimed value was to be noticed.
         unused: what could have been said of the runs.
     """
+    if evidence.access is AdversaryAccess.ONE_RUN:
+        return _of_one_run(claim, evidence, detectable_ratio)
     found = [
         _runs(claim, evidence, detectable_ratio),
         _other_form(claim, evidence, detectable_ratio),
@@ -55,6 +64,22 @@ def advice(claim: Claim, evidence: Evidence, detectable_ratio: float, unused: Un
     if evidence.method == "clopper-pearson" and evidence.quantity is not Quantity.RHO:
         found.append("scores say more than counts")
     return "; ".join(clause for clause in found if clause)
+
+
+def _of_one_run(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
+    """An α at which as many guesses tell: one below their number times δ leaves nothing to be told."""
+    guesses = one_run.Guesses(**evidence.counted)
+    if guesses.guessed > one_run_exact.MOST_FOR_CURVES or evidence.quantity is not Quantity.EPSILON:
+        return ""
+    plain = one_run_exact if claim.delta > 0 else one_run
+    for alpha in (a for a in (1e-3, 0.01, 0.05) if a > evidence.alpha):
+        seen = plain.detectable(guesses, claimed=claim.epsilon, delta=claim.delta, alpha=alpha)
+        if seen <= detectable_ratio * claim.epsilon:
+            return (
+                f"planned with --alpha {spelt(alpha)}, {guesses.guessed} guesses would notice epsilon "
+                f"= {seen:.4g}"
+            )
+    return ""
 
 
 def _runs(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:

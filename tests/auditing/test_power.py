@@ -14,8 +14,11 @@ from scipy import stats
 
 from dpcalc.auditing import Claim, Counts, Outcome, Target, audit, audit_counts
 from dpcalc.auditing import controls as known
+from dpcalc.auditing.estimators import one_run_exact
 from dpcalc.auditing.estimators.abstention import detectable
+from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.gaussian import gaussian_pair
+from dpcalc.auditing.recorded import audit_guesses
 from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.vocabulary import Adjacency
@@ -135,3 +138,17 @@ def test_counts_that_no_fair_coin_made_are_refused():
 def test_nothing_is_advised_where_nothing_helps():
     vast = Claim.of(epsilon=1e308, delta=0.999, adjacency=ADD)
     assert "enough" not in audit_counts(vast, Counts.of(95, 5, 5, 95)).reason
+
+
+def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
+    """60 guesses at δ = 1e-5: at an α below 60·δ nothing is left but failures that δ allows."""
+    claim = Claim.of(epsilon=1, delta=DELTA, adjacency=ADD)
+    guesses = Guesses(canaries=1000, guessed=60, correct=55)
+    few = audit_guesses(claim, guesses)
+    assert few.outcome is Outcome.UNDERPOWERED
+    assert "runs would be enough" not in few.reason
+    stated = float(
+        few.reason.split("planned with --alpha 0.05, 60 guesses would notice epsilon = ")[1]
+    )
+    terms = {"claimed": 1.0, "delta": DELTA, "alpha": 0.05}
+    assert one_run_exact.detectable(guesses, **terms) == pytest.approx(stated, rel=1e-3)

@@ -1,7 +1,8 @@
 """The runs of an audit in a store, from which an interrupted audit resumes.
 
-The part of a store belongs to one target, seed, batch size and planned number of runs. The number
-stays: a test that is looked at and then given more runs raises false alarms more often than α.
+The part of a store belongs to one target, seed, batch size, set of methods, α and planned number of
+runs: scores and rules are learnt for these. The number stays: a test that is looked at and then given
+more runs raises false alarms more often than α.
 """
 
 from __future__ import annotations
@@ -59,7 +60,15 @@ def kept_runs(
     if checkpoint is None:
         yield None
     elif isinstance(checkpoint, Store):
-        checkpoint.begin({"target": target.name, "seed": seed, "batch_size": design.batch})
+        checkpoint.begin(
+            {
+                "target": target.name,
+                "seed": seed,
+                "batch_size": design.batch,
+                "alpha": design.alpha,
+                "methods": list(design.methods),
+            }
+        )
         _keep_number(checkpoint, design.runs)
         yield checkpoint
     else:
