@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dpcalc
 from dpcalc.certificates.checker import FORMAT, digest
 from dpcalc.certificates.evidence import Contradicted, NotCertified, evidence
+from dpcalc.certificates.formulas import with_closed_form
 from dpcalc.certificates.grammar import exact
 from dpcalc.certificates.statement import NotCovered, releases_of, written
 from dpcalc.guarantees import Guarantee
+from dpcalc.guarantees.best import BestOf
 from dpcalc.numerals import unpadded
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.statements import Formula
+
+Parts = list[tuple[Guarantee, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +52,9 @@ def certify(
     delta: float,
     upper: float,
     lower: float | None = None,
+    formulas: Iterable[Formula] = (),
 ) -> Certified:
-    """A certificate that δ(upper) <= δ and δ(lower) >= δ for composed releases.
+    """A certificate that δ(upper) <= δ, and δ(ε) > δ for every ε below lower, for composed releases.
 
     Args:
         parts: guarantees with the number of rounds each describes.
@@ -54,9 +62,40 @@ def certify(
         delta: δ in [0, 1).
         upper: the ε that is reported.
         lower: the lower end next to it, 0 or None if there is none.
+        formulas: of the theorem behind them, if there is one; its closed form takes the place of the
+            number that was rounded from it.
     """
+    known = tuple(formulas)
+    found = [
+        _certified(alternative, adjacency, delta, upper, lower, known)
+        for alternative in _alternatives(list(parts), delta, upper)
+    ]
+    return next((each for each in found if each.upper == CERTIFIED), found[0])
+
+
+def _alternatives(parts: Parts, delta: float, upper: float) -> list[Parts]:
+    """Bounds of one release that all hold: those which give the ε that is reported."""
+    if len(parts) != 1 or parts[0][1] != 1 or not isinstance(parts[0][0], BestOf):
+        return [parts]
+    bounds = [b for b in parts[0][0].bounds if b.epsilon(delta) <= upper * (1 + _SAME)]
+    found = (_alternatives([(bound, 1)], delta, upper) for bound in bounds)
+    return [each for some in found for each in some] or [parts]
+
+
+_SAME = 1e-9
+"""Relative distance of two bounds that are taken for one."""
+
+
+def _certified(
+    parts: Parts,
+    adjacency: str,
+    delta: float,
+    upper: float,
+    lower: float | None,
+    formulas: tuple[Formula, ...],
+) -> Certified:
     try:
-        releases = releases_of(parts, adjacency)
+        releases = with_closed_form(releases_of(parts, adjacency), formulas)
     except NotCovered as reason:
         return Certified(None, f"not certified: {reason}", f"not certified: {reason}")
     statement = {"adjacency": adjacency, "releases": releases, "delta": written(delta)}

@@ -7,14 +7,16 @@ losses L a certificate is about
 
     δ(ε) = E[(1 - e^{ε-S})₊],  S the sum of the losses, 1 where S = ∞,
 
-in each direction of the neighbouring relation: "upper" says that all are at most δ, "lower" that one
-is at least δ. Methods, nodes and contours are choices: none makes a false statement pass.
+in each direction of the neighbouring relation: "upper" says that all are at most δ, "lower" that in one
+of them δ(e) > δ for every e below ε. Methods, nodes and contours are choices: none makes a false
+statement pass.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -24,11 +26,12 @@ from dpcalc.certificates.grammar import Refused, exact, fields, need, number, wh
 from dpcalc.certificates.inversion import (
     Line,
     Rounds,
+    at_an_order,
     bounded,
+    by_a_line,
     one_round,
     over_outcomes,
     product,
-    smoothed_line,
 )
 from dpcalc.certificates.laws import Ball, precision
 from dpcalc.certificates.mechanisms import rounds_of
@@ -40,16 +43,19 @@ LINE = "real_part", "period", "order", "smoothing"
 
 
 def enclosure(rounds: Rounds, eps: Ball, how: Any) -> Ball:
-    """δ(ε) in one direction, by the method that the evidence names."""
+    """δ(ε) in one direction, or a bound of it at an order, by the method that the evidence names."""
     names = ("method", "precision", "enclosure")
     method = how.get("method") if isinstance(how, dict) else None
     if method == "line":
-        *_, nodes, shifts = fields(how, *names, *LINE, "nodes", "shifts")
-        need(that=isinstance(shifts, list) and len(shifts) == len(rounds), got=shifts)
-        c, period, order, smoothing = (number(how[name]) for name in LINE)
-        moved = [number(text) for text in shifts]
-        line = Line(c, period, order, smoothing, whole(nodes, 1), moved)
-        finite = smoothed_line(rounds, eps, line)
+        *_, nodes, shifts, quiet = fields(how, *names, *LINE, "nodes", "shifts", "quiet")
+        for each in (shifts, quiet):
+            need(that=isinstance(each, list) and len(each) == len(rounds), got=each)
+        c, period, order, s = (number(how[name]) for name in LINE)
+        moved, first = [number(text) for text in shifts], [whole(node, 1) for node in quiet]
+        finite = by_a_line(rounds, eps, Line(c, period, order, s, whole(nodes, 1), moved, first))
+    elif method == "order":
+        *_, order = fields(how, *names, "order")
+        finite = at_an_order(rounds, eps, number(order) - 1)
     else:
         fields(how, *names)
         need(that=method in METHODS, got=method)
@@ -57,11 +63,23 @@ def enclosure(rounds: Rounds, eps: Ball, how: Any) -> Ball:
     return 1 - product((1 - law.infinite) ** n for law, n in rounds) + finite
 
 
-def over_losses(releases: Any, eps: Fraction, delta: Fraction) -> bool:
-    """Whether no finite sum of losses exceeds ε and the chances of an infinite one add up to δ."""
+def over_losses(releases: Any, end: str, eps: Fraction, delta: Fraction) -> bool:
+    """What follows from the largest finite losses and the chances of infinite ones alone.
+
+    If no sum of finite losses exceeds ε, δ(ε) is the chance of an infinite one; below the largest sum,
+    which has a positive chance, it is larger.
+    """
     need(that={r["mechanism"] for r in releases} <= {"approximate", "laplace"}, got="largest loss")
-    failures = sum(r["count"] * exact(r.get("delta", "0")) for r in releases)
-    return failures <= delta and sum(r["count"] * exact(r["epsilon"]) for r in releases) <= eps
+    largest = sum(r["count"] * exact(r["epsilon"]) for r in releases)
+    if end == "upper":
+        return largest <= eps and sum(r["count"] * failure(r) for r in releases) <= delta
+    finite = math.prod((1 - failure(r)) ** r["count"] for r in releases)
+    return largest >= eps and 1 - finite >= delta
+
+
+def failure(release: Any) -> Fraction:
+    """The chance of an infinite loss."""
+    return exact(release.get("delta", "0"))
 
 
 def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
@@ -73,12 +91,14 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
         rounds = rounds_of(releases, adjacency, direction == "add")
         if how.get("method") == "largest loss":
             fields(how, "method", "precision")
-            return end == "upper" and over_losses(releases, eps, delta)
+            return over_losses(releases, end, eps, delta)
+        need(that=end == "upper" or how.get("method") != "order", got="order")
         value = enclosure(rounds, number(certificate[end]["epsilon"]), how)
+        need(that=isinstance(how["enclosure"], list) and len(how["enclosure"]) == 2, got=how)
         least, most = how["enclosure"]
         above = exact(least) == 0 or bool(number(least) <= value)
         need(that=above and bool(value <= number(most)), got=how["enclosure"])
-    return exact(most) <= delta if end == "upper" else exact(least) >= delta
+    return exact(most) <= delta if end == "upper" else exact(least) > delta
 
 
 def check(certificate: Any) -> list[str]:
@@ -88,8 +108,9 @@ def check(certificate: Any) -> list[str]:
     need(that=certificate["digest"] == digest(certificate), got=certificate["digest"])
     one_sided = certificate["adjacency"] == "add-remove"
     directions = {"remove", "add"} if one_sided else {"both"}
-    proved = []
-    for end, relation in (("upper", "<="), ("lower", ">=")):
+    proved, delta = [], certificate["delta"]
+    sentences = ("upper", "δ({}) <= {}"), ("lower", "δ(ε) > {1} for every ε < {0}")
+    for end, sentence in sentences:
         if certificate[end] is None:
             continue
         eps, evidence = fields(certificate[end], "epsilon", "evidence")
@@ -97,8 +118,8 @@ def check(certificate: Any) -> list[str]:
         need(that=len(evidence) == (len(directions) if end == "upper" else 1), got=evidence)
         for direction, how in evidence.items():
             if not holds(certificate, end, direction, how):
-                raise Refused(f"δ({eps}) {relation} {certificate['delta']} does not follow")
-        proved.append(f"δ({eps}) {relation} {certificate['delta']}")
+                raise Refused(f"{sentence.format(eps, delta)}: this does not follow")
+        proved.append(sentence.format(eps, delta))
     need(that=len(proved) > 0, got="no end")
     return proved
 
@@ -119,5 +140,5 @@ if __name__ == "__main__":
     try:
         text = Path(sys.argv[1]).read_text(encoding="utf-8")
         sys.stdout.write("\n".join(check(json.loads(text, object_pairs_hook=unique))) + "\n")
-    except (Refused, ValueError, OSError) as error:
+    except (Refused, ValueError, ArithmeticError, OSError, RecursionError) as error:
         sys.exit(f"REFUSED: {error}")

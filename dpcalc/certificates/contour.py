@@ -21,6 +21,9 @@ _LEAST = 1e-9
 _FARTHEST = 1e7
 """Heights beyond it are not looked at."""
 
+_QUIET = 75
+"""Logarithm of how much less than its limit is left of a law where it is quiet."""
+
 
 class Chooser:
     """Lines for the δ(ε) of some rounds."""
@@ -40,8 +43,13 @@ class Chooser:
             c, period, order = self._place(log_tolerance)
             step = 2 * math.pi / period
             s = min(smoothing / c, 0.3)
-            y, shifts = self._end(c, log_tolerance + math.log(step), s)
-        nodes = max(1, math.ceil(y / step))
+            y = self._end(c, log_tolerance + math.log(step), s)
+            nodes = max(1, math.ceil(y / step))
+            quiet = [self._quiet(law, n, c, step, nodes) for law, n in self._rounds]
+            shifts = [
+                _beyond(law, c, step * first)[1]
+                for (law, _), first in zip(self._rounds, quiet, strict=True)
+            ]
         return {
             "real_part": repr(c),
             "period": repr(period),
@@ -49,6 +57,7 @@ class Chooser:
             "smoothing": repr(s),
             "nodes": nodes,
             "shifts": [repr(shift) for shift in shifts],
+            "quiet": quiet,
         }
 
     def _lead(self, c: float) -> float:
@@ -70,13 +79,13 @@ class Chooser:
             while height(saddle * factor) < height(saddle) and _LEAST < saddle < 1 / _LEAST:
                 saddle *= factor
         saddle = math.exp(
-            _lowest(lambda t: height(math.exp(t)), math.log(saddle / 2), math.log(saddle * 2), 6)[0]
+            lowest(lambda t: height(math.exp(t)), math.log(saddle / 2), math.log(saddle * 2), 6)[0]
         )
         grid = [saddle * 2.0 ** (k / _PER_OCTAVE) for k in range(-8, 17)]
-        lowest = height(saddle)
+        least = height(saddle)
         best = (math.inf, saddle, 2 * saddle)
         for k, c in enumerate(grid[:-1]):
-            if height(c) > lowest + 12:
+            if height(c) > least + 12:
                 continue
             for order in grid[k + 1 : k + 13]:
                 right = (self._lead(order) - log_tolerance) / (order - c)
@@ -85,26 +94,50 @@ class Chooser:
         period, c, order = best
         return c, period, order
 
-    def _end(self, c: float, log_tolerance: float, s: float) -> tuple[float, tuple[float, ...]]:
-        """A height beyond which everything is negligible, with the shifts that show it."""
+    def _end(self, c: float, log_tolerance: float, s: float) -> float:
+        """A height beyond which everything is negligible."""
 
-        def beyond(y: float) -> tuple[float, tuple[float, ...]]:
+        def beyond(y: float) -> float:
             total = -c * self._eps - math.log(y) - (s * y) ** 2 / 2
-            found = [_beyond(law, c, y) for law, _ in self._rounds]
-            counts = [n for _, n in self._rounds]
-            total += math.fsum(n * log for n, (log, _) in zip(counts, found, strict=True))
-            return total, tuple(shift for _, shift in found)
+            return total + math.fsum(n * _above(law, c, y) for law, n in self._rounds)
 
         y = 1.0
-        if beyond(_FARTHEST)[0] > log_tolerance:  # it does not fall, or falls too slowly
-            return _FARTHEST * 1e6, tuple(0.0 for _ in self._rounds)
-        while beyond(y)[0] > log_tolerance:
+        if beyond(_FARTHEST) > log_tolerance:  # it does not fall, or falls too slowly
+            return _FARTHEST * 1e6
+        while beyond(y) > log_tolerance:
             y *= 2
-        low = y / 2
-        for _ in range(4):
-            middle = (low + y) / 2
-            low, y = (middle, y) if beyond(middle)[0] > log_tolerance else (low, middle)
-        return y, beyond(y)[1]
+        return _first(lambda height: beyond(height) <= log_tolerance, y / 2, y)
+
+    def _quiet(self, law: Law, count: int, c: float, step: float, nodes: int) -> int:
+        """The first node at which a law is as good as its limit, or one beyond the last."""
+        if law.strip == 0 or not law.still > 0:
+            return nodes + 1
+        small = _log(law.still) - _QUIET - math.log(count)
+
+        def quiet(y: float) -> bool:
+            return _beyond(law, c, y)[0] <= small
+
+        y = step
+        while not quiet(y):
+            y *= 2
+            if y > step * nodes:
+                return nodes + 1
+        return min(nodes + 1, math.ceil(_first(quiet, y / 2, y) / step))
+
+
+def _first(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """About where it begins to hold, from the side where it does."""
+    for _ in range(4):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _above(law: Law, c: float, y: float) -> float:
+    """Logarithm of the bound on the moment beyond a height."""
+    still = float(law.still)
+    log = _beyond(law, c, y)[0]
+    return math.log(still + math.exp(log)) if still > 0 and log < 700 else log
 
 
 def _beyond(law: Law, c: float, y: float) -> tuple[float, float]:
@@ -115,7 +148,7 @@ def _beyond(law: Law, c: float, y: float) -> tuple[float, float]:
     def bound(shift: float) -> float:
         return _log(law.beyond(arb(c), arb(y), arb(shift)))
 
-    shift, least = _lowest(
+    shift, least = lowest(
         lambda s: bound(math.exp(s)), math.log(law.strip / 500), math.log(law.strip), 10
     )
     return least, math.exp(shift)
@@ -126,9 +159,7 @@ def _log(value: Any) -> float:
     return math.inf if math.isnan(log) else log
 
 
-def _lowest(
-    f: Callable[[float], float], low: float, high: float, steps: int
-) -> tuple[float, float]:
+def lowest(f: Callable[[float], float], low: float, high: float, steps: int) -> tuple[float, float]:
     """About where a function with one valley is least, and its value there."""
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)

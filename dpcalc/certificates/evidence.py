@@ -10,9 +10,9 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.checker import enclosure, holds
-from dpcalc.certificates.contour import Chooser
+from dpcalc.certificates.contour import Chooser, lowest
 from dpcalc.certificates.grammar import exact, number
-from dpcalc.certificates.inversion import Rounds
+from dpcalc.certificates.inversion import Rounds, at_an_order
 from dpcalc.certificates.laws import precision
 from dpcalc.certificates.mechanisms import rounds_of
 
@@ -26,6 +26,9 @@ number is not decided; smoothing is for laws that do not let the line end."""
 
 _OFTEN = 20
 """Expected batches with the record from which on sampling without replacement is certified."""
+
+_LONGEST = 10_000
+"""Rounds whose failures are multiplied exactly."""
 
 _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
@@ -54,10 +57,10 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
     """
     whole = {**statement, end: {"epsilon": epsilon}}
     shortcut = {"method": "largest loss", "precision": 53}
-    if end == "upper" and _bounded(statement) and holds(whole, end, direction, shortcut):
+    if _bounded(statement) and holds(whole, end, direction, shortcut):
         return shortcut
     delta, seen = exact(statement["delta"]), "nothing could be computed"
-    for how in _ways(statement, epsilon, direction):
+    for how in _ways(statement, end, epsilon, direction):
         with precision(how["precision"]):
             rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
             value = enclosure(rounds, number(epsilon), {**how, "enclosure": None})
@@ -66,15 +69,19 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
             ends = _outward(value)
         how["enclosure"] = list(ends)
         least, most = map(exact, ends)
-        if (most <= delta) if end == "upper" else (least >= delta):
+        if (most <= delta) if end == "upper" else (least > delta):
             return how
-        if (least > delta) if end == "upper" else (most < delta):
-            raise Contradicted(f"δ({epsilon}) is in [{ends[0]}, {ends[1]}]")
         seen = f"δ({epsilon}) is in [{ends[0]}, {ends[1]}], which does not decide"
+        if how["method"] == "order":
+            seen = f"δ({epsilon}) is below {ends[1]} only"
+        elif (least > delta) if end == "upper" else (most < delta):
+            raise Contradicted(f"δ({epsilon}) is in [{ends[0]}, {ends[1]}]")
     raise NotCertified(seen)
 
 
-def _ways(statement: dict[str, Any], epsilon: str, direction: str) -> Iterator[dict[str, Any]]:
+def _ways(
+    statement: dict[str, Any], end: str, epsilon: str, direction: str
+) -> Iterator[dict[str, Any]]:
     """Methods that apply, the cheap and exact ones first."""
     with precision(64):
         rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
@@ -86,11 +93,32 @@ def _ways(statement: dict[str, Any], epsilon: str, direction: str) -> Iterator[d
     if len(rounds) == 1 and rounds[0][1] == 1 and rounds[0][0].profile(arb(1)).is_finite():
         yield from ({"method": "one round", "precision": k * bits} for k in (1, 4, 16))
         return
-    outcomes = math.prod(n + 1 for _, n in rounds)
+    outcomes = math.prod(math.comb(n + len(law.atoms) - 1, n) for law, n in rounds if law.atoms)
     if all(law.atoms for law, _ in rounds) and outcomes <= _MOST_OUTCOMES:
         yield from ({"method": "outcomes", "precision": k * bits} for k in (1, 4))
         return
+    if {"rdp", "zcdp"} & {release["mechanism"] for release in statement["releases"]}:
+        if end == "lower":
+            raise NotCertified("bounds of Rényi divergences say nothing of lower ends")
+        with precision(64):
+            given = [row[0] for r in statement["releases"] for row in r.get("orders", ())]
+            yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
+        return
     yield from _lines(rounds, statement, epsilon, bits)
+
+
+def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
+    """The order at which the moment's bound is about the least, the given ones among them."""
+
+    def bound(log_c: float) -> float:
+        value = at_an_order(rounds, number(epsilon), arb(math.exp(log_c))).upper()
+        return float(value.log()) if value.is_finite() and value > 0 else math.inf
+
+    grid = [k / 8 for k in range(-160, 241)]
+    best = min(grid, key=bound)
+    found, _ = lowest(bound, best - 0.125, best + 0.125, 40)
+    orders = [repr(1 + math.exp(found)), *(text for text in given if exact(text) > 1)]
+    return min(orders, key=lambda order: bound(math.log(exact(order) - 1)))
 
 
 def _lines(
@@ -101,34 +129,37 @@ def _lines(
     releases = statement["releases"]
     if all(r["mechanism"] == "gaussian-without-replacement" for r in releases):
         drawn = sum(r["count"] * exact(r["rate"]) for r in releases)
-        if drawn < _OFTEN:  # the atom at loss 0 stays, and no line ends
+        if drawn < _OFTEN:  # the atom at loss 0 stays, and the line is long
             raise NotCertified(
                 f"the record is drawn {float(drawn):.3g} times; it takes {_OFTEN} or more"
             )
     log_delta = math.log(float(exact(statement["delta"])))
-    most = _MOST_NODES if any(law.strip for law, _ in rounds) else _MOST_CHEAP_NODES
     chooser = Chooser(rounds, float(exact(epsilon)))
     ended = tried = False
     for number_of_plan, (tolerance, smoothing) in enumerate(_PLANS):
         unsmoothed = smoothing == 0
         if number_of_plan == 0 or unsmoothed == ended:
             line = chooser.line(log_delta + math.log(tolerance), smoothing)
-            if line["nodes"] <= most:
+            costly = [q for (law, _), q in zip(rounds, line["quiet"], strict=True) if law.strip]
+            if max(costly, default=0) <= _MOST_NODES and line["nodes"] <= _MOST_CHEAP_NODES:
                 ended = ended or unsmoothed
                 yield {"method": "line", "precision": bits - round(math.log2(tolerance)), **line}
                 tried = True
     if not tried:
-        raise NotCertified(f"more than {most:,} nodes would be needed")
+        raise NotCertified(f"more than {_MOST_NODES:,} nodes would be needed")
 
 
 def _bounded(statement: dict[str, Any]) -> bool:
-    return {r["mechanism"] for r in statement["releases"]} <= {"approximate", "laplace"}
+    releases = statement["releases"]
+    known = {r["mechanism"] for r in releases} <= {"approximate", "laplace"}
+    plain = all(isinstance(r.get("epsilon"), str) for r in releases)
+    return known and plain and sum(r["count"] for r in releases) <= _LONGEST
 
 
 def _outward(value: Any) -> tuple[str, str]:
     """Ends of a slightly wider interval, as decimals, so that it is found again on any machine."""
     middle, radius = (_fraction(part) for part in (value.mid(), value.rad()))
-    reach = 2 * radius + abs(middle) / 10**_DIGITS
+    reach = radius * (1 + Fraction(1, 10**6)) + abs(middle) / 10**_DIGITS
     return _decimal(middle - reach, math.floor), _decimal(middle + reach, math.ceil)
 
 

@@ -1,4 +1,4 @@
-"""The grammar of certificates: exact numbers, whole numbers, tables with known fields.
+"""The grammar of certificates: exact numbers, formulas, whole numbers, tables with known fields.
 
 Depends on the standard library and python-flint alone.
 """
@@ -6,7 +6,9 @@ Depends on the standard library and python-flint alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from flint import arb
@@ -39,10 +41,33 @@ def exact(text: Any) -> Fraction:
     return Fraction(found[1]) / Fraction(found[2] or 1)
 
 
-def number(text: Any) -> Ball:
-    """The enclosure of an exact number."""
-    value = exact(text)
-    return arb(value.numerator) / arb(value.denominator)
+BINARY: dict[str, Callable[[Ball, Ball], Ball]] = {
+    "sum": lambda a, b: a + b,
+    "difference": lambda a, b: a - b,
+    "product": lambda a, b: a * b,
+    "quotient": lambda a, b: a / b,
+    "power": lambda a, b: a**b,
+    "least": lambda a, b: a.min(b),
+    "greatest": lambda a, b: a.max(b),
+}
+UNARY: dict[str, Callable[[Ball], Ball]] = {"size": abs, "ln": lambda a: a.log()}
+
+
+def number(value: Any) -> Ball:
+    """The enclosure of an exact number, or of a formula: [operation, operand, ...], from the left."""
+    if not isinstance(value, list):
+        known = exact(value)
+        return arb(known.numerator) / arb(known.denominator)
+    need(that=len(value) > 1 and isinstance(value[0], str), got=value)
+    first, *more = map(number, value[1:])
+    operation = BINARY.get(value[0])
+    if operation is not None:
+        found = reduce(operation, more, first)
+    else:
+        need(that=value[0] in UNARY and not more, got=value)
+        found = UNARY[value[0]](first)
+    need(that=bool(found.is_finite()), got=value)
+    return found
 
 
 def whole(value: Any, least: int) -> int:

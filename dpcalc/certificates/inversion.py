@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from flint import acb, arb
 
-from dpcalc.certificates.laws import Ball, Law, gaussian
+from dpcalc.certificates.laws import Ball, Law, ball, gaussian
 
 Rounds = list[tuple[Law, int]]
+Atoms = tuple[tuple[Ball, Ball], ...]
 
 
 class Line(NamedTuple):
@@ -25,7 +26,8 @@ class Line(NamedTuple):
     order: Ball  # where Chernoff's inequality bounds aliases
     smoothing: Ball  # μ of one more Gaussian round, or 0
     nodes: int
-    shifts: list[Ball]  # one a law, for the bound of what lies beyond the last node
+    shifts: list[Ball]  # one a law, for the bound beyond the node where it becomes quiet
+    quiet: list[int]  # the first node, one a law, at which its moment is bounded, not evaluated
 
 
 def product(values: Iterable[Ball]) -> Ball:
@@ -33,50 +35,93 @@ def product(values: Iterable[Ball]) -> Ball:
     return math.prod(values, start=arb(1))
 
 
-def on_a_line(rounds: Rounds, eps: Ball, line: Line) -> Ball:
+class Heights(NamedTuple):
+    """What a line needs of the summed loss; the same for every ε."""
+
+    moments: list[Ball]  # at the nodes
+    beyond: Ball  # bounds the moduli at all further nodes
+    chernoff: Ball  # the moment at ``order``
+
+
+def heights(rounds: Rounds, line: Line) -> Heights:
+    """Moments of independent rounds on a line, from a law's quiet node on by its bound."""
+    c, step, nodes = line.real_part, 2 * arb.pi() / line.period, line.nodes
+    bounds = [
+        law.beyond(c, step * first, shift)
+        for (law, _), first, shift in zip(rounds, line.quiet, line.shifts, strict=True)
+    ]
+    far = [law.still + ball(bound) for (law, _), bound in zip(rounds, bounds, strict=True)]
+
+    def moment(j: int) -> Ball:
+        z, found = acb(c, step * j), acb(1)
+        for k, (law, n) in enumerate(rounds):
+            found *= (law.moment(z) if j < line.quiet[k] else far[k]) ** n
+        return found
+
+    beyond = product(
+        (abs(law.still) + abs(bound)) ** n for (law, n), bound in zip(rounds, bounds, strict=True)
+    )
+    chernoff = product(abs(law.moment(acb(line.order))) ** n for law, n in rounds)
+    return Heights([moment(j) for j in range(nodes + 1)], beyond, chernoff)
+
+
+def on_a_line(found: Heights, eps: Ball, line: Line) -> Ball:
     """By the trapezoidal rule, with its tail and less its aliases."""
-    c, period, order, _, nodes, shifts = line
-    if not (c > 0 and order > c and period > 0):
-        return arb.nan()
+    c, period, order = line.real_part, line.period, line.order
     step, total = 2 * arb.pi() / period, arb(0)
-    for j in range(nodes + 1):
+    for j, moment in enumerate(found.moments):
         z = acb(c, step * j)
-        value = product(law.moment(z) ** n for law, n in rounds) * (-z * eps).exp() / (z * (z + 1))
-        if not value.is_finite():
-            return arb.nan()
+        value = moment * (-z * eps).exp() / (z * (z + 1))
         total += value.real / 2 if j == 0 else value.real
-    y = step * (nodes + 1)
-    beyond = (abs(law.beyond(c, y, s)) ** n for (law, n), s in zip(rounds, shifts, strict=True))
-    cut = product(beyond) * (-c * eps).exp() / (arb.pi() * step * nodes)
+    cut = found.beyond * (-c * eps).exp() / (arb.pi() * step * line.nodes)
     left, right = (-c * period).exp(), ((c - order) * period).exp()
-    above = product(abs(law.moment(acb(order))) ** n for law, n in rounds) * (-order * eps).exp()
+    above = found.chernoff * (-order * eps).exp()
     aliases = left / (1 - left) + above * right / (1 - right)
     return step / arb.pi() * total + arb(0, 1) * cut.upper() - arb(0.5, 0.5) * aliases
 
 
-def smoothed_line(rounds: Rounds, eps: Ball, line: Line) -> Ball:
+def by_a_line(rounds: Rounds, eps: Ball, line: Line) -> Ball:
     """Between bounds by one more Gaussian round of tiny μ = s <= 0.3, if s is not 0."""
-    s = line.smoothing
-    if s == 0:
-        return on_a_line(rounds, eps, line)
-    if not (s > 0 and s <= arb("0.3")):
+    s, c, last = line.smoothing, line.real_part, line.nodes + 1
+    sensible = c > 0 and line.order > c and line.period > 0 and s >= 0 and s <= arb("0.3")
+    if not (sensible and all(1 <= first <= last for first in line.quiet)):
         return arb.nan()
-    more, a = [*rounds, (gaussian(s), 1)], 2 * s
-    line = line._replace(shifts=[*line.shifts, arb(0)])
-    at, before, after = (on_a_line(more, eps + move, line) for move in (0, -a, a))
+    if s == 0:
+        return on_a_line(heights(rounds, line), eps, line)
+    more = line._replace(shifts=[*line.shifts, arb(0)], quiet=[*line.quiet, last])
+    found, a = heights([*rounds, (gaussian(s), 1)], more), 2 * s
+    at, before, after = (on_a_line(found, eps + move, more) for move in (0, -a, a))
     least = 2 * at - before / (1 + (-a).exp()) - after / (1 + a.exp())
     return least.lower().min(at.upper()).union(at.upper())
 
 
+def at_an_order(rounds: Rounds, eps: Ball, c: Ball) -> Ball:
+    """A bound by the moment at c, as (1 - e^{-u})₊ <= e^{cu}·cᶜ/(1 + c)¹⁺ᶜ."""
+    if not c > 0:
+        return arb.nan()
+    moment = product(abs(law.moment(acb(c))) ** n for law, n in rounds)
+    return moment * (c * c.log() - (1 + c) * (1 + c).log() - c * eps).exp()
+
+
+def outcomes(atoms: Atoms, n: int) -> list[tuple[Ball, Ball]]:
+    """Sums of n independent losses with their masses."""
+    (loss, mass), *rest = atoms
+    if not rest:
+        return [(n * loss, mass**n)]
+    return [
+        (k * loss + more, arb.bin_uiui(n, k) * mass**k * left)
+        for k in range(n + 1)
+        for more, left in outcomes(tuple(rest), n - k)
+    ]
+
+
 def over_outcomes(rounds: Rounds, eps: Ball) -> Ball:
-    """The sum over all outcomes of rounds that have two each."""
+    """The sum over all outcomes of rounds that have few."""
     sums = [(arb(0), arb(1))]
     for law, n in rounds:
         if not law.atoms:
             return arb.nan()
-        (up, p), (down, q) = law.atoms
-        binomials = [arb.bin_uiui(n, k) * p**k * q ** (n - k) for k in range(n + 1)]
-        own = [(k * up + (n - k) * down, mass) for k, mass in enumerate(binomials)]
+        own = outcomes(law.atoms, n)
         sums = [(a + b, s * t) for a, s in sums for b, t in own]
     return sum((mass * (1 - (eps - loss).exp()).nonnegative_part() for loss, mass in sums), arb(0))
 

@@ -6,9 +6,9 @@ the proofs. z is complex with a positive real part c; loss means ln(dP/dQ) of on
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx
@@ -19,13 +19,15 @@ Ball = Any  # arb or acb: a number with a bound on its error
 class Law(NamedTuple):
     """One round's loss L under P."""
 
-    moment: Callable[[Ball], Ball]  # E[e^{zL}; L < ∞]
-    beyond: Callable[[Ball, Ball, Ball], Ball]  # bounds |moment(c + iy)| for all y from Y on
+    moment: Callable[[Ball], Ball]  # E[e^{zL}; L < ∞]; a bound of it at real z, or nan
+    beyond: Callable[[Ball, Ball, Ball], Ball]  # bounds |moment(c + iy) - still| for y from Y on
+    still: Ball = 0  # P(L = 0), or 0
     infinite: Ball = 0  # P(L = ∞)
     atoms: tuple[tuple[Ball, Ball], ...] = ()  # all finite losses with their masses, if few
     profile: Callable[[Ball], Ball] = lambda _: arb.nan()  # δ(ε) of one round, if it is known
     largest: Ball = arb.pos_inf()  # no finite loss is above it
-    strip: float = 0.0  # about how far the integral may be moved; 0 if it need not be
+    squared: Ball = 0  # μ² if it is a Gaussian mechanism
+    strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
 
 
 @contextmanager
@@ -48,11 +50,10 @@ def ball(radius: Ball) -> Ball:
     return acb(1, 1) * arb(0, 1) * radius.upper()
 
 
-def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
-    """The integral of f over √2π along a line."""
+def integral(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
+    """The integral of f along a line."""
     small = arb(2) ** (16 - ctx.prec)
-    found = acb.integral(f, start, end, rel_tol=small, abs_tol=small, eval_limit=400 * ctx.prec)
-    return found / (2 * arb.pi()).sqrt()
+    return acb.integral(f, start, end, rel_tol=small, abs_tol=small, eval_limit=400 * ctx.prec)
 
 
 def gaussian(mu: Ball) -> Law:
@@ -65,6 +66,7 @@ def gaussian(mu: Ball) -> Law:
         moment,
         lambda c, y, _: moment(c) * (-mu * mu * y * y / 2).exp(),
         profile=lambda e: tail(e / mu - mu / 2) - e.exp() * tail(e / mu + mu / 2),
+        squared=mu * mu,
     )
 
 
@@ -89,116 +91,61 @@ def approximate(bound: Ball, failure: Ball) -> Law:
     """Everything is revealed with probability ``failure``, else randomised response."""
     likely = (1 - failure) / (1 + (-bound).exp())
     atoms = ((bound, likely), (-bound, 1 - failure - likely))
+    return values(atoms, failure)._replace(largest=bound)
+
+
+def values(atoms: Iterable[tuple[Ball, Ball]], infinite: Ball) -> Law:
+    """Finitely many losses with their masses."""
+    known = tuple(atoms)
 
     def moment(z: Ball) -> Ball:
-        return sum(((z * loss).exp() * mass for loss, mass in atoms), acb(0))
+        return sum(((z * loss).exp() * mass for loss, mass in known), acb(0))
 
-    return Law(moment, lambda c, *_: moment(c), failure, atoms, largest=bound)
-
-
-def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
-    """P = (1-q)N(0) + qN(μ) if ``above`` else N(0); Q likewise with -μ if ``below``."""
-    strip = 1.57 / float(mu)
-
-    def loss(x: Ball, sign: int, analytic: bool) -> Ball:
-        return (1 - q + q * (sign * mu * x - mu * mu / 2).exp()).log(analytic=analytic)
-
-    def exponent(z: Ball, x: Ball, an: bool) -> tuple[Ball, Ball]:
-        """Logarithm of the density of P times e^{zL}, over that of N(0), and L."""
-        p, q = above and loss(x, 1, an), below and loss(x, -1, an)
-        return (z + 1) * p - z * q, p - q
-
-    def window(c: Ball, shift: Ball) -> tuple[Ball, Ball]:
-        k = above * (c + 1)
-        reach = arb(math.ceil(float(k * mu) + math.sqrt(1.5 * ctx.prec)) + 2)
-        far = above * (k * (k - 1) * mu * mu / 2).exp() * tail(reach - k * mu)
-        grown = (shift * shift / 2 - below * c * (1 - q).log()).exp()
-        return reach, (2 * tail(reach) + far) * grown
-
-    def moment(z: Ball) -> Ball:
-        shift = arb(min(0.7, 0.9 * strip) if z.imag > 0 else 0)
-        up = acb(0, 1) * shift
-
-        def moved(x: Ball, an: bool) -> Ball:
-            return (exponent(z, x, an)[0] - x * x / 2).exp()
-
-        reach, outside = window(z.real, shift)
-        return between(moved, up - reach, up + reach) + ball(outside)
-
-    def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
-        if not (shift > 0 and shift * mu <= arb.pi() / 2):
-            return arb("inf")
-        up, half = acb(0, 1) * shift, acb(0, 1) * y
-
-        def modulus(x: Ball, an: bool) -> Ball:
-            (f, rise), (g, fall) = exponent(c, x + up, an), exponent(c, x - up, an)
-            return ((f + g + half * (rise - fall) + shift * shift - x * x) / 2).exp()
-
-        reach, outside = window(c, shift)
-        return between(modulus, -reach, reach).real + outside
-
-    def profile(eps: Ball) -> Ball:
-        grown, k = eps.exp(), q * (-mu * mu / 2).exp()
-        rest = (1 - q) * (grown - 1) / 2
-        if above:
-            odds = (rest + (rest**2 + grown * k * k).sqrt()) if below else grown - 1 + q
-            x = (odds / k).log() / mu
-        else:
-            odds = 1 / grown - 1 + q
-            if odds <= 0:
-                return arb(0)
-            x = (k / odds).log() / mu
-        p = (1 - q) * tail(x) + q * tail(x - mu) if above else tail(x)
-        return p - grown * ((1 - q) * tail(x) + q * tail(x + mu) if below else tail(x))
-
-    largest = arb.pos_inf() if above else -(1 - q).log()
-    return Law(moment, beyond, profile=profile, largest=largest, strip=strip)
+    largest = reduce(arb.max, (loss for loss, _ in known))
+    return Law(
+        moment, lambda c, *_: abs(moment(c)), infinite=infinite, atoms=known, largest=largest
+    )
 
 
-def without_replacement(mu: Ball, q: Ball) -> Law:
-    """The losses above 0 of (1-q)N(0) + qN(μ) against N(0), their mirror image, and 0 otherwise."""
-    one_sided = sampled(mu, q, 1, 0)
-    half, i = mu / 2, acb(0, 1)
+def gaussians(parts: Iterable[tuple[Ball, Ball]]) -> Law:
+    """A Gaussian mechanism that is chosen at random and told: (μ, probability); else nothing."""
+    known = [(gaussian(mu), weight) for mu, weight in parts]
+    rest = 1 - sum(weight for _, weight in known)
 
-    def u(x: Ball, analytic: bool) -> Ball:
-        return (1 - q + q * (mu * (x - half)).exp()).log(analytic=analytic)
+    def mean(values: Iterable[Ball], still: Ball) -> Ball:
+        return sum((w * value for (_, w), value in zip(known, values, strict=True)), still)
 
-    def window(k: Ball, shift: Ball) -> tuple[Ball, Ball]:
-        reach = arb(math.ceil(float(abs(k) * mu + half) + math.sqrt(1.5 * ctx.prec)) + 2)
-        grown = (k * (k - 1) * mu * mu / 2).exp() if k > 0 else arb(2) ** (-k / 2)
-        return reach, grown * (shift * shift / 2).exp() * tail(reach - (k * mu if k > 0 else 0))
+    return Law(
+        lambda z: mean((law.moment(z) for law, _ in known), acb(rest)),
+        lambda c, y, s: mean((law.beyond(c, y, s) for law, _ in known), arb(0)),
+        still=rest,
+        profile=lambda e: mean((law.profile(e) for law, _ in known), arb(0)),
+    )
 
-    def one_side(k: Ball, y: Ball) -> Ball:
-        """E[e^{(k+iy)u}; x > μ/2] under N(0), over μ/2, μ/2 + iθ, ∞ + iθ."""
-        shift = arb(min(0.7, 0.9 * one_sided.strip) if y > 0 else 0)
-        reach, outside = window(k, shift)
 
-        def f(x: Ball, an: bool) -> Ball:
-            return ((k + i * y) * u(x, an) - x * x / 2).exp()
-
-        corner = half + i * shift
-        return between(f, half, corner) + between(f, corner, reach + i * shift) + ball(outside)
+def renyi(bound: Callable[[Ball], Ball]) -> Law:
+    """What is known of it is a bound of the Rényi divergence of every order, in both directions."""
 
     def moment(z: Ball) -> Ball:
-        unmoved = 1 - (2 - q) * tail(half) - q * tail(-half)
-        mirrored = one_side(-z.real, z.imag)
-        return unmoved + one_side(1 + z.real, z.imag) + acb(mirrored.real, -mirrored.imag)
+        c = z.real
+        return acb((c * bound(c + 1)).exp()) if z.imag == 0 and c > 0 else acb("nan")
 
-    def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
-        if not (shift > 0 and shift * mu <= arb.pi() / 2):
-            return arb("inf")
+    return Law(moment, lambda *_: arb.pos_inf())
 
-        def side(k: Ball) -> Ball:
-            def modulus(x: Ball, conjugate: Ball, an: bool) -> Ball:
-                a, b = u(x, an), u(conjugate, an)
-                squares = (x * x + conjugate * conjugate) / 2
-                return ((k * (a + b) + i * y * (a - b) - squares) / 2).exp()
 
-            reach, outside = window(k, shift)
-            up = between(lambda v, an: modulus(half + i * v, half - i * v, an), arb(0), shift)
-            along = between(lambda x, an: modulus(x + i * shift, x - i * shift, an), half, reach)
-            return up.real + along.real + outside
+def between_orders(points: list[tuple[Ball, Ball]]) -> Callable[[Ball], Ball]:
+    """Divergences known at orders: (order - 1)·divergence is convex, and divergences increase."""
 
-        return 1 - (2 - q) * tail(half) - q * tail(-half) + side(1 + c) + side(-c)
+    def bound(order: Ball) -> Ball:
+        known = [point for point in points if point[0] >= order]
+        lower = [point for point in points if point[0] < order]
+        if not known:
+            return arb.pos_inf()
+        (b, right), *_ = known
+        if not lower:
+            return right
+        a, left = lower[-1]
+        chord = ((a - 1) * left * (b - order) + (b - 1) * right * (order - a)) / (b - a)
+        return chord / (order - 1)
 
-    return Law(moment, beyond, profile=one_sided.profile, strip=one_sided.strip)
+    return bound

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.certificates.checker import check, unique
+from dpcalc.certificates.formulas import shown
 from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
@@ -67,7 +68,7 @@ def verified(path: Path) -> list[Verified]:
 def _verified(certificate: Any) -> Verified:
     try:
         proved = tuple(check(certificate))
-    except (Refused, ValueError, ArithmeticError) as reason:
+    except (Refused, ValueError, ArithmeticError, RecursionError) as reason:
         return Verified((), "", (), str(reason) or type(reason).__name__)
     described = tuple(_described(release) for release in certificate["releases"])
     return Verified(described, certificate["adjacency"], proved, "")
@@ -78,6 +79,15 @@ def _described(release: dict[str, Any]) -> str:
     return f"{release['count']:,} × {release['mechanism']}, {', '.join(fields)}"
 
 
-def _shown(number: str) -> str:
-    """A number as it stands; a double in hexadecimal also by its shortest decimal."""
-    return f"{number} (about {float.fromhex(number):.6g})" if number.startswith("0x") else number
+def _shown(value: Any) -> str:
+    """A number as it stands, a double in hexadecimal also by its shortest decimal; tables if short."""
+    if isinstance(value, list) and isinstance(value[0] if value else None, str):
+        return shown(value)
+    if isinstance(value, list):
+        rows = "; ".join(" ".join(map(_shown, row)) for row in value[:_ROWS])
+        return rows if len(value) <= _ROWS else f"{rows}; and {len(value) - _ROWS:,} more"
+    text = str(value)
+    return f"{text} (about {float.fromhex(text):.6g})" if text.startswith("0x") else text
+
+
+_ROWS = 4

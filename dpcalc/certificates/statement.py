@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonPair,
     PoissonRemove,
@@ -16,7 +19,12 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.dominated import DominatedMechanism
+from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.guarantees.renyi import RDP, ZCDP
 from dpcalc.numerals import Written, ratio, unpadded
+
+Release = dict[str, Any]
+"""A mechanism with its parameters and number of rounds, as it stands in a certificate."""
 
 
 class NotCovered(Exception):
@@ -45,8 +53,8 @@ _TYPED = 15
 """No two decimals of so many digits are the same double."""
 
 
-def releases_of(parts: Iterable[tuple[Guarantee, int]], adjacency: str) -> list[dict[str, Any]]:
-    """The releases of a certificate.
+def releases_of(parts: Iterable[tuple[Guarantee, int]], adjacency: str) -> list[Release]:
+    """The releases of a certificate; the same mechanism twice is one with their number of rounds.
 
     Args:
         parts: guarantees with the number of rounds each describes.
@@ -55,57 +63,91 @@ def releases_of(parts: Iterable[tuple[Guarantee, int]], adjacency: str) -> list[
     Raises:
         NotCovered: naming the first that has no law here.
     """
-    found: dict[tuple[tuple[str, str], ...], int] = {}
+    known: dict[str, Release] = {}
     for part, count in parts:
         for fields, n in _laws(part, adjacency):
-            key = tuple(fields.items())
-            found[key] = found.get(key, 0) + n * count
-    return [{**dict(key), "count": n} for key, n in found.items() if n]
+            release = known.setdefault(json.dumps(fields), {**fields, "count": 0})
+            release["count"] += n * count
+    return [release for release in known.values() if release["count"]]
 
 
-def _laws(part: Guarantee, adjacency: str) -> list[tuple[dict[str, str], int]]:
+def _laws(part: Guarantee, adjacency: str) -> list[tuple[Release, int]]:
     match part:
-        case GDP() if part.mu == 0:
+        case GDP(mu=0) | PureDP(bound=0) | ZCDP(rho=0):
             return []
-        case GDP():
-            return [({"mechanism": "gaussian", "mu": written(part.mu)}, 1)]
-        case PureDP() if part.bound == 0:
-            return []
-        case PureDP() | ApproxDP():
-            failure = part.failure if isinstance(part, ApproxDP) else 0.0
-            return [(_approximate(part.bound, failure), 1)]
         case Composition():
             return [
                 (fields, n * count)
                 for inner, count in part.parts
                 for fields, n in _laws(inner, adjacency)
             ]
+        case GDP():
+            return [({"mechanism": "gaussian", "mu": written(part.mu)}, 1)]
+        case PureDP() | ApproxDP():
+            failure = part.failure if isinstance(part, ApproxDP) else 0.0
+            return [(_approximate(part.bound, failure), 1)]
+        case GaussianMixture():
+            return [(_mixture(part), 1)]
+        case ZCDP():
+            return [({"mechanism": "zcdp", "rho": written(part.rho)}, 1)]
+        case RDP() if part.points and all(math.isfinite(beta) for _, beta in part.points):
+            orders = [[written(order), written(beta)] for order, beta in part.points]
+            return [({"mechanism": "rdp", "orders": orders}, 1)]
         case DominatedMechanism():
             return [_pair(part, adjacency)]
     raise NotCovered(f"{part.notion} is not covered by certificates")
 
 
-def _approximate(bound: float, failure: float) -> dict[str, str]:
+def _approximate(bound: float, failure: float) -> Release:
     return {"mechanism": "approximate", "epsilon": written(bound), "delta": written(failure)}
 
 
-def _pair(part: DominatedMechanism, adjacency: str) -> tuple[dict[str, str], int]:
+def _mixture(part: GaussianMixture) -> Release:
+    """Weights that are doubles next to ratios of small numbers are these ratios."""
+    weights = [Fraction(weight).limit_denominator(_POSITIONS) for weight in part.weights]
+    if [float(weight) for weight in weights] != list(part.weights) or sum(weights) > 1:
+        raise NotCovered("a mixture whose weights are no ratios: not covered by certificates")
+    known = zip(part.mus, weights, strict=True)
+    return {"mechanism": "gaussian-mixture", "components": [[written(m), str(w)] for m, w in known]}
+
+
+_POSITIONS = 10**8
+"""Of denominators up to it no two ratios are the same double."""
+
+
+def _pair(part: DominatedMechanism, adjacency: str) -> tuple[Release, int]:
+    typed = dict(part.typed)
     (loss, count), *others = part.directions[0]
-    if not others:
-        match loss:
-            case LaplaceLaw():
-                return {"mechanism": "laplace", "epsilon": written(loss.epsilon)}, count
-            case WithoutReplacement() if adjacency == "replace-one":
-                given = {"mu": written(loss.mu), "rate": written(loss.rate)}
-                return {"mechanism": "gaussian-without-replacement", **given}, count
-            case PoissonRemove() if adjacency == "add-remove":
-                return _sampled(part, loss), count
-            case PoissonReplace() if adjacency == "replace-one":
-                return _sampled(part, loss), count
+    if others:
+        raise NotCovered(f"{part.described}: not covered by certificates")
+    if "outcomes" in typed:
+        return {"mechanism": "distributions", "outcomes": _normalised(typed["outcomes"])}, count
+    if "points" in typed:
+        points = [[written(epsilon), written(delta)] for epsilon, delta in typed["points"]]
+        return {"mechanism": "profile", "points": points}, count
+    match loss:
+        case LaplaceLaw():
+            return {"mechanism": "laplace", "epsilon": written(loss.epsilon)}, count
+        case ExponentialNorm():
+            given = {"epsilon": written(loss.bound), "dimension": loss.dimension}
+            return {"mechanism": "exponential-norm", **given}, count
+        case WithoutReplacement() if adjacency == "replace-one":
+            given = {"mu": written(loss.mu), "rate": written(loss.rate)}
+            return {"mechanism": "gaussian-without-replacement", **given}, count
+        case PoissonRemove() if adjacency == "add-remove":
+            return _sampled(part, loss), count
+        case PoissonReplace() if adjacency == "replace-one":
+            return _sampled(part, loss), count
     raise NotCovered(f"{part.described}: not covered by certificates")
 
 
-def _sampled(part: DominatedMechanism, pair: PoissonPair) -> dict[str, str]:
+def _normalised(outcomes: Sequence[tuple[float, float]]) -> list[list[str]]:
+    exact = [[Fraction(*ratio(value)) for value in row] for row in outcomes]
+    sums = [sum(row[side] for row in exact) for side in (0, 1)]
+    return [[str(value / total) for value, total in zip(row, sums, strict=True)] for row in exact]
+
+
+def _sampled(part: DominatedMechanism, pair: PoissonPair) -> Release:
     given = dict(part.typed) or {"noise_multiplier": pair.sigma, "rate": pair.rate}
     fields = {name: written(value) for name, value in given.items()}
     return {"mechanism": "poisson-subsampled-gaussian", **fields}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpcalc.certificates.certify import Certified
     from dpcalc.cli._outputs import Writing
     from dpcalc.guarantees import Guarantee
+    from dpcalc.theorems.base import Formula, Theorem
 
 NOT_CERTIFIED = 3
 
@@ -52,6 +53,7 @@ class Certificates:
         parts: Iterable[tuple[Guarantee, int]],
         adjacency: str,
         delta: float,
+        formulas: Iterable[Formula] = (),
     ) -> None:
         """Certify an answer, and say in its record what became of both ends.
 
@@ -61,12 +63,14 @@ class Certificates:
             parts: guarantees with the number of rounds each describes.
             adjacency: the neighbouring relation, or "".
             delta: of the answer.
+            formulas: of the theorem behind it, if there is one.
         """
         if self._path is None:
             return
         from dpcalc.certificates.certify import certify
 
-        found = certify(parts, adjacency, delta, ends["epsilon"], ends.get("epsilon_lower"))
+        lower = ends.get("epsilon_lower")
+        found = certify(parts, adjacency, delta, ends["epsilon"], lower, formulas)
         self._found.append(found)
         file = None if found.certificate is None else str(self._path)
         record["certificate"] = {"file": file, "upper": found.upper, "lower": found.lower}
@@ -78,13 +82,15 @@ class Certificates:
         guarantee: Guarantee,
         adjacency: str,
         delta: float,
+        theorem: Theorem | None = None,
     ) -> None:
         """The same for the certified ε of one guarantee, with the lower end next to it."""
         if self._path is not None:
             from dpcalc.report.enclosures import enclosure
 
             ends = {"epsilon": epsilon, **enclosure(guarantee, delta)}
-            self.add(record, ends, [(guarantee, 1)], adjacency, delta)
+            formulas = theorem.symbolic() if theorem is not None else ()
+            self.add(record, ends, [(guarantee, 1)], adjacency, delta, formulas)
 
     def write(self, writing: Writing) -> int:
         """Write the file if anything is certified; the exit status."""

@@ -23,9 +23,9 @@ def command(file: Path, *, as_json: bool) -> int:
       dpcalc compose plan.toml --certify out.json
       dpcalc check out.json
     A certificate says of independent releases, in exact numbers, that δ(ε) <= δ at the ε that was
-    reported, and δ(ε) >= δ at the lower end next to it. Everything is computed again in ball
+    reported, and δ(ε) > δ for every ε below the lower end. Everything is computed again in ball
     arithmetic, where each number carries a bound on its error. The program that does it is short and
-    depends on python-flint alone: dpcalc/certificates/checker.py with laws.py next to it.
+    depends on python-flint alone: dpcalc/certificates/checker.py and what it imports.
 
     \b
     Exit status

@@ -48,7 +48,7 @@ def _run(
     found = least_noise(start, epsilon, delta, relation)
     record = found.record()
     guarantee, spent = found.theorem.certified().guarantee, record["certified"]["epsilon"]
-    certificates.add_guarantee(record, spent, guarantee, relation.name, found.delta)
+    certificates.add_guarantee(record, spent, guarantee, relation.name, found.delta, found.theorem)
     status = certificates.write(writing)
     if as_json:
         print_json(record)

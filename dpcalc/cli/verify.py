@@ -230,7 +230,9 @@ def _certify(
         if judgement.certified < math.inf:
             guarantee = claim.guarantee
             spent, relation = judgement.certified, claim.relation.name
-            certificates.add_guarantee(record, spent, guarantee, relation, claim.delta)
+            certificates.add_guarantee(
+                record, spent, guarantee, relation, claim.delta, claim.theorem
+            )
 
 
 def _print_certificates(records: Sequence[dict[str, Any]]) -> None:

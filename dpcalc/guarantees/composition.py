@@ -36,7 +36,7 @@ from dpcalc.guarantees.tradeoff import curve_below
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
-from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.numerics.precise import mpf, round_down, round_up
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
@@ -154,7 +154,8 @@ class Composition(Guarantee):
                 each = part.epsilon(0.0)
                 total += mpf(each) * n if math.isfinite(each) else mpf("inf")
             upper = round_up(total)
-            return Bracket(0.0 if pure is None else upper, upper, "plain sum")
+            lower = 0.0 if pure is None else round_down(total)
+            return Bracket(lower, upper, "plain sum")
         found = _cached_epsilon(self, delta, relative_width())
         simple = self._plain_sum()
         if simple is not None and meant >= mpf(simple.failure) and simple.bound < found.upper:

@@ -43,7 +43,9 @@ def finite_distributions(
         laws = [law_in_either_order(p, q)]
         largest = _largest(laws[0])
     directions = tuple(((law, 1),) for law in laws)
-    return DominatedMechanism(directions, described, largest, len(laws) == 2).under(adjacency)
+    typed = (("outcomes", tuple(zip(p, q, strict=True))),)
+    found = DominatedMechanism(directions, described, largest, len(laws) == 2, typed)
+    return found.under(adjacency)
 
 
 def _largest(law: AtomicLaw) -> float:
@@ -77,9 +79,11 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
     Args:
         points: pairs (ε, δ); more of them make a tighter bound.
     """
-    law = law_from_points(points)
+    given = tuple(points)
+    law = law_from_points(given)
     described = f"profile, {len(law.losses)} corners"
-    return DominatedMechanism((((law, 1),),), described, _largest(law), attained=False)
+    typed = (("points", given),)
+    return DominatedMechanism((((law, 1),),), described, _largest(law), False, typed)
 
 
 @own_arithmetic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.renyi import renyi_divergence
@@ -36,7 +36,7 @@ class DominatedMechanism(Guarantee):
     described: str
     largest: float = math.inf
     attained: bool = True
-    typed: tuple[tuple[str, float], ...] = ()
+    typed: tuple[tuple[str, Any], ...] = ()
 
     def __repr__(self) -> str:
         return f"DominatedMechanism({self.described})"

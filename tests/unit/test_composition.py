@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -242,3 +243,10 @@ def test_mass_at_zero_that_may_be_rounding_is_still_counted() -> None:
         two = up**2 * (1 - mp.exp(mpf(0.1) - 2 * mpf(e)))
         truth = two + 2 * up * zero * (1 - mp.exp(mpf(0.1) - mpf(e)))
     assert mpf(bracket_delta([(law, 2)], 0.1).upper) >= truth
+
+
+def test_the_lower_end_of_a_plain_sum_is_not_above_it() -> None:
+    parts = [(PureDP(0.1), 1), (PureDP(0.2), 1), (PureDP(0.7), 3)]
+    total = sum(Fraction(part.bound) * n for part, n in parts)
+    found = compose(*parts).bracket(0.0)
+    assert Fraction(found.lower) < total < Fraction(found.upper)

@@ -1,0 +1,78 @@
+"""Moment function of noise with density ∝ e^{-η|b|} in ball arithmetic.
+
+Depends on python-flint alone; docs/certificates.md has the proofs. In prolate spheroidal coordinates
+the loss is a·tanh x, and P has the density
+
+    w(x) ∝ e^{(a/2) tanh x} cosh(x)^{1-d} (C + 1/cosh² x),
+    C = (d-1) K_{d/2}(a/2) / [(a/2) K_{d/2-1}(a/2)].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from flint import acb, arb, ctx
+
+from dpcalc.certificates.laws import Ball, Law, integral
+
+
+def exponential_norm(a: Ball, d: int) -> Law:
+    """Noise ∝ e^{-η|b|} in dimension d >= 2, moved by a/η."""
+    half = a / 2
+    ratio = (d - 1) * half.bessel_k(arb(d) / 2) / (half * half.bessel_k(arb(d) / 2 - 1))
+
+    def far(c: Ball) -> Ball:
+        """Where nothing is left at the precision; a choice."""
+        return arb(math.ceil((0.7 * (ctx.prec + d) + float(half + c * a)) / (d - 1)) + 1)
+
+    def density(x: Ball) -> Ball:
+        """w, up to its integral, on the complex strip |Im x| < π/2."""
+        bell = x.cosh()
+        return (half * x.tanh()).exp() * (ratio + 1 / bell**2) / bell ** (d - 1)
+
+    def outside(c: Ball, reach: Ball) -> Ball:
+        """Bounds the integral of |w e^{zL}| over x + i·shift, |x| > reach > 0, shifts up to π/4."""
+        low, high = (-(d - 1) * reach).exp() / (d - 1), (-(d + 1) * reach).exp() / (d + 1)
+        return ((half + c * a).exp() * arb(2) ** d * (ratio * low + 4 * high)).upper()
+
+    def mass(f: Callable[[Ball, bool], Ball], start: Ball) -> Ball:
+        """The integral of a share of the density from ``start`` on."""
+        end = far(arb(0))
+        return integral(f, start, end).real + arb(0, 1) * outside(arb(0), end)
+
+    total = mass(lambda x, _: density(x), -far(arb(0)))
+    total += arb(0, 1) * outside(arb(0), far(arb(0)))
+
+    def transform(s: Ball) -> Ball:
+        """The integral of e^{(s - a/2) tanh x} w(x), up to a constant, as w has Bessel functions."""
+        first, second = (acb(s * s / 4).hypgeom_0f1(arb(d) / 2 + k) for k in (0, 1))
+        return ratio * first + second * (d - 1) / d
+
+    def moment(z: Ball) -> Ball:
+        return transform(a * z + half) / transform(half)
+
+    def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
+        if not (shift > 0 and shift <= arb.pi() / 4):
+            return arb.pos_inf()
+        wide, turn = (2 * shift).cos(), (2 * shift).sin()
+
+        def modulus(x: Ball, an: bool) -> Ball:
+            t = (2 * x).cosh() + wide
+            power = (half + c * a) * (2 * x).sinh() / t - y * a * turn / t
+            return (power - (d - 1) * (t / 2).log(analytic=an) / 2).exp() * (ratio + 2 / t)
+
+        reach = far(c)
+        return (integral(modulus, -reach, reach).real + outside(c, reach)) / total
+
+    def profile(eps: Ball) -> Ball:
+        if eps >= a:
+            return arb(0)
+        start = (eps / a).atanh()
+
+        def lost(x: Ball, _: bool) -> Ball:
+            return density(x) * (1 - (eps - a * x.tanh()).exp())
+
+        return mass(lost, start) / total if start < far(arb(0)) else arb.nan()
+
+    return Law(moment, beyond, profile=profile, largest=a, strip=0.78)

@@ -1,0 +1,56 @@
+"""Laws of what is known at finitely many points, in ball arithmetic.
+
+Depends on python-flint alone; docs/certificates.md has the proofs.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from flint import arb
+
+from dpcalc.certificates.laws import Ball, Law, values
+
+Points = list[tuple[Ball, Ball]]
+
+
+def distributions(pairs: Points) -> Law:
+    """Outcomes with their probabilities under P and under Q."""
+    shared = [((p / q).log(), p) for p, q in pairs if p > 0 and q > 0]
+    return values(shared, sum((p for p, q in pairs if q == 0), arb(0)))
+
+
+def in_either_order(pairs: Points) -> Law:
+    """The larger profile of P against Q and of Q against P."""
+
+    def delta(eps: Ball, table: Points) -> Ball:
+        return sum(((p - eps.exp() * q).nonnegative_part() for p, q in table), arb(0))
+
+    turned = [(q, p) for p, q in pairs]
+    corners = [arb(0), *(abs((p / q).log()) for p, q in pairs if p > 0 and q > 0)]
+    return profile([(eps, delta(eps, pairs).max(delta(eps, turned))) for eps in corners])
+
+
+def profile(points: Points) -> Law:
+    """What dominates every mechanism with δ(ε) <= δ at the points, in both directions.
+
+    In k = e^ε a profile is convex, falls, and is 1 at 0: below chords between points, and at most the
+    last point's δ beyond it. Points that do not certainly make the chords bend upwards are left out.
+    """
+    given = [(eps.exp(), delta) for eps, delta in points]
+    given += [(1 / k, 1 - (1 - delta) / k) for k, delta in given]
+    corners: Points = [(arb(0), arb(1))]
+    for corner in sorted(given, key=lambda point: float(point[0])):
+        while len(corners) > 1 and not slope(*corners[-2:]) < slope(corners[-1], corner):
+            corners.pop()
+        if corner[0] > corners[-1][0] and slope(corners[-1], corner) < 0:
+            corners.append(corner)
+    slopes = [*(slope(*pair) for pair in pairwise(corners)), arb(0)]
+    bends = [after - before for before, after in pairwise(slopes)]
+    atoms = [(k.log(), k * bend) for (k, _), bend in zip(corners[1:], bends, strict=True)]
+    return values(atoms, corners[-1][1])
+
+
+def slope(left: tuple[Ball, Ball], right: tuple[Ball, Ball]) -> Ball:
+    """Of the chord between two corners."""
+    return (right[1] - left[1]) / (right[0] - left[0])
