@@ -225,14 +225,15 @@ def _certify(
     certificates: Certificates, judgements: Sequence[Judgement], records: list[dict[str, Any]]
 ) -> None:
     """Certify the ε that is proved for every claim."""
+    from dpcalc.claims.verdict import Claim
+
     for judgement, record in zip(judgements, records, strict=True):
         claim = judgement.claim
         if judgement.certified < math.inf:
             guarantee = claim.guarantee
             spent, relation = judgement.certified, claim.relation.name
-            certificates.add_guarantee(
-                record, spent, guarantee, relation, claim.delta, claim.theorem
-            )
+            theorem = claim.theorem if isinstance(claim, Claim) else None
+            certificates.add_guarantee(record, spent, guarantee, relation, claim.delta, theorem)
 
 
 def _print_certificates(records: Sequence[dict[str, Any]]) -> None:
