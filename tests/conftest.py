@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 # Small products run many times over: threads of the linear algebra only wait for one another, the
@@ -45,3 +45,17 @@ def _answers_follow_the_schema() -> Iterator[None]:
     module.output = checked
     yield
     module.output = made
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The command line in this process: words of a command -> exit status, output, errors."""
+    from dpcalc.cli.main import main
+
+    def call(*words: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return int(stopped.value.code or 0), captured.out, captured.err
+
+    return call

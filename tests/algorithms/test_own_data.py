@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.training.data import load, split
 from dpcalc.training.schema import Range, Schema, schema_of_options
@@ -16,17 +15,6 @@ from dpcalc.training.template import template_of
 
 SCHEMA = 'age = [18, 90]\ncity = ["Bonn", "Ulm"]\nincome = [0, 200_000]\n'
 BUDGET = "--epsilon 1 --delta 1e-6 --seed 1".split()
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.data.dataset import Dataset
 from dpcalc.algorithms.problems.networks import ring
-from dpcalc.cli.main import main
 from dpcalc.reproduction.catalogue import chosen, experiment, names
 from dpcalc.reproduction.drawing import draw
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
@@ -211,17 +210,6 @@ def test_pictures_do_not_change_with_the_order_of_time(tmp_path):
     assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
     table = Outcome(table=Table(columns=("a", "b"), rows=((1, 0.5),)))
     draw(replace(found, panels=()), table, [tmp_path / "t.png"])
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_the_verb_lists_and_writes(run, tmp_path):

@@ -8,23 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from dpcalc.cli.main import main
 from dpcalc.training.prepared_run import PreparedRun
 from dpcalc.transcript import Transcript
 
 BUDGET = "--epsilon 1 --delta 1e-5".split()
 R_ADMM = ["run", "private-r-admm", *BUDGET, "--rounds", "4", "--nodes", "3", "--seed", "1"]
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from dpcalc.cli.main import main
 from dpcalc.theorems.catalogue import keys, privacy_result
 from dpcalc.theorems.parameters import parameters
 
@@ -19,17 +18,6 @@ RECYCLED = (
     "--penalty 1 --noise-rate 1 --rounds 25"
 ).split()
 DP_ADMM = "--n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero".split()
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_help_teaches(run: Any) -> None:

@@ -7,22 +7,10 @@ import re
 
 import pytest
 
-from dpcalc.cli.main import main
 from dpcalc.guarantees import GDP, ApproxDP
 from dpcalc.report.records import attack_accuracy
 from dpcalc.report.text import ratio_line, same_text
 from dpcalc.theorems.catalogue import privacy_result
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            main([str(a) for a in arguments])
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def _options(key):

@@ -53,17 +53,6 @@ M_ADMM = (
 )
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(list(arguments))
-        captured = capsys.readouterr()
-        return int(stopped.value.code or 0), captured.out, captured.err
-
-    return call
-
-
 def changed(base: str, **options: object) -> list[str]:
     """A command line with other values for some options; None leaves one out."""
     words = base.split()

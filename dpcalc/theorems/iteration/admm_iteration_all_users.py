@@ -24,10 +24,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from dpcalc import checks
 from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
-from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, context, mpf, round_up
@@ -48,6 +47,7 @@ from dpcalc.theorems.iteration._formulas import paper_unit, symbol_values, symbo
 from dpcalc.theorems.iteration._gradient_admm import GradientADMM
 from dpcalc.theorems.iteration._instances import single_use
 from dpcalc.theorems.parameters import choice, count, weak_convexity
+from dpcalc.theorems.prescription import claiming
 from dpcalc.vocabulary import Bearing, Status
 
 _MOST_USERS = 20_000_000
@@ -220,21 +220,7 @@ class ADMMIterationAllUsers(GradientADMM):
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed RDP curve, converted at the best admissible order, gives ε."""
-        checks.positive("epsilon", epsilon)
-        checks.proper_delta(delta)
-        from dpcalc.numerics.search import smallest_where
-
-        def meets(sigma: float) -> bool:
-            return self.replace(sigma=sigma).claimed().guarantee.epsilon(delta) <= epsilon
-
-        low, high = self.sigma, self.sigma
-        while not meets(high):
-            high *= 2
-            if high > 1e12 * self.sigma:
-                raise Infeasible(f"no sigma makes the printed curve give epsilon={epsilon:g}")
-        while meets(low) and low > 1e-12 * self.sigma:
-            low /= 2
-        return self.replace(sigma=smallest_where(meets, low, high))
+        return claiming(self, epsilon, delta)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed divergence per order."""

@@ -23,10 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from dpcalc import checks
 from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
-from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
@@ -41,6 +40,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NoisyDescent,
 )
 from dpcalc.theorems.parameters import choice, count, number, weak_convexity
+from dpcalc.theorems.prescription import claiming
 from dpcalc.vocabulary import Bearing, Status
 
 _MOST_RECORDS = 20_000_000
@@ -206,21 +206,7 @@ class PNSGDAllUsers(NoisyDescent):
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """σ for which the printed curve, converted at the best admissible order, gives ε."""
-        checks.positive("epsilon", epsilon)
-        checks.proper_delta(delta)
-        from dpcalc.numerics.search import smallest_where
-
-        def meets(sigma: float) -> bool:
-            return self.replace(sigma=sigma).claimed().guarantee.epsilon(delta) <= epsilon
-
-        low, high = self.sigma, self.sigma
-        while not meets(high):
-            high *= 2
-            if high > 1e12 * self.sigma:
-                raise Infeasible(f"no sigma makes the printed curve give epsilon={epsilon:g}")
-        while meets(low) and low > 1e-12 * self.sigma:
-            low /= 2
-        return self.replace(sigma=smallest_where(meets, low, high))
+        return claiming(self, epsilon, delta)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed divergence per order."""
