@@ -105,6 +105,6 @@ def test_from_a_claims_file(case: dict[str, Any], run: Run, tmp_path: Path) -> N
     path.write_text(
         f"{head}delta = {case['delta']!r}\n[claim.parameters]\n" + "\n".join(lines) + "\n"
     )
-    (record,) = run("verify", str(path))
+    (record,) = run("verify", str(path))["claims"]
     assert sound(record["certified"]["epsilon"], case)
     assert record["certified"]["delta"] == case["delta"]
