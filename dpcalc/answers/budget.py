@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc.answers.asked import delta_asked, instance_of, relation_asked
 from dpcalc.claims.relations import Relation
@@ -14,6 +14,9 @@ from dpcalc.report.records import budget
 from dpcalc.report.text import upper
 from dpcalc.theorems.base import Theorem
 from dpcalc.vocabulary import Release, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,20 @@ class Budget:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<12} {value}" for name, value in self._rows())
+
+    def plot(self) -> Axes:
+        """ε over δ, claimed, certified and attained, with this δ marked.
+
+        Returns:
+            The axes, of a figure of their own (``axes.figure.savefig("epsilon.pdf")``).
+
+        Raises:
+            InvalidInput: if nothing finite can be drawn.
+            MissingExtra: without matplotlib.
+        """
+        from dpcalc.report.claims import claim_figure
+
+        return claim_figure(self.theorem, delta=self.delta).axes[0]
 
     def _repr_html_(self) -> str:
         return html_table(self._rows())

@@ -31,6 +31,7 @@ def _run(
     delta: float | None,
     out: Path,
     csv: Path | None,
+    attacked: Path | None,
     as_json: bool,
     attest: tuple[str, ...],
     **given: Any,
@@ -43,11 +44,15 @@ def _run(
     need("matplotlib", purpose="plot")
     if out.suffix.lower() not in (".html", ".htm"):
         check_picture(out, "--out")
-    check_outputs([("--out", out), ("--csv", csv)])
+    check_outputs([("--out", out), ("--csv", csv)], inputs=[attacked])
     over = over.replace("-", "_")
     ends = _ends(theorem, over, low, high)
     instance = theorem_from(theorem, _complete(theorem, given, over, ends), attest)
     picture = _picture(instance, over, ends, points, delta)
+    if attacked is not None:
+        from dpcalc.report.attacked_points import with_attacks
+
+        picture = with_attacks(picture, instance, delta or 0.0, attacked)
     setting = setting_note(instance, varied=over, delta=None if over == "delta" else delta)
     heads, rows = table_of(picture)
     writing = Writing()
@@ -178,6 +183,13 @@ command = TheoremVerb(
             ["--csv"],
             type=click.Path(path_type=Path, dir_okay=False),
             help="The numbers, one column per curve.",
+        ),
+        click.Option(
+            ["--attacked"],
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="The JSON of dpcalc verify CLAIMS --audit --json: what attacks on the same setting "
+            "have shown, as points.",
         ),
         *_json.__click_params__,
     ],

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
-from dpcalc.report.curve_picture import draw
-from dpcalc.report.curves import epsilon_over_delta
+from dpcalc.report.curve_picture import draw, figure_of
+from dpcalc.report.curves import Picture, epsilon_over_delta
 from dpcalc.report.setting import setting_note
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from dpcalc.theorems.base import Theorem
 
 _DELTAS = [10.0 ** (-12 + k / 2) for k in range(24)]
@@ -33,7 +35,19 @@ def draw_claim(theorem: Theorem, path: Path, *, delta: float = 0.0) -> None:
         OutputFailed: if the picture cannot be written.
     """
     need("matplotlib", purpose="a picture")
+    picture = _picture(theorem)
+    draw(picture, path, title=theorem.title, setting=setting_note(theorem), mark=delta)
+
+
+def claim_figure(theorem: Theorem, *, delta: float = 0.0) -> Figure:
+    """The same picture as a figure of matplotlib; arguments and errors as of `draw_claim`."""
+    need("matplotlib", purpose="a picture")
+    setting = setting_note(theorem)
+    return figure_of(_picture(theorem), title=theorem.title, setting=setting, mark=delta)
+
+
+def _picture(theorem: Theorem) -> Picture:
     picture = epsilon_over_delta(theorem, _DELTAS)
     if not any(curve.points for curve in picture.curves):
         raise InvalidInput(f"{theorem.key} has no finite ε to draw; try other parameters")
-    draw(picture, path, title=theorem.title, setting=setting_note(theorem), mark=delta)
+    return picture

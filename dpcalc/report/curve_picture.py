@@ -92,7 +92,7 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
     for label, curve in shown:
         color, dashes = STYLES[curve.name]
         x, y = zip(*curve.points, strict=True)
-        if len(x) == 1:
+        if len(x) == 1 or curve.name == "attacked":
             axes.plot(x, y, color=color, marker="o", linestyle="none", label=label)
         else:
             axes.plot(x, y, color=color, linestyle=dashes, linewidth=1.8, label=label)
@@ -116,7 +116,7 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
     axes.set_xlabel(_named(picture.x))
     axes.set_ylabel(y_name)
     axes.set_title(title, fontsize=10)
-    axes.grid(printable=True, alpha=0.25)
+    axes.grid(visible=True, alpha=0.25)
     axes.legend(loc="best", frameon=False, fontsize=9)
     figure.supxlabel("\n".join(textwrap.wrap(setting, 110)), fontsize=7, color="0.35")
     return figure

@@ -66,7 +66,7 @@ def draw_profile(
     top.set_ylim(0, 1.05 * far)
     top.set_ylabel("ε")
     top.set_title(title)
-    top.grid(printable=True, alpha=0.3)
+    top.grid(visible=True, alpha=0.3)
     top.legend()
     save_picture(figure, path, dpi=150)
 
@@ -108,7 +108,7 @@ def _width_panel(axes: Any, places: list[float], lowers: list[float], uppers: li
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("relative\nwidth")
     axes.set_xlabel("δ")
-    axes.grid(printable=True, alpha=0.3)
+    axes.grid(visible=True, alpha=0.3)
 
 
 def _marks(axes: Any, guarantee: Guarantee, delta: float, budget: float | None) -> None:

@@ -142,3 +142,60 @@ def test_places_of_an_axis() -> None:
     assert steps(1, 3, 40, whole=True) == [1, 2, 3]
     with pytest.raises(InvalidInput, match="points"):
         steps(1, 2, 1)
+
+
+CLAIM = """[[claim]]
+name = "ten rounds"
+theorem = "dp-admm"
+epsilon = 5
+delta = 1e-5
+[claim.parameters]
+n_records = 50
+gradient_bound = 1
+rounds = {rounds}
+sigma = 0.1
+dual_start = "zero"
+"""
+SMALL = "--n-records 50 --gradient-bound 1 --dual-start zero --sigma 0.1 --points 4".split()
+
+
+def test_attacks_on_the_same_setting_are_points(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claims, answer, table = (tmp_path / name for name in ("c.toml", "audit.json", "plot.csv"))
+    claims.write_text(CLAIM.format(rounds=10))
+    with pytest.raises(SystemExit):
+        main(["verify", str(claims), "--audit", "--runs", "200", "--seed", "1", "--json"])
+    answer.write_text(capsys.readouterr().out)
+    attack = json.loads(answer.read_text())["claims"][0]["audit"]["attack"]["epsilon"]
+    files = ["--attacked", str(answer), "--csv", str(table), "--out", str(tmp_path / "p.svg")]
+    over = ["--over", "rounds", "--from", "1", "--to", "100"]
+    with pytest.raises(SystemExit) as ended:
+        main(["plot", "dp-admm", *SMALL, *over, "--delta", "1e-5", *files])
+    assert not ended.value.code
+    (point,) = [row for row in rows(table) if row["attacked"]]
+    assert (float(point["rounds"]), float(point["attacked"])) == (10, attack)
+    for other in (["--delta", "1e-6"], ["--delta", "1e-5", "--split", "0.4"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["plot", "dp-admm", *SMALL, *over, *other, *files])
+        assert ended.value.code == 2
+        assert "has to be the same" in capsys.readouterr().err
+
+
+def test_only_the_answer_of_verify_is_taken_for_attacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for text in ("{}", "[1]", "no JSON", '{"verb": "audit", "results": []}'):
+        (tmp_path / "x.json").write_text(text)
+        files = ["--attacked", str(tmp_path / "x.json"), "--out", str(tmp_path / "p.svg")]
+        with pytest.raises(SystemExit) as ended:
+            main(["plot", "dp-admm", *SMALL, "--rounds", "3", *files])
+        assert ended.value.code == 2
+        assert "verify" in capsys.readouterr().err
+
+
+def test_an_answer_draws_itself() -> None:
+    found = dpcalc.epsilon("dp-admm", delta=1e-5, rounds=10, sigma=0.01, **SETTING)
+    axes = found.plot()
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("δ", "ε")
+    assert {line.get_label() for line in axes.lines} >= {"claimed"}
