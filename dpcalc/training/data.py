@@ -14,6 +14,7 @@ from dpcalc import checks
 from dpcalc.archive import checksum
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.files import is_there
+from dpcalc.training.file_kinds import is_adult, is_parquet, is_table, refuse_unused
 from dpcalc.training.schema import Schema
 
 if TYPE_CHECKING:
@@ -124,9 +125,12 @@ def load(
 
     schema = schema or Schema({}, {})
     path = Path(name)
+    file = name not in BUILT_IN and is_there(path)
+    own = file and is_table(path)
+    refuse_unused(name, file, {"label": label, "positive": positive, "features": features})
     if name in BUILT_IN:
         found = _built_in(name)
-    elif is_there(path):
+    elif file:
         found = _from_path(path, label, positive, schema, features)
     elif name == "adult":
         found = _fetched(adult.fetch_adult, name)
@@ -136,7 +140,6 @@ def load(
         raise InvalidInput(f"a file or folder was needed; got data={name!r}, which does not exist")
     else:
         raise unknown_name("data set (and no such file)", name, [*BUILT_IN, *FETCHED])
-    own = is_there(path) and is_table(path)
     if schema.categories and not own:
         raise InvalidInput(
             f"a CSV or Parquet file was needed for columns of categories; got data={name!r}; "
@@ -172,6 +175,11 @@ def split(
     if not 0 <= checks.probability("held_out", held_out) < 1:
         raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
     known = data.row_bound or math.inf
+    if row_bound is not None and row_bound > known:
+        raise InvalidInput(
+            f"row_bound needs at most {known:g}, which follows from the ranges of the columns; got "
+            f"row_bound={row_bound:g}; leave out --row-bound"
+        )
     bound = min(
         known, (1.0 if data.row_bound is None else known) if row_bound is None else row_bound
     )
@@ -224,7 +232,7 @@ def _from_path(
     from dpcalc.algorithms.problems.data import adult, libsvm, parquet, tables
     from dpcalc.delimited import refuse_unless_text
 
-    if path.is_dir() or path.name.startswith(adult.FILES):
+    if is_adult(path):
         return adult.load_adult(path)
     if is_parquet(path):
         return parquet.load_parquet(path, label, categories=schema.categories, positive=positive)
@@ -239,16 +247,6 @@ def _from_path(
             delimiter=delimiter_of(path),
         )
     return libsvm.load_libsvm(path, features=features)
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file's name says that its columns have names: delimited text, or Parquet."""
-    return is_parquet(path) or any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
-
-
-def is_parquet(path: Path) -> bool:
-    """Whether a file's name says that it is a Parquet file."""
-    return path.suffix.lower() in (".parquet", ".pq")
 
 
 def delimiter_of(path: Path) -> str | None:

@@ -177,3 +177,27 @@ def test_options_and_file_may_not_contradict():
 def test_a_range_is_mapped_without_overflow():
     wide = Range(-1.5e308, 1.5e308)
     np.testing.assert_array_equal(wide.scaled(np.array([-1.7e308, 0, 1.7e308])), [-1, 0, 1])
+
+
+@pytest.mark.parametrize("line", ["--label y", "--positive 1", "--features 5"])
+def test_what_is_said_of_another_kind_of_file_is_refused(run, line):
+    status, _, err = run("run", "dp-admm", *line.split(), "--epsilon", "1", "--delta", "1e-6")
+    assert status == 2
+    assert line.split()[0] in err
+
+
+def test_features_are_not_said_of_a_table_nor_labels_of_libsvm(tmp_path, table):
+    with pytest.raises(InvalidInput, match="--features"):
+        load(str(table), features=5)
+    numbered = tmp_path / "rows.libsvm"
+    numbered.write_text("+1 1:0.5\n-1 2:0.5\n" * 4)
+    with pytest.raises(InvalidInput, match="--label"):
+        load(str(numbered), label="y")
+    assert load(str(numbered), features=2).features.shape == (8, 2)
+
+
+def test_a_row_bound_above_what_the_ranges_allow_is_refused(run, table):
+    line = ("--schema", table.with_suffix(".toml"), *BUDGET, "--positive", "yes")
+    status, _, err = run("run", "dp-admm", "--data", table, *line, "--row-bound", "1e3")
+    assert status == 2
+    assert "--row-bound" in err

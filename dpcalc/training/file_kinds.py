@@ -1,0 +1,51 @@
+"""What kind of file training data come in, by its name, and what may be said of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dpcalc.errors import InvalidInput, shortened
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file's name says that its columns have names: delimited text, or Parquet."""
+    return is_parquet(path) or any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file's name says that it is a Parquet file."""
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def is_adult(path: Path) -> bool:
+    """Whether this is one of the files of UCI Adult, or a folder with them."""
+    from dpcalc.algorithms.problems.data import adult
+
+    return path.is_dir() or path.name.startswith(adult.FILES)
+
+
+def refuse_unused(name: str, file: bool, given: Mapping[str, object]) -> None:
+    """Refuse what says something about another kind of file.
+
+    Args:
+        name: of the data, as given.
+        file: whether it is a file or folder, not a data set by name.
+        given: options about CSV and LIBSVM files by name, None where nothing was said.
+
+    Raises:
+        InvalidInput: for an option that would not be used.
+    """
+    path = Path(name)
+    used: set[str] = set()
+    if file and is_table(path):
+        used = {"label", "positive"}
+    elif file and not is_adult(path):
+        used = {"features"}
+    for option, value in given.items():
+        if value is not None and option not in used:
+            kind = "a LIBSVM file" if option == "features" else "a CSV or Parquet file"
+            raise InvalidInput(
+                f"{option} is said of {kind}; got {option}={value!r} with data={shortened(name)!r}; "
+                f"leave out --{option}"
+            )
