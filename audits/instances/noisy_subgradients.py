@@ -67,7 +67,7 @@ def noisy_subgradients(attacked: Any, transcript: Any) -> Array:
     A message is z + a(g + σν) with public weights a and what was known before, z.
     """
     message, weights = transcript["message"], np.asarray(attacked.weights)
-    W = np.asarray(attacked.problem.matrix.todense())
+    W = attacked.problem.mix(np.eye(attacked.problem.nodes)[None])[0]  # dense or sparse as it is
     before = np.einsum("ij,rtjk->rtik", W[:1], message[:, :-1])[:, :, 0]
     z = np.concatenate([np.zeros_like(message[:, :1, 0]), before], axis=1)
     return np.asarray((message[:, :, 0] - z) / weights[None, :, None])[:, :, 0]
