@@ -1,7 +1,7 @@
 """Speed of the accounting engine next to dp-accounting's privacy-loss distributions, in one process.
 
 Skips where dp-accounting is not installed. Processor times are compared, as ratios; run with
-``-m campaign -s`` to see the table that docs/accounting.md records.
+``-m campaign -s`` to see the table that docs/performance.md records.
 """
 
 from __future__ import annotations
