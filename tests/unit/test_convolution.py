@@ -22,7 +22,6 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonRemove,
     WithoutReplacement,
 )
-from dpcalc.errors import NumericalFailure
 from tests.oracles import exact
 
 
@@ -138,8 +137,7 @@ def test_gaussians_and_randomised_response_in_closed_form(epsilon: float) -> Non
 
 def test_left_to_others() -> None:
     assert on_lattices([(GaussianLaw(1e-9), 3)], 0.1, 0.1, 1e-3) is None
-    with pytest.raises(NumericalFailure):
-        on_lattices([(PoissonRemove(1.0, 0.1), 10**300)], 0.1, 0.1, 1e-3)
+    assert on_lattices([(PoissonRemove(1.0, 0.1), 10**300)], 0.1, 0.1, 1e-3) is None
 
 
 def test_two_losses_of_which_the_common_one_is_above_epsilon() -> None:
