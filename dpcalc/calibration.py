@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import root_of_enclosed
+from dpcalc.accounting.enclosure import find_root
 from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -59,7 +59,7 @@ def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyThe
     tolerance = theorem.calibration_tolerance()
     if tolerance == 0:
         return _to_the_last_double(search.run(enclose_root, 1e-12), epsilon, delta)
-    found = search.run(root_of_enclosed, tolerance)
+    found = search.run(find_root, tolerance)
     while found.certified().guarantee.epsilon(delta) > epsilon:
         found = search.quieter(found, tolerance)
     return found

@@ -29,7 +29,7 @@ def relative_width() -> float:
 
 
 @contextmanager
-def aiming_at(width: float) -> Iterator[None]:
+def with_relative_width(width: float) -> Iterator[None]:
     """Within this block enclosures aim at another relative width; a wide one costs little.
 
     Every enclosure is valid whatever its width, so a search may run wide first.
@@ -41,7 +41,7 @@ def aiming_at(width: float) -> Iterator[None]:
         _relative_width.reset(token)
 
 
-def root_of_enclosed(
+def find_root(
     height: Height,
     start: float,
     *,
@@ -68,7 +68,7 @@ def root_of_enclosed(
     for width in widths:
         if tolerance >= width:
             break
-        with aiming_at(width):
+        with with_relative_width(width):
             rough = enclose_root(
                 height, start, tolerance=width, slope=slope, step=step, least=least, most=most
             )
@@ -85,7 +85,7 @@ def root_of_enclosed(
             return rough
         start, slope = min(rough.high, most), rough.slope
         step = 2 * (start - rough.low) if len(widths) > 1 else None
-    with aiming_at(last * tolerance):
+    with with_relative_width(last * tolerance):
         return enclose_root(
             height, start, tolerance=tolerance, slope=slope, step=step, least=least, most=most
         )
@@ -122,7 +122,7 @@ class Bracket:
         return Bracket(max(self.lower, lower), min(self.upper, upper), self.method)
 
 
-def crossing(
+def invert_bound(
     bound: Callable[[float], float], delta: float, guess: float, unit: float, tolerance: float
 ) -> tuple[float, float]:
     """(low, high) at most ``tolerance`` apart with ``bound`` above δ at low and at most δ at high.

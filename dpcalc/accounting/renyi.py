@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcalc.accounting.losses import AtomicLaw, LossLaw
-from dpcalc.accounting.losses.density_pair import DensityPair, Loss
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses import DiscreteLoss, LossDistribution
+from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 
 _CELLS = 2000
 _MOST_CELLS = 100_000
@@ -23,15 +23,15 @@ _SHARPEST = 1e4
 _SAFE_EXPONENT = 600.0
 
 
-def renyi_divergence(losses: Iterable[tuple[Loss, int]], order: float) -> float:
+def renyi_divergence(losses: Iterable[tuple[PrivacyLoss, int]], order: float) -> float:
     """An upper bound of the divergence of an order above 1; infinite if a loss may be infinite."""
     parts = list(losses)
     if failure(parts) > 0:
         return math.inf
-    return renyi_while_finite(parts, order)
+    return renyi_given_finite(parts, order)
 
 
-def renyi_while_finite(losses: Iterable[tuple[Loss, int]], order: float) -> float:
+def renyi_given_finite(losses: Iterable[tuple[PrivacyLoss, int]], order: float) -> float:
     """The divergence from Q of P given that the loss is finite.
 
     With f the probability that it is not, P's density is p/(1-f) there, hence
@@ -39,7 +39,7 @@ def renyi_while_finite(losses: Iterable[tuple[Loss, int]], order: float) -> floa
     """
     total = 0.0
     for loss, count in losses:
-        infinite = loss.infinite_mass if isinstance(loss, LossLaw) else 0.0
+        infinite = loss.infinite_mass if isinstance(loss, LossDistribution) else 0.0
         if infinite >= 1:
             return math.inf
         held = math.log1p(-infinite)
@@ -47,11 +47,11 @@ def renyi_while_finite(losses: Iterable[tuple[Loss, int]], order: float) -> floa
     return total / (order - 1) * (1 + 1e-14)
 
 
-def failure(losses: Iterable[tuple[Loss, int]]) -> float:
+def failure(losses: Iterable[tuple[PrivacyLoss, int]]) -> float:
     """The probability, rounded up, of an infinite loss."""
     exponent = 0.0
     for loss, count in losses:
-        infinite = loss.infinite_mass if isinstance(loss, LossLaw) else 2 * loss.outside
+        infinite = loss.infinite_mass if isinstance(loss, LossDistribution) else 2 * loss.outside
         if infinite >= 1:
             return 1.0
         exponent += count * math.log1p(-infinite)
@@ -59,17 +59,17 @@ def failure(losses: Iterable[tuple[Loss, int]]) -> float:
 
 
 @lru_cache(maxsize=4096)
-def log_moment(loss: Loss, exponent: float) -> float:
+def log_moment(loss: PrivacyLoss, exponent: float) -> float:
     """An upper bound of ln E_P[e^{sL}; L < ∞] for s = ``exponent`` above 0; infinite if unknown."""
     if isinstance(loss, DensityPair):
-        coarse = loss.coarse_log_moment(exponent)
+        coarse = loss.log_moment_bound(exponent)
         # Next to no noise sampling saves next to nothing, and losses outgrow the doubles.
-        return coarse if loss.sharpness > _SHARPEST else min(_of_pair(loss, exponent), coarse)
+        return coarse if loss.signal_to_noise > _SHARPEST else min(_of_pair(loss, exponent), coarse)
     return _of_law(loss, exponent)
 
 
-def _of_law(law: LossLaw, exponent: float) -> float:
-    if isinstance(law, AtomicLaw) and exponent * law.supremum > _SAFE_EXPONENT:
+def _of_law(law: LossDistribution, exponent: float) -> float:
+    if isinstance(law, DiscreteLoss) and exponent * law.supremum > _SAFE_EXPONENT:
         return _of_far_atoms(law, exponent)
     with np.errstate(over="ignore", invalid="ignore"):
         tilted = law.tilted(exponent)
@@ -77,7 +77,7 @@ def _of_law(law: LossLaw, exponent: float) -> float:
     return value if value == value else math.inf
 
 
-def _of_far_atoms(law: AtomicLaw, exponent: float) -> float:
+def _of_far_atoms(law: DiscreteLoss, exponent: float) -> float:
     """ln(1 + Σ p e^{sl}), for when the largest term is astronomic."""
     held = law.masses > 0
     exponents = np.log(law.masses[held]) + exponent * law.losses[held]
@@ -89,12 +89,12 @@ def _of_far_atoms(law: AtomicLaw, exponent: float) -> float:
 
 
 def _of_pair(pair: DensityPair, exponent: float) -> float:
-    window, log_rest = pair.moment_window(exponent)
+    window, log_rest = pair.moment_interval(exponent)
     if log_rest == math.inf or not math.isfinite(window[1]):
         return math.inf
     plan = plan_cells(pair, window, exponent)
     if float(plan.floor.sum()) > _MOST_CELLS:
         return math.inf
-    law = enclosing_laws(pair, plan.edges(_CELLS), 0.0)[0]
+    law = upper_and_lower(pair, plan.edges(_CELLS), 0.0)[0]
     value = _of_law(law, exponent)
     return float(np.logaddexp(value, log_rest)) if value > 1 else value + math.exp(log_rest)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses import LaplaceLoss
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonPair,
@@ -126,7 +126,7 @@ def _pair(part: DominatedMechanism, adjacency: str) -> tuple[Release, int]:
         points = [[written(epsilon), written(delta)] for epsilon, delta in typed["points"]]
         return {"mechanism": "profile", "points": points}, count
     match loss:
-        case LaplaceLaw():
+        case LaplaceLoss():
             return {"mechanism": "laplace", "epsilon": written(loss.epsilon)}, count
         case ExponentialNorm():
             given = {"epsilon": written(loss.bound), "dimension": loss.dimension}

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import root_of_enclosed
+from dpcalc.accounting.enclosure import find_root
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.claims.named import mechanism, mechanism_fields
 from dpcalc.claims.relations import Relation
@@ -262,8 +262,8 @@ def _search(guarantee: Guarantee) -> Callable[..., Root]:
     """How to search: with wider enclosures for few rounds, where narrow ones take seconds each."""
     parts = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
     if sum(count for _, count in parts) > _FEW_ROUNDS:
-        return root_of_enclosed
-    return partial(root_of_enclosed, widths=(0.05, 1e-3), last=4.0)
+        return find_root
+    return partial(find_root, widths=(0.05, 1e-3), last=4.0)
 
 
 _FEW_ROUNDS = 16

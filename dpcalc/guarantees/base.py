@@ -19,9 +19,9 @@ from dpcalc.vocabulary import Adjacency
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcalc.accounting.losses.density_pair import Loss
+    from dpcalc.accounting.losses.density_pair import PrivacyLoss
 
-    Losses = tuple[tuple[Loss, int], ...]
+    Losses = tuple[tuple[PrivacyLoss, int], ...]
     Directions = tuple[Losses, ...]
 
 

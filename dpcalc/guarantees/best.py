@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcalc.accounting.enclosure import Bracket, aiming_at, relative_width
+from dpcalc.accounting.enclosure import Bracket, relative_width, with_relative_width
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 
@@ -86,7 +86,7 @@ def _smallest(questions: Sequence[Callable[[], Bracket]]) -> Bracket:
     first, *rest = questions
     found = [first()]
     for question in rest:
-        with aiming_at(max(_COARSE, relative_width())):
+        with with_relative_width(max(_COARSE, relative_width())):
             coarse = question()
         larger = coarse.lower > min(bracket.upper for bracket in found)
         found.append(coarse if larger else question())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 
@@ -79,7 +79,7 @@ class BestCount(Guarantee):
                 known[count] = math.log(value) if 0 < value < math.inf else value or -math.inf
             return known[count]
 
-        with aiming_at(_ROUGH):
+        with with_relative_width(_ROUGH):
             if self.most - self.least < _FEW:
                 return min(range(self.least, self.most + 1), key=height)
             found = min(self.start, self.most, key=height)

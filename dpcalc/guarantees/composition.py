@@ -23,7 +23,7 @@ from dpcalc import checks
 from dpcalc.accounting.composition import worst_delta, worst_deltas, worst_epsilon
 from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.gaussian import total_mu
-from dpcalc.accounting.losses import TwoPointLaw
+from dpcalc.accounting.losses import RandomisedResponseLoss
 from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
@@ -40,7 +40,7 @@ from dpcalc.numerics.precise import mpf, round_down, round_up
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.losses.density_pair import Loss
+    from dpcalc.accounting.losses.density_pair import PrivacyLoss
     from dpcalc.guarantees.base import Directions
 
 _MOST_WAYS = 200
@@ -238,19 +238,19 @@ def _cached_epsilon(composition: Composition, delta: float, width: float) -> Bra
 
 def _merged(
     known: Sequence[tuple[Directions | None, int]], direction: int
-) -> list[tuple[Loss, int]]:
+) -> list[tuple[PrivacyLoss, int]]:
     """The losses of one direction, rounds of randomised response gathered into one law."""
-    found: list[tuple[Loss, int]] = []
+    found: list[tuple[PrivacyLoss, int]] = []
     rounds: dict[float, int] = {}
     for directions, n in known:
         for loss, k in (directions or ((),))[min(direction, len(directions or ((),)) - 1)]:
-            if isinstance(loss, TwoPointLaw):
+            if isinstance(loss, RandomisedResponseLoss):
                 for epsilon, count in zip(loss.epsilons, loss.counts, strict=True):
                     rounds[epsilon] = rounds.get(epsilon, 0) + count * k * n
             else:
                 found.append((loss, k * n))
     if rounds:
-        found.append((TwoPointLaw.of(rounds), 1))
+        found.append((RandomisedResponseLoss.of(rounds), 1))
     return found
 
 

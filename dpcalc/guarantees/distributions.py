@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from dpcalc.accounting.losses import AtomicLaw
+from dpcalc.accounting.losses import DiscreteLoss
 from dpcalc.accounting.losses.either_order import density_law_in_either_order, law_in_either_order
-from dpcalc.accounting.losses.privacy_profile import law_from_distributions, law_from_points
-from dpcalc.accounting.losses.user_densities import Density, supplied_pair
+from dpcalc.accounting.losses.privacy_profile import law_from_distributions, loss_from_profile
+from dpcalc.accounting.losses.user_densities import Density, from_user_densities
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
@@ -48,7 +48,7 @@ def finite_distributions(
     return found.under(adjacency)
 
 
-def _largest(law: AtomicLaw) -> float:
+def _largest(law: DiscreteLoss) -> float:
     return math.inf if law.infinite_mass > 0 else law.supremum
 
 
@@ -80,7 +80,7 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
         points: pairs (ε, δ); more of them make a tighter bound.
     """
     given = tuple(points)
-    law = law_from_points(given)
+    law = loss_from_profile(given)
     described = f"profile, {len(law.losses)} corners"
     typed = (("points", given),)
     return DominatedMechanism((((law, 1),),), described, _largest(law), False, typed)
@@ -125,10 +125,10 @@ def from_densities(
         adjacency: needed unless ``symmetric``: add-remove keeps the order of the two in all rounds,
             under any other relation each round may meet them in either order.
     """
-    pairs = [supplied_pair(log_p, log_q, support, scale, outside)]
+    pairs = [from_user_densities(log_p, log_q, support, scale, outside)]
     if not symmetric:
         keeps_order = _keeps_order(adjacency)
-        pairs.append(supplied_pair(log_q, log_p, support, scale, outside))
+        pairs.append(from_user_densities(log_q, log_p, support, scale, outside))
         if not keeps_order:
             law = density_law_in_either_order(*pairs)
             described = "supplied densities in either order"

@@ -59,11 +59,11 @@ class GDP(Guarantee):
 
     def losses(self) -> Directions | None:
         """N(μ, 1) against N(0, 1)."""
-        from dpcalc.accounting.losses import GaussianLaw, certain_loss
+        from dpcalc.accounting.losses import GaussianLoss, constant_loss
 
         if self.mu == math.inf:
-            return (((certain_loss(), 1),),)
-        return (((GaussianLaw(at_least(self.mu)), 1),) if self.mu > 0 else (),)
+            return (((constant_loss(), 1),),)
+        return (((GaussianLoss(at_least(self.mu)), 1),) if self.mu > 0 else (),)
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """Φ(Φ⁻¹(1 - fpr) - μ), exactly."""

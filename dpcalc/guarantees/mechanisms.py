@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcalc import checks
-from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses import LaplaceLoss
 from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
@@ -85,7 +85,7 @@ def laplace(
         sensitivity_over_noise("scale", scale_multiplier, adjacency, scale_over_sensitivity)
     )
     described = f"Laplace, ε = {epsilon:g}"
-    return DominatedMechanism((((LaplaceLaw(epsilon, epsilon), 1),),), described, epsilon).under(
+    return DominatedMechanism((((LaplaceLoss(epsilon, epsilon), 1),),), described, epsilon).under(
         adjacency
     )
 

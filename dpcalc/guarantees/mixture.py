@@ -64,6 +64,6 @@ class GaussianMixture(ProfileGuarantee):
 
     def losses(self) -> Directions:
         """The mixture of the components' normal laws."""
-        from dpcalc.accounting.losses import GaussianMixtureLaw
+        from dpcalc.accounting.losses import GaussianMixtureLoss
 
-        return (((GaussianMixtureLaw(self.mus, self.weights), 1),),)
+        return (((GaussianMixtureLoss(self.mus, self.weights), 1),),)

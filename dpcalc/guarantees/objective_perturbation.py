@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpcalc import checks
-from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses import LaplaceLoss
 from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
 from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate
 from dpcalc.accounting.losses.objective_perturbation import (
@@ -85,5 +85,5 @@ def moved_noise(bound: float, dimension: int, largest: float) -> Guarantee:
     checks.positive("bound", bound)
     described = f"exponential-norm noise, ε = {bound:g}, d = {dimension}"
     if dimension == 1:
-        return DominatedMechanism((((LaplaceLaw(bound, bound), 1),),), described, largest)
+        return DominatedMechanism((((LaplaceLoss(bound, bound), 1),),), described, largest)
     return DominatedMechanism((((ExponentialNorm(bound, dimension), 1),),), described, largest)

@@ -89,7 +89,7 @@ class PrivacyProfile(ProfileGuarantee):
 
 @lru_cache(maxsize=64)
 def _connected(profile: Callable[[float], float]) -> Directions:
-    from dpcalc.accounting.losses.privacy_profile import law_from_points, points_of
+    from dpcalc.accounting.losses.privacy_profile import loss_from_profile, sample_profile
 
-    cut = points_of(lambda epsilon: min(1.0, max(0.0, profile(epsilon))))
-    return (((law_from_points(cut), 1),),)
+    cut = sample_profile(lambda epsilon: min(1.0, max(0.0, profile(epsilon))))
+    return (((loss_from_profile(cut), 1),),)

@@ -13,7 +13,7 @@ from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.losses.density_pair import Loss
+    from dpcalc.accounting.losses.density_pair import PrivacyLoss
     from dpcalc.guarantees.base import Directions
 
 
@@ -138,15 +138,15 @@ class ApproxDP(Guarantee):
 
     def losses(self) -> Directions | None:
         """Randomised response that fails with probability δ₀."""
-        from dpcalc.accounting.losses import TwoPointLaw, certain_loss, revealing
+        from dpcalc.accounting.losses import RandomisedResponseLoss, constant_loss, disclosure
 
         if self.failure >= 1 or self.bound == math.inf:
-            return (((certain_loss(), 1),),)
-        parts: list[tuple[Loss, int]] = []
+            return (((constant_loss(), 1),),)
+        parts: list[tuple[PrivacyLoss, int]] = []
         if self.bound > 0:
-            parts.append((TwoPointLaw.of({at_least(self.bound): 1}), 1))
+            parts.append((RandomisedResponseLoss.of({at_least(self.bound): 1}), 1))
         if self.failure > 0:
-            parts.append((revealing(self.failure), 1))
+            parts.append((disclosure(self.failure), 1))
         return (tuple(parts),)
 
     def tradeoff(self, false_positive_rate: float) -> float:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.renyi import failure, renyi_while_finite
+from dpcalc.accounting.renyi import failure, renyi_given_finite
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
@@ -60,7 +60,7 @@ class _FiniteLossRDP(RenyiGuarantee):
 
     def renyi(self, order: float) -> float:
         checks.above_one("order", order)
-        return max(renyi_while_finite(losses, order) for losses in self.base.losses() or ())
+        return max(renyi_given_finite(losses, order) for losses in self.base.losses() or ())
 
     def parameters(self) -> Mapping[str, float]:
         return self.base.parameters()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.accounting.losses import Reals
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def curve_below(guarantee: Guarantee, rates: Sequence[float]) -> tuple[float, ..
     alpha = np.array([checks.probability("false_positive_rate", rate) for rate in rates])
     if len(alpha) == 0:
         return ()
-    with aiming_at(1e-2):
+    with with_relative_width(1e-2):
         certain = guarantee.delta(_FARTHEST) * (1 + _SMALLEST)
         reach = min(guarantee.epsilon(min(certain + _SMALLEST, 0.999)), _FARTHEST)
     grid = np.unique(np.append(reach * np.linspace(0, 1, _GRID) ** 1.5, 0.0))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.errors import AssumptionViolated, DpcalcError, InvalidInput
 from dpcalc.theorems.parameters import parameters
 
@@ -79,7 +79,7 @@ def steps(low: float, high: float, count: int, *, whole: bool = False) -> list[f
 def epsilon_over_delta(theorem: Theorem, deltas: Sequence[float]) -> Picture:
     """ε at every δ, of one instance."""
     curves = []
-    with aiming_at(_WIDTH):
+    with with_relative_width(_WIDTH):
         for kind in KINDS:
             bound = _bound(getattr(theorem, kind))
             read = [] if bound is None else [(d, bound.guarantee.epsilon(d)) for d in deltas]
@@ -95,7 +95,7 @@ def epsilon_over(theorem: Theorem, name: str, values: Iterable[float], delta: fl
     """
     variable(type(theorem), name)
     found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
-    with aiming_at(_WIDTH):
+    with with_relative_width(_WIDTH):
         for value in values:
             try:
                 instance = theorem.replace(**{name: value})

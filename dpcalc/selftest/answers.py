@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses import UNIT_ROUNDOFF, GaussianLaw, GaussianMixtureLaw, TwoPointLaw
+from dpcalc.accounting.losses import (
+    UNIT_ROUNDOFF,
+    GaussianLoss,
+    GaussianMixtureLoss,
+    RandomisedResponseLoss,
+)
 from dpcalc.numerics.precise import Real, context, mpf, normal_cdf
 from dpcalc.selftest.measurement import Check, Measurement
 
@@ -23,13 +28,13 @@ def _profile(mu: Real, epsilon: Real) -> Real:
 
 
 def _gaussian_rounds() -> Measurement:
-    found = bracket_delta([(GaussianLaw(0.02), 2500)], 1.0)
+    found = bracket_delta([(GaussianLoss(0.02), 2500)], 1.0)
     mu = mpf(0.02) * 50
     return _outside("δ(1), Gaussian rounds", "2,500 rounds", found, _profile(mu, mpf(1)))
 
 
 def _gaussian_mixture() -> Measurement:
-    found = bracket_delta([(GaussianMixtureLaw((1.0, 2.0), (0.25, 0.5)), 1)], 0.5)
+    found = bracket_delta([(GaussianMixtureLoss((1.0, 2.0), (0.25, 0.5)), 1)], 0.5)
     truth = mpf(0.25) * _profile(mpf(1), mpf(0.5)) + mpf(0.5) * _profile(mpf(2), mpf(0.5))
     return _outside("δ(0.5), Gaussian drawn at random", "1 round", found, truth)
 
@@ -37,7 +42,7 @@ def _gaussian_mixture() -> Measurement:
 def _responses() -> Measurement:
     """The binomial sum over the outcomes of 40 rounds, in sixty digits."""
     ctx, rounds, each, at = context(), 40, mpf(0.3), mpf(2)
-    found = bracket_delta([(TwoPointLaw.of({0.3: 25, 0.30000000000000004: 15}), 1)], 2.0)
+    found = bracket_delta([(RandomisedResponseLoss.of({0.3: 25, 0.30000000000000004: 15}), 1)], 2.0)
     wide = mpf(0.30000000000000004)
     odds, odds_wide = ctx.exp(each), ctx.exp(wide)
     truth = mpf(0)
@@ -55,7 +60,7 @@ def _responses() -> Measurement:
 def _inverse() -> Measurement:
     """ε at the δ that a closed form gives at ε = 3 cannot be other than 3."""
     delta = float(_profile(mpf(1), mpf(3)))
-    found = bracket_epsilon([(GaussianLaw(0.1), 100)], delta)
+    found = bracket_epsilon([(GaussianLoss(0.1), 100)], delta)
     slope = mpf(delta) * mpf(2) ** -52  # rounding δ moves ε by less than this over the slope
     room = slope / (context().exp(3) * normal_cdf(mpf(-3.5)))
     wider = Bracket(found.lower - float(2 * room), found.upper + float(2 * room), found.method)

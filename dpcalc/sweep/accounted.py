@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.claims.tables import as_real
 from dpcalc.errors import DpcalcError, InvalidInput
 from dpcalc.guarantees.composition import compose
@@ -55,7 +55,7 @@ def line(sweep: Sweep, axis: str | None, points: Sequence[Point]) -> list[Row]:
 
     def bound(number: int) -> float | None:
         try:
-            with aiming_at(sweep.tolerance / 2):
+            with with_relative_width(sweep.tolerance / 2):
                 return asked[number].bound()
         except DpcalcError as error:
             asked[number].row["refused"] = str(error)

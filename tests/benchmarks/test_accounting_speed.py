@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.claims.solve import solve
 from dpcalc.guarantees import GDP, PureDP, compose
 from dpcalc.guarantees.composition import _cached_epsilon
@@ -51,7 +51,7 @@ def ours(rounds: list[tuple[float, float, int]], delta: float, width: float) -> 
     """The worse of both directions, as the peer computes it; nothing is remembered between calls."""
     _cached_epsilon.cache_clear()
     total = compose(*[(poisson_subsampled_gaussian(s, q, "add-remove"), n) for s, q, n in rounds])
-    with aiming_at(width):
+    with with_relative_width(width):
         return total.bracket(delta)
 
 

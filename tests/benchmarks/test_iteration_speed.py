@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from dpcalc.accounting.iteration import Descent, Visits, cheapest_shifts
+from dpcalc.accounting.iteration import Descent, Visits, optimal_shifts
 from dpcalc.numerics.precise import mpf
 
 pytestmark = pytest.mark.campaign
@@ -39,13 +39,13 @@ def test_cost_does_not_grow_with_the_number_of_passes(contraction):
 def test_any_chain_costs_in_proportion_to_its_steps():
     rng = np.random.default_rng(0)
     jumps = rng.random(160_000)
-    short = fastest(lambda: cheapest_shifts(jumps[:20_000], 0.9999, 1.0))
-    long = fastest(lambda: cheapest_shifts(jumps, 0.9999, 1.0))
+    short = fastest(lambda: optimal_shifts(jumps[:20_000], 0.9999, 1.0))
+    long = fastest(lambda: optimal_shifts(jumps, 0.9999, 1.0))
     assert long < 24 * short, f"eight times the steps cost {long / short:.2f} times as much"
 
 
 def test_many_users_at_once_beat_one_at_a_time():
     jumps = np.eye(400)
-    together = fastest(lambda: cheapest_shifts(jumps, 0.99, 1.0))
-    apart = fastest(lambda: [cheapest_shifts(row, 0.99, 1.0) for row in jumps])
+    together = fastest(lambda: optimal_shifts(jumps, 0.99, 1.0))
+    apart = fastest(lambda: [optimal_shifts(row, 0.99, 1.0) for row in jumps])
     assert apart > together, f"four hundred users at once are {apart / together:.1f} times faster"

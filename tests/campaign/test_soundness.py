@@ -19,7 +19,7 @@ from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses import GaussianLaw, LaplaceLaw, TwoPointLaw
+from dpcalc.accounting.losses import GaussianLoss, LaplaceLoss, RandomisedResponseLoss
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.accounting.losses.privacy_profile import law_from_distributions
 from dpcalc.accounting.losses.subsampled_gaussian import (
@@ -79,7 +79,7 @@ def sane(kind: str, found: Bracket) -> None:
 @given(log_uniform(0.05, 1e4), ROUNDS, DELTAS)
 @settings(max_examples=examples(15, 600))
 def test_gaussian_rounds_against_eighty_digits(sigma: float, rounds: int, delta: float) -> None:
-    found = bracket_epsilon([(GaussianLaw(1 / sigma), rounds)], delta)
+    found = bracket_epsilon([(GaussianLoss(1 / sigma), rounds)], delta)
     mu = math.sqrt(rounds) / sigma
     COUNTS["Gaussian, cases"] += 1
     assert 0 <= found.lower <= found.upper
@@ -96,7 +96,9 @@ def test_randomised_response_against_the_binomial_sum(
     epsilon = share * rounds * epsilon_0
     truth = exact.equal_rounds_delta(epsilon_0, rounds, epsilon)
     # As one law with many outcomes, and as many different ones that happen to be equal.
-    judge("pure", bracket_delta([(TwoPointLaw.of({epsilon_0: 1}), rounds)], epsilon), truth)
+    judge(
+        "pure", bracket_delta([(RandomisedResponseLoss.of({epsilon_0: 1}), rounds)], epsilon), truth
+    )
     assert mpf(compose((PureDP(epsilon_0), rounds)).delta(epsilon)) >= truth
 
 
@@ -192,10 +194,10 @@ MECHANISMS = st.one_of(
         lambda v: WithoutReplacement(*v)
     ),
     st.tuples(log_uniform(1e-6, 1e3), st.integers(2, 2000)).map(lambda v: ExponentialNorm(*v)),
-    log_uniform(1e-6, 1e3).map(lambda e: LaplaceLaw(e, e)),
-    log_uniform(1e-4, 20).map(GaussianLaw),
+    log_uniform(1e-6, 1e3).map(lambda e: LaplaceLoss(e, e)),
+    log_uniform(1e-4, 20).map(GaussianLoss),
     st.lists(log_uniform(1e-6, 1e2), min_size=1, max_size=3).map(
-        lambda es: TwoPointLaw.of(dict.fromkeys(es, 1))
+        lambda es: RandomisedResponseLoss.of(dict.fromkeys(es, 1))
     ),
 )
 
@@ -219,7 +221,7 @@ def test_sampling_everything_is_the_closed_form(
     """Against the exact law of Gaussian composition, across the engine's own path."""
     with mp.workdps(60):
         total = mp.sqrt(mp.fsum(n * mpf(mu) ** 2 for mu, n in parts))
-    found = bracket_epsilon([(GaussianLaw(mu), n) for mu, n in parts], delta)
+    found = bracket_epsilon([(GaussianLoss(mu), n) for mu, n in parts], delta)
     COUNTS["Gaussian mixtures of rounds, cases"] += 1
     assert exact.gaussian_delta(total, found.upper, 400) <= mpf(delta)
     if found.lower > 0:

@@ -17,8 +17,8 @@ import pytest
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses import GaussianLaw, LaplaceLaw, TwoPointLaw
-from dpcalc.accounting.losses.density_pair import Loss
+from dpcalc.accounting.losses import GaussianLoss, LaplaceLoss, RandomisedResponseLoss
+from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
@@ -42,7 +42,7 @@ def log_uniform(rng: random.Random, low: float, high: float) -> float:
     return math.exp(rng.uniform(math.log(low), math.log(high)))
 
 
-def mechanism(rng: random.Random) -> Loss:
+def mechanism(rng: random.Random) -> PrivacyLoss:
     kind = rng.choice("RRRAAPPPWWLGT")
     if kind in "RAP":
         sigma, rate = log_uniform(rng, 0.05, 1e4), log_uniform(rng, 1e-9, 0.9999)
@@ -51,20 +51,20 @@ def mechanism(rng: random.Random) -> Loss:
         return WithoutReplacement(log_uniform(rng, 1e-4, 20), log_uniform(rng, 1e-9, 0.9999))
     if kind == "L":
         epsilon = log_uniform(rng, 1e-6, 1e2)
-        return LaplaceLaw(epsilon, epsilon)
+        return LaplaceLoss(epsilon, epsilon)
     if kind == "G":
-        return GaussianLaw(log_uniform(rng, 1e-4, 20))
-    return TwoPointLaw.of({log_uniform(rng, 1e-6, 1e2): 1})
+        return GaussianLoss(log_uniform(rng, 1e-4, 20))
+    return RandomisedResponseLoss.of({log_uniform(rng, 1e-6, 1e2): 1})
 
 
-def composition(seed: int) -> tuple[list[tuple[Loss, int]], float]:
+def composition(seed: int) -> tuple[list[tuple[PrivacyLoss, int]], float]:
     rng = random.Random(seed)
     parts = rng.choice([1, 1, 1, 2, 3])
     rounds = [(mechanism(rng), int(log_uniform(rng, 1, 1e9))) for _ in range(parts)]
     return rounds, log_uniform(rng, 1e-30, 0.5)
 
 
-def narrow(parts: list[tuple[Loss, int]], delta: float, found: Bracket) -> bool:
+def narrow(parts: list[tuple[PrivacyLoss, int]], delta: float, found: Bracket) -> bool:
     """To 1e-5 of ε; next to zero, where ε ends within a few percent of δ, to 1e-5 of δ."""
     if found.relative_width <= NARROW:
         return True

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from dpcalc.accounting.iteration import Descent, Expanding, Visits, cheapest_shifts
+from dpcalc.accounting.iteration import Descent, Expanding, Visits, optimal_shifts
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.catalogue import privacy_result
@@ -38,7 +38,7 @@ def test_the_closed_form_is_the_cheapest_of_all_shifts() -> None:
         found = Expanding(mpf(c), mpf(0.3), mpf(0.7)).mu_squared(Visits(passes, gap, tail))
         jumps = np.zeros(gap * (passes - 1) + tail)
         jumps[: gap * (passes - 1) + 1 : gap] = 0.3
-        general = cheapest_shifts(jumps, c, 0.7).mu[0] ** 2
+        general = optimal_shifts(jumps, c, 0.7).mu[0] ** 2
         assert general >= float(found) * (1 - 1e-12)
         assert general == pytest.approx(float(found), rel=1e-4)
 
@@ -122,7 +122,7 @@ def test_a_new_order_pays_earlier_uses_at_once() -> None:
     schedules = np.zeros((2, 9))
     schedules[0, [2, 3, 8]] = 1.0
     schedules[1, [2, 5, 8]] = 1.0
-    moved, late = cheapest_shifts(schedules, 1.05, 1.0).mu
+    moved, late = optimal_shifts(schedules, 1.05, 1.0).mu
     assert moved == pytest.approx(1.3415, abs=1e-4)
     assert late == pytest.approx(1.3163, abs=1e-4)
     theorem = privacy_result("noisy-cgd").from_parameters(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dpcalc.accounting.losses import AtomicLaw, gaussian_update, objective_perturbation
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses import DiscreteLoss, gaussian_update, objective_perturbation
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate, MovedGaussian
 from dpcalc.accounting.losses.objective_perturbation import removal_laws, replacement_law
 from dpcalc.guarantees import GDP
@@ -275,7 +275,7 @@ def test_the_papers_bounds_are_above_the_certified_one() -> None:
 # ---- planted bugs
 
 
-def _fresh(update: GaussianUpdate) -> AtomicLaw:
+def _fresh(update: GaussianUpdate) -> DiscreteLoss:
     removal_laws.cache_clear()
     replacement_law.cache_clear()
     return removal_laws(update)[0]
@@ -296,8 +296,8 @@ def test_dropping_the_jacobian_would_be_caught(monkeypatch: pytest.MonkeyPatch) 
 def test_a_tail_that_is_cut_off_and_forgotten_would_be_caught() -> None:
     """Of N(μ/2, 1) the part beyond the cells must come back as infinite loss, in both steps."""
     pair = MovedGaussian(1.0)
-    window = (0.0, pair.window(1e-3)[1])
-    law = enclosing_laws(pair, plan_cells(pair, window, 0.0).edges(400), 1e-3)[0]
+    window = (0.0, pair.truncation_interval(1e-3)[1])
+    law = upper_and_lower(pair, plan_cells(pair, window, 0.0).edges(400), 1e-3)[0]
     far = 2 * float(law.losses.max())
     assert law.delta(far)[1] >= 1e-3  # nothing finite is above, the tail is
 

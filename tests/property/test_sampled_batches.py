@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
-from dpcalc.accounting.iteration.distance_quantiles import PROBABILITIES, levels
+from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, levels
 from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.best import BestOf
@@ -128,10 +128,12 @@ def test_distances_before_the_counted_steps_are_not_exceeded_more_often_than_sai
     used = np.array(list(product([0, 1], repeat=12)))
     weights = rate ** used.sum(axis=1) * (1 - rate) ** (12 - used.sum(axis=1))
     sums = used @ c ** np.arange(12)
-    for level, p in zip(levels(rate, c, 12), PROBABILITIES, strict=True):
+    for level, p in zip(levels(rate, c, 12), TAIL_PROBABILITIES, strict=True):
         assert weights[sums > level].sum() <= p
     many = levels(rate, 1.0, 100_000)
-    assert all(binom.sf(x, 100_000, rate) <= p for x, p in zip(many, PROBABILITIES, strict=True))
+    assert all(
+        binom.sf(x, 100_000, rate) <= p for x, p in zip(many, TAIL_PROBABILITIES, strict=True)
+    )
     assert many[-4] < 100_000 * rate + 12 * np.sqrt(100_000 * rate)
 
 

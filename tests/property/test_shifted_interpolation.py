@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpcalc.accounting.iteration import Descent, Visits, cheapest_shifts
+from dpcalc.accounting.iteration import Descent, Visits, optimal_shifts
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.base import Theorem
@@ -57,7 +57,7 @@ def test_any_chain_is_never_below_the_exact_law_and_reaches_it() -> None:
         exact = quadratic_mu_squared(hessians, eta, omega, changes)
         contraction = np.maximum(abs(1 - eta * strong), abs(1 - eta * smooth))
         jumps = eta * np.linalg.norm(changes, axis=1)
-        found = cheapest_shifts(jumps, np.minimum(contraction * (1 + 1e-15), 1), omega).mu[0] ** 2
+        found = optimal_shifts(jumps, np.minimum(contraction * (1 + 1e-15), 1), omega).mu[0] ** 2
         assert exact <= found * (1 + 1e-9) + 1e-300
         if found > 0:
             closest = max(closest, exact / found)
@@ -162,7 +162,7 @@ def test_no_random_allocation_is_cheaper(
     chain: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
     jumps, contractions, noises = chain
-    best = cheapest_shifts(jumps, contractions, noises)
+    best = optimal_shifts(jumps, contractions, noises)
     rng = np.random.default_rng(3)
     distance = 0.0
     for t, (c, jump) in enumerate(zip(contractions, jumps, strict=True)):
@@ -210,7 +210,7 @@ def test_no_rounding_puts_the_bound_below_the_cheapest_allocation(seed: int) -> 
     jumps = 10 ** rng.uniform(-2 * wide - 1, 0, steps) * (rng.random(steps) < 0.8)
     noises = 10 ** rng.uniform(-2 * wide - 1, 0, steps)
     contractions = rng.uniform(0.3, 1, steps)
-    found = Fraction(float(cheapest_shifts(jumps, contractions, noises).mu[0]))
+    found = Fraction(float(optimal_shifts(jumps, contractions, noises).mu[0]))
     exact = _exact_mu_squared(jumps, contractions, noises)
     assert found**2 >= exact
     if not wide:
@@ -220,7 +220,7 @@ def test_no_rounding_puts_the_bound_below_the_cheapest_allocation(seed: int) -> 
 def test_a_quiet_last_step_sees_a_jump_below_the_digits_of_the_others() -> None:
     """1 and 1 + 1e-17 are one double, but the jump of 1e-17 under a noise of 1e-20 costs 1e6."""
     jumps, noises = np.array([1.0, 1e-17]), np.array([1.0, 1e-20])
-    found = Fraction(float(cheapest_shifts(jumps, 1.0, noises).mu[0]))
+    found = Fraction(float(optimal_shifts(jumps, 1.0, noises).mu[0]))
     assert found**2 >= _exact_mu_squared(jumps, np.ones(2), noises) > 10**6 - 1
 
 
@@ -244,7 +244,7 @@ def test_a_general_purpose_optimiser_finds_the_same_allocation() -> None:
             options={"maxiter": 500, "ftol": 1e-14},
         )
         assert found.success
-        best = cheapest_shifts(jumps, contractions, noises).mu[0] ** 2
+        best = optimal_shifts(jumps, contractions, noises).mu[0] ** 2
         assert best == pytest.approx(found.fun, rel=1e-6)
 
 
@@ -266,7 +266,7 @@ def test_regular_uses_agree_with_any_chain(
     for visit in range(1, count + 1):
         jumps[visits.steps_before(visit)] += 0.7
     closed = float(Descent(mpf(c), mpf(0.7), mpf(1.3)).mu(visits, mpf(start)))
-    general = cheapest_shifts(jumps, c, 1.3, start).mu[0]
+    general = optimal_shifts(jumps, c, 1.3, start).mu[0]
     assert closed <= general <= closed * (1 + 1e-11) + 1e-150
 
 
@@ -282,7 +282,7 @@ def test_late_uses_cost_most() -> None:
         jumps[0, early] = 1
         jumps[1, batches * np.arange(1, passes) - 1] = 1
         jumps[:, batches * (passes - 1) + last - 1] += 1
-        some, worst = cheapest_shifts(jumps, c, 1.0).mu
+        some, worst = optimal_shifts(jumps, c, 1.0).mu
         assert some <= worst * (1 + 1e-9)
 
 
@@ -386,13 +386,13 @@ def test_sampled_batches_against_the_exact_law_on_an_interval() -> None:
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 def test_any_units_give_the_same_number(scale: float) -> None:
     jumps, contractions = np.array([1.0, 0.0, 0.5]), np.array([1.0, 1e-60, 0.9])
-    plain = cheapest_shifts(jumps, contractions, 2.0).mu[0]
-    assert cheapest_shifts(jumps * scale, contractions, 2.0 * scale).mu[0] == pytest.approx(plain)
-    assert cheapest_shifts(jumps, contractions, 2.0 * scale).mu[0] == pytest.approx(plain / scale)
+    plain = optimal_shifts(jumps, contractions, 2.0).mu[0]
+    assert optimal_shifts(jumps * scale, contractions, 2.0 * scale).mu[0] == pytest.approx(plain)
+    assert optimal_shifts(jumps, contractions, 2.0 * scale).mu[0] == pytest.approx(plain / scale)
 
 
 def test_a_record_that_is_never_used_is_not_exposed() -> None:
-    assert cheapest_shifts([[0.0, 0.0], [1.0, 0.0]], 1.0, 1.0).mu.tolist() == [
+    assert optimal_shifts([[0.0, 0.0], [1.0, 0.0]], 1.0, 1.0).mu.tolist() == [
         0.0,
         pytest.approx(np.sqrt(0.5)),
     ]
@@ -410,7 +410,7 @@ def test_ranges_are_refused_by_name() -> None:
         (([1.0], 1.0, 1.0, -1.0), "start"),
     ):
         with pytest.raises(InvalidInput, match=words):
-            cheapest_shifts(*given_)
+            optimal_shifts(*given_)
 
 
 @pytest.mark.parametrize("order", ["shuffled-once", "reshuffled"])

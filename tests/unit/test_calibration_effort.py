@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from dpcalc.accounting.enclosure import relative_width, root_of_enclosed
+from dpcalc.accounting.enclosure import find_root, relative_width
 from dpcalc.claims import solve
 
 
@@ -35,9 +35,9 @@ def test_a_search_that_begins_wide_ends_at_the_same_root() -> None:
         return 1.0 - x + relative_width()
 
     for widths in ((1e-3,), (0.05, 1e-3)):
-        found = root_of_enclosed(height, 0.0, tolerance=1e-6, least=-9, most=9, widths=widths)
+        found = find_root(height, 0.0, tolerance=1e-6, least=-9, most=9, widths=widths)
         assert found.low <= 1 + 1e-6 <= found.high <= 1 + 3e-6
-        below = root_of_enclosed(height, 0.0, tolerance=1e-6, least=2, most=9, widths=widths)
+        below = find_root(height, 0.0, tolerance=1e-6, least=2, most=9, widths=widths)
         assert below.low == below.high == 2
 
 
@@ -45,7 +45,7 @@ def test_wide_enclosures_do_not_make_a_budget_infeasible() -> None:
     def height(x: float) -> float:
         return 0.97 - x + relative_width()  # at most 1.0: met by narrow ones alone
 
-    found = root_of_enclosed(height, 0.0, tolerance=1e-6, least=-9, most=1.0, widths=(0.05, 1e-3))
+    found = find_root(height, 0.0, tolerance=1e-6, least=-9, most=1.0, widths=(0.05, 1e-3))
     assert found.high <= 1.0
 
 

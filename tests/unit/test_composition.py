@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.losses import AtomicLaw, GaussianLaw, LaplaceLaw
+from dpcalc.accounting.losses import DiscreteLoss, GaussianLoss, LaplaceLoss
 from dpcalc.accounting.losses.distribution import (
     ELEMENTARY_ERROR,
     LOG1P_ERROR,
@@ -36,7 +36,7 @@ PUBLISHED = [
     ([(PoissonRemove(1.0, 0.01), 10_000)], 1e-15, 11.759978502, 1e-9),
     ([(PoissonReplace(1.0, 0.01), 10_000)], 1e-5, 10.8807815336, 1e-10),
     ([(PoissonRemove(0.5, 1 / 20_000), 60_000)], 1e-2, 0.0812432853, 1e-10),
-    ([(LaplaceLaw(0.1, 0.1), 100)], 1e-6, 4.6926674147, 1e-10),
+    ([(LaplaceLoss(0.1, 0.1), 100)], 1e-6, 4.6926674147, 1e-10),
 ]
 
 
@@ -68,7 +68,7 @@ def test_one_round_encloses_the_closed_form(
 
 @given(st.floats(0.01, 3), st.integers(1, 200), st.floats(-25, -1).map(lambda x: 10.0**x))
 def test_gaussian_rounds_enclose_the_exact_law(mu: float, count: int, delta: float) -> None:
-    found = bracket_epsilon([(GaussianLaw(mu), count)], delta)
+    found = bracket_epsilon([(GaussianLoss(mu), count)], delta)
     total = mu * math.sqrt(count)
     assert exact.gaussian_delta(total, found.upper, 80) <= mpf(delta) * (1 + mpf("1e-12"))
     if found.lower > 0:
@@ -77,7 +77,7 @@ def test_gaussian_rounds_enclose_the_exact_law(mu: float, count: int, delta: flo
 
 @given(st.floats(0.01, 4), st.floats(-12, -0.5).map(lambda x: 10.0**x))
 def test_one_laplace_round(epsilon_0: float, delta: float) -> None:
-    found = bracket_epsilon([(LaplaceLaw(epsilon_0, epsilon_0), 1)], delta)
+    found = bracket_epsilon([(LaplaceLoss(epsilon_0, epsilon_0), 1)], delta)
     assert exact.laplace_delta(epsilon_0, found.upper) <= mpf(delta)
     if found.lower > 0:
         assert exact.laplace_delta(epsilon_0, found.lower) >= mpf(delta) * (1 - mpf("1e-9"))
@@ -111,7 +111,7 @@ def test_more_noise_fewer_rounds_and_larger_delta_never_cost_more(
 
 def test_adding_a_mechanism_never_lowers_the_answer() -> None:
     alone = bracket_epsilon([(PoissonRemove(1.0, 0.01), 500)], 1e-6)
-    both = bracket_epsilon([(PoissonRemove(1.0, 0.01), 500), (LaplaceLaw(0.2, 0.2), 2)], 1e-6)
+    both = bracket_epsilon([(PoissonRemove(1.0, 0.01), 500), (LaplaceLoss(0.2, 0.2), 2)], 1e-6)
     assert both.upper > alone.lower
 
 
@@ -135,7 +135,7 @@ def test_cost_does_not_grow_with_the_number_of_equal_rounds() -> None:
 @pytest.mark.parametrize("bad", [0.0, 1.0, -1.0, math.nan])
 def test_nonsense_is_refused(bad: float) -> None:
     with pytest.raises(InvalidInput, match="delta"):
-        bracket_epsilon([(GaussianLaw(1.0), 1)], bad)
+        bracket_epsilon([(GaussianLoss(1.0), 1)], bad)
 
 
 @given(st.floats(-20, 0), st.floats(-20, 0), st.booleans(), st.booleans())
@@ -177,10 +177,12 @@ def test_logarithms_are_as_accurate_as_every_law_takes_them_to_be(
 
 def test_half_a_billion_rounds_of_tiny_losses_keep_the_bracket_in_order() -> None:
     tiny = PoissonReplace(6.379335856664999, 1.1226124313826729e-07)
-    found = bracket_epsilon([(LaplaceLaw(0.1758, 0.1758), 76), (tiny, 594_117_590)], 5.9e-21)
+    found = bracket_epsilon([(LaplaceLoss(0.1758, 0.1758), 76), (tiny, 594_117_590)], 5.9e-21)
     assert found.lower <= found.upper
     # The tiny rounds together are Gaussian to nine digits; μ² = 2 ln M(c)/(c(c+1)) from 40 digits.
-    like = bracket_epsilon([(LaplaceLaw(0.1758, 0.1758), 76), (GaussianLaw(8.5792e-4), 1)], 5.9e-21)
+    like = bracket_epsilon(
+        [(LaplaceLoss(0.1758, 0.1758), 76), (GaussianLoss(8.5792e-4), 1)], 5.9e-21
+    )
     assert found.lower <= like.upper * (1 + 1e-9)
     assert found.upper >= like.lower * (1 - 1e-9)
 
@@ -229,14 +231,14 @@ def test_a_release_that_reveals_everything_is_all_there_is() -> None:
 
 @pytest.mark.parametrize("epsilon", [37.8, 38.498305084745766, 38.58305084745763])
 def test_subnormal_probabilities_are_rounded_outward(epsilon: float) -> None:
-    found = bracket_delta([(GaussianLaw(1.0), 1)], epsilon)
+    found = bracket_delta([(GaussianLoss(1.0), 1)], epsilon)
     truth = exact.gaussian_delta(1.0, epsilon, 400)
     assert mpf(found.lower) <= truth <= mpf(found.upper)
 
 
 def test_mass_at_zero_that_may_be_rounding_is_still_counted() -> None:
     rest, e = 9e-14, math.log(2)
-    law = AtomicLaw(np.array([e, -e]), np.array([2 / 3 * (1 - rest), 1 / 3 * (1 - rest)]))
+    law = DiscreteLoss(np.array([e, -e]), np.array([2 / 3 * (1 - rest), 1 / 3 * (1 - rest)]))
     with mp.workdps(40):
         up, down = (mpf(float(m)) for m in law.masses)
         zero = 1 - up - down

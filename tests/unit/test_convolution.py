@@ -15,7 +15,7 @@ from dpcalc.accounting.composition.lattice_sum import refined
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses import AtomicLaw, GaussianLaw, TwoPointLaw
+from dpcalc.accounting.losses import DiscreteLoss, GaussianLoss, RandomisedResponseLoss
 from dpcalc.accounting.losses.privacy_profile import law_from_distributions
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
@@ -94,7 +94,7 @@ def test_a_round_with_losses_below_the_lattice_next_to_a_table() -> None:
     sigma, rate, epsilon = 0.2468415139332277, 0.31864202907271094, 0.425061216868761
     mass, high = 0.001770814395210189, 2.16202071556633
     low = -math.log((1 - mass * math.exp(-high)) / (1 - mass))
-    table_law = AtomicLaw(np.array([high, low]), np.array([mass, 1 - mass]))
+    table_law = DiscreteLoss(np.array([high, low]), np.array([mass, 1 - mass]))
     with mp.workdps(40):
         truth = mpf(0)
         for loss, weight in ((high, mass), (low, 1 - mass)):
@@ -115,7 +115,7 @@ def test_a_round_with_losses_below_the_lattice_next_to_a_table() -> None:
 
 
 def test_losses_far_beyond_the_lattice_count_above_it() -> None:
-    far = AtomicLaw(np.array([1e5]), np.array([1e-9]))
+    far = DiscreteLoss(np.array([1e5]), np.array([1e-9]))
     found = on_lattices([(PoissonRemove(1e4, 1e-9), 2), (far, 1)], 0.0, 1e-13, 1e-6)
     assert found is not None
     assert found.upper >= 1e-9
@@ -123,20 +123,20 @@ def test_losses_far_beyond_the_lattice_count_above_it() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.7, 6.0])
 def test_gaussians_and_randomised_response_in_closed_form(epsilon: float) -> None:
-    gaussian = on_lattices([(GaussianLaw(0.8), 2)], epsilon, 0.3, 1e-4)
+    gaussian = on_lattices([(GaussianLoss(0.8), 2)], epsilon, 0.3, 1e-4)
     assert gaussian is not None
     with mp.workdps(40):
         truth = exact.gaussian_delta(mpf(0.8) * mp.sqrt(2), epsilon)
     assert mpf(gaussian.lower) <= truth <= mpf(gaussian.upper)
     assert gaussian.relative_width < 1e-3
-    response = on_lattices([(TwoPointLaw.of({0.3: 30}), 1)], epsilon, 0.3, 1e-4)
+    response = on_lattices([(RandomisedResponseLoss.of({0.3: 30}), 1)], epsilon, 0.3, 1e-4)
     assert response is not None
     truth = exact.equal_rounds_delta(0.3, 30, epsilon)
     assert mpf(response.lower) <= truth <= mpf(response.upper)
 
 
 def test_left_to_others() -> None:
-    assert on_lattices([(GaussianLaw(1e-9), 3)], 0.1, 0.1, 1e-3) is None
+    assert on_lattices([(GaussianLoss(1e-9), 3)], 0.1, 0.1, 1e-3) is None
     assert on_lattices([(PoissonRemove(1.0, 0.1), 10**300)], 0.1, 0.1, 1e-3) is None
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.losses import TwoPointLaw
-from dpcalc.accounting.losses.discretisation import rough_law
+from dpcalc.accounting.losses import RandomisedResponseLoss
+from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.accounting.losses.objective_perturbation import Update
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove, PoissonReplace
 from dpcalc.guarantees.dominated import DominatedMechanism
@@ -73,7 +73,7 @@ def test_the_modulus_of_randomised_responses_is_bounded_over_every_interval(
 ) -> None:
     """Against |p e^{(c+iy)ε} + (1-p) e^{-(c+iy)ε}| with two hundred digits, and hardly above it."""
     rounds = 40
-    tilted = TwoPointLaw.of({epsilon: rounds}).tilted(c)
+    tilted = RandomisedResponseLoss.of({epsilon: rounds}).tilted(c)
     edges = np.array([0.1, 0.11, 0.5, 1.4, 1.5, 3.0, 3.3, 3.31]) / epsilon
     bounds = tilted.log_modulus_bound(edges, 0)
     with mp.workdps(200):
@@ -100,7 +100,7 @@ def test_the_modulus_of_randomised_responses_is_bounded_over_every_interval(
 def test_a_rough_law_dominates_and_is_not_far_off(kind: type) -> None:
     """Its δ is above the exact one, from sixty-digit normal tails, by less than a fiftieth."""
     sigma, rate = 1.0, 0.1
-    law = rough_law(kind(sigma, rate), 1e-20)
+    law = coarse_upper(kind(sigma, rate), 1e-20)
     assert law.infinite_mass == 1e-20
     assert 200 <= len(law.losses) <= 260
     with mp.workdps(40):

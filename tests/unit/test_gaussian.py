@@ -101,9 +101,9 @@ def test_edges() -> None:
 @pytest.mark.parametrize("mu", [0.1, 0.7, 3.0])
 def test_cumulants_are_those_of_a_normal_loss(mu: float) -> None:
     """The loss is normal with mean μ²/2 and variance μ²: ln M(c) = cμ²/2 + c²μ²/2."""
-    from dpcalc.accounting.losses.gaussian import GaussianLaw
+    from dpcalc.accounting.losses.gaussian import GaussianLoss
 
-    value, first, second = GaussianLaw(mu).cumulants(np.array([0.5, 2.0, 7.0]))
+    value, first, second = GaussianLoss(mu).cumulants(np.array([0.5, 2.0, 7.0]))
     for k, c in enumerate((0.5, 2.0, 7.0)):
         mean, variance = mu * mu / 2, mu * mu
         assert value[k] == pytest.approx(c * mean + c * c * variance / 2, rel=1e-13)

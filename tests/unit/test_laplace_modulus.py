@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.losses import LaplaceLaw, laplace
+from dpcalc.accounting.losses import LaplaceLoss, laplace
 
 
 def log_modulus(epsilon: float, c: float, y: float) -> mpf:
@@ -28,7 +28,7 @@ CASES = [(0.1, 3.0), (1.0, 0.5), (4.0, 1e-5), (6.0, 2.0)]
 def missed() -> int:
     count = 0
     for epsilon, c in CASES:
-        tilted = LaplaceLaw(epsilon, epsilon).tilted(c)
+        tilted = LaplaceLoss(epsilon, epsilon).tilted(c)
         edges = np.geomspace(0.01 / epsilon, 20 / epsilon, 6)
         bounds = tilted.log_modulus_bound(edges, 0)
         assert (bounds <= 0).all()
@@ -48,6 +48,6 @@ def test_a_bound_that_forgets_most_of_the_fall_is_seen(monkeypatch: pytest.Monke
 
 
 def test_it_says_something() -> None:
-    tilted = LaplaceLaw(4.0, 4.0).tilted(1e-5)
+    tilted = LaplaceLoss(4.0, 4.0).tilted(1e-5)
     bound = tilted.log_modulus_bound(np.array([2.0, 2.5]), 0)[0]
     assert -math.inf < bound < -1e-4

@@ -23,8 +23,8 @@ from dpcalc.accounting.composition.lattice.masses import (
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.rows import EMPTY, Row, added, halved
 from dpcalc.accounting.composition.lattice.splitting import Splitting
-from dpcalc.accounting.composition.lattice.sums import Sums
-from dpcalc.accounting.losses import AtomicLaw
+from dpcalc.accounting.composition.lattice.sums import LatticeSum
+from dpcalc.accounting.losses import DiscreteLoss
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, PoissonReplace
 from tests.oracles.rare import rare_table_delta
 
@@ -46,11 +46,11 @@ def rare_table(seed: int) -> tuple[list[float], list[float], int, float]:
     )  # losses add up to some of them
 
 
-def sums(seed: int) -> tuple[Sums, float, tuple[mpf, mpf]]:
+def sums(seed: int) -> tuple[LatticeSum, float, tuple[mpf, mpf]]:
     p, q, rounds, epsilon = rare_table(seed)
     common = math.log1p(-q[1] - q[2]) - math.log1p(-p[1] - p[2])
     losses = [-common, math.log(p[1] / q[1]), math.log(p[2] / q[2])]
-    law = AtomicLaw(np.array(losses), np.array(p))
+    law = DiscreteLoss(np.array(losses), np.array(p))
     found = lattice_sum.convolved(rounds_of([(law, rounds)]), epsilon, epsilon / 4, 2048, 4.0)
     return found, epsilon, rare_table_delta(p, q, rounds, epsilon)
 
@@ -71,7 +71,7 @@ def test_the_truth_is_between_the_ends() -> None:
 
 
 def test_a_split_that_adds_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sums, "_bumps", lambda *_: 0.0)
+    monkeypatch.setattr(LatticeSum, "_bumps", lambda *_: 0.0)
     assert missed(SEEDS) > 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
-from dpcalc.accounting.losses import LaplaceLaw
+from dpcalc.accounting.losses import LaplaceLoss
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, PrivacyProfile, PureDP
@@ -55,7 +55,9 @@ def test_samples_of_the_noise_have_the_computed_law(
     cosine = direction[:, 0] / np.linalg.norm(direction, axis=1)
     losses = np.sqrt(radius**2 - 2 * bound * radius * cosine + bound**2) - radius
     pair = ExponentialNorm(bound, dimension)
-    edges = np.linspace(math.atanh(share), max(pair.window(1e-12)[1], math.atanh(share)), 20001)
+    edges = np.linspace(
+        math.atanh(share), max(pair.truncation_interval(1e-12)[1], math.atanh(share)), 20001
+    )
     middle, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
     expected = float((np.exp(pair.log_p(middle)) * width).sum())
     error = math.sqrt(max(expected * (1 - expected), 1e-4) / 4000)
@@ -215,5 +217,5 @@ def test_nonsense_is_refused(make: object) -> None:
 
 
 def test_laplace_law_bounds_the_same_as_a_table_of_its_cells() -> None:
-    found = bracket_epsilon([(LaplaceLaw(0.5, 0.5), 3)], 1e-4)
+    found = bracket_epsilon([(LaplaceLoss(0.5, 0.5), 3)], 1e-4)
     assert found.lower <= found.upper <= 1.5

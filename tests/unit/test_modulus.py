@@ -16,8 +16,8 @@ def random_law(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return losses, rng.dirichlet(np.full(size, rng.uniform(0.05, 2)))
 
 
-@pytest.mark.parametrize("effort", range(ModulusBounds.efforts))
-def test_no_point_of_an_interval_exceeds_its_bound(effort: int) -> None:
+@pytest.mark.parametrize("level", range(ModulusBounds.refinements))
+def test_no_point_of_an_interval_exceeds_its_bound(level: int) -> None:
     rng = np.random.default_rng(5)
     for _ in range(60):
         losses, weights = random_law(rng)
@@ -25,7 +25,7 @@ def test_no_point_of_an_interval_exceeds_its_bound(effort: int) -> None:
         spread = float(np.sqrt(weights @ (losses - mean) ** 2)) * (1 + 1e-6) + 1e-12
         start = float(np.exp(rng.uniform(-3, 4))) / spread
         edges = np.geomspace(start, start * float(rng.uniform(1.01, 30)), 7)
-        bound = ModulusBounds(losses, weights, spread).log_bound(edges, effort)
+        bound = ModulusBounds(losses, weights, spread).log_bound(edges, level)
         for low, high, most in zip(edges[:-1], edges[1:], bound, strict=True):
             y = np.linspace(low, high, 400)
             modulus = np.abs(np.exp(1j * np.multiply.outer(y, losses)) @ weights)
@@ -45,6 +45,6 @@ def test_returning_lattices_far_out_are_not_bounded_away() -> None:
     losses, weights = rng.integers(-9, 9, 26) * 0.25, rng.dirichlet(np.ones(26))
     y = 2 * np.pi / 0.25 * 10**8
     spread = float(losses.std()) * 3
-    for effort in range(ModulusBounds.efforts):
-        bound = ModulusBounds(losses, weights, spread).log_bound(np.array([y, y * 1.0001]), effort)
+    for level in range(ModulusBounds.refinements):
+        bound = ModulusBounds(losses, weights, spread).log_bound(np.array([y, y * 1.0001]), level)
         assert bound[0] >= -1e-9

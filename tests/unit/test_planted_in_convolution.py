@@ -13,7 +13,7 @@ from mpmath import mpf
 from dpcalc.accounting.composition import lattice_sum
 from dpcalc.accounting.composition.lattice import masses
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
-from dpcalc.accounting.composition.lattice.sums import Sums
+from dpcalc.accounting.composition.lattice.sums import LatticeSum
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt
 from dpcalc.accounting.losses import modulus
@@ -49,7 +49,7 @@ def test_nothing_is_missed_without_a_mistake() -> None:
 
 
 def test_a_lower_end_that_forgets_what_splitting_adds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sums, "_bumps", lambda *_: 0.0)
+    monkeypatch.setattr(LatticeSum, "_bumps", lambda *_: 0.0)
     assert total_missed() > 0
 
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
 from tests.oracles import exact
 
@@ -144,7 +144,7 @@ def test_delta_is_a_probability_also_where_it_is_all_but_one() -> None:
 
 def test_a_wide_enclosure_is_not_kept_for_who_asks_for_a_narrow_one() -> None:
     rounds = {0.3 * 1.01**i: 1 for i in range(50)}
-    with aiming_at(0.2):
+    with with_relative_width(0.2):
         wide = pure_epsilon(rounds, 1e-6)
     narrow = pure_epsilon(rounds, 1e-6)
     assert wide.relative_width > 1e-4 > 1e-6 >= narrow.relative_width

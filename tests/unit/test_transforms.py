@@ -7,8 +7,8 @@ import pytest
 
 from dpcalc.accounting.composition import bracket_epsilon
 from dpcalc.accounting.contour.nodes import Nodes
-from dpcalc.accounting.losses import TwoPointLaw
-from dpcalc.accounting.losses.discretisation import rough_law
+from dpcalc.accounting.losses import RandomisedResponseLoss
+from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
 
@@ -50,7 +50,7 @@ def test_moduli_are_bounded_at_every_node(stop: int) -> None:
 
 
 def test_closed_forms_bound_their_nodes() -> None:
-    tilted = TwoPointLaw.of({0.7: 3, 0.2: 1}).tilted(1.5)
+    tilted = RandomisedResponseLoss.of({0.7: 3, 0.2: 1}).tilted(1.5)
     ratios, errors = tilted.log_ratio(0.05, 0, 300)
     bounds = tilted.node_moduli(0.05, 300)
     assert np.all(np.exp(ratios.real) <= bounds * (1 + errors) + 1e-14)
@@ -58,7 +58,7 @@ def test_closed_forms_bound_their_nodes() -> None:
 
 def test_the_way_nodes_are_evaluated_does_not_matter() -> None:
     """Products keep relative accuracy for many uses; for few uses transforms serve."""
-    tilted = rough_law(PoissonRemove(1.0, 0.01), 1e-20).tilted(2.0)
+    tilted = coarse_upper(PoissonRemove(1.0, 0.01), 1e-20).tilted(2.0)
     few, error = tilted.log_ratio(0.3, 0, 500, 1)
     many, other = tilted.log_ratio(0.3, 0, 500)
     assert np.abs(few - many).max() <= error.max() + other.max() < 1e-10

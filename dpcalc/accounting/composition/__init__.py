@@ -21,12 +21,12 @@ from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.enclosure import relative_width as default_width
-from dpcalc.accounting.losses.density_pair import Loss
+from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 __all__ = ["bracket_delta", "bracket_epsilon", "worst_delta", "worst_deltas", "worst_epsilon"]
 
-Losses = Iterable[tuple[Loss, int]]
+Losses = Iterable[tuple[PrivacyLoss, int]]
 
 
 def bracket_epsilon(

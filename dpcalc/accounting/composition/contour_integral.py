@@ -17,7 +17,7 @@ from dpcalc.accounting.composition.resolution import (
     upper_and_lower_sums,
 )
 from dpcalc.accounting.contour.contour_sum import contour_sum
-from dpcalc.accounting.contour.saddle_points import SaddleTable
+from dpcalc.accounting.contour.saddle_points import SaddlePoints
 from dpcalc.accounting.enclosure import Bracket
 
 METHOD = "moment inversion, two-sided"
@@ -35,7 +35,7 @@ def estimate(total: LossSum, query: Query) -> Estimate:
     total.require_tractable()
     tail = query.tail(total)
     coarse = total.coarse_upper(tail)
-    points = SaddleTable(coarse)
+    points = SaddlePoints(coarse)
     contour, upper = query.contour(points), math.inf
     for _ in range(_ATTEMPTS):
         unit = 1 / contour.c

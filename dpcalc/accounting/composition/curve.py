@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dpcalc.accounting.composition import contour_integral
 from dpcalc.accounting.composition.driver import Beginning, attempt, begin, finish, general_methods
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
-from dpcalc.accounting.composition.lattice.sums import Sums
+from dpcalc.accounting.composition.lattice.sums import LatticeSum
 from dpcalc.accounting.composition.lattice_sum import convolved
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt
 from dpcalc.accounting.composition.resolution import initial_resolution, upper_sum
 from dpcalc.accounting.contour.contour_sum import ContourSum
-from dpcalc.accounting.enclosure import aiming_at
+from dpcalc.accounting.enclosure import with_relative_width
 
 _WIDTH = 1e-4
 """Relative width of δ aimed at."""
@@ -31,12 +31,12 @@ _FAR_OFF = 3.0
 def upper_deltas(total: LossSum, epsilons: Sequence[float]) -> list[float]:
     """Upper bounds of δ at increasing ε in one direction."""
     found: list[float] = []
-    sums: ContourSum | Sums | None = None
+    sums: ContourSum | LatticeSum | None = None
     log_delta = math.nan
-    with aiming_at(_WIDTH):
+    with with_relative_width(_WIDTH):
         for epsilon in epsilons:
             value = math.inf if sums is None else sums.upper(epsilon)
-            if not isinstance(sums, Sums) and not _serves(value, log_delta):
+            if not isinstance(sums, LatticeSum) and not _serves(value, log_delta):
                 query = DeltaAt(epsilon, _WIDTH)
                 beginning = begin(total, query)
                 sums = _sums(total, query, beginning, epsilons[-1])
@@ -53,7 +53,7 @@ def _serves(value: float, log_delta: float) -> bool:
 
 def _sums(
     total: LossSum, query: DeltaAt, beginning: Beginning, reach: float
-) -> ContourSum | Sums | None:
+) -> ContourSum | LatticeSum | None:
     """The sum that serves a query and its neighbours; None where another way answers."""
     if beginning.found is not None:
         return None
@@ -74,7 +74,7 @@ def _contour(total: LossSum, query: DeltaAt, beginning: Beginning) -> ContourSum
     return upper_sum(total, estimate.tail, estimate.contour, smoothing, cells)
 
 
-def _lattice(total: LossSum, reach: float) -> Sums | None:
+def _lattice(total: LossSum, reach: float) -> LatticeSum | None:
     """On lattices that serve all ε up to ``reach``."""
     rounds = rounds_of(total.parts)
     return None if rounds is None else convolved(rounds, reach, reach / 8, _POINTS, 4.0)

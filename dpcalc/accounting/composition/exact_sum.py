@@ -10,9 +10,9 @@ from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
 from dpcalc.accounting.composition.outcomes import outcomes
 from dpcalc.accounting.composition.query import Bound, Estimate, Query
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses import LossLaw, Reals
+from dpcalc.accounting.losses import LossDistribution, Reals
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 
 _CELLS, _MOST_CELLS = 2000, 100_000
 _CUTS = 3
@@ -44,16 +44,16 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> B
 
 def _of_cells(pair: DensityPair, query: Query) -> Bracket:
     """Cells that ε does not fall into contribute exactly; those that it may are cut again."""
-    edges = plan_cells(pair, pair.window(SMALLEST_TAIL), 1.0).edges(_CELLS)
-    found = _between(*enclosing_laws(pair, edges, SMALLEST_TAIL), query)
+    edges = plan_cells(pair, pair.truncation_interval(SMALLEST_TAIL), 1.0).edges(_CELLS)
+    found = _between(*upper_and_lower(pair, edges, SMALLEST_TAIL), query)
     for _ in range(_CUTS):
         edges = _finer_between(pair, edges, *query.place(found))
-        found = _between(*enclosing_laws(pair, edges, SMALLEST_TAIL), query)
+        found = _between(*upper_and_lower(pair, edges, SMALLEST_TAIL), query)
     return found
 
 
-def _between(upper: LossLaw, lower: LossLaw, query: Query) -> Bracket:
-    def bound(law: LossLaw, side: int) -> Bound:
+def _between(upper: LossDistribution, lower: LossDistribution, query: Query) -> Bracket:
+    def bound(law: LossDistribution, side: int) -> Bound:
         return lambda epsilon: (law.delta(epsilon) or (0.0, 1.0))[side]
 
     tolerance = 1e-13 * max(1e-3, min(upper.supremum, 1.0))
@@ -68,7 +68,7 @@ def _finer_between(pair: DensityPair, edges: Reals, low: float, high: float) -> 
         return edges
     first, last = int(cells[0]), int(cells[-1]) + 1
     low_end, high_end = float(edges[first]), float(edges[last])
-    needed = float((high_end - low_end) / pair.widest_cell(edges[first : last + 1]).min())
+    needed = float((high_end - low_end) / pair.max_cell_width(edges[first : last + 1]).min())
     if needed > _MOST_CELLS:
         return edges
     middle = np.linspace(low_end, high_end, max(_CELLS // 4, math.ceil(needed) + 1))

@@ -28,7 +28,13 @@ from dpcalc.accounting.composition.lattice.masses import Frame, Masses, Mode, su
 from dpcalc.accounting.composition.lattice.placing import placed
 from dpcalc.accounting.composition.lattice.rounds import Round, cut, rounds_of
 from dpcalc.accounting.composition.lattice.splitting import Splitting
-from dpcalc.accounting.composition.lattice.sums import WIDEST, Held, Sums, left_out, listed
+from dpcalc.accounting.composition.lattice.sums import (
+    WIDEST,
+    LatticeSum,
+    ListedMasses,
+    left_out,
+    listed,
+)
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
 from dpcalc.accounting.composition.query import EpsilonAt, Estimate, Query
 from dpcalc.accounting.enclosure import Bracket
@@ -150,14 +156,14 @@ def _framed(rounds: Sequence[Round], reach: float, spread: float, points: int) -
 
 def convolved(
     rounds: Sequence[Round], epsilon: float, unit: float, points: int, variance: float
-) -> Sums:
+) -> LatticeSum:
     """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below."""
     rounds, spread = _shifted(rounds, epsilon)
     shift = math.fsum(part.count * part.shift for part in rounds)
     reach = epsilon + max(0.2 * epsilon, unit)
     frame = _framed(rounds, reach - shift, spread, points)
     splitting = Splitting.of(frame.step, variance)
-    kept, surely = Mode(1, lifted=True), Mode(-1, lifted=False)
+    upper_masses, lower_masses = Mode(1, lifted=True), Mode(-1, lifted=False)
     moved = Mode(1, lifted=True, splitting=splitting)
     cuts = {up: [cut(part, frame, up) for part in rounds] for up in (1.0, -1.0)}
 
@@ -169,22 +175,22 @@ def convolved(
         return summed(each, frame, mode)
 
     weighed = total(moved, -1.0)
-    lowest = Held(*listed((weighed.raised[0],), frame), (0.0, 0.0), 0.0)
+    lowest = ListedMasses(*listed((weighed.raised[0],), frame), (0.0, 0.0), 0.0)
     count = sum(part.count for part in rounds)
-    return Sums(
+    return LatticeSum(
         frame=frame,
         reach=reach,
         shift=shift,
-        kept=Held.of(total(kept, 1.0), frame),
-        surely=Held.of(total(surely, -1.0), frame),
-        moved=Held.of(weighed, frame, weighed=True),
+        upper_masses=ListedMasses.of(total(upper_masses, 1.0), frame),
+        lower_masses=ListedMasses.of(total(lower_masses, -1.0), frame),
+        moved=ListedMasses.of(weighed, frame, weighed=True),
         raised=(lowest, weighed.raised[1]),
         splitting=splitting,
         drifts=tuple(
             (part.count, piece.certain(1).drift)
             for part, piece in zip(rounds, cuts[1.0], strict=True)
         ),
-        lost=left_out(frame, count) + count * 8 * SMALLEST_TAIL,
+        discarded_mass=left_out(frame, count) + count * 8 * SMALLEST_TAIL,
     )
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dpcalc.accounting.contour.saddle_points import Rounds, infinite_mass
-from dpcalc.accounting.losses import GaussianLaw, LossLaw
-from dpcalc.accounting.losses.density_pair import DensityPair, Loss
-from dpcalc.accounting.losses.discretisation import rough_law
+from dpcalc.accounting.losses import GaussianLoss, LossDistribution
+from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
+from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.errors import NumericalFailure
 
 SMALLEST_TAIL = 1e-280
@@ -30,24 +30,24 @@ class LossSum:
         parts: privacy losses with the number of rounds each is used.
     """
 
-    parts: tuple[tuple[Loss, int], ...]
+    parts: tuple[tuple[PrivacyLoss, int], ...]
     _coarse: dict[float, Rounds] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, losses: Iterable[tuple[Loss, int]]) -> LossSum:
+    def of(cls, losses: Iterable[tuple[PrivacyLoss, int]]) -> LossSum:
         """Equal losses added up, all Gaussian ones made one."""
-        counts: Counter[Loss] = Counter()
+        counts: Counter[PrivacyLoss] = Counter()
         mus: list[tuple[float, int]] = []
         for loss, count in losses:
-            if isinstance(loss, GaussianLaw):
+            if isinstance(loss, GaussianLoss):
                 mus.append((loss.mu, count))
             elif count:
                 counts[loss] += count
-        parts: list[tuple[Loss, int]] = list(counts.items())
+        parts: list[tuple[PrivacyLoss, int]] = list(counts.items())
         largest = max((mu for mu, n in mus if n), default=0.0)
         if largest > 0:  # squares of tiny numbers would vanish
             total = math.sqrt(math.fsum(n * (mu / largest) ** 2 for mu, n in mus))
-            parts.append((GaussianLaw(largest * total * (1 + 1e-15)), 1))
+            parts.append((GaussianLoss(largest * total * (1 + 1e-15)), 1))
         return cls(tuple(parts))
 
     @cached_property
@@ -58,12 +58,12 @@ class LossSum:
     @cached_property
     def expected_events(self) -> float:
         """How many rounds on average differ between the neighbours, at most."""
-        return sum(count * loss.touched for loss, count in self.parts)
+        return sum(count * loss.total_variation_bound for loss, count in self.parts)
 
     @cached_property
     def total_variation_bound(self) -> float:
         """1 - Π(1 - r)^n for rounds of total variation r."""
-        rates = [(loss.touched, n) for loss, n in self.parts]
+        rates = [(loss.total_variation_bound, n) for loss, n in self.parts]
         if any(rate >= 1 for rate, _ in rates):
             return 1.0
         return -math.expm1(sum(n * math.log1p(-rate) for rate, n in rates)) * (1 + 1e-12)
@@ -76,7 +76,7 @@ class LossSum:
     @cached_property
     def exact(self) -> Rounds:
         """The losses whose distributions are known without discretisation."""
-        return [(loss, count) for loss, count in self.parts if isinstance(loss, LossLaw)]
+        return [(loss, count) for loss, count in self.parts if isinstance(loss, LossDistribution)]
 
     @cached_property
     def infinite_mass(self) -> float:
@@ -87,7 +87,7 @@ class LossSum:
         """The ε at which the largest loss alone, of probability p, gives δ: sup + ln(1 - δ/p)."""
         if len(self.exact) < len(self.parts):
             return 0.0
-        top = math.prod(law.top_mass**count for law, count in self.exact)
+        top = math.prod(law.mass_at_supremum**count for law, count in self.exact)
         largest = math.fsum(count * law.supremum for law, count in self.exact) * (1 - 1e-14)
         return max(0.0, largest + math.log1p(-delta / top)) if top > delta else 0.0
 
@@ -99,7 +99,7 @@ class LossSum:
         """
         if tail not in self._coarse:
             self._coarse[tail] = [
-                (loss if isinstance(loss, LossLaw) else rough_law(loss, tail), count)
+                (loss if isinstance(loss, LossDistribution) else coarse_upper(loss, tail), count)
                 for loss, count in self.parts
             ]
         return self._coarse[tail]
@@ -111,12 +111,12 @@ class LossSum:
         is zero, and beyond some number of rounds the sum's moments outgrow the doubles.
         """
         pairs = [loss for loss, _ in self.parts if isinstance(loss, DensityPair)]
-        if max((pair.sharpness for pair in pairs), default=0.0) > _LARGEST_SIGNAL:
+        if max((pair.signal_to_noise for pair in pairs), default=0.0) > _LARGEST_SIGNAL:
             raise NumericalFailure(
                 f"the noise must be at least 1/{_LARGEST_SIGNAL} of the sensitivity"
             )
         if self.rounds > _MOST_ROUNDS:
             raise NumericalFailure(f"at most {_MOST_ROUNDS} rounds can be composed numerically")
-        losses = [p.mu if isinstance(p, GaussianLaw) else p.supremum for p, _ in self.parts]
+        losses = [p.mu if isinstance(p, GaussianLoss) else p.supremum for p, _ in self.parts]
         if max(losses, default=1) < _SMALLEST_LOSS:
             raise NumericalFailure(f"losses must be at least {_SMALLEST_LOSS}")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcalc.accounting.losses import UNIT_ROUNDOFF, AtomicLaw, Reals, TwoPointLaw
-from dpcalc.accounting.losses.density_pair import Loss
+from dpcalc.accounting.losses import UNIT_ROUNDOFF, DiscreteLoss, RandomisedResponseLoss, Reals
+from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.numerics.products import product
 
 _MOST = 100_000
@@ -58,12 +58,12 @@ class Outcomes:
         return max(0.0, float(self.losses.max(initial=0.0)) + self.loss_error)
 
 
-def outcomes(parts: Sequence[tuple[Loss, int]]) -> Outcomes | None:
+def outcomes(parts: Sequence[tuple[PrivacyLoss, int]]) -> Outcomes | None:
     """All outcomes, or None if they are many or a law is continuous."""
     losses, masses = np.zeros(1), np.ones(1)
     held, size, mass_error, rounds = 0.0, 0.0, 0.0, 0
     for law, count in _separate(parts):
-        if not isinstance(law, AtomicLaw):
+        if not isinstance(law, DiscreteLoss):
             return None
         atoms, weights, left_out = _with_zero(law)
         together = _together(atoms, weights, count, _MOST // len(losses))
@@ -82,11 +82,11 @@ def outcomes(parts: Sequence[tuple[Loss, int]]) -> Outcomes | None:
     return Outcomes(losses, masses, 0.0 - math.expm1(held), loss_error, mass_error + 1e-14, known)
 
 
-def _separate(parts: Sequence[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
+def _separate(parts: Sequence[tuple[PrivacyLoss, int]]) -> list[tuple[PrivacyLoss, int]]:
     """The parts with randomised response round by round."""
-    found: list[tuple[Loss, int]] = []
+    found: list[tuple[PrivacyLoss, int]] = []
     for law, count in parts:
-        if isinstance(law, TwoPointLaw):
+        if isinstance(law, RandomisedResponseLoss):
             found += [
                 (response(e), n * count) for e, n in zip(law.epsilons, law.counts, strict=True)
             ]
@@ -95,10 +95,10 @@ def _separate(parts: Sequence[tuple[Loss, int]]) -> list[tuple[Loss, int]]:
     return found
 
 
-def response(epsilon: float) -> AtomicLaw:
+def response(epsilon: float) -> DiscreteLoss:
     """The loss of one round of randomised response."""
     odds = math.exp(-epsilon)
-    return AtomicLaw(np.array([-epsilon, epsilon]), np.array([odds, 1.0]) / (1 + odds))
+    return DiscreteLoss(np.array([-epsilon, epsilon]), np.array([odds, 1.0]) / (1 + odds))
 
 
 def _together(atoms: Reals, weights: Reals, count: int, most: int) -> tuple[Reals, Reals] | None:
@@ -125,7 +125,7 @@ def _together(atoms: Reals, weights: Reals, count: int, most: int) -> tuple[Real
     return losses, masses
 
 
-def _with_zero(law: AtomicLaw) -> tuple[Reals, Reals, float]:
+def _with_zero(law: DiscreteLoss) -> tuple[Reals, Reals, float]:
     """Losses and masses with what sits at zero, and the mass left out because it may be rounding."""
     rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
     losses, masses = law.losses[law.masses > 0], law.masses[law.masses > 0]

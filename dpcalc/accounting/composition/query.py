@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
-from dpcalc.accounting.contour.saddle_points import Contour, SaddleTable
-from dpcalc.accounting.enclosure import Bracket, crossing
+from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
+from dpcalc.accounting.enclosure import Bracket, invert_bound
 
 Bound = Callable[[float], float]
 """A bound of δ(ε)."""
@@ -43,7 +43,7 @@ class Estimate:
     """
 
     tail: float
-    saddle_points: SaddleTable
+    saddle_points: SaddlePoints
     contour: Contour
     upper: float
     nodes: int
@@ -109,11 +109,11 @@ class Query(ABC):
         """P-mass that may be left outside the window of a round."""
 
     @abstractmethod
-    def contour(self, points: SaddleTable) -> Contour:
+    def contour(self, points: SaddlePoints) -> Contour:
         """Where to integrate, as the saddle points say."""
 
     @abstractmethod
-    def recentred(self, points: SaddleTable, contour: Contour, found: Bracket) -> Contour | None:
+    def recentred(self, points: SaddlePoints, contour: Contour, found: Bracket) -> Contour | None:
         """A better contour, if one upper end was found far from where this one serves."""
 
     @abstractmethod
@@ -138,7 +138,7 @@ class EpsilonAt(Query):
         self, upper: Bound, near: float, unit: float, tolerance: float, largest: float = math.inf
     ) -> float:
         """Where the bound crosses δ."""
-        return min(crossing(upper, self.at, near, unit, tolerance)[1], largest)
+        return min(invert_bound(upper, self.at, near, unit, tolerance)[1], largest)
 
     def read(
         self,
@@ -152,7 +152,7 @@ class EpsilonAt(Query):
         """Where the bounds cross δ."""
         high = self.upper(upper, near, unit, tolerance, largest)
         start = high if math.isfinite(high) else near
-        return crossing(lower, self.at, start, unit, tolerance)[0], high
+        return invert_bound(lower, self.at, start, unit, tolerance)[0], high
 
     def place(self, found: Bracket) -> tuple[float, float]:
         """The ends."""
@@ -175,11 +175,11 @@ class EpsilonAt(Query):
         """A share of δ."""
         return max(self.at * _TAIL_SHARE / max(total.rounds, 1), SMALLEST_TAIL)
 
-    def contour(self, points: SaddleTable) -> Contour:
+    def contour(self, points: SaddlePoints) -> Contour:
         """At δ."""
         return points.contour_for_delta(self.at)
 
-    def recentred(self, points: SaddleTable, contour: Contour, found: Bracket) -> Contour | None:
+    def recentred(self, points: SaddlePoints, contour: Contour, found: Bracket) -> Contour | None:
         """At the upper end, if it is off by more than |dε/d ln δ|."""
         high = found.upper
         if not math.isfinite(high) or abs(high - contour.epsilon) <= 1 / contour.c:
@@ -249,15 +249,15 @@ class DeltaAt(Query):
 
     def tail(self, total: LossSum) -> float:
         """A share of δ as estimated with windows that leave next to nothing out."""
-        points = SaddleTable(total.coarse_upper(1e-60 / total.rounds))
+        points = SaddlePoints(total.coarse_upper(1e-60 / total.rounds))
         delta = math.exp(max(points.contour_for_epsilon(self.at).log_delta, -600.0))
         return max(delta * _TAIL_SHARE / total.rounds, SMALLEST_TAIL)
 
-    def contour(self, points: SaddleTable) -> Contour:
+    def contour(self, points: SaddlePoints) -> Contour:
         """At ε."""
         return points.contour_for_epsilon(self.at)
 
-    def recentred(self, points: SaddleTable, contour: Contour, found: Bracket) -> Contour | None:
+    def recentred(self, points: SaddlePoints, contour: Contour, found: Bracket) -> Contour | None:
         """At ε with the δ that was found."""
         high = found.upper
         if not 0 < high < 1 or abs(math.log(high) - contour.log_delta) <= _FAR_OFF:

@@ -7,9 +7,9 @@ import math
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.contour.contour_sum import LARGEST_SMOOTHING, ContourSum, contour_sum
 from dpcalc.accounting.contour.saddle_points import Contour, Rounds
-from dpcalc.accounting.losses import LossLaw
+from dpcalc.accounting.losses import LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 
 _MOST_NODES = 2**18
 _MOST_CHEAP_NODES = 2**20
@@ -29,7 +29,7 @@ def initial_resolution(
     """
     smoothing = min(math.sqrt(width / 6 / (c + 1)), LARGEST_SMOOTHING)
     spreads = {
-        loss: math.cbrt(plan_cells(loss, loss.window(tail), c).spread * count)
+        loss: math.cbrt(plan_cells(loss, loss.truncation_interval(tail), c).spread * count)
         for loss, count in total.parts
         if isinstance(loss, DensityPair)
     }
@@ -80,14 +80,14 @@ def upper_sum(
 def _discretised(
     total: LossSum, tail: float, contour: Contour, cells: dict[DensityPair, float]
 ) -> tuple[Rounds, Rounds]:
-    upper: list[tuple[LossLaw, int]] = []
-    lower: list[tuple[LossLaw, int]] = []
+    upper: list[tuple[LossDistribution, int]] = []
+    lower: list[tuple[LossDistribution, int]] = []
     for loss, count in total.parts:
-        if isinstance(loss, LossLaw):
+        if isinstance(loss, LossDistribution):
             above = below = loss
         else:
-            edges = plan_cells(loss, loss.window(tail), contour.c).edges(cells[loss])
-            above, below = enclosing_laws(loss, edges, tail)
+            edges = plan_cells(loss, loss.truncation_interval(tail), contour.c).edges(cells[loss])
+            above, below = upper_and_lower(loss, edges, tail)
         upper.append((above, count))
         lower.append((below, count))
     return upper, lower

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcalc.accounting.losses import ELEMENTARY_ERROR, UNIT_ROUNDOFF, Complexes, Reals, Tilted
+from dpcalc.accounting.losses import (
+    ELEMENTARY_ERROR,
+    UNIT_ROUNDOFF,
+    Complexes,
+    Reals,
+    TiltedDistribution,
+)
 from dpcalc.accounting.losses.fourier import FEW_USES
 
 _NEGLIGIBLE = 1e-17
@@ -26,7 +32,9 @@ class Nodes:
         gain: s²/2.
     """
 
-    def __init__(self, tilted: Sequence[tuple[Tilted, int]], c: float, step: float, gain: float):
+    def __init__(
+        self, tilted: Sequence[tuple[TiltedDistribution, int]], c: float, step: float, gain: float
+    ):
         self._tilted, self._c, self._step, self.gain = tilted, c, step, gain
         self._base = sum(n * law.rounding for law, n in tilted) + 6 * ELEMENTARY_ERROR
         self._blocks: list[Complexes] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcalc.accounting.losses import Tilted
+from dpcalc.accounting.losses import TiltedDistribution
 from dpcalc.accounting.losses.fourier import FEW_USES
 
 NEGLIGIBLE_SUM = 1e-8
@@ -29,7 +29,7 @@ _FEW = 8
 
 _SMALLEST = 1e-323
 
-Rounds = Sequence[tuple[Tilted, int]]
+Rounds = Sequence[tuple[TiltedDistribution, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class OmittedNodes:
             for k, (part, n) in enumerate(ranked):
                 if total.max() < _SUFFICIENT_LOG:
                     break
-                if level < part.efforts:
+                if level < part.refinements:
                     sharper = np.minimum(each[k], n * part.log_modulus_bound(edges, level))
                     total += sharper - each[k]
                     each[k] = sharper

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcalc.accounting.losses import LossLaw, Reals
+from dpcalc.accounting.losses import LossDistribution, Reals
 from dpcalc.errors import NumericalFailure
 
-Rounds = Sequence[tuple[LossLaw, int]]
+Rounds = Sequence[tuple[LossDistribution, int]]
 """Laws with the number of rounds each is used."""
 
 _ORDERS = 100
@@ -51,14 +51,14 @@ def summed_cumulants(rounds: Rounds, orders: Reals) -> Reals:
     return total
 
 
-class SaddleTable:
+class SaddlePoints:
     """Saddle points over a geometric grid of c, to choose contours by; any contour is valid.
 
     Attributes:
         orders: the grid, increasing.
         values: Σ ln M at the grid.
         epsilons: the ε whose integrand ``M(z)e^{-zε}/(z(z+1))`` has its saddle point at c.
-        heights: ln δ(ε) by the saddle-point formula.
+        log_deltas: ln δ(ε) by the saddle-point formula.
     """
 
     def __init__(self, rounds: Rounds) -> None:
@@ -74,24 +74,24 @@ class SaddleTable:
             self.orders, self.values = c, value
             self.epsilons = means - 1 / c - 1 / (c + 1)
             curvature = np.maximum(variances + 1 / c**2 + 1 / (c + 1) ** 2, 1e-300)
-            heights = value - c * self.epsilons - np.log(c * (c + 1))
-            self.heights = heights - 0.5 * np.log(2 * np.pi * curvature)
+            log_deltas = value - c * self.epsilons - np.log(c * (c + 1))
+            self.log_deltas = log_deltas - 0.5 * np.log(2 * np.pi * curvature)
 
     def contour_for_delta(self, delta: float) -> Contour:
         """A contour that serves the ε at which δ(ε) = ``delta``, as the saddle point estimates it."""
         log_delta = math.log(max(delta - self._infinite, 1e-3 * delta))
-        epsilon = self._where(-self.heights, -log_delta, self.epsilons)
+        epsilon = self._where(-self.log_deltas, -log_delta, self.epsilons)
         return self.cheapest(max(epsilon, 0.0), log_delta)
 
     def contour_for_epsilon(self, epsilon: float, log_delta: float | None = None) -> Contour:
         """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
         if log_delta is None:
-            log_delta = min(self._where(self.epsilons, epsilon, self.heights), 0.0)
+            log_delta = min(self._where(self.epsilons, epsilon, self.log_deltas), 0.0)
         return self.cheapest(epsilon, log_delta)
 
     def _where(self, rising: Reals, level: float, value: Reals) -> float:
         """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""
-        usable = np.flatnonzero(np.isfinite(self.heights) & np.isfinite(self.epsilons))
+        usable = np.flatnonzero(np.isfinite(self.log_deltas) & np.isfinite(self.epsilons))
         if len(usable) == 0:
             raise NumericalFailure(
                 "no order was found at which the losses' moments can be computed; try a larger delta"

@@ -17,25 +17,25 @@ from dpcalc.accounting.iteration.admm import (
 from dpcalc.accounting.iteration.descent import Descent, Visits, contraction_factor
 from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.kernels import Kernels
-from dpcalc.accounting.iteration.minorant import convex_minorant, energy
-from dpcalc.accounting.iteration.optimal_shifts import Allocation, cheapest_shifts
+from dpcalc.accounting.iteration.minorant import convex_minorant, total_cost
+from dpcalc.accounting.iteration.optimal_shifts import Shifts, optimal_shifts
 from dpcalc.accounting.iteration.position_mixture import mixed_positions
 
 __all__ = [
-    "Allocation",
     "Descent",
     "Expanding",
     "Kernels",
+    "Shifts",
     "StronglyConvexNorm",
     "Visits",
-    "cheapest_shifts",
     "contraction_factor",
     "convex_kernels",
     "convex_minorant",
-    "energy",
     "gradient_noise_kernels",
     "local_mu",
     "mixed_positions",
+    "optimal_shifts",
     "strongly_convex_kernels",
     "strongly_convex_norm",
+    "total_cost",
 ]

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpcalc.accounting.iteration.minorant import Point, convex_minorant, energy
+from dpcalc.accounting.iteration.minorant import Point, convex_minorant, total_cost
 from dpcalc.numerics.precise import Real, context, mpf
 
 
@@ -66,7 +66,7 @@ class Visits:
         """All counted steps."""
         return (self.steps_before(self.count) if self.count else self.lead) + self.tail
 
-    def landmarks(self) -> list[int]:
+    def breakpoints(self) -> list[int]:
         """The visits before which the cheapest allocation may bend.
 
         Between the first and the last but one the points lie on a concave chain.
@@ -98,12 +98,12 @@ class Descent:
     def mu(self, visits: Visits, start: Real = 0) -> Real:
         """μ of the last iterate if the runs are ``start`` apart before the counted steps."""
         points = self.points(visits, start)
-        return context().sqrt(energy(points, convex_minorant(points)))
+        return context().sqrt(total_cost(points, convex_minorant(points)))
 
     def points(self, visits: Visits, start: Real = 0) -> list[Point]:
         """(Σw, Σu) before each landmark and at the end, from the origin on."""
         c = self.contraction
-        return points_of(c, self.jump, self.noise, mpf(start), visits, _geometric)
+        return sample_profile(c, self.jump, self.noise, mpf(start), visits, _geometric)
 
     def mu_bounded(
         self, visits: Visits, diameter: Real, near: int | None = None
@@ -137,7 +137,7 @@ class Descent:
         return (found, best) if found < last else (last, visits.count)
 
 
-def points_of(
+def sample_profile(
     c: Any, jump: Any, noise: Any, start: Any, visits: Visits, geometric: Callable[[Any, int], Any]
 ) -> list[Any]:
     """The points whose convex minorant is the cheapest allocation, in any arithmetic.
@@ -151,8 +151,8 @@ def points_of(
         geometric: (x, k) -> 1 + x + ... + x^(k-1).
     """
     total = visits.steps
-    landmarks = visits.landmarks()
-    found = [_point(c, jump, noise, start, visits, visit, geometric) for visit in landmarks]
+    breakpoints = visits.breakpoints()
+    found = [_point(c, jump, noise, start, visits, visit, geometric) for visit in breakpoints]
     weight = noise**2 * geometric(c**2, total)
     height = start * c**total
     if visits.count:

@@ -21,13 +21,28 @@ from dpcalc.numerics.products import product
 
 Reals = NDArray[np.float64]
 
-PROBABILITIES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-14, 1e-20)
+TAIL_PROBABILITIES = (
+    0.5,
+    0.2,
+    0.1,
+    0.05,
+    0.02,
+    0.01,
+    1e-3,
+    1e-4,
+    1e-5,
+    1e-6,
+    1e-8,
+    1e-10,
+    1e-14,
+    1e-20,
+)
 """Each level is exceeded with at most this probability."""
 _GROUPS = 2000
 
 
 def levels(rate: float, contraction: float, steps: int) -> list[float]:
-    """Upper ends of the sum, exceeded with at most each of `PROBABILITIES`; units of s.
+    """Upper ends of the sum, exceeded with at most each of `TAIL_PROBABILITIES`; units of s.
 
     Args:
         rate: q, in (0, 1), rounded up.
@@ -42,5 +57,7 @@ def levels(rate: float, contraction: float, steps: int) -> list[float]:
     slopes = np.geomspace(1e-6, 600.0, 160)
     growth = product(np.log1p(rate * np.expm1(np.outer(slopes, values))), sizes)
     most = float(product(sizes, values)) * (1 + 1e-9)
-    found = [float(np.min((growth - math.log(p)) / slopes)) * (1 + 1e-9) for p in PROBABILITIES]
+    found = [
+        float(np.min((growth - math.log(p)) / slopes)) * (1 + 1e-9) for p in TAIL_PROBABILITIES
+    ]
     return [min(level, most) for level in found]

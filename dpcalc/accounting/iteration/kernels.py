@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpcalc.accounting.iteration.descent import Descent, Visits
 from dpcalc.accounting.iteration.expanding import Expanding
-from dpcalc.accounting.iteration.optimal_shifts import cheapest_shifts
+from dpcalc.accounting.iteration.optimal_shifts import optimal_shifts
 from dpcalc.accounting.iteration.shares import best_shares
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 
@@ -183,7 +183,7 @@ class Kernels:
         for turn in range(_ROUNDS):
             worths = [self.worth(w, 1 - mpf(x)) for w, x in pairwise(shares.tolist())]
             noises = [round_down(context().sqrt(worth / unit)) for worth in worths]
-            found = cheapest_shifts(jumps, contraction, noises)
+            found = optimal_shifts(jumps, contraction, noises)
             best = min(best, mpf(float(found.mu[0])) ** 2)
             shifts = found.shifts[0] / found.shifts.max()
             shares = best_shares(self._saved, shifts**2, shares if turn else None)

@@ -43,7 +43,7 @@ def convex_minorant(points: Sequence[Point]) -> list[int]:
     return kept
 
 
-def energy(points: Sequence[Point], vertices: Sequence[int]) -> Real:
+def total_cost(points: Sequence[Point], vertices: Sequence[int]) -> Real:
     """Σ(Δu)²/Δw along some vertices: the μ² that an allocation along them costs.
 
     Infinite if a jump meets no noise at all.

@@ -2,7 +2,7 @@
 
 Statement
     As in `descent`, with a factor c_t, above 1 if the step may expand, and a noise ω_t for every step
-    and jumps s_{i,t} for every user and step: ``cheapest_shifts`` gives each user's μ and the shifts
+    and jumps s_{i,t} for every user and step: ``optimal_shifts`` gives each user's μ and the shifts
     that prove it.
 Source
     docs/theorems/shifted-interpolation.md.
@@ -30,15 +30,15 @@ from dpcalc.errors import InvalidInput
 
 Reals = NDArray[np.float64]
 
-_FORGOTTEN = 1e-100
+_MIN_FACTOR = 1e-100
 _WIDEST = 1e4
-_QUIETEST = 1e-50
+_MIN_NOISE = 1e-50
 _UNEVEN = 1e-8
 _TINY = 5e-324
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
+class Shifts:
     """The cheapest shifts and what they cost.
 
     Attributes:
@@ -50,9 +50,9 @@ class Allocation:
     shifts: Reals
 
 
-def cheapest_shifts(
+def optimal_shifts(
     jumps: ArrayLike, contractions: ArrayLike, noises: ArrayLike, start: ArrayLike = 0.0
-) -> Allocation:
+) -> Shifts:
     """Every user's μ after a sequence of steps of which only the last iterate is released.
 
     Args:
@@ -73,10 +73,10 @@ def cheapest_shifts(
     # Per user in units of the largest jump, all in units of the largest noise: squares stay normal.
     widest = np.maximum(s.max(axis=1), begin)
     unit = np.where(widest > 0, widest, 1.0)
-    loudest = noise.max()
-    s, begin, noise = s / unit[:, None], begin / unit, noise / loudest
+    max_noise = noise.max()
+    s, begin, noise = s / unit[:, None], begin / unit, noise / max_noise
     carry = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)
-    cut = int(np.argmax(carry >= _FORGOTTEN))
+    cut = int(np.argmax(carry >= _MIN_FACTOR))
     if c[1:].max(initial=0.0) > 1:
         cut, spread = 0, carry.max() / carry.min() if carry.min() > 0 else np.inf
         if not spread <= _WIDEST:
@@ -97,8 +97,8 @@ def cheapest_shifts(
     total = ((slopes * rises).sum(axis=1) + extra) * (1 + slack)
     shifts = np.zeros((users, steps))
     shifts[:, cut:] = slopes * weights / carry[cut:] * unit[:, None]
-    mu = np.where(widest > 0, np.sqrt(total) * (1 + slack) * (unit / loudest), 0.0)
-    return Allocation(
+    mu = np.where(widest > 0, np.sqrt(total) * (1 + slack) * (unit / max_noise), 0.0)
+    return Shifts(
         np.where(mu > 0, np.nextafter(mu, np.inf), np.where(widest > 0, _TINY, 0)), shifts
     )
 
@@ -153,7 +153,7 @@ def _check(jumps: Reals, contractions: Reals, noises: Reals, start: Reals) -> No
         )
     if not (np.isfinite(noises).all() and (noises > 0).all()):
         raise InvalidInput(f"noises needs finite numbers above 0; got a least of {noises.min():g}")
-    if noises.min() < _QUIETEST * noises.max():
+    if noises.min() < _MIN_NOISE * noises.max():
         raise InvalidInput(
             f"noises needs values within a factor of 1e50; got {noises.min():g} to {noises.max():g}"
         )

@@ -28,7 +28,7 @@ Reals = NDArray[np.float64]
 _GRID, _ZOOMS = 33, 8
 
 
-def farthest(jump: Real, contraction: Real, steps: int) -> Real:
+def max_distance(jump: Real, contraction: Real, steps: int) -> Real:
     """s(1 - c^k)/(1 - c): how far apart k steps with shared batches can bring two runs."""
     c = mpf(contraction)
     return mpf(jump) * (mpf(steps) if c == 1 else (1 - c**steps) / (1 - c))

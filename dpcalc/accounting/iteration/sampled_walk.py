@@ -29,7 +29,7 @@ Reals = NDArray[np.float64]
 _GRID = 4000
 """Points of the grid, from 0 to where the sum is unlikely to be."""
 _STEPS = 3000
-_FORGOTTEN = 1e-3
+_MIN_FACTOR = 1e-3
 _ROUNDED = 1e-12
 _BEYOND = (0.9, 0.97, 1.0, 1.03, 1.1)
 
@@ -81,7 +81,7 @@ def _lower_law(steps: int, rate: float, c: float) -> tuple[Reals, Reals]:
     """Values and probabilities of a sum below Σ c^i B_i."""
     counted = min(steps, _STEPS)
     if 0 < c < 1:
-        counted = min(counted, 1 + math.ceil(math.log(_FORGOTTEN) / math.log(c)))
+        counted = min(counted, 1 + math.ceil(math.log(_MIN_FACTOR) / math.log(c)))
     weights = c ** np.arange(float(counted)) * (1 - 1e-12)
     mean, spread = rate * weights.sum(), math.sqrt(rate * float(product(weights, weights)))
     unit = max((mean + 12 * spread + 3) / _GRID, 1e-9)

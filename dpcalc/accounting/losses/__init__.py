@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dpcalc.accounting.losses.discrete import AtomicLaw, certain_loss, revealing
+from dpcalc.accounting.losses.discrete import DiscreteLoss, constant_loss, disclosure
 from dpcalc.accounting.losses.distribution import (
     ELEMENTARY_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
-    LossLaw,
+    LossDistribution,
     Reals,
-    Tilted,
+    TiltedDistribution,
 )
-from dpcalc.accounting.losses.gaussian import GaussianLaw, GaussianMixtureLaw
-from dpcalc.accounting.losses.laplace import LaplaceLaw
-from dpcalc.accounting.losses.randomised_response import TwoPointLaw
+from dpcalc.accounting.losses.gaussian import GaussianLoss, GaussianMixtureLoss
+from dpcalc.accounting.losses.laplace import LaplaceLoss
+from dpcalc.accounting.losses.randomised_response import RandomisedResponseLoss
 
 __all__ = [
     "ELEMENTARY_ERROR",
     "UNIT_ROUNDOFF",
-    "AtomicLaw",
     "Complexes",
-    "GaussianLaw",
-    "GaussianMixtureLaw",
-    "LaplaceLaw",
-    "LossLaw",
+    "DiscreteLoss",
+    "GaussianLoss",
+    "GaussianMixtureLoss",
+    "LaplaceLoss",
+    "LossDistribution",
+    "RandomisedResponseLoss",
     "Reals",
-    "Tilted",
-    "TwoPointLaw",
-    "certain_loss",
-    "revealing",
+    "TiltedDistribution",
+    "constant_loss",
+    "disclosure",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-from dpcalc.accounting.losses.distribution import LossLaw, Reals
+from dpcalc.accounting.losses.distribution import LossDistribution, Reals
 from dpcalc.accounting.losses.quadrature import MASS_ERROR
 
 
@@ -15,11 +15,11 @@ class DensityPair(ABC):
     Attributes:
         mirrored: the law is that of the positive losses of this pair, their mirror image, and the
             rest of the mass at zero; see `dpcalc.accounting.losses.subsampled_gaussian`.
-        mass_error: least relative error of the masses of cells no wider than `widest_cell`; that of
+        mass_error: least relative error of the masses of cells no wider than `max_cell_width`; that of
             masses far out is larger, see `dpcalc.accounting.losses.quadrature`.
         outside: P-mass on either side of the window that no choice of tail makes smaller.
-        touched: bound of the total variation between p and q; for a sampled record, the probability
-            that it is in the sample.
+        total_variation_bound: of p and q; for a sampled record, the probability that it is in the
+            sample.
     """
 
     mirrored: bool = False
@@ -27,12 +27,12 @@ class DensityPair(ABC):
     outside: float = 0.0
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """Nothing is known, unless a pair says more."""
         return 1.0
 
     @property
-    def sharpness(self) -> float:
+    def signal_to_noise(self) -> float:
         """How far apart p and q are, in units of the noise; 0 if it is not a matter of noise."""
         return 0.0
 
@@ -42,7 +42,7 @@ class DensityPair(ABC):
         return math.inf
 
     @abstractmethod
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """An interval that P leaves on either side with probability at most ``tail``."""
 
     @abstractmethod
@@ -54,22 +54,22 @@ class DensityPair(ABC):
         """ln(p(x)/q(x)), increasing in x."""
 
     @abstractmethod
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """Cell width up to which six-point quadrature of q and p is exact to `mass_error`."""
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """An interval, and the logarithm of a bound of E_P[e^{sL} - 1] outside it, s = ``exponent``.
 
         Infinite where nothing is known, as here.
         """
         del exponent
-        return self.window(1e-30), math.inf
+        return self.truncation_interval(1e-30), math.inf
 
-    def coarse_log_moment(self, exponent: float) -> float:
+    def log_moment_bound(self, exponent: float) -> float:
         """A simple bound of ln E_P[e^{sL}] for where integration is too long; infinite if unknown."""
         del exponent
         return math.inf
 
 
-Loss = LossLaw | DensityPair
+PrivacyLoss = LossDistribution | DensityPair
 """What can be composed: a law known exactly, or a pair of densities."""

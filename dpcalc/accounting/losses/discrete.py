@@ -11,9 +11,9 @@ from dpcalc.accounting.losses.distribution import (
     LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
-    LossLaw,
+    LossDistribution,
     Reals,
-    Tilted,
+    TiltedDistribution,
     log1p,
 )
 from dpcalc.accounting.losses.fourier import (
@@ -25,7 +25,7 @@ from dpcalc.accounting.losses.modulus import ModulusBounds
 from dpcalc.numerics.products import product
 
 
-class AtomicLaw(LossLaw):
+class DiscreteLoss(LossDistribution):
     """A loss with finitely many values; whatever mass is left over sits at loss zero.
 
     Args:
@@ -53,10 +53,10 @@ class AtomicLaw(LossLaw):
         self.infinite_mass, self.missing = infinite_mass, missing
         self.mass_error, self.blur = mass_error, np.broadcast_to(blur, masses.shape)
         self.supremum = float(losses.max(initial=0.0))
-        self.top_mass = 0.0
+        self.mass_at_supremum = 0.0
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """δ(0)."""
         return min(1.0, self.delta(0.0)[1])
 
@@ -71,9 +71,9 @@ class AtomicLaw(LossLaw):
         infinite = self.infinite_mass
         return infinite + max(value - error, 0.0), infinite + value + error
 
-    def tilted(self, c: float) -> Tilted:
+    def tilted(self, c: float) -> TiltedDistribution:
         """The law with masses multiplied by e^{cL}."""
-        return TiltedAtoms(self, c)
+        return TiltedDiscreteLoss(self, c)
 
     def cumulants(self, orders: Reals) -> Reals:
         """Sums over the atoms; infinite where a term would overflow."""
@@ -86,12 +86,12 @@ class AtomicLaw(LossLaw):
         return np.stack([value, first, np.maximum(second - first**2, 0.0)])
 
 
-class TiltedAtoms(Tilted):
-    """A tilted `AtomicLaw`."""
+class TiltedDiscreteLoss(TiltedDistribution):
+    """A tilted `DiscreteLoss`."""
 
-    efforts = ModulusBounds.efforts
+    refinements = ModulusBounds.refinements
 
-    def __init__(self, law: AtomicLaw, c: float) -> None:
+    def __init__(self, law: DiscreteLoss, c: float) -> None:
         self._losses, self.size = law.losses, len(law.losses)
         growth = np.expm1(np.minimum(c * law.losses, 690.0))
         deficit = law.missing + law.infinite_mass
@@ -169,9 +169,9 @@ class TiltedAtoms(Tilted):
             self._powers = ((step, block), powers)
         return self._powers[1]
 
-    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
         """Pairs of atoms close together, or the modulus sampled; see `ModulusBounds`."""
-        return self._modulus.log_bound(edges, effort)
+        return self._modulus.log_bound(edges, level)
 
     def node_moduli(self, step: float, stop: int) -> Reals:
         """From one Fourier transform."""
@@ -194,11 +194,11 @@ _PRODUCT_NODES = 4096
 """Up to this many nodes a matrix product is cheaper than Fourier transforms."""
 
 
-def revealing(probability: float) -> AtomicLaw:
+def disclosure(probability: float) -> DiscreteLoss:
     """The loss of a mechanism that reveals everything with a probability, and else nothing."""
-    return AtomicLaw(np.zeros(1), np.zeros(1), infinite_mass=probability)
+    return DiscreteLoss(np.zeros(1), np.zeros(1), infinite_mass=probability)
 
 
-def certain_loss() -> AtomicLaw:
+def constant_loss() -> DiscreteLoss:
     """The loss of a mechanism that reveals everything."""
-    return revealing(1.0)
+    return disclosure(1.0)

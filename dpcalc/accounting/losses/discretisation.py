@@ -29,22 +29,22 @@ from functools import cache
 import numpy as np
 
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discrete import AtomicLaw
+from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.distribution import Reals
 from dpcalc.accounting.losses.quadrature import mass_errors
 from dpcalc.errors import NumericalFailure
 
 
-def rough_law(pair: DensityPair, tail: float, points: int = 120) -> AtomicLaw:
+def coarse_upper(pair: DensityPair, tail: float, points: int = 120) -> DiscreteLoss:
     """A coarse law that dominates the pair, to choose where to integrate and how finely.
 
     Half its cells are where the mass is, half are spread over the window.
     """
-    window = pair.window(tail)
+    window = pair.truncation_interval(tail)
     plan = plan_cells(pair, window, 0.0)
-    dense = np.interp(np.linspace(0, 1, points + 1), np.append(0, np.cumsum(plan.demand)), plan.x)
+    dense = np.interp(np.linspace(0, 1, points + 1), np.append(0, np.cumsum(plan.density)), plan.x)
     edges = np.union1d(dense[1:-1], np.linspace(*window, points + 1))
-    return enclosing_laws(pair, edges, tail)[0]
+    return upper_and_lower(pair, edges, tail)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,19 @@ class CellPlan:
 
     Attributes:
         x: increasing points spanning the window.
-        demand: cells wanted in every interval of ``x``, for one cell in all.
+        density: cells wanted in every interval of ``x``, for one cell in all.
         floor: cells that quadrature needs in every interval.
         spread: Σ w·width² of the best cut, times the square of the number of cells.
     """
 
     x: Reals
-    demand: Reals
+    density: Reals
     floor: Reals
     spread: float
 
     def edges(self, cells: float) -> Reals:
         """Edges of somewhat more than ``cells`` cells."""
-        position = np.concatenate([[0.0], np.cumsum(cells * self.demand + self.floor)])
+        position = np.concatenate([[0.0], np.cumsum(cells * self.density + self.floor)])
         count = int(np.ceil(position[-1]))
         edges = np.interp(np.linspace(0, position[-1], count + 1), position, self.x)
         edges[0], edges[-1] = self.x[0], self.x[-1]
@@ -83,16 +83,18 @@ def plan_cells(pair: DensityPair, window: tuple[float, float], c: float) -> Cell
     exponent = pair.log_q(middle) + (1 + c) * (losses[1:] + losses[:-1]) / 2
     weight = np.exp(exponent - exponent.max())
     weight /= weight.sum()
-    demand = np.cbrt(weight * np.diff(losses) ** 2)
-    total = float(demand.sum())
+    density = np.cbrt(weight * np.diff(losses) ** 2)
+    total = float(density.sum())
     if total == 0:  # the loss does not vary
         return CellPlan(
-            x, np.full(len(demand), 1 / len(demand)), width / pair.widest_cell(middle), 0.0
+            x, np.full(len(density), 1 / len(density)), width / pair.max_cell_width(middle), 0.0
         )
-    return CellPlan(x, demand / total, width / pair.widest_cell(middle), total**3)
+    return CellPlan(x, density / total, width / pair.max_cell_width(middle), total**3)
 
 
-def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[AtomicLaw, AtomicLaw]:
+def upper_and_lower(
+    pair: DensityPair, edges: Reals, tail: float
+) -> tuple[DiscreteLoss, DiscreteLoss]:
     """A discrete law that dominates the pair and one that the pair dominates.
 
     Args:
@@ -110,7 +112,7 @@ def enclosing_laws(pair: DensityPair, edges: Reals, tail: float) -> tuple[Atomic
     return upper, lower
 
 
-def cell_laws(pair: DensityPair, edges: Reals) -> tuple[AtomicLaw, AtomicLaw, Reals, Reals]:
+def cell_laws(pair: DensityPair, edges: Reals) -> tuple[DiscreteLoss, DiscreteLoss, Reals, Reals]:
     """The same for the outcomes between the edges alone, without tails and mirror images.
 
     Returns:
@@ -173,14 +175,14 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
     return cells
 
 
-def _upper_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
+def _upper_law(losses: Reals, cells: _Cells, tail: float) -> DiscreteLoss:
     width = np.diff(losses)
     fall = -np.expm1(-width)
     # Where the loss is constant to rounding, all of a cell's mass goes to its right end.
     share = np.where(fall > 0, cells.above / np.where(fall > 0, fall, 1.0), cells.p)
     right = np.minimum(share, cells.p)
     blurred = cells.p * width
-    return AtomicLaw(
+    return DiscreteLoss(
         losses,
         _at_edges(cells.p - right, right),
         infinite_mass=tail,
@@ -197,8 +199,8 @@ def _at_edges(left: Reals, right: Reals) -> Reals:
     return atoms
 
 
-def _lower_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
-    return AtomicLaw(
+def _lower_law(losses: Reals, cells: _Cells, tail: float) -> DiscreteLoss:
+    return DiscreteLoss(
         losses[:-1] + np.log1p(cells.rise),
         cells.p,
         missing=tail,
@@ -207,9 +209,9 @@ def _lower_law(losses: Reals, cells: _Cells, tail: float) -> AtomicLaw:
     )
 
 
-def _mirrored(law: AtomicLaw, *, missing: float) -> AtomicLaw:
+def _mirrored(law: DiscreteLoss, *, missing: float) -> DiscreteLoss:
     """Add to each atom (l, p) with l >= 0 its mirror image (-l, p·e^{-l}), Q's mass at l."""
-    return AtomicLaw(
+    return DiscreteLoss(
         np.concatenate([-law.losses[::-1], law.losses]),
         np.concatenate([(law.masses * np.exp(-law.losses))[::-1], law.masses]),
         infinite_mass=law.infinite_mass,

@@ -4,9 +4,9 @@ For a dominating pair (P, Q) the privacy loss is ``L = ln(p/q)`` under P. All th
 `dpcalc.accounting.contour.contour_sum` needs of a law is ``M(z) = E_P[e^{zL}; L < ∞]`` on a vertical
 line ``z = c + iy``, the probability of an infinite loss, and bounds on what rounding does to them.
 
-The line is described by a `Tilted` law, the law of L weighted by ``e^{cL}``, whose characteristic
-function is ``M(c+iy)/M(c)``. Differences from one are computed in forms that do not cancel, because
-they are raised to powers as high as 1e9.
+The line is described by a `TiltedDistribution`, that of L weighted by ``e^{cL}``, whose
+characteristic function is ``M(c+iy)/M(c)``. Differences from one are computed in forms that do not
+cancel, because they are raised to powers as high as 1e9.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PIECES = 100
 """Intervals over which moduli are bounded together."""
 
 
-class Tilted(ABC):
+class TiltedDistribution(ABC):
     """The law of L weighted by e^{cL}.
 
     Attributes:
@@ -61,7 +61,7 @@ class Tilted(ABC):
         spread: an upper bound of the tilted law's standard deviation.
         rounding: a bound on the error of ``log_moment`` as computed.
         size: how many terms an evaluation sums.
-        efforts: how many different bounds of its modulus there are.
+        refinements: how many different bounds of its modulus there are.
     """
 
     log_moment: float
@@ -70,7 +70,7 @@ class Tilted(ABC):
     spread: float
     rounding: float
     size: int = 1
-    efforts: int = 1
+    refinements: int = 1
 
     @abstractmethod
     def log_ratio(
@@ -94,40 +94,40 @@ class Tilted(ABC):
         bounds = np.exp(self.log_modulus_bound(step * numbers.astype(np.float64), 0))
         return np.append(1.0, np.repeat(bounds, np.diff(numbers)))
 
-    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
         """An upper bound of ln|M(c+iy)/M(c)| over each interval between increasing edges.
 
         Args:
             edges: increasing positive values of y, shape (k+1,).
-            effort: below ``efforts``; more of it may give sharper bounds and costs more.
+            level: below ``refinements``; more of it may give sharper bounds and costs more.
 
         Returns:
             k bounds, each at most 0; zero is always valid.
         """
-        del effort
+        del level
         return np.zeros(len(edges) - 1)
 
 
-class LossLaw(ABC):
+class LossDistribution(ABC):
     """One law of the privacy loss.
 
     Attributes:
         infinite_mass: P(L = ∞).
         supremum: the largest finite loss; infinite if unbounded.
-        top_mass: at most the probability of the largest finite loss; zero if unknown.
+        mass_at_supremum: at most the probability of the largest finite loss; zero if unknown.
     """
 
     infinite_mass: float
     supremum: float
-    top_mass: float
+    mass_at_supremum: float
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """A bound of the total variation between P and Q."""
         return 1.0
 
     @abstractmethod
-    def tilted(self, c: float) -> Tilted:
+    def tilted(self, c: float) -> TiltedDistribution:
         """The law weighted by e^{cL}; ``c`` is a finite positive number."""
 
     @abstractmethod

@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discrete import AtomicLaw
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
-from dpcalc.accounting.losses.privacy_profile import law_from_points, probabilities
+from dpcalc.accounting.losses.discrete import DiscreteLoss
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
+from dpcalc.accounting.losses.privacy_profile import loss_from_profile, probabilities
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 
 _CELLS = 2000
@@ -38,7 +38,7 @@ _TAIL = 1e-280
 """What may lie outside the window of a pair of densities that does not say how much does."""
 
 
-def law_in_either_order(p: Sequence[float], q: Sequence[float]) -> AtomicLaw:
+def law_in_either_order(p: Sequence[float], q: Sequence[float]) -> DiscreteLoss:
     """The law of the pair that dominates (p, q) and (q, p), for two finite distributions.
 
     Args:
@@ -48,22 +48,22 @@ def law_in_either_order(p: Sequence[float], q: Sequence[float]) -> AtomicLaw:
     first, second = probabilities(p, q)
     forth, back = _Curve(first, second), _Curve(second, first)
     corners = {epsilon for curve in (forth, back) for epsilon in curve.losses if epsilon > 0}
-    return law_from_points(_larger(forth.delta, back.delta, sorted({0.0, *corners})))
+    return loss_from_profile(_larger(forth.delta, back.delta, sorted({0.0, *corners})))
 
 
-def density_law_in_either_order(forth: DensityPair, back: DensityPair) -> AtomicLaw:
+def density_law_in_either_order(forth: DensityPair, back: DensityPair) -> DiscreteLoss:
     """A law that dominates both of two pairs of densities, which are each other's reverse."""
     laws = [_fine(pair) for pair in (forth, back)]
     losses = np.concatenate([np.zeros(1), *(law.losses for law in laws)])
     corners = np.unique(losses[losses >= 0]).tolist()
-    return law_from_points((e, min(1.0, max(law.delta(e)[1] for law in laws))) for e in corners)
+    return loss_from_profile((e, min(1.0, max(law.delta(e)[1] for law in laws))) for e in corners)
 
 
-def _fine(pair: DensityPair) -> AtomicLaw:
+def _fine(pair: DensityPair) -> DiscreteLoss:
     """A discrete law that dominates a pair of densities closely."""
-    window = pair.window(_TAIL)
+    window = pair.truncation_interval(_TAIL)
     plans = [plan_cells(pair, window, tilt).edges(_CELLS / len(_TILTS)) for tilt in _TILTS]
-    return enclosing_laws(pair, np.unique(np.concatenate(plans)), _TAIL)[0]
+    return upper_and_lower(pair, np.unique(np.concatenate(plans)), _TAIL)[0]
 
 
 class _Curve:
@@ -114,8 +114,8 @@ def _larger(
     for epsilon in corners:
         k, lead = ctx.exp(mpf(epsilon)), one(epsilon) - other(epsilon)
         if before is not None and before[1] * lead < 0:
-            crossing = before[0] + (k - before[0]) * before[1] / (before[1] - lead)
-            points.append(_point(one, other, float(ctx.log(crossing))))
+            invert_bound = before[0] + (k - before[0]) * before[1] / (before[1] - lead)
+            points.append(_point(one, other, float(ctx.log(invert_bound))))
         points.append(_point(one, other, epsilon))
         before = k, lead
     return points

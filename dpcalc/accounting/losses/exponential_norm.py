@@ -57,7 +57,7 @@ class ExponentialNorm(DensityPair):
         """
         return MASS_ERROR * (1 + self.bound / 75 + self.dimension / 1000)
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """Where ``p(X)/|slope of ln p at X|``, a bound of the tails, is below ``tail``.
 
         For x > 0 the slope of ln p is at most (a/2)/cosh² x - (d-1) tanh x, which decreases; for
@@ -80,19 +80,19 @@ class ExponentialNorm(DensityPair):
         """Aν."""
         return np.asarray(self.bound * np.tanh(x))
 
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """A fraction of the length on which p or q changes, or of the distance to cosh's zeros."""
         bell = 1 / np.cosh(np.minimum(np.abs(x), 300.0)) ** 2
         slope = self.bound / 2 * bell + (self.dimension - 1) * np.tanh(np.abs(x))
         curvature = np.sqrt((self.bound + self.dimension) * bell)
         return np.asarray(0.6 / (3 + slope + curvature))
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """Losses are at most a, hence e^{sa} times the tail's mass."""
         log_tail = -90.0 - exponent * self.bound
         return (-self._reach(-1.0, -90.0), self._reach(1.0, log_tail)), -90.0
 
-    def coarse_log_moment(self, exponent: float) -> float:
+    def log_moment_bound(self, exponent: float) -> float:
         """That of the largest loss."""
         return exponent * self.bound * (1 + 1e-15)
 

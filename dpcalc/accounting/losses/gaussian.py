@@ -10,29 +10,29 @@ from dpcalc.accounting.losses.distribution import (
     LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
-    LossLaw,
+    LossDistribution,
     Reals,
-    Tilted,
+    TiltedDistribution,
     log1p,
 )
 from dpcalc.numerics.products import product
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianLaw(LossLaw):
+class GaussianLoss(LossDistribution):
     """The loss of N(μ, 1) against N(0, 1): ln M(z) = μ²(z² + z)/2."""
 
     mu: float
     infinite_mass: float = 0.0
     supremum: float = float("inf")
-    top_mass: float = 0.0
+    mass_at_supremum: float = 0.0
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """2Φ(μ/2) - 1, at most μ/√(2π)."""
         return min(1.0, 0.3989423 * self.mu)
 
-    def tilted(self, c: float) -> Tilted:
+    def tilted(self, c: float) -> TiltedDistribution:
         """A normal law with mean μ²(c + ½) and variance μ²."""
         return _TiltedGaussian(self.mu, c)
 
@@ -42,7 +42,7 @@ class GaussianLaw(LossLaw):
         return square * np.stack([orders * (orders + 1) / 2, orders + 0.5, np.ones_like(orders)])
 
 
-class _TiltedGaussian(Tilted):
+class _TiltedGaussian(TiltedDistribution):
     def __init__(self, mu: float, c: float) -> None:
         square = mu * mu
         self.log_moment = square * c * (c + 1) / 2
@@ -59,14 +59,14 @@ class _TiltedGaussian(Tilted):
         real, imaginary = -self.variance * y * y / 2, self.mean * y
         return real + 1j * imaginary, 8 * UNIT_ROUNDOFF * (imaginary - real)
 
-    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
-        del effort
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
+        del level
         result: Reals = -self.variance * edges[:-1] ** 2 / 2 * (1 - 1e-12)
         return result
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianMixtureLaw(LossLaw):
+class GaussianMixtureLoss(LossDistribution):
     """The loss of a Gaussian mechanism drawn at random: M(z) = 1 - Σw + Σ w e^{μ²(z²+z)/2}.
 
     Args:
@@ -78,9 +78,9 @@ class GaussianMixtureLaw(LossLaw):
     weights: tuple[float, ...]
     infinite_mass: float = 0.0
     supremum: float = float("inf")
-    top_mass: float = 0.0
+    mass_at_supremum: float = 0.0
 
-    def tilted(self, c: float) -> Tilted:
+    def tilted(self, c: float) -> TiltedDistribution:
         """A mixture of the components' tilted laws."""
         return _TiltedMixture(np.square(self.mus), np.array(self.weights), c)
 
@@ -98,7 +98,7 @@ class GaussianMixtureLaw(LossLaw):
         return np.stack([value, first, np.maximum(second - first**2, 0.0)])
 
 
-class _TiltedMixture(Tilted):
+class _TiltedMixture(TiltedDistribution):
     def __init__(self, square: Reals, weights: Reals, c: float) -> None:
         self._square, self._c, self.size = square, c, len(square)
         growth = np.expm1(np.minimum(square * c * (c + 1) / 2, 690.0))
@@ -134,7 +134,7 @@ class _TiltedMixture(Tilted):
         error = error / np.maximum(np.abs(1 + change), _LEAST) + gone
         return ratio, error + LOG1P_ERROR * np.abs(ratio)
 
-    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
         """ln(at zero + Σ w e^{-μ²y²/2}), decreasing in y."""
         decay = np.exp(-np.multiply.outer(edges[:-1] ** 2 / 2, self._square))
         at_zero = max(1.0 - float(self._weights.sum()), 1e-15)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import Reals
 from dpcalc.accounting.losses.objective_perturbation import Losses, Moved
 
@@ -38,7 +38,7 @@ class MovedGaussian(DensityPair):
 
     mu: float
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """As far as P(N(0, 1) > z) <= e^{-z²/2}/2."""
         reach = math.sqrt(max(2 * math.log(0.5 / tail), 0.0)) * (1 + 1e-12)
         return self.mu / 2 - reach, self.mu / 2 + reach
@@ -51,7 +51,7 @@ class MovedGaussian(DensityPair):
         """Of N(μ/2, 1) against N(-μ/2, 1)."""
         return np.asarray(self.mu * x)
 
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """A fraction of one that shrinks in the tails, where derivatives grow like powers of x."""
         return np.asarray(0.6 / (1 + np.abs(x) + self.mu / 2))
 
@@ -80,6 +80,6 @@ class GaussianUpdate:
         pair = MovedGaussian(self.mu)
         reach = min(_REACH, _UNDERFLOW - 2 * self.mu)
         tail = 0.5 * math.exp(-(reach**2) / 2)
-        window = (0.0, pair.window(tail)[1])
-        law = enclosing_laws(pair, plan_cells(pair, window, 0.0).edges(self.cells), tail)[0]
+        window = (0.0, pair.truncation_interval(tail)[1])
+        law = upper_and_lower(pair, plan_cells(pair, window, 0.0).edges(self.cells), tail)[0]
         return Moved(Losses(law.losses, law.masses), law.mass_error, law.infinite_mass)

@@ -11,15 +11,15 @@ from dpcalc.accounting.losses.distribution import (
     LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
-    LossLaw,
+    LossDistribution,
     Reals,
-    Tilted,
+    TiltedDistribution,
     log1p,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceLaw(LossLaw):
+class LaplaceLoss(LossDistribution):
     """The loss of the Laplace mechanism with ``epsilon`` = sensitivity/scale.
 
     Atoms at ±ε and a density proportional to e^{l/2} between them:
@@ -29,10 +29,10 @@ class LaplaceLaw(LossLaw):
     epsilon: float
     supremum: float
     infinite_mass: float = 0.0
-    top_mass: float = 0.5 * (1 - 1e-15)
+    mass_at_supremum: float = 0.5 * (1 - 1e-15)
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """1 - e^{-ε₀/2}."""
         return -math.expm1(-self.epsilon / 2) * (1 + 1e-14)
 
@@ -41,7 +41,7 @@ class LaplaceLaw(LossLaw):
         value = -math.expm1(min(epsilon - self.epsilon, 0.0) / 2)
         return value * (1 - 1e-14), value * (1 + 1e-14)
 
-    def tilted(self, c: float) -> Tilted:
+    def tilted(self, c: float) -> TiltedDistribution:
         """The tilted law in closed form."""
         return _TiltedLaplace(self.epsilon, c)
 
@@ -51,7 +51,7 @@ class LaplaceLaw(LossLaw):
         return np.array([[law.log_moment, law.mean, law.variance] for law in laws]).T
 
 
-class _TiltedLaplace(Tilted):
+class _TiltedLaplace(TiltedDistribution):
     """M(z)e^{-zε} = 1 + [z/(2z+1)]·expm1(-(2z+1)ε), which cancels only while zε is small."""
 
     def __init__(self, epsilon: float, c: float) -> None:
@@ -86,13 +86,13 @@ class _TiltedLaplace(Tilted):
         # The logarithm's argument is at most 1 in modulus, and itself at most this large.
         return values, error + 2 * LOG1P_ERROR * (np.abs(values) + 2 * np.abs(z) * self._epsilon)
 
-    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
         """From pairs of the atom at ε and the density within D below it, see `ModulusBounds`.
 
         With w the atom's probability and g the density at its end, both tilted, g e^{-(c+½)D} is
         the least density there, so ``1 - |φ(y)|² >= 0.4583 y²·2w·g e^{-(c+½)D}D³/3`` for yD <= 1.
         """
-        del effort
+        del level
         reach = np.minimum(1 / edges[1:], 2 * self._epsilon)
         height = 2 * (self._c * self._epsilon - self.log_moment) - math.log(8)
         exponent = height - (self._c + 0.5) * reach

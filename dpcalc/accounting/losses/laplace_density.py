@@ -24,7 +24,7 @@ class LaplaceBody(DensityPair):
     epsilon: float
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """1 - e^{-ε/2}, of the whole mechanism."""
         return -math.expm1(-self.epsilon / 2) * (1 + 1e-14)
 
@@ -33,7 +33,7 @@ class LaplaceBody(DensityPair):
         """ε."""
         return self.epsilon
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """Between the ends; nothing is outside."""
         del tail
         return -self.epsilon, self.epsilon
@@ -46,6 +46,6 @@ class LaplaceBody(DensityPair):
         """The outcome itself."""
         return np.asarray(x, dtype=np.float64)
 
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """The densities are exponentials with rates of at most one."""
         return np.full_like(x, 0.5)

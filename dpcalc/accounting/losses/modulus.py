@@ -25,18 +25,18 @@ class ModulusBounds:
         spread: an upper bound of the standard deviation.
     """
 
-    efforts = 3
+    refinements = 3
 
     def __init__(self, losses: Reals, weights: Reals, spread: float) -> None:
         order = np.argsort(losses, kind="stable")
         self._losses, self._weights, self._spread = losses[order], weights[order], spread
         self._mean = float((weights * losses).sum())
 
-    def log_bound(self, edges: Reals, effort: int) -> Reals:
+    def log_bound(self, edges: Reals, level: int) -> Reals:
         """Bounds over each interval between increasing edges, shape (k,), of an effort below three."""
-        if effort == 0:
+        if level == 0:
             modulus = self._central(edges)
-        elif effort == 1:
+        elif level == 1:
             modulus = self._sampled(edges, _COARSE_STEP, _COARSE_REACH)
         else:
             modulus = np.minimum(self._pairs(edges), self._sampled(edges, _FINE_STEP, _FINE_REACH))

@@ -40,8 +40,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dpcalc.accounting.losses.discrete import AtomicLaw
-from dpcalc.accounting.losses.discretisation import enclosing_laws, plan_cells
+from dpcalc.accounting.losses.discrete import DiscreteLoss
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF, Reals
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.accounting.losses.quadrature import MASS_ERROR
@@ -110,14 +110,14 @@ class Update:
         if self.dimension == 1:
             return Moved(_moved_laplace(self.bound, self.cells), MASS_ERROR)
         pair = ExponentialNorm(self.bound, self.dimension)
-        window = (0.0, pair.window(_TAIL)[1])
-        law = enclosing_laws(pair, plan_cells(pair, window, 0.0).edges(self.cells), _TAIL)[0]
+        window = (0.0, pair.truncation_interval(_TAIL)[1])
+        law = upper_and_lower(pair, plan_cells(pair, window, 0.0).edges(self.cells), _TAIL)[0]
         losses = Losses(np.append(law.losses, self.bound), np.append(law.masses, _TAIL))
         return Moved(losses, law.mass_error)
 
 
 @lru_cache(maxsize=512)
-def replacement_law(update: NoisyUpdate) -> AtomicLaw:
+def replacement_law(update: NoisyUpdate) -> DiscreteLoss:
     """What dominates the exchange of one record for another; symmetric."""
     half = _one_record(update)
     first = meet(half.removed, half.added, half.infinite)
@@ -135,7 +135,7 @@ def replacement_law(update: NoisyUpdate) -> AtomicLaw:
 
 
 @lru_cache(maxsize=512)
-def removal_laws(update: NoisyUpdate) -> tuple[AtomicLaw, AtomicLaw]:
+def removal_laws(update: NoisyUpdate) -> tuple[DiscreteLoss, DiscreteLoss]:
     """What dominates a record present against absent, and absent against present."""
     half = _one_record(update)
     present, absent = half.linked, half.noise
@@ -143,7 +143,7 @@ def removal_laws(update: NoisyUpdate) -> tuple[AtomicLaw, AtomicLaw]:
     return _between(present, absent, error, infinite), _between(absent, present, error, infinite)
 
 
-def _between(above: Losses, below: Losses, error: float, infinite: float) -> AtomicLaw:
+def _between(above: Losses, below: Losses, error: float, infinite: float) -> DiscreteLoss:
     """The law of some losses above 0 and the mirror image of others below it."""
     masses = np.concatenate([above.masses, below.mirrored_masses])
     gaps = np.concatenate([above.gaps(), below.gaps()])
@@ -283,12 +283,12 @@ def _doubled(half: Losses) -> Losses:
     return Losses(half.losses, (masses * share)[::-1])
 
 
-def _law(losses: Reals, masses: Reals, blur: Reals, error: float, infinite: float) -> AtomicLaw:
+def _law(losses: Reals, masses: Reals, blur: Reals, error: float, infinite: float) -> DiscreteLoss:
     """Atoms without those that hold nothing; the mass left over sits at 0."""
     held = (masses > 0) & (losses != 0)
     losses, masses, blur = losses[held], masses[held], blur[held]
     infinite *= 1 + _SLACK
     missing = -(max(float(masses.sum()) - 1, 0.0) + _SLACK + infinite)
-    return AtomicLaw(
+    return DiscreteLoss(
         losses, masses, infinite_mass=infinite, missing=missing, mass_error=error, blur=blur
     )

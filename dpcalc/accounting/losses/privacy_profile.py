@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.accounting.losses.discrete import AtomicLaw
+from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import Real, context, mpf, round_up
@@ -30,7 +30,7 @@ _NOTHING = 1e-290
 _LARGEST_EPSILON = 1e6
 
 
-def law_from_points(points: Iterable[tuple[float, float]]) -> AtomicLaw:
+def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
     """The law of a pair that dominates every mechanism with δ(ε_i) <= δ_i, in both directions.
 
     Args:
@@ -49,17 +49,17 @@ def law_from_points(points: Iterable[tuple[float, float]]) -> AtomicLaw:
         curve.append((epsilon, least))
     corners = _hull(_mirrored(curve))
     losses, masses = _masses(corners)
-    return AtomicLaw(np.array(losses), np.array(masses), infinite_mass=curve[-1][1])
+    return DiscreteLoss(np.array(losses), np.array(masses), infinite_mass=curve[-1][1])
 
 
-def points_of(profile: Callable[[float], float]) -> list[tuple[float, float]]:
+def sample_profile(profile: Callable[[float], float]) -> list[tuple[float, float]]:
     """Where to look at a profile: evenly up to δ = 1e-30, then up to where it vanishes."""
     near, far = _reach(profile, _FAR), _reach(profile, _NOTHING)
     grid = np.concatenate([np.linspace(0.0, near, _GRID), np.linspace(near, far, _GRID // 4)])
     return [(float(e), profile(float(e))) for e in np.unique(grid)]
 
 
-def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> AtomicLaw:
+def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> DiscreteLoss:
     """The law of ln(p/q) under P for two distributions on the same finite set.
 
     Args:
@@ -71,7 +71,7 @@ def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> AtomicLaw:
     certain = math.fsum(float(a) for a, b in held if b == 0)
     shared = [(float(ctx.log(a / b)), float(a)) for a, b in held if b > 0]
     losses, masses = np.array(shared).reshape(-1, 2).T.copy()
-    return AtomicLaw(losses, masses, infinite_mass=min(1.0, certain * (1 + 1e-15)))
+    return DiscreteLoss(losses, masses, infinite_mass=min(1.0, certain * (1 + 1e-15)))
 
 
 def probabilities(p: Sequence[float], q: Sequence[float]) -> tuple[list[Real], list[Real]]:

@@ -9,14 +9,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcalc.accounting.losses.discrete import AtomicLaw
+from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.distribution import (
     LOG1P_ERROR,
     UNIT_ROUNDOFF,
     Complexes,
-    LossLaw,
+    LossDistribution,
     Reals,
-    Tilted,
+    TiltedDistribution,
     log1p,
 )
 from dpcalc.numerics.products import product
@@ -44,7 +44,7 @@ def _outcomes(epsilons: tuple[float, ...], counts: tuple[int, ...]) -> tuple[Rea
 
 
 @dataclass(frozen=True, slots=True)
-class TwoPointLaw(LossLaw):
+class RandomisedResponseLoss(LossDistribution):
     """The summed loss of many rounds of randomised response.
 
     A round's loss is ±ε with odds e^ε: ``M(z) = p e^{zε} + (1-p) e^{-zε}``.
@@ -60,7 +60,7 @@ class TwoPointLaw(LossLaw):
     infinite_mass: float = 0.0
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """1 - Π(1 - tanh(ε/2))^n, tanh(ε/2) being a round's own."""
         each = [(math.tanh(e / 2), n) for e, n in zip(self.epsilons, self.counts, strict=True)]
         if any(variation >= 1 for variation, _ in each):
@@ -68,7 +68,7 @@ class TwoPointLaw(LossLaw):
         return -math.expm1(sum(n * math.log1p(-t) for t, n in each)) * (1 + 1e-12)
 
     @property
-    def top_mass(self) -> float:  # type: ignore[override] # a value like the others
+    def mass_at_supremum(self) -> float:  # type: ignore[override] # a value like the others
         """Probability that every round has its larger loss."""
         e, n = np.array(self.epsilons), np.array(self.counts, dtype=np.float64)
         return float(np.exp(-product(n, np.log1p(np.exp(-e))) * (1 + 1e-12))) * (1 - 1e-12)
@@ -87,25 +87,25 @@ class TwoPointLaw(LossLaw):
         low, high = value * (1 - error) - shift, value * (1 + error) + shift
         return max(low, 0.0), high * (1 + error) + _UNDERFLOW
 
-    def as_atoms(self) -> AtomicLaw | None:
+    def as_atoms(self) -> DiscreteLoss | None:
         """The same as a law of atoms, if there is one kind of round and outcomes are few."""
         if len(self.counts) > 1 or self.counts[0] > _MOST_ATOMS:
             return None
         losses, masses = _outcomes(self.epsilons, self.counts)
-        return AtomicLaw(losses, masses, mass_error=1e-13 + 1e-15 * self.counts[0])
+        return DiscreteLoss(losses, masses, mass_error=1e-13 + 1e-15 * self.counts[0])
 
     @classmethod
-    def of(cls, rounds: Mapping[float, int]) -> TwoPointLaw:
+    def of(cls, rounds: Mapping[float, int]) -> RandomisedResponseLoss:
         """The law for a mapping from ε to the number of rounds."""
         total = math.fsum(e * n for e, n in rounds.items())
         return cls(tuple(rounds), tuple(rounds.values()), total * (1 + 1e-15))
 
-    def tilted(self, c: float) -> Tilted:
+    def tilted(self, c: float) -> TiltedDistribution:
         """Two points with odds e^{(2c+1)ε}, in closed form."""
         counts = np.array(
             self.counts, dtype=np.float64
         )  # they may be beyond the whole numbers of C
-        return _TiltedTwoPoint(np.array(self.epsilons), counts, c)
+        return _TiltedResponses(np.array(self.epsilons), counts, c)
 
     def cumulants(self, orders: Reals) -> Reals:
         """Sums over the rounds."""
@@ -126,7 +126,7 @@ def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
     return np.where(x <= 0.5, np.log1p(excess), x + np.log1p(rare * np.expm1(-2 * x)))
 
 
-class _TiltedTwoPoint(Tilted):
+class _TiltedResponses(TiltedDistribution):
     def __init__(self, epsilons: Reals, counts: Reals, c: float) -> None:
         self._epsilons, self._counts, self.size = epsilons, counts, len(epsilons)
         self._bias = np.tanh(epsilons * (c + 0.5))
@@ -162,9 +162,9 @@ class _TiltedTwoPoint(Tilted):
             relative += product(self._counts[part], np.log1p(error))
         return total, np.expm1(np.minimum(relative, 700.0))
 
-    def log_modulus_bound(self, edges: Reals, effort: int) -> Reals:
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
         """|φ(y)|² = 1 - sech²(ε(c+½)) sin²(yε), bounded by the least sine in the interval."""
-        del effort
+        del level
         bound = np.zeros(len(edges) - 1)
         rows = max(1, _TABLE // len(edges))
         for k in range(0, len(self._epsilons), rows):

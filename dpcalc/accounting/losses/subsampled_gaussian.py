@@ -45,25 +45,25 @@ class PoissonPair(DensityPair):
     rate: float
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """The record is in the sample."""
         return self.rate
 
     @property
-    def sharpness(self) -> float:
+    def signal_to_noise(self) -> float:
         """Between a record that is in the sample and its neighbour."""
         return 1 / self.sigma
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """From the tail of N(0) on the left to that of N(1) on the right."""
         reach = _normal_reach(tail) * self.sigma
         return -reach, 1 + reach
 
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """A fraction of σ that shrinks in the tails."""
         return _widest(x, self.sigma, 1.0)
 
-    def coarse_log_moment(self, exponent: float) -> float:
+    def log_moment_bound(self, exponent: float) -> float:
         """Sampling every record: α(α-1)/(2σ²)."""
         return exponent * (exponent + 1) / self.sigma / (2 * self.sigma) * (1 + 1e-14)
 
@@ -84,7 +84,7 @@ class PoissonRemove(PoissonPair):
         """The mixture's."""
         return self._mixed(x)
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """On the left losses are negative; on the right L <= t, see `_gaussian_window`."""
         return _gaussian_window(exponent, 1 / self.sigma, self.sigma, 0.0)
 
@@ -98,7 +98,7 @@ class PoissonAdd(PoissonPair):
         """-ln(1-q): the sample may well have left the record out."""
         return -math.log1p(-self.rate) * (1 + 1e-14) if self.rate < 1 else math.inf
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """The two tails of N(0)."""
         reach = _normal_reach(tail) * self.sigma
         return -reach, reach
@@ -111,7 +111,7 @@ class PoissonAdd(PoissonPair):
         """Minus the mixture's, mirrored."""
         return -self._mixed(-x)
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """On the left losses are negative; on the right they are at most -ln(1-q)."""
         growth = -exponent * math.log1p(-self.rate)
         reach = math.sqrt(2 * (_NEGLIGIBLE + growth)) * self.sigma
@@ -123,7 +123,7 @@ class PoissonReplace(PoissonPair):
     """(1-q)N(0, σ²) + qN(1, σ²) against (1-q)N(0, σ²) + qN(-1, σ²); symmetric."""
 
     @property
-    def sharpness(self) -> float:
+    def signal_to_noise(self) -> float:
         """Between a record that is in the sample and the one that replaces it."""
         return 2 / self.sigma
 
@@ -135,12 +135,12 @@ class PoissonReplace(PoissonPair):
         """The difference of the two mixtures' losses against N(0, σ²)."""
         return self._mixed(x) - self._mixed(-x)
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """On the right L <= t - ln(1-q) and p <= N(0)e^t; on the left losses are negative."""
         growth = -exponent * math.log1p(-self.rate)
         return _gaussian_window(exponent, 1 / self.sigma, self.sigma, growth)
 
-    def coarse_log_moment(self, exponent: float) -> float:
+    def log_moment_bound(self, exponent: float) -> float:
         """Sampling every record: 4α(α-1)/(2σ²)."""
         return exponent * (exponent + 1) * 2 / self.sigma / self.sigma * (1 + 1e-14)
 
@@ -159,16 +159,16 @@ class WithoutReplacement(DensityPair):
     mirrored: bool = True
 
     @property
-    def touched(self) -> float:
+    def total_variation_bound(self) -> float:
         """The record is in the sample."""
         return self.rate
 
     @property
-    def sharpness(self) -> float:
+    def signal_to_noise(self) -> float:
         """Between a record that is in the sample and its neighbour."""
         return self.mu
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """From loss zero, x = μ/2, to the tail of N(μ)."""
         return self.mu / 2, self.mu + _normal_reach(tail)
 
@@ -180,16 +180,16 @@ class WithoutReplacement(DensityPair):
         """ln(1 + γ(e^t - 1)) with t = μx - μ²/2, never below zero."""
         return _mixture_loss(np.maximum(self.mu * (x - self.mu / 2), 0.0), self.rate)
 
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """A fraction of one that shrinks in the tails."""
         return _widest(x, 1.0, self.mu)
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """From loss zero; on the right L <= t, and the mirror image is negative."""
         (_, right), rest = _gaussian_window(exponent, self.mu, 1.0, 0.0)
         return (self.mu / 2, right), rest
 
-    def coarse_log_moment(self, exponent: float) -> float:
+    def log_moment_bound(self, exponent: float) -> float:
         """Sampling every record: α(α-1)μ²/2."""
         return exponent * (exponent + 1) * self.mu * self.mu / 2 * (1 + 1e-14)
 

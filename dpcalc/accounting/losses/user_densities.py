@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discretisation import enclosing_laws
+from dpcalc.accounting.losses.discretisation import upper_and_lower
 from dpcalc.accounting.losses.distribution import Reals
 from dpcalc.accounting.losses.quadrature import MASS_ERROR
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -25,7 +25,7 @@ _COARSEST = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
-class SuppliedPair(DensityPair):
+class UserDensityPair(DensityPair):
     """Densities p and q given by their logarithms.
 
     Args:
@@ -48,7 +48,7 @@ class SuppliedPair(DensityPair):
     mirrored: bool = False
     mass_error: float = MASS_ERROR
 
-    def window(self, tail: float) -> tuple[float, float]:
+    def truncation_interval(self, tail: float) -> tuple[float, float]:
         """The support, whatever the tail: its ``outside`` takes the tail's place."""
         del tail
         low, high = self.support
@@ -62,19 +62,19 @@ class SuppliedPair(DensityPair):
         """The difference of the logarithms."""
         return np.asarray(self.first(self.sign * x), dtype=np.float64) - self.log_q(x)
 
-    def widest_cell(self, x: Reals) -> Reals:
+    def max_cell_width(self, x: Reals) -> Reals:
         """A tenth of the scale."""
         return np.full_like(x, self.scale / 10)
 
-    def moment_window(self, exponent: float) -> tuple[tuple[float, float], float]:
+    def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """The support; nothing is known outside."""
         del exponent
-        return self.window(0.0), (-math.inf if self.outside == 0 else math.inf)
+        return self.truncation_interval(0.0), (-math.inf if self.outside == 0 else math.inf)
 
 
-def supplied_pair(
+def from_user_densities(
     log_p: Density, log_q: Density, support: tuple[float, float], scale: float, outside: float
-) -> SuppliedPair:
+) -> UserDensityPair:
     """A checked pair.
 
     Raises:
@@ -104,11 +104,11 @@ def supplied_pair(
             "the log-likelihood ratio ln(p/q) needs to be monotone on the support; it rises and "
             "falls; try a finite distribution or a privacy profile"
         )
-    pair = SuppliedPair(log_p, log_q, (low, high), scale, outside, 1.0 if rises else -1.0)
+    pair = UserDensityPair(log_p, log_q, (low, high), scale, outside, 1.0 if rises else -1.0)
     return replace(pair, mass_error=MASS_ERROR + _quadrature_error(pair))
 
 
-def _quadrature_error(pair: SuppliedPair) -> float:
+def _quadrature_error(pair: UserDensityPair) -> float:
     """How far masses of cells are from those of their halves, all together; both are checked."""
     coarse, fine = (_masses(pair, cells) for cells in (1, 2))
     found = 0.0
@@ -131,9 +131,9 @@ def _quadrature_error(pair: SuppliedPair) -> float:
     return found
 
 
-def _masses(pair: SuppliedPair, refinement: int) -> tuple[Reals, Reals]:
+def _masses(pair: UserDensityPair, refinement: int) -> tuple[Reals, Reals]:
     """P's and Q's masses of cells a tenth of the scale wide, or of their parts."""
-    low, high = pair.window(0.0)
+    low, high = pair.truncation_interval(0.0)
     count = refinement * max(2, math.ceil((high - low) / (pair.scale / 10)))
-    law = enclosing_laws(pair, np.linspace(low, high, count + 1), 0.0)[1]
+    law = upper_and_lower(pair, np.linspace(low, high, count + 1), 0.0)[1]
     return law.masses, law.masses * np.exp(-law.losses)

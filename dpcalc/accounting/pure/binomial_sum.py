@@ -24,7 +24,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.enclosure import Bracket, relative_width
-from dpcalc.accounting.losses import TwoPointLaw
+from dpcalc.accounting.losses import RandomisedResponseLoss
 from dpcalc.accounting.pure.chernoff import delta_by_chernoff, epsilon_by_chernoff
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.rounding import Extended, deflate, inflate
@@ -74,7 +74,7 @@ def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float, width: float) 
         ((epsilon, count),) = parts.items()
         found = _Binomial(epsilon, count, -math.log(delta)).epsilon(delta)
         return Bracket(found.lower, min(found.upper, total), found.method)
-    law = TwoPointLaw.of(parts)
+    law = RandomisedResponseLoss.of(parts)
     found = bracket_epsilon([(law, 1)], delta)
     if found.upper >= total:
         return Bracket(min(found.lower, total), total, _METHOD_SUM)
@@ -104,7 +104,7 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     if len(parts) == 1:
         ((single, count),) = parts.items()
         return _Binomial(single, count, depth).delta(epsilon)
-    law = TwoPointLaw.of(parts)
+    law = RandomisedResponseLoss.of(parts)
     alone = law.delta(epsilon)
     if alone is not None:
         return Bracket(alone[0], min(alone[1], 1.0), "sum over all outcomes")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dpcalc.accounting.iteration import Descent, Visits, convex_minorant
-from dpcalc.accounting.iteration.descent import points_of
+from dpcalc.accounting.iteration.descent import sample_profile
 from dpcalc.accounting.iteration.sampled_batches import Split
 from dpcalc.theorems.base import Formula
 
@@ -42,7 +42,7 @@ def certified_mu(
     import sympy
 
     vertices = convex_minorant(numeric.points(visits, start_value))
-    points = points_of(contraction, jump, noise, start, visits, _geometric)
+    points = sample_profile(contraction, jump, noise, start, visits, _geometric)
     total = sympy.Integer(0)
     for k, j in pairwise(vertices):
         width, height = points[j][0] - points[k][0], points[j][1] - points[k][1]

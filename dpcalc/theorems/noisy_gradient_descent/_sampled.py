@@ -11,8 +11,8 @@ from typing import Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
-from dpcalc.accounting.iteration.distance_quantiles import PROBABILITIES, levels
-from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split, farthest
+from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, levels
+from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split, max_distance
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, compose
 from dpcalc.guarantees.best import BestOf
@@ -86,7 +86,7 @@ class SampledDescent(NoisyDescent):
         )
 
     def _likely(self, c: float) -> float:
-        """Mean and three standard deviations of the distance, as a share of the farthest."""
+        """Mean and three standard deviations of the distance, as a share of the max_distance."""
         rate = self.batch_size / self.n_records
         spread = rate * (1 - rate) * max((1 - c) / (1 + c), 1 / self.steps)
         return min(1.0, rate + 3 * math.sqrt(spread))
@@ -94,7 +94,7 @@ class SampledDescent(NoisyDescent):
     def apart(self, split: Split) -> Real:
         """How far apart the runs can be before the counted steps."""
         found = self.descent()
-        before = farthest(found.jump, found.contraction, self.steps - split.steps)
+        before = max_distance(found.jump, found.contraction, self.steps - split.steps)
         return min(self.width(), before)
 
     def shift_mu(self, split: Split) -> Real:
@@ -115,7 +115,7 @@ class SampledDescent(NoisyDescent):
         reached = [found.jump * mpf(x) for x in levels(rate, min(round_up(c), 1.0), before)]
         apart = [min(self.apart(split), x) for x in reached] + [self.apart(split)]
         mus = tuple(round_up(split.shift_mu(x, found.noise, c)) for x in apart)
-        exceeded = (1.0, *PROBABILITIES, 0.0)
+        exceeded = (1.0, *TAIL_PROBABILITIES, 0.0)
         weights = tuple(a - b for a, b in pairwise(exceeded))
         varies = 0 < mus[0] < mus[-1] <= _WIDEST
         return GaussianMixture(mus, weights) if varies else None
@@ -253,7 +253,7 @@ class SplitDescent(SampledDescent):
         self.require(Scope.CLAIMED)
         checks.positive("epsilon", epsilon)
         checks.proper_delta(delta)
-        from dpcalc.accounting.enclosure import root_of_enclosed
+        from dpcalc.accounting.enclosure import find_root
 
         def height(log_sigma: float, count: int | None) -> float:
             changed = self.replace(sigma=math.exp(log_sigma))
@@ -264,7 +264,7 @@ class SplitDescent(SampledDescent):
 
         start, count = math.log(self.sigma), None
         for tolerance in (1e-3, 1e-3, 1e-6):  # the best number of steps does not need all digits
-            root = root_of_enclosed(
+            root = find_root(
                 partial(height, count=count), start, tolerance=tolerance, least=-600.0, most=600.0
             )
             if root.high == math.inf:

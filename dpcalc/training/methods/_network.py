@@ -156,14 +156,14 @@ def _share(budget: Budget, rounds: int, dimension: int) -> float:
 
     It is a mere guide.
     """
-    from dpcalc.accounting.enclosure import aiming_at
+    from dpcalc.accounting.enclosure import with_relative_width
     from dpcalc.guarantees.objective_perturbation import moved_noise
 
     low = budget.epsilon / rounds
     if budget.delta == 0:
         return low
     high = budget.epsilon * max(1.0, dimension**0.5)
-    with aiming_at(1e-3):
+    with with_relative_width(1e-3):
         for _ in range(16):
             middle = (low * high) ** 0.5
             each = moved_noise(middle, dimension, middle)

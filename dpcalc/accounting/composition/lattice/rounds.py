@@ -14,14 +14,14 @@ from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL
 from dpcalc.accounting.composition.outcomes import response
 from dpcalc.accounting.losses import (
     UNIT_ROUNDOFF,
-    AtomicLaw,
-    GaussianLaw,
-    LaplaceLaw,
+    DiscreteLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    RandomisedResponseLoss,
     Reals,
-    TwoPointLaw,
 )
-from dpcalc.accounting.losses.density_pair import DensityPair, Loss
-from dpcalc.accounting.losses.discretisation import cell_laws, enclosing_laws, plan_cells
+from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
+from dpcalc.accounting.losses.discretisation import cell_laws, plan_cells, upper_and_lower
 from dpcalc.accounting.losses.laplace_density import LaplaceBody
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
 from dpcalc.numerics.products import product
@@ -30,7 +30,7 @@ Bools = NDArray[np.bool_]
 
 _CELLS = 500
 _BISECTIONS = 60
-_FAINTEST, _SHARPEST = 1e-6, 40.0
+_MIN_SIGNAL, _MAX_SIGNAL = 1e-6, 40.0
 _CERTAIN = 1e-11
 _REAL = 1e-12
 """A leftover mass above this really is mass at loss zero."""
@@ -53,13 +53,13 @@ class Round:
 
     count: int
     pair: DensityPair | None
-    atoms: AtomicLaw | None
-    rough: AtomicLaw = field(compare=False)
+    atoms: DiscreteLoss | None
+    rough: DiscreteLoss = field(compare=False)
     shift: float = 0.0
 
     def loss_error(self, losses: Reals) -> Reals:
         """A bound on the error of losses."""
-        scale = 0.0 if self.pair is None else min(self.pair.touched, 1.0)
+        scale = 0.0 if self.pair is None else min(self.pair.total_variation_bound, 1.0)
         error = _LOSS_ERROR * (np.abs(losses) + scale) + 4 * UNIT_ROUNDOFF * abs(self.shift)
         return np.asarray(error)
 
@@ -126,7 +126,7 @@ class Cut:
         return math.sqrt(float(product(self.masses[held], each**2))), float(each.max(initial=0.0))
 
 
-def rounds_of(parts: Sequence[tuple[Loss, int]]) -> list[Round] | None:
+def rounds_of(parts: Sequence[tuple[PrivacyLoss, int]]) -> list[Round] | None:
     """The parts as rounds; None if one has neither densities nor atoms."""
     found: list[Round] = []
     for loss, count in parts:
@@ -139,32 +139,32 @@ def rounds_of(parts: Sequence[tuple[Loss, int]]) -> list[Round] | None:
     return found
 
 
-def _split(loss: Loss) -> list[tuple[DensityPair | None, AtomicLaw | None, int]] | None:
+def _split(loss: PrivacyLoss) -> list[tuple[DensityPair | None, DiscreteLoss | None, int]] | None:
     if isinstance(loss, DensityPair):
         return [(loss, None, 1)]
-    if isinstance(loss, AtomicLaw):
+    if isinstance(loss, DiscreteLoss):
         return [(None, loss, 1)]
-    if isinstance(loss, GaussianLaw) and _FAINTEST <= loss.mu <= _SHARPEST:
+    if isinstance(loss, GaussianLoss) and _MIN_SIGNAL <= loss.mu <= _MAX_SIGNAL:
         # A record that is always sampled.
         return [(PoissonRemove(1 / (loss.mu * (1 + 1e-15)), 1.0), None, 1)]
-    if isinstance(loss, LaplaceLaw):
+    if isinstance(loss, LaplaceLoss):
         end = loss.epsilon
-        ends = AtomicLaw(np.array([-end, end]), np.array([math.exp(-end) / 2, 0.5]))
+        ends = DiscreteLoss(np.array([-end, end]), np.array([math.exp(-end) / 2, 0.5]))
         return [(LaplaceBody(end), ends, 1)]
-    if isinstance(loss, TwoPointLaw):
+    if isinstance(loss, RandomisedResponseLoss):
         rounds = zip(loss.epsilons, loss.counts, strict=True)
         return [(None, response(epsilon), n) for epsilon, n in rounds]
     return None
 
 
-def _rough(pair: DensityPair | None, atoms: AtomicLaw | None) -> AtomicLaw:
+def _rough(pair: DensityPair | None, atoms: DiscreteLoss | None) -> DiscreteLoss:
     laws = [] if atoms is None else [atoms]
     if pair is not None:
-        edges = plan_cells(pair, pair.window(SMALLEST_TAIL), 0.0).edges(_CELLS)
-        laws.append(enclosing_laws(pair, edges, SMALLEST_TAIL)[0])
+        edges = plan_cells(pair, pair.truncation_interval(SMALLEST_TAIL), 0.0).edges(_CELLS)
+        laws.append(upper_and_lower(pair, edges, SMALLEST_TAIL)[0])
     if len(laws) == 1:
         return laws[0]
-    return AtomicLaw(
+    return DiscreteLoss(
         np.concatenate([law.losses for law in laws]),
         np.concatenate([law.masses for law in laws]),
         infinite_mass=sum(law.infinite_mass for law in laws),
@@ -196,7 +196,7 @@ def cut(round_: Round, frame: Frame, up: float) -> Cut:
     return found if pair is None or pair.outside > SMALLEST_TAIL else found.normalised()
 
 
-def _with_zero(law: AtomicLaw, *, alone: bool) -> tuple[Reals, Reals]:
+def _with_zero(law: DiscreteLoss, *, alone: bool) -> tuple[Reals, Reals]:
     rest = 1.0 - math.fsum(law.masses.tolist()) - law.infinite_mass - law.missing
     if not alone or rest <= _REAL:
         return law.losses, law.masses
@@ -211,7 +211,7 @@ def _single(losses: Reals, masses: Reals, error: float, round_: Round, up: float
 
 def _side(pair: DensityPair, round_: Round, frame: Frame, up: float, sign: float) -> list[Cut]:
     """The losses of a pair, or with sign -1 their mirror image."""
-    edges = plan_cells(pair, pair.window(SMALLEST_TAIL), 0.0).edges(_CELLS)
+    edges = plan_cells(pair, pair.truncation_interval(SMALLEST_TAIL), 0.0).edges(_CELLS)
     held = pair.loss(edges)
     reach = np.sort(sign * held[[0, -1]]) - round_.shift
     points = frame.points(float(reach[0]), float(reach[1])) + round_.shift
@@ -251,7 +251,7 @@ def _cells(
     return Cut(losses, masses, doubts, 4 * error, np.ones(len(losses), dtype=bool))
 
 
-def _as_seen(law: AtomicLaw, doubts: Reals, sign: float) -> tuple[Reals, Reals]:
+def _as_seen(law: DiscreteLoss, doubts: Reals, sign: float) -> tuple[Reals, Reals]:
     """Masses and their errors, with sign -1 those of the mirror image."""
     if sign > 0:
         return law.masses, doubts

@@ -10,7 +10,7 @@ import numpy as np
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import convolution
 
-NOTHING = 1e-154
+UNDERFLOW_CUTOFF = 1e-154
 """Masses below are left out: products of larger ones are numbers of full precision, and fast."""
 
 _PIECE, _PIECES = 128, 32
@@ -59,12 +59,12 @@ EMPTY = Row(0, np.zeros(0))
 
 def trimmed(row: Row) -> Row:
     """The row without negligible masses and without empty ends."""
-    held = np.flatnonzero(row.values >= NOTHING)
+    held = np.flatnonzero(row.values >= UNDERFLOW_CUTOFF)
     if len(held) == 0:
         return EMPTY
     first, last = int(held[0]), int(held[-1])
     values = row.values[first : last + 1]
-    return Row(row.first + first, np.where(values < NOTHING, 0.0, values))
+    return Row(row.first + first, np.where(values < UNDERFLOW_CUTOFF, 0.0, values))
 
 
 def added(*rows: Row) -> Row:

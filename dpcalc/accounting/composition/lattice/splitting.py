@@ -27,7 +27,7 @@ import numpy as np
 from dpcalc.accounting.losses import Reals
 from dpcalc.errors import NumericalFailure
 
-_NARROW = 0.7
+_DECAY = 0.7
 """λ times the typical distance that splitting moves a sum, near the best."""
 
 _STEEPEST = 0.6
@@ -49,7 +49,7 @@ class Splitting:
     @classmethod
     def of(cls, step: float, variance: float) -> Splitting:
         """λ for splits whose variances add up to ``variance`` times ``step``²."""
-        return cls(min(_STEEPEST, _NARROW / math.sqrt(max(variance, 1e-9))) / step)
+        return cls(min(_STEEPEST, _DECAY / math.sqrt(max(variance, 1e-9))) / step)
 
     @property
     def height(self) -> float:

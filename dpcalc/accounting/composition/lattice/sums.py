@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.composition.lattice.masses import SLOPES, Frame, Masses
-from dpcalc.accounting.composition.lattice.rows import NOTHING, Row
+from dpcalc.accounting.composition.lattice.rows import UNDERFLOW_CUTOFF, Row
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import product
@@ -19,7 +19,7 @@ WIDEST = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ListedMasses:
     """Masses by the losses they are at.
 
     Attributes:
@@ -36,79 +36,81 @@ class Held:
     fallen: float
 
     @classmethod
-    def of(cls, sums: Masses, frame: Frame, *, weighed: bool = False) -> Held:
+    def of(cls, sums: Masses, frame: Frame, *, weighed: bool = False) -> ListedMasses:
         """All lattices together."""
         floor = frame.step * frame.floor
         return cls(*listed(sums.rows, frame), sums.above, _fallen(sums.falls, floor, weighed))
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class LatticeSum:
     """The summed loss, less the rounds' shifts.
 
     Attributes:
         frame: the lattices.
         reach: the largest ε that they serve.
         shift: the shifts together; ε is less by as much on the lattices.
-        kept: masses and losses rounded up, sums below the floor moved up.
-        surely: masses and losses rounded down, sums below the floor left out.
+        upper_masses: masses and losses rounded up, sums below the floor moved up.
+        lower_masses: masses and losses rounded down, sums below the floor left out.
         moved: masses rounded up, losses down, weighed for what splitting adds to δ.
         raised: the weights of sums that the floor moved up, with losses, and of those above the top.
         splitting: how splits are weighed.
         drifts: for every part its rounds, and what `Cut.drift` says of a round's masses.
-        lost: bound of P-mass that was left out.
+        discarded_mass: bound of P-mass that was left out.
     """
 
     frame: Frame
     reach: float
     shift: float
-    kept: Held
-    surely: Held
-    moved: Held
-    raised: tuple[Held, float]
+    upper_masses: ListedMasses
+    lower_masses: ListedMasses
+    moved: ListedMasses
+    raised: tuple[ListedMasses, float]
     splitting: Splitting
     drifts: tuple[tuple[int, tuple[float, float]], ...]
-    lost: float
+    discarded_mass: float
 
     def upper(self, epsilon: float) -> float:
         """At least δ(ε)."""
         at = min(epsilon, self.reach)
-        at = at - self.shift - self._slip(at)
-        value, size = self._gained(self.kept, at)
+        at = at - self.shift - self._loss_error(at)
+        value, size = self._gained(self.upper_masses, at)
         # (1 - e^{ε-S})₊ exceeds 1 - e^{ε-S} where S fell below ε, by at most e^{f-F} - 1.
-        fallen = self.kept.above[0] * self.kept.fallen
-        value += self._rounding(self.kept) * size
-        return value * self._drifted(value) + self.lost + 1.001 * fallen
+        fallen = self.upper_masses.above[0] * self.upper_masses.fallen
+        value += self._rounding(self.upper_masses) * size
+        return value * self._drifted(value) + self.discarded_mass + 1.001 * fallen
 
     def lower(self, epsilon: float) -> float:
         """At most δ(ε)."""
-        at = epsilon - self.shift + self._slip(epsilon)
-        value, size = self._gained(self.surely, at)
-        rounding = self._rounding(self.surely)
-        held = self.surely.losses - at
-        smoother = float(product(self.surely.masses, self.splitting.rise(held)))
+        at = epsilon - self.shift + self._loss_error(epsilon)
+        value, size = self._gained(self.lower_masses, at)
+        rounding = self._rounding(self.lower_masses)
+        held = self.lower_masses.losses - at
+        smoother = float(product(self.lower_masses.masses, self.splitting.rise(held)))
         taken = self.splitting.height * self._bumps(at)
         sure = value + smoother * (1 - rounding) - rounding * size
         sure /= self._drifted(sure / math.e / 2)
-        return max(0.0, sure - taken - self.lost)
+        return max(0.0, sure - taken - self.discarded_mass)
 
     def unit(self, epsilon: float) -> float:
         """About |dε/d ln δ|."""
         at = epsilon - self.shift
-        falling = np.exp(np.minimum(at - self.kept.losses, 0.0)) * (self.kept.losses > at)
-        slope = float(product(self.kept.masses, falling))
-        slope += math.exp(min(at, WIDEST)) * self.kept.above[1]
-        return self._gained(self.kept, at)[0] / max(slope, 1e-300)
+        falling = np.exp(np.minimum(at - self.upper_masses.losses, 0.0)) * (
+            self.upper_masses.losses > at
+        )
+        slope = float(product(self.upper_masses.masses, falling))
+        slope += math.exp(min(at, WIDEST)) * self.upper_masses.above[1]
+        return self._gained(self.upper_masses, at)[0] / max(slope, 1e-300)
 
     def variance(self, epsilon: float) -> float:
         """About the variance of what splitting moved the sums near ε, over the step's square."""
         at = epsilon - self.shift
-        bump = self.splitting.bump(self.surely.losses - at)
-        mean = float(product(self.surely.masses, bump))
+        bump = self.splitting.bump(self.lower_masses.losses - at)
+        mean = float(product(self.lower_masses.masses, bump))
         weighed = float(product(self.moved.masses, self.splitting.bump(self.moved.losses - at)))
         return self.splitting.variance(self.frame.step, weighed / max(mean, 1e-300))
 
-    def _gained(self, held: Held, at: float) -> tuple[float, float]:
+    def _gained(self, held: ListedMasses, at: float) -> tuple[float, float]:
         """The gain of the losses, and the sum of the moduli of what it was computed from."""
         gains = -np.expm1(np.minimum(at - held.losses, 0.0))
         inside = float(product(held.masses, gains))
@@ -140,10 +142,10 @@ class Sums:
                 total += min(depth / order + grown, 1.01 * rounds * most)
         return math.exp(total) * (1 + 1e-15)
 
-    def _rounding(self, held: Held) -> float:
+    def _rounding(self, held: ListedMasses) -> float:
         return (len(held.losses) + 2000) * UNIT_ROUNDOFF
 
-    def _slip(self, epsilon: float) -> float:
+    def _loss_error(self, epsilon: float) -> float:
         return 8 * UNIT_ROUNDOFF * (abs(self.shift) + abs(epsilon))
 
 
@@ -158,7 +160,7 @@ def listed(rows: Sequence[Row], frame: Frame) -> tuple[Reals, Reals]:
 def left_out(frame: Frame, rounds: int) -> float:
     """Bound of the mass left out because it was next to nothing."""
     points = frame.top + frame.floor + 4 * frame.half * frame.finest
-    return 8 * rounds * NOTHING * points
+    return 8 * rounds * UNDERFLOW_CUTOFF * points
 
 
 def _fallen(falls: Reals, floor: float, weighed: bool) -> float:
