@@ -175,3 +175,21 @@ def _refuse_repeated(option: click.Option, args: list[str]) -> None:
         raise InvalidInput(
             f"{option.opts[0]} is needed once; got {times} of them; leave out all but one"
         )
+
+
+def refuse_given(names: Iterable[str], goes_with: str) -> None:
+    """Refuse options of the command that is running which would change nothing.
+
+    Args:
+        names: of its parameters; those that were left out are not looked at.
+        goes_with: what they need, or are about.
+
+    Raises:
+        InvalidInput: for the first that was given.
+    """
+    context = click.get_current_context()
+    stated = click.core.ParameterSource.COMMANDLINE
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in names and context.get_parameter_source(name) is stated:
+            raise InvalidInput(f"{parameter.opts[0]} goes with {goes_with}; leave it out")

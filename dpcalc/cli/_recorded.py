@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._options import StrictCommand, Whole
+from dpcalc.cli._options import StrictCommand, Whole, refuse_given
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -86,6 +86,13 @@ _GO_WITH_SCORES = {
 }
 
 
+_FOR_TARGETS = (
+    *("names", "bugs", "theorem", "settings", "certified", "delta", "runs", "seconds", "memory"),
+    *("early_stop", "controls", "checkpoint", "resume", "workers", "scheduler"),
+)
+"""Parameters that say how runs are made, or about whose theorem."""
+
+
 def refuse_recorded(target: str, given: dict[str, Any]) -> None:
     """Raise `InvalidInput` for options about recorded runs beside a target."""
     if any(given[name] for name in (*RECORDS, *_GO_WITH_SCORES)):
@@ -113,6 +120,9 @@ def recorded(given: dict[str, Any]) -> AuditResult:
     for name, option in _GO_WITH_SCORES.items():
         if given[name] and not given["scores"] and not (name == "fair_coins" and given["counts"]):
             raise InvalidInput(f"{option} goes with --scores")
+    refuse_given(_FOR_TARGETS, "a TARGET")
+    if given["counts"]:
+        refuse_given(("seed",), "what is drawn at random; counts leave nothing to draw")
     if given["methods"] is not None:
         raise InvalidInput("--methods goes with a TARGET; recorded runs settle their own method")
     kinds = _transcripts(given)

@@ -13,7 +13,7 @@ import click
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
 from dpcalc.cli._memory import memory_option
-from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing, json_option
+from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing, json_option, refuse_given
 from dpcalc.cli._recorded import (
     RECORDS,
     RecordedCommand,
@@ -126,6 +126,7 @@ def command(target: str | None, **given: Any) -> int:
 
         return write_ledger(target, given)
     if target is None and not any(given[name] for name in RECORDS):
+        refuse_given(given.keys() - {"as_json"}, "a TARGET or recorded runs")
         _list(as_json=given["as_json"])
         return 0
     from dpcalc.auditing.result import exit_status
@@ -170,6 +171,8 @@ def _carried_out(
 ) -> tuple[str, list[AuditResult], list[ComputedTable]]:
     if target is None:
         return "Recorded runs", [recorded(given)], []
+    if not given["theorem"]:
+        refuse_given(("delta",), "--theorem")
     refuse_recorded(target, given)
     from dpcalc.auditing.sampling.runner import new_seed
     from dpcalc.auditing.suite.run import carry_out, compute_tables
@@ -215,11 +218,14 @@ def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[C
     if ":" in target:
         from dpcalc.cli._attacks import own_cases
 
+        refuse_given(("names", "bugs"), "a built-in audit")
         return None, own_cases(target)
     from dpcalc.audits.suite.catalogue import audit_of
 
     found = audit_of(target)
     found.need_libraries()
+    if given["names"] or given["text"] or given["theorem"]:
+        refuse_given(("bugs",), "all cases of an audit")
     if given["names"]:
         return found, [found.case(name) for name in given["names"]]
     if given["text"] or given["theorem"]:
@@ -241,6 +247,7 @@ def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
             raise InvalidInput(
                 "a claim was needed; the target has none; try --claim eps=1,delta=1e-5"
             )
+        refuse_given(("adjacency", "release"), "--claim or --theorem")
         return None
     own = cases[0].instance().claim
     adjacency = given["adjacency"] or own.adjacency.value

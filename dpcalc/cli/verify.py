@@ -12,7 +12,7 @@ import click
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, refuse_checkpoint
-from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option
+from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option, refuse_given
 from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
 
 if TYPE_CHECKING:
@@ -131,8 +131,11 @@ def command(
     from dpcalc.vocabulary import Verdict
 
     if not audit:
+        refuse_given(("alpha", "runs", "seed"), "--audit")
         refuse_workers(workers, scheduler, "--audit")
         refuse_checkpoint(checkpoint, "--audit", resume=resume)
+    if as_json:
+        refuse_given(("details",), "text, --json has them")
     certificates = Certificates(certify)
     _check_outputs(file, junit=junit, certify=certify, report=report)
     writing = Writing()
