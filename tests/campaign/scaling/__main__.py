@@ -56,12 +56,12 @@ _RECORDS = """
 import numpy as np
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
-from dpcalc.training.plan import plan
+from dpcalc.training.prepared_run import prepare
 from dpcalc.algorithms.problems.records import split
 rng = np.random.default_rng(0)
 rows = rng.normal(size=({size}, 10)) / 10
 records = split(rows, np.where(rows[:, 0] > 0, 1.0, -1.0), row_bound=2.0)
-plan(method("dp-admm").from_parameters(dict(rounds=10)), records, budget=Budget(1, 1e-6)).carry_out(1)
+prepare(method("dp-admm").from_parameters(dict(rounds=10)), records, budget=Budget(1, 1e-6)).run(1)
 """
 _RUN = "run dp-admm --epsilon 1 --delta 1e-6 --rounds 100 --seed 1 --runs {size}"
 _SAMPLED = "mechanism,noise_multiplier,rate,count\n"
