@@ -68,4 +68,4 @@ def test_nothing_released_spends_nothing_in_every_verb(run: Any) -> None:
     for line in ("compose HERE/none.toml", "convert --pure 1 --steps 0 --to approx"):
         status, out, err = run(f"{line} --json")
         assert (status, err) == (0, "")
-        assert json.loads(out)["epsilon"] == 0
+        assert json.loads(out)["certified"]["epsilon"] == 0
