@@ -53,7 +53,7 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(part, comments=True)[1:] for part in parts if part.startswith("dpcalc")]
 
 
-def tested(block: Block) -> bool:
+def is_run(block: Block) -> bool:
     """Whether it is run, or shows what is printed."""
     return block.kind in ("python", "console", *OUTPUT)
 
@@ -94,7 +94,7 @@ def printed_by_python(page: Path, folder: Path) -> set[str]:
     return words(printed.getvalue())
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if any(map(tested, blocks(p)))], ids=name)
+@pytest.mark.parametrize("page", [p for p in PAGES if any(map(is_run, blocks(p)))], ids=name)
 def test_code_runs_and_prints_what_the_page_shows(
     page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
