@@ -25,6 +25,11 @@ def read_claims(path: Path) -> list[AnyClaim]:
     Raises:
         InvalidInput: if the file cannot be read or a claim is malformed.
     """
+    if path.suffix.lower() in (".csv", ".tsv"):
+        raise InvalidInput(
+            f"a claims file in TOML was needed; got the table {str(path)!r}; name it in a claim: "
+            f"rounds = {path.name!r}, or try: dpcalc compose {path} --delta 1e-6"
+        )
     content = read_toml(path)
     if "claim" not in content and {"release", "rounds"} & content.keys():
         raise InvalidInput(
@@ -43,6 +48,11 @@ def _claims(found: list[Any], path: Path) -> Iterator[AnyClaim]:
         if name and named.setdefault(str(name), number) != number:
             raise InvalidInput(
                 f"{where} needs a name of its own; got that of claim {named[str(name)]}; rename one"
+            )
+        if isinstance(table, dict) and not {"theorem", "release", "rounds"} & table.keys():
+            raise InvalidInput(
+                f"{where} needs the field 'theorem', or releases ([[claim.release]] tables, or rounds "
+                f"= 'file.csv'); got {', '.join(sorted(table)) or 'no field'}"
             )
         if is_system(table):
             yield system_claim_from(where, table, path)

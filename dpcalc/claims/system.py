@@ -107,7 +107,8 @@ class SystemClaim:
                     "least is not known"
                 )
             least = at_least(attained)
-            return f"{proved} is certified; the exact ε is at least {least}: too close to tell"
+            known = "not known to exceed the claim"
+            return f"{proved} is certified; the exact ε is at least {least}, {known}"
         if verdict is Verdict.HOLDS:
             return "the claim is certified"
         if certified == 0:

@@ -150,7 +150,7 @@ def _parts(judgement: Judgement, attack: AuditResult | None) -> tuple[Part, ...]
     else:
         parts.append("The file promises nothing.")
     if attack is not None:
-        text = f"AuditResult: {attack.verdict.outcome.value}. {attack.verdict.reason}"
+        text = f"Attacked: {attack.verdict.outcome.value}. {attack.verdict.reason}"
         parts.append(f"{text}. {attack.verdict.runs} runs, seed {attack.verdict.seed}.")
     return tuple(parts)
 
@@ -177,6 +177,7 @@ def _risk(judgement: Judgement) -> str:
             line = f"If every promise that it rests on is kept: {line[0].lower()}{line[1:]}"
         parts.append(line)
     if judgement.attained is not None and judgement.verdict is Verdict.REFUTED:
-        least = "no finite ε" if math.isinf(judgement.attained) else at_least(judgement.attained)
-        parts.append(f"Some instance leaks ε = {least}, more than is claimed.")
+        finite = math.isfinite(judgement.attained)
+        least = f"ε = {at_least(judgement.attained)}" if finite else "more than any finite ε"
+        parts.append(f"Some instance leaks {least}; claimed is less.")
     return " ".join(part for part in parts if part)

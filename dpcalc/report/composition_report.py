@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,13 +84,16 @@ def _verdict(record: Mapping[str, Any]) -> str:
 
 def _summary(plan: Plan, record: Mapping[str, Any]) -> str:
     found = record["certified"]
-    count = f"{record['releases']:,}"
+    count = f"{record['releases']:,} release{'s' if record['releases'] != 1 else ''}"
+    cost = f"at most ε = {upper(found['epsilon'])}"
+    if math.isinf(found["epsilon"]):
+        cost = "no finite ε"
     budget = ""
     if "budget" in record:
         kept = "keeps to" if record["within_budget"] else "exceeds"
         budget = f", which {kept} the budget of {upper(record['budget']['epsilon'])}"
     risk = risk_line(found["attack_accuracy"], plan.relation.name)
     return (
-        f"{count} releases of results about the same records cost a privacy budget of at most ε = "
-        f"{upper(found['epsilon'])} at δ = {upper(found['delta'])}{budget}. {risk}"
+        f"{count} of results about the same records cost a privacy budget of {cost} at δ = "
+        f"{upper(found['delta'])}{budget}. {risk}"
     ).strip()

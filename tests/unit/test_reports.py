@@ -171,3 +171,18 @@ def test_with_attacks(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Attacked: " in text
     assert "seed 1" in text
     assert "This claim is false" in text
+
+
+def test_what_has_no_finite_epsilon_is_said_in_words(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = "n_records = 100\nrounds = 2\ngradient_bound = 1\nsigma = 1\n"
+    start = f"theorem = 'dp-admm'\n[{{}}.parameters]\n{parameters}"
+    (here / "plan.toml").write_text(f"delta = 1e-6\n[[release]]\n{start.format('release')}")
+    _, text = written("compose plan.toml --report c.md", monkeypatch)
+    assert (
+        "1 release of results about the same records cost a privacy budget of no finite ε" in text
+    )
+    (here / "claims.toml").write_text(f"[[claim]]\ndelta = 1e-6\n{start.format('claim')}")
+    _, text = written("verify claims.toml --report r.md", monkeypatch)
+    assert "leaks more than any finite ε; claimed is less" in text

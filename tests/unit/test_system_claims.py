@@ -96,6 +96,7 @@ def test_promises_of_theorems_in_the_list_have_to_be_made(tmp_path: Path) -> Non
         (SYSTEM.format(epsilon=1).replace("delta = 1e-5\n", "") + GAUSSIANS, "delta is needed"),
         (SYSTEM.format(epsilon=1) + GAUSSIANS.replace("count", "cont"), "'count'"),
         (SILENT + GAUSSIANS + DP_ADMM, "one neighbouring relation"),
+        (SILENT, "or releases"),
         ("delta = 1e-5\n" + GAUSSIANS.replace("claim.", ""), "dpcalc compose"),
     ],
 )
@@ -122,3 +123,10 @@ def test_through_the_command_line(
     with pytest.raises(SystemExit):
         main(["verify", "claims.toml", "--audit", "--runs", "20"])
     assert "no audit" in capsys.readouterr().out
+
+
+def test_a_table_alone_is_no_claims_file(tmp_path: Path) -> None:
+    table = tmp_path / "rounds.csv"
+    table.write_text("mechanism,noise_multiplier\ngaussian,2\n")
+    with pytest.raises(InvalidInput, match="dpcalc compose"):
+        read_claims(table)
