@@ -70,6 +70,30 @@ def test_an_audit_on_two_workers_has_the_same_bits(address: str) -> None:
     assert found.record() == audit(target, PURE, seed=3, runs=4000).record()
 
 
+def test_trainings_and_searches_have_the_same_bits(address: str) -> None:
+    from dpcalc.estimators import ADMMClassifier, PrivateSearchCV
+    from dpcalc.training.catalogue import method
+    from dpcalc.training.data import load, split
+    from dpcalc.training.method import Budget
+    from dpcalc.training.prepared_run import prepare
+    from dpcalc.training.repetition import Repetition, repeated
+
+    chosen = method("dp-admm").from_parameters({"rounds": 3})
+    ready = prepare(chosen, split(load("builtin")).records(), budget=Budget(1.0, 1e-6))
+    five = Repetition(runs=5, at_once=2, measure_every=1)
+    X = np.random.default_rng(1).normal(size=(120, 3)) / 3
+    y = X[:, 0] > 0
+    search = PrivateSearchCV(
+        ADMMClassifier(), {"rounds": [2, 3]}, epsilon=20, expected=3, random_state=7
+    )
+    with own.cluster(address) as executor:
+        assert repeated(ready, 5, repetition=five, executor=executor) == repeated(
+            ready, 5, repetition=five
+        )
+        there = search.fit(X, y, executor=executor).best_estimator_.coef_.tobytes()
+    assert there == search.fit(X, y).best_estimator_.coef_.tobytes()
+
+
 def test_the_command_line_sends_ones_own_module(
     address: str,
     tmp_path: Path,
