@@ -70,7 +70,9 @@ def privacy_result(key: str) -> type[Theorem]:
     """
     from dpcalc.theorems.base import Theorem
 
-    key = key_of(str(key), privacy=True)
+    if not isinstance(key, str):
+        raise InvalidInput(f"the name of a theorem was needed; got {key!r}; try dp-admm")
+    key = key_of(key, privacy=True)
     if key not in keys():
         raise unknown_name("theorem", key, keys(privacy=True))
     found = result(key)
