@@ -31,11 +31,11 @@ ENDS: dict[tuple[str, int], str] = {
     (
         "calibrate",
         3,
-    ): "exponential-norm --dimension 3 --epsilon 1 --delta 1e-5 --adjacency add-remove "
-    "--certify out.json",
+    ): "gaussian-without-replacement --sample 10 --population 1000 --rounds 20 --epsilon 2 "
+    "--delta 1e-5 --certify out.json",
     ("compose", 0): "plan.toml",
     ("compose", 1): "over.toml",
-    ("compose", 3): "renyi.toml --certify out.json",
+    ("compose", 3): "batches.toml --certify out.json",
     ("convert", 0): "--pure 1 --to approx --delta 1e-5",
     ("epsilon", 0): f"dp-admm {DP_ADMM} --sigma 1 --delta 1e-5",
     (
@@ -70,6 +70,18 @@ adjacency = "replace-one"
 [[release]]
 pure = 1
 """
+
+BATCHES = """
+delta = 1e-6
+adjacency = "replace-one"
+[[release]]
+mechanism = "gaussian-without-replacement"
+noise_multiplier = 1
+sample = 10
+population = 1000
+count = 20
+"""
+"""Too few batches hold the record for a certificate."""
 
 CLAIM = """
 [[claim]]
@@ -119,7 +131,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "over.toml": PLAN.format(epsilon=0.1),
         "true.toml": CLAIM.format(name="true", epsilon=50, attest='"all"'),
         "false.toml": CLAIM.format(name="false", epsilon=0.01, attest='"all"'),
-        "renyi.toml": "delta = 1e-5\n[[release]]\nzcdp = 0.1\n",
+        "batches.toml": BATCHES,
         "objective.toml": OBJECTIVE,
         "true.json": CERTIFICATE,
         "edited.json": CERTIFICATE.replace('"1.0"', '"0.5"'),
