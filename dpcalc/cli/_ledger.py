@@ -34,9 +34,9 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
     ):
         how: dict[str, Any] = {"say": status.update, "executor": executor}
         counts, runs = (kept and kept.section(part) for part in ("planted leaks", "audits"))
-        leaks = [] if names else leak_counts(store=counts, **how)
         alpha = given["alpha"]
         found = entries(seed=seed, alpha=alpha, names=names, store=runs, **how)
+        leaks = [] if names else leak_counts(store=counts, **how)
     text, writing = page(found, seed=seed, alpha=alpha, leaks=leaks), Writing()
     if not writing.attempt(lambda: write_text(given["ledger"], text)):
         click.echo(text)

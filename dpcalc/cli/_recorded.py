@@ -101,17 +101,10 @@ def refuse_recorded(target: str, given: dict[str, Any]) -> None:
         )
 
 
-def recorded(given: dict[str, Any]) -> AuditResult:
-    """A verdict on scores or counts.
-
-    Args:
-        given: the options of the command.
-    """
-    from dpcalc.auditing import Counts
-    from dpcalc.auditing.recorded import audit_counts, audit_scores
-    from dpcalc.auditing.result import AuditResult
-    from dpcalc.cli._attacks import claim_of, parsed_claim
-
+def _check_together(given: dict[str, Any]) -> None:
+    """Raise `InvalidInput` for options that say nothing about these recorded runs."""
+    if sum(bool(given[name]) for name in RECORDS) > 1:
+        raise InvalidInput("one of --scores, --transcripts and --counts was needed; got several")
     if not given["text"] or given["adjacency"] is None:
         raise InvalidInput(
             "--claim and --adjacency were needed with recorded runs; "
@@ -125,13 +118,25 @@ def recorded(given: dict[str, Any]) -> AuditResult:
         refuse_given(("seed",), "what is drawn at random; counts leave nothing to draw")
     if given["methods"] is not None:
         raise InvalidInput("--methods goes with a TARGET; recorded runs settle their own method")
+
+
+def recorded(given: dict[str, Any]) -> AuditResult:
+    """A verdict on scores or counts.
+
+    Args:
+        given: the options of the command.
+    """
+    from dpcalc.auditing import Counts
+    from dpcalc.auditing.recorded import audit_counts, audit_scores
+    from dpcalc.auditing.result import AuditResult
+    from dpcalc.cli._attacks import claim_of, parsed_claim
+
+    _check_together(given)
     kinds = _transcripts(given)
     usual = "every message" if kinds is None else kinds[0].release.value
     claim = claim_of(parsed_claim(given["text"]), given["adjacency"], given["release"] or usual)
     claim = replace(claim, release_taken=given["release"] is None and kinds is None)
     terms: dict[str, Any] = {"alpha": given["alpha"], "detectable_ratio": given["detectable_ratio"]}
-    if sum(bool(given[name]) for name in RECORDS) > 1:
-        raise InvalidInput("one of --scores, --transcripts and --counts was needed; got several")
     if kinds is not None:
         from dpcalc.auditing.transcripts import audit_transcripts
 

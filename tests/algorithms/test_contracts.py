@@ -90,7 +90,7 @@ def test_it_says_what_it_is(algorithm):
         assert caption.meaning
 
 
-ALLOWED = {"numpy", "scipy", "networkx", "randomgen", "sklearn"}
+ALLOWED = {"numpy", "scipy", "networkx", "randomgen", "sklearn", "pyarrow"}
 ALLOWED_INSIDE = (
     "dpcalc.store",
     "dpcalc.files",
