@@ -35,15 +35,18 @@ def profile(points: Points) -> Law:
     """What dominates every mechanism with δ(ε) <= δ at the points, in both directions.
 
     In k = e^ε a profile is convex, falls, and is 1 at 0: below chords between points, and at most the
-    last point's δ beyond it. Points that do not certainly make the chords bend upwards are left out.
+    last point's δ beyond it. Points that do not certainly make the chords bend upwards are left out, and
+    of points at one k all but the least.
     """
     given = [(eps.exp(), delta) for eps, delta in points]
     given += [(1 / k, 1 - (1 - delta) / k) for k, delta in given]
     corners: Points = [(arb(0), arb(1))]
-    for corner in sorted(given, key=lambda point: float(point[0])):
+    for corner in sorted(given, key=lambda point: (float(point[0]), float(point[1]))):
+        if not corner[0] > corners[-1][0]:
+            continue
         while len(corners) > 1 and not slope(*corners[-2:]) < slope(corners[-1], corner):
             corners.pop()
-        if corner[0] > corners[-1][0] and slope(corners[-1], corner) < 0:
+        if slope(corners[-1], corner) < 0:
             corners.append(corner)
     slopes = [*(slope(*pair) for pair in pairwise(corners)), arb(0)]
     bends = [after - before for before, after in pairwise(slopes)]

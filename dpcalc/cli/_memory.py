@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from dpcalc.cli._types import FloatType
 from dpcalc.errors import InvalidInput
 
 _UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 
 
-class Size(click.ParamType[float]):
+class Size(FloatType):
     """An amount of memory with its unit: 500MB, 2GB, 1.5GiB."""
 
     name = "size"

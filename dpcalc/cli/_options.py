@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dpcalc.cli._meant import meant_option
+from dpcalc.cli._types import FloatType, IntType
 from dpcalc.errors import InvalidInput, unknown_name
 
-if TYPE_CHECKING:
-    pass
 
-
-if TYPE_CHECKING:
-    _FloatType = click.ParamType[float]
-    _IntType = click.ParamType[int]
-else:
-    _FloatType = _IntType = click.ParamType  # generic from click 8.4 on only
-
-
-class Number(_FloatType):
+class Number(FloatType):
     """A real number as people write it: 0.5, 1e-5, 1/3."""
 
     name = "number"
@@ -43,7 +34,7 @@ class Number(_FloatType):
             ) from None
 
 
-class Whole(_IntType):
+class Whole(IntType):
     """A whole number in any spelling of a number: 10000, 1e4, 10_000.
 
     Args:

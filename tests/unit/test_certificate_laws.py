@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -290,6 +290,7 @@ def test_either_order_is_the_larger_profile() -> None:
 
 
 @settings(max_examples=25, deadline=None)
+@example([(0, 0), (0, 1)])
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 31)), min_size=1, max_size=5))
 def test_a_profile_is_the_least_chord_of_its_points(points: list[tuple[int, int]]) -> None:
     """Least over all pairs of points, mirrored ones included, with 1 at k = 0 and flat beyond."""
