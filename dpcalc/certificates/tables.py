@@ -35,8 +35,8 @@ def profile(points: Points) -> Law:
     """What dominates every mechanism with δ(ε) <= δ at the points, in both directions.
 
     In k = e^ε a profile is convex, falls, and is 1 at 0: below chords between points, and at most the
-    last point's δ beyond it. Points that do not certainly make the chords bend upwards are left out, and
-    of points at one k all but the least.
+    last point's δ beyond it. Points that do not certainly make the chords bend upwards are left out,
+    and of points at one k all but the least.
     """
     given = [(eps.exp(), delta) for eps, delta in points]
     given += [(1 / k, 1 - (1 - delta) / k) for k, delta in given]
