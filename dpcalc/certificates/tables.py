@@ -42,11 +42,10 @@ def profile(points: Points) -> Law:
     given += [(1 / k, 1 - (1 - delta) / k) for k, delta in given]
     corners: Points = [(arb(0), arb(1))]
     for corner in sorted(given, key=lambda point: (float(point[0]), float(point[1]))):
-        if not corner[0] > corners[-1][0]:
-            continue
-        while len(corners) > 1 and not slope(*corners[-2:]) < slope(corners[-1], corner):
+        beyond = corner[0] > corners[-1][0]
+        while beyond and len(corners) > 1 and not slope(*corners[-2:]) < slope(corners[-1], corner):
             corners.pop()
-        if slope(corners[-1], corner) < 0:
+        if beyond and slope(corners[-1], corner) < 0:
             corners.append(corner)
     slopes = [*(slope(*pair) for pair in pairwise(corners)), arb(0)]
     bends = [after - before for before, after in pairwise(slopes)]
