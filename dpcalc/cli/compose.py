@@ -96,31 +96,20 @@ def command(
     """
     from dpcalc import checks
     from dpcalc.claims.composition import read_plan
-    from dpcalc.cli._outputs import Writing, check_outputs, this_command
+    from dpcalc.cli._outputs import Writing, this_command
     from dpcalc.report.composition_report import composition_report
-    from dpcalc.report.document import check_ending, write_report
-    from dpcalc.report.pictures import check_picture
+    from dpcalc.report.document import write_report
 
-    if plot is not None:
-        need("matplotlib", purpose="--plot")
-        check_picture(plot, "--plot")
     certificates = Certificates(certify)
-    if report is not None:
-        check_ending(report, "--report")
-    outputs = [("--plot", plot), ("--certify", certify), ("--report", report)]
-    check_outputs(outputs, inputs=[file])
+    _check_outputs(file, plot=plot, certify=certify, report=report)
     writing = Writing()
     plan = read_plan(file, [note for note in notes.split(",") if note], adjacency)
     at = plan.delta if delta is None else checks.delta(delta)
     if at == 0 and plan.total().needs_delta():
         raise missing_delta("this list of releases")
     record = _record(plan, at)
-    if plot is not None:
-        from dpcalc.report.profile import draw_profile
-
-        settings: dict[str, Any] = {"delta": at, "budget": plan.epsilon, "title": file.stem}
-        if writing.attempt(lambda: draw_profile(plan.total(), plot, **settings)):
-            record["plot"] = str(plot)
+    if plot is not None and writing.attempt(lambda: _draw(plan, at, plot, file.stem)):
+        record["plot"] = str(plot)
     if report is not None:
         found = composition_report(plan, record, command=this_command(), file=file)
         if writing.attempt(lambda: write_report(report, found)):
@@ -137,6 +126,29 @@ def command(
 
 
 command.params.append(certify_option())
+
+
+def _check_outputs(
+    file: Path, *, plot: Path | None, certify: Path | None, report: Path | None
+) -> None:
+    """Refuse, before anything is computed, what could not be written at the end."""
+    from dpcalc.cli._outputs import check_outputs
+    from dpcalc.report.document import check_ending
+    from dpcalc.report.pictures import check_picture
+
+    if plot is not None:
+        need("matplotlib", purpose="--plot")
+        check_picture(plot, "--plot")
+    if report is not None:
+        check_ending(report, "--report")
+    outputs = [("--plot", plot), ("--certify", certify), ("--report", report)]
+    check_outputs(outputs, inputs=[file])
+
+
+def _draw(plan: Plan, delta: float, plot: Path, title: str) -> None:
+    from dpcalc.report.profile import draw_profile
+
+    draw_profile(plan.total(), plot, delta=delta, budget=plan.epsilon, title=title)
 
 
 def _record(plan: Plan, delta: float) -> dict[str, Any]:

@@ -126,8 +126,6 @@ def command(
     """
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.cli._outputs import Writing
-    from dpcalc.report.attacks import print_attacks
-    from dpcalc.report.claims_text import print_claims
     from dpcalc.vocabulary import Verdict
 
     if not audit:
@@ -172,10 +170,7 @@ def command(
     if as_json:
         print_json(answer)
     else:
-        print_claims(judgements, file, details=details)
-        if attacks is not None:
-            print_attacks(judgements, attacks)
-        _print_certificates(records)
+        _print(judgements, attacks, records, file, details=details)
         if demonstration and refuted:
             _print_demonstration()
     writing.settle()
@@ -237,6 +232,24 @@ def _certify(
             spent, relation = judgement.certified, claim.relation.name
             theorem = claim.theorem if isinstance(claim, Claim) else None
             certificates.add_guarantee(record, spent, guarantee, relation, claim.delta, theorem)
+
+
+def _print(
+    judgements: Sequence[Judgement],
+    attacks: Sequence[AuditResult | None] | None,
+    records: Sequence[dict[str, Any]],
+    file: Path | None,
+    *,
+    details: bool,
+) -> None:
+    """Verdicts, then attacks, then certificates."""
+    from dpcalc.report.attacks import print_attacks
+    from dpcalc.report.claims_text import print_claims
+
+    print_claims(judgements, file, details=details)
+    if attacks is not None:
+        print_attacks(judgements, attacks)
+    _print_certificates(records)
 
 
 def _print_certificates(records: Sequence[dict[str, Any]]) -> None:
