@@ -94,7 +94,10 @@ class Nodes:
         """Raise the smoothing to ``gain``."""
         extra = gain - self.gain
         y = self.y
-        self._blocks = [self.values * np.exp(extra * (1j * (2 * self._c + 1) * y - y * y))]
+        exponent = extra * (1j * (2 * self._c + 1) * y - y * y)
+        values = self.values * np.exp(exponent)
+        self.rounding += ELEMENTARY_ERROR * float((np.abs(values) * (4 + np.abs(exponent))).sum())
+        self._blocks = [values]
         self.gain = gain
 
     def significant(self) -> tuple[Reals, Complexes, float]:
