@@ -25,7 +25,7 @@ ORDER = [
     {"theorems"},
     {"calibration"},
     {"claims"},
-    {"accountant", "interop", "odometer"},
+    {"accountant", "interop", "odometer", "recorders"},
     {"report"},
     {"answers"},
     {"training"},

@@ -114,8 +114,8 @@ def _larger(
     for epsilon in corners:
         k, lead = ctx.exp(mpf(epsilon)), one(epsilon) - other(epsilon)
         if before is not None and before[1] * lead < 0:
-            crossing = before[0] + (k - before[0]) * before[1] / (before[1] - lead)
-            points.append(_point(one, other, float(ctx.log(crossing))))
+            equal_at = before[0] + (k - before[0]) * before[1] / (before[1] - lead)
+            points.append(_point(one, other, float(ctx.log(equal_at))))
         points.append(_point(one, other, epsilon))
         before = k, lead
     return points
