@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._fields import field_options
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import (
     NUMBER,
@@ -22,17 +23,6 @@ from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
     from dpcalc.claims.solve import Solution
-
-_FIELDS = (
-    ("noise_multiplier", "Noise standard deviation over one record's largest norm."),
-    ("noise_over_sensitivity", "Instead: over the distance of two neighbours."),
-    ("scale_multiplier", "Noise scale over one record's largest norm."),
-    ("scale_over_sensitivity", "Instead: over the distance of two neighbours."),
-    ("rate", "Probability with which a record is sampled."),
-    ("sample", "Records sampled a round: the batch size."),
-    ("population", "Records in all."),
-    ("dimension", "Coordinates of the noise."),
-)
 
 
 def _names() -> list[str]:
@@ -124,8 +114,7 @@ def command(
 
 
 command.params.append(certify_option())
-for _name, _help in _FIELDS:
-    command.params.append(click.Option(["--" + _name.replace("_", "-")], type=NUMBER, help=_help))
+command.params.extend(field_options())
 
 
 def _record(found: Solution, epsilon: float, delta: float) -> dict[str, Any]:

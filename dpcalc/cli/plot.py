@@ -1,4 +1,4 @@
-"""``dpcalc plot``: curves of a published result in a picture, and their numbers."""
+"""``dpcalc plot``: curves of results, mechanisms and trainings, and their numbers."""
 
 from __future__ import annotations
 
@@ -7,183 +7,145 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._json import print_json
-from dpcalc.cli._options import NUMBER, Whole, delta_option, json_option
+from dpcalc.cli._plot_mechanism import mechanism_command
+from dpcalc.cli._plot_runs import runs_command
+from dpcalc.cli._plot_utility import utility_command
+from dpcalc.cli._plotting import (
+    Axis,
+    axis_of,
+    axis_options,
+    delta_options,
+    file_options,
+    files_of,
+    finish,
+)
 from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
-from dpcalc.errors import InvalidInput, missing_delta
-from dpcalc.extras import need
+from dpcalc.errors import InvalidInput, missing_delta, unknown_name
 
 if TYPE_CHECKING:
     from dpcalc.report.curves import Picture
     from dpcalc.theorems.base import Theorem
 
-_ENDS = {"delta": (1e-12, 0.1), "epsilon": (0.1, 10.0)}
-"""Where an axis runs unless --from and --to say."""
-
 
 def _run(
     theorem: type[Theorem],
     *,
-    over: str,
-    low: float | None,
-    high: float | None,
-    points: int,
     delta: float | None,
-    out: Path,
-    csv: Path | None,
     attacked: Path | None,
-    as_json: bool,
     attest: tuple[str, ...],
     **given: Any,
 ) -> None:
-    from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.report.curve_picture import draw, table_of
-    from dpcalc.report.pictures import check_picture
     from dpcalc.report.setting import setting_note
 
-    need("matplotlib", purpose="plot")
-    if out.suffix.lower() not in (".html", ".htm"):
-        check_picture(out, "--out")
-    check_outputs([("--out", out), ("--csv", csv)], inputs=[attacked])
-    over = over.replace("-", "_")
-    ends = _ends(theorem, over, low, high)
-    instance = theorem_from(theorem, _complete(theorem, given, over, ends), attest)
-    picture = _picture(instance, over, ends, points, delta)
+    files = files_of(given, inputs=[attacked])
+    over = given["over"].replace("-", "_")
+    if over not in ("delta", "epsilon"):
+        from dpcalc.report.theorem_curves import variable
+
+        variable(theorem, over)
+    axis = axis_of(given)
+    instance = theorem_from(theorem, _complete(theorem, given, axis), attest)
+    picture = _picture(instance, axis, delta)
     if attacked is not None:
         from dpcalc.report.attacked_points import with_attacks
 
         picture = with_attacks(picture, instance, delta or 0.0, attacked)
-    setting = setting_note(instance, varied=over, delta=None if over == "delta" else delta)
-    heads, rows = table_of(picture)
-    writing = Writing()
-    mark = delta or 0.0 if over == "delta" else 0.0
-    writing.attempt(lambda: draw(picture, out, title=theorem.title, setting=setting, mark=mark))
-    if csv is not None:
-        writing.attempt(lambda: _write_csv(csv, heads, rows))
-    if as_json:
-        curves = {curve.name: [list(point) for point in curve.points] for curve in picture.curves}
-        record = {"theorem": theorem.key, "x": picture.x, "y": picture.y, "curves": curves}
-        print_json({**record, "setting": setting, "out": str(out)})
-    else:
-        click.echo(f"{out}: {picture.y} over {picture.x.replace('_', ' ')}, {len(rows)} places")
-    writing.settle()
+    fixed = None if axis.name == "delta" else delta
+    finish(
+        picture,
+        files,
+        title=theorem.title,
+        setting=setting_note(instance, varied=axis.name, delta=fixed),
+        about={"theorem": theorem.key},
+        mark=delta or 0.0 if axis.name == "delta" else 0.0,
+    )
 
 
-def _ends(
-    theorem: type[Theorem], over: str, low: float | None, high: float | None
-) -> tuple[float, float]:
-    from dpcalc.report.curves import variable
-
-    if over not in _ENDS:
-        variable(theorem, over)
-        if low is None or high is None:
-            raise InvalidInput(
-                f"--over {over.replace('_', '-')} needs --from and --to; got "
-                f"{'neither' if low is None and high is None else 'one of them'}"
-            )
-        ends = low, high
-    else:
-        first, last = _ENDS[over]
-        ends = first if low is None else low, last if high is None else high
-    if not ends[0] < ends[1]:
-        raise InvalidInput(f"--from needs to be below --to; got {ends[0]:g} and {ends[1]:g}")
-    return ends
-
-
-def _complete(
-    theorem: type[Theorem], given: dict[str, Any], over: str, ends: tuple[float, float]
-) -> dict[str, Any]:
+def _complete(theorem: type[Theorem], given: dict[str, Any], axis: Axis) -> dict[str, Any]:
     """The options with a value for what is varied, which nobody gives."""
     from dpcalc.theorems.parameters import parameters
 
-    name = theorem.noise if over == "epsilon" else over
-    if over == "delta" or name not in parameters(theorem):
+    name = theorem.noise if axis.name == "epsilon" else axis.name
+    if name not in parameters(theorem):
         return given
     if given.get(name) is not None and parameters(theorem)[name].kind != "schedule":
         option = "--" + name.replace("_", "-")
         raise InvalidInput(f"{option} is what the picture varies; got {given[name]}; leave it out")
     if given.get(name) is None:
-        given[name] = 1.0 if over == "epsilon" else ends[1]
+        given[name] = 1.0 if axis.name == "epsilon" else axis.high
     return given
 
 
-def _picture(
-    instance: Theorem,
-    over: str,
-    ends: tuple[float, float],
-    points: int,
-    delta: float | None,
-) -> Picture:
+def _picture(instance: Theorem, axis: Axis, delta: float | None) -> Picture:
     from dpcalc import checks
-    from dpcalc.report.curves import (
+    from dpcalc.report.theorem_curves import (
         epsilon_over,
         epsilon_over_delta,
         noise_over_epsilon,
-        steps,
         variable,
     )
 
-    if over == "delta":
-        if not 0 < ends[0] < ends[1] < 1:
-            raise InvalidInput(f"--from and --to need δ in (0, 1); got {ends[0]:g} and {ends[1]:g}")
-        return epsilon_over_delta(instance, steps(*ends, points))
+    if axis.name == "delta":
+        return epsilon_over_delta(instance, axis.places())
     at = 0.0 if delta is None else checks.delta(delta)
     if at == 0 and instance.certified().guarantee.needs_delta():
         raise missing_delta(instance.key)
-    if over == "epsilon":
-        if ends[0] <= 0:
-            raise InvalidInput(f"--from needs an ε above 0; got {ends[0]:g}")
-        return noise_over_epsilon(instance, steps(*ends, points), at)
-    whole = variable(type(instance), over)
-    return epsilon_over(instance, over, steps(*ends, points, whole=whole), at)
+    if axis.name == "epsilon":
+        return noise_over_epsilon(instance, axis.places(), at)
+    whole = variable(type(instance), axis.name)
+    return epsilon_over(instance, axis.name, axis.places(whole=whole), at)
 
 
-def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
-    import csv
-    import io
+class _Plots(TheoremVerb):
+    """Theorems as of the other verbs; utility results, mechanisms and trainings besides."""
 
-    from dpcalc.files import write_atomically
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from dpcalc.theorems.catalogue import keys
 
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([heads, *rows])
-    with write_atomically(path) as file:
-        file.write(text.getvalue().encode())
+        return [*super().list_commands(ctx), *keys(privacy=False), *_mechanisms(), "runs"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from dpcalc.claims.named import mechanism_key
+        from dpcalc.theorems.catalogue import key_of, keys
+
+        if cmd_name == "runs":
+            return runs_command()
+        if (name := mechanism_key(cmd_name)) in _mechanisms():
+            return mechanism_command(name)
+        if (key := key_of(cmd_name)) in keys(privacy=False):
+            return utility_command(key, self._parameters)
+        if key not in keys():
+            raise unknown_name("theorem or mechanism", cmd_name, self.list_commands(ctx))
+        return super().get_command(ctx, key)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from dpcalc.theorems.catalogue import keys, result
+
+        for heading, privacy in (("Privacy results", True), ("Utility results", False)):
+            with formatter.section(heading):
+                formatter.write_dl([(key, result(key).title) for key in keys(privacy=privacy)])
+        with formatter.section("Mechanisms"):
+            formatter.write_text(", ".join(_mechanisms()))
+        with formatter.section("Trainings"):
+            formatter.write_dl([("runs", "Error over the ε that was spent, from dpcalc run.")])
 
 
-_delta: Any = delta_option()(lambda: None)
-_json: Any = json_option(lambda: None)
+def _mechanisms() -> list[str]:
+    """The mechanisms whose fields are numbers."""
+    from dpcalc.claims.named import mechanism, mechanism_names
 
-command = TheoremVerb(
+    return [name for name in mechanism_names() if not {"p", "points"} & {*mechanism(name).fields}]
+
+
+command = _Plots(
     name="plot",
-    short_help="A picture: ε over δ or a parameter, noise over a budget.",
+    short_help="A picture: ε, noise or utility over δ, a budget or any parameter.",
     more=("--out epsilon.svg",),
     run=_run,
     extra=[
-        click.Option(
-            ["--over"],
-            default="delta",
-            show_default=True,
-            metavar="delta|epsilon|PARAMETER",
-            help="What is varied: δ; ε of the budget (the noise answers); or a parameter.",
-        ),
-        click.Option(["--from", "low"], type=NUMBER, help="Where the axis begins."),
-        click.Option(["--to", "high"], type=NUMBER, help="Where it ends."),
-        click.Option(
-            ["--points"], type=Whole(2), default=40, show_default=True, help="Places on the axis."
-        ),
-        *_delta.__click_params__,
-        click.Option(
-            ["--out"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            required=True,
-            help="The picture: .png, .svg, .pdf or .html, which holds the numbers too.",
-        ),
-        click.Option(
-            ["--csv"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="The numbers, one column per curve.",
-        ),
+        *axis_options("What is varied: δ; ε of the budget (the noise answers); or a parameter."),
+        *delta_options(),
+        *file_options()[:2],
         click.Option(
             ["--attacked"],
             type=click.Path(path_type=Path, dir_okay=False),
@@ -191,12 +153,12 @@ command = TheoremVerb(
             help="The JSON of dpcalc verify CLAIMS --audit --json: what attacks on the same setting "
             "have shown, as points.",
         ),
-        *_json.__click_params__,
+        *file_options()[2:],
     ],
-    help="""Curves of a published result: claimed, certified, and what an instance attains.
+    help="""Curves of a published result, a mechanism or your trainings, and their numbers.
 
 \b
-ε at every δ:
+ε at every δ, claimed, certified, and what an instance attains:
   dpcalc plot dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --sigma 0.01 \\
       --dual-start zero --out epsilon.png
 ε over the rounds:
@@ -205,5 +167,17 @@ command = TheoremVerb(
 The noise over the budget:
   dpcalc plot dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero \\
       --over epsilon --from 0.1 --to 10 --delta 1e-5 --out noise.html
+The noise of DP-SGD over the budget:
+  dpcalc plot dp-sgd --rate 0.01 --rounds 1000 --over epsilon --from 0.5 --to 8 --points 6 \\
+      --delta 1e-5 --out sgd.png
+The paper's bound of utility over the budget:
+  dpcalc plot dp-admm-utility --n-records 32561 --rounds 1000 --gradient-bound 1 \\
+      --dual-start zero --matrix 1 --dimension 10 --penalty 1 --step-size 0.1 --smoothness 2 \\
+      --distance 3 --over epsilon --delta 1e-5 --out utility.png
+The error of your trainings over the ε that they spend:
+  dpcalc run dp-admm --epsilon 1 --delta 1e-6 --runs 5 --seed 1 --out run.json
+  dpcalc plot runs run.json --out error.png
+
+ε of a picture lies at most 0.1 % above that of dpcalc epsilon, never below the truth.
 """,
 )

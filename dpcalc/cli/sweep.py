@@ -32,7 +32,8 @@ _SHOWN = 20
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw the answer over the longest axis, a line for every setting of the others.",
+    help="Draw the answer over the longest axis of numbers, a line for every setting of the others; "
+    "of trainings their error over certified ε, means over seeds.",
 )
 @workers_options
 @checkpoint_options
@@ -86,7 +87,8 @@ def command(
         from dpcalc.report.pictures import check_picture
 
         need("matplotlib", purpose="--plot")
-        check_picture(plot, "--plot")
+        if plot.suffix.lower() not in (".html", ".htm"):
+            check_picture(plot, "--plot")
     check_outputs([("--out", out), ("--plot", plot)], inputs=[file])
     with (
         kept_work(checkpoint, sweep.plan(), resume=resume) as store,
@@ -102,9 +104,11 @@ def command(
     if out is not None:
         writing.attempt(lambda: write_table(out, rows))
     if plot is not None:
-        from dpcalc.sweep.picture import draw
+        from dpcalc.report.curve_picture import draw
+        from dpcalc.sweep.picture import sweep_note, sweep_picture
 
-        writing.attempt(lambda: draw(sweep, rows, plot))
+        picture, note = sweep_picture(sweep, rows), sweep_note(sweep, rows)
+        writing.attempt(lambda: draw(picture, plot, title=sweep.name, setting=note))
     _show(sweep, rows, [p for p in (out, plot) if p is not None], as_json=as_json)
     writing.settle()
     return 0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 from dpcalc.report.curve_picture import draw, figure_of
-from dpcalc.report.curves import Picture, epsilon_over_delta
+from dpcalc.report.curves import Picture
 from dpcalc.report.setting import setting_note
+from dpcalc.report.theorem_curves import epsilon_over_delta
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -31,6 +31,12 @@ STYLES = {
 }
 """Colours of Okabe and Ito, which differ for every kind of colour vision; and dashes for print."""
 
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+"""Of the same authors, for lines that have names of their own."""
+
+_LEVELS = (("#555555", (0, (1, 2))), ("#888888", (0, (6, 2))), ("#AAAAAA", (0, (6, 2, 1, 2))))
+"""Greys and dashes of lines that are there to compare with."""
+
 _ALIKE = 0.005
 """Relative distance below which two lines lie on one another."""
 
@@ -69,7 +75,7 @@ def draw(picture: Picture, path: Path, *, title: str, setting: str, mark: float 
     page = _HTML.format(
         title=escape(title),
         picture=svg_text(figure),
-        setting=escape(setting),
+        setting=escape(f"{setting} {picture.gaps()}".strip()),
         heads="".join(f'<th scope="col">{escape(_named(head))}</th>' for head in heads),
         rows="".join(
             "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows
@@ -85,23 +91,19 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
     from matplotlib.figure import Figure
 
     if not any(curve.points for curve in picture.curves):
-        raise InvalidInput("nothing finite and above 0 to draw; try other parameters")
+        why = f" ({picture.left_out[0]})" if picture.left_out else ""
+        raise InvalidInput(f"nothing finite and above 0 to draw{why}; try other parameters")
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     axes = figure.subplots()
-    shown, y_name = _merged(picture.curves), _named(picture.y)
-    for label, curve in shown:
-        color, dashes = STYLES[curve.name]
-        x, y = zip(*curve.points, strict=True)
-        if len(x) == 1 or curve.name == "attacked":
-            axes.plot(x, y, color=color, marker="o", linestyle="none", label=label)
-        else:
-            axes.plot(x, y, color=color, linestyle=dashes, linewidth=1.8, label=label)
+    styles = _styles(picture.curves)
+    y_name = picture.y_label or _named(picture.y)
+    for label, curve in _merged(picture.curves):
+        _draw_curve(axes, label, curve, *styles[curve.name])
     _scale(axes, picture)
     for curve in picture.curves:
         if not curve.points and curve.name != "attained":
-            axes.plot(
-                [], [], color=STYLES[curve.name][0], label=f"{curve.name}: no finite {y_name}"
-            )
+            missing = f"{curve.name}: no finite {_named(picture.y)}"
+            axes.plot([], [], color=styles[curve.name][0], label=missing)
     if mark > 0:
         axes.axvline(mark, color="0.5", linewidth=0.8)
         axes.annotate(
@@ -113,25 +115,64 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
             fontsize=8,
             color="0.35",
         )
-    axes.set_xlabel(_named(picture.x))
-    axes.set_ylabel(y_name)
+    axes.set_xlabel(picture.x_label or _named(picture.x))
+    axes.set_ylabel("\n".join(textwrap.wrap(y_name, 48)))
     axes.set_title(title, fontsize=10)
     axes.grid(visible=True, alpha=0.25)
     axes.legend(loc="best", frameon=False, fontsize=9)
-    figure.supxlabel("\n".join(textwrap.wrap(setting, 110)), fontsize=7, color="0.35")
+    under = f"{setting} {picture.gaps()}".strip()
+    figure.supxlabel("\n".join(textwrap.wrap(under, 110)), fontsize=7, color="0.35")
     return figure
+
+
+def _draw_curve(axes: Axes, label: str, curve: Curve, color: str, dashes: Any) -> None:
+    """One line; points alone where there is one place, or where points are all that is known."""
+    x, y = zip(*curve.points, strict=True)
+    if len(x) == 1 and curve.level:
+        axes.axhline(y[0], color=color, linestyle=dashes, linewidth=1.5, label=label)
+        return
+    alone = len(x) == 1 or curve.name == "attacked"
+    axes.plot(
+        x,
+        y,
+        color=color,
+        linestyle="none" if alone else dashes,
+        linewidth=1.8,
+        marker="o" if alone or curve.ranges else "",
+        markersize=6 if alone else 4,
+        label=label,
+    )
+    if curve.ranges:
+        low, high = zip(*curve.ranges, strict=True)
+        axes.vlines(x, low, high, color=color, linewidth=1)
+
+
+def _styles(curves: Sequence[Curve]) -> dict[str, tuple[str, Any]]:
+    """Colour and dashes of every curve: of its kind, of levels, else the next of the palette."""
+    levels = [curve.name for curve in curves if curve.level]
+    own = [c.name for c in curves if c.name not in STYLES and not c.level]
+    found = {name: (PALETTE[k % len(PALETTE)], "solid") for k, name in enumerate(own)}
+    greys = {name: _LEVELS[k % len(_LEVELS)] for k, name in enumerate(levels)}
+    return {**STYLES, **found, **greys}
 
 
 def table_of(picture: Picture) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the numbers behind a picture; empty cells where a curve has no value."""
-    columns = [dict(curve.points) for curve in picture.curves]
-    places = sorted({x for column in columns for x in column})
-    heads = [picture.x, *(curve.name for curve in picture.curves)]
+    columns: list[tuple[str, dict[float, float]]] = []
+    for curve in picture.curves:
+        columns.append((curve.name, dict(curve.points)))
+        if curve.ranges:
+            x = [place for place, _ in curve.points]
+            for name, values in zip(
+                ("lowest", "highest"), zip(*curve.ranges, strict=True), strict=True
+            ):
+                columns.append((f"{curve.name} {name}", dict(zip(x, values, strict=True))))
+    places = sorted({x for _, column in columns for x in column})
     rows = [
-        [repr(x), *("" if x not in column else repr(column[x]) for column in columns)]
+        [repr(x), *("" if x not in column else repr(column[x]) for _, column in columns)]
         for x in places
     ]
-    return heads, rows
+    return [picture.x, *(name for name, _ in columns)], rows
 
 
 def _merged(curves: Sequence[Curve]) -> list[tuple[str, Curve]]:
@@ -163,8 +204,9 @@ def _scale(axes: Axes, picture: Picture) -> None:
         if min(values) > 0 and max(values) / min(values) > 5:
             set_scale("log")
             _plain_numbers(axes.yaxis if place else axes.xaxis, max(values) / min(values))
-        elif place == 1 and math.isfinite(max(values)):
-            axes.set_ylim(bottom=0)
+        elif place == 1 and math.isfinite(max(values)) and min(values) >= 0:
+            tops = [high for curve in picture.curves for _, high in curve.ranges]
+            axes.set_ylim(0, 1.08 * max([*values, *tops]) or 1)
 
 
 def _plain_numbers(axis: Axis, span: float) -> None:

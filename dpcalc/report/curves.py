@@ -1,24 +1,16 @@
-"""Curves of a published result: ε over δ or a parameter, the noise over a budget; as plain points."""
+"""Curves over one axis as plain points, whatever they are of."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from dpcalc.accounting.enclosure import with_relative_width
-from dpcalc.errors import AssumptionViolated, DpcalcError, InvalidInput
-from dpcalc.theorems.parameters import parameters
+from dpcalc.errors import DpcalcError, InvalidInput
 
-if TYPE_CHECKING:
-    from dpcalc.theorems.base import Bound, Theorem
+Points = tuple[tuple[float, float], ...]
 
-_WIDTH = 1e-3  # finer than a line is wide
 _MOST_POINTS = 1000
-KINDS = ("claimed", "certified", "attained")
-"""The three numbers that a published result has for one question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +18,16 @@ class Curve:
     """One line of a picture.
 
     Attributes:
-        name: claimed, certified, attained or prescribed.
-        points: (x, y), y finite and above 0; empty where there is none.
+        name: claimed, certified, attained, prescribed, or what else its legend says.
+        points: (x, y), both finite; empty where there is none.
+        ranges: (lowest, highest) at each of the points, where y is a mean; else empty.
+        level: whether it is a number to compare with, the same everywhere.
     """
 
     name: str
-    points: tuple[tuple[float, float], ...]
+    points: Points
+    ranges: Points = ()
+    level: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +36,27 @@ class Picture:
 
     Attributes:
         x: what is varied: "delta", "epsilon" or a parameter's name.
-        y: what answers: "epsilon" or the noise parameter's name.
+        y: what answers: "epsilon", the name of a parameter, or of a measure.
         curves: the lines.
+        x_label: what stands at the horizontal axis; the name unless given.
+        y_label: the same of the vertical axis.
+        left_out: reasons for which places of the axis have no point, one a place.
     """
 
     x: str
     y: str
     curves: tuple[Curve, ...]
+    x_label: str = ""
+    y_label: str = ""
+    left_out: tuple[str, ...] = ()
+
+    def gaps(self) -> str:
+        """How many places have no point and why, in one sentence; "" if none."""
+        if not self.left_out:
+            return ""
+        count = len(self.left_out)
+        places = "1 place has" if count == 1 else f"{count} places have"
+        return f"{places} no point: {self.left_out[0]}"
 
 
 def steps(low: float, high: float, count: int, *, whole: bool = False) -> list[float]:
@@ -76,84 +86,34 @@ def steps(low: float, high: float, count: int, *, whole: bool = False) -> list[f
     return found
 
 
-def epsilon_over_delta(theorem: Theorem, deltas: Sequence[float]) -> Picture:
-    """ε at every δ, of one instance."""
-    curves = []
-    with with_relative_width(_WIDTH):
-        for kind in KINDS:
-            bound = _bound(getattr(theorem, kind))
-            read = [] if bound is None else [(d, bound.guarantee.epsilon(d)) for d in deltas]
-            curves.append(Curve(kind, _drawable(read)))
-    return Picture("delta", "epsilon", tuple(curves))
+def asked(
+    values: Iterable[float],
+    names: Iterable[str],
+    question: Callable[[float], Mapping[str, float | None]],
+) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
+    """A curve for every name, and the reasons of places where the question makes no sense.
 
-
-def epsilon_over(theorem: Theorem, name: str, values: Iterable[float], delta: float) -> Picture:
-    """ε at δ for every value of a parameter; values that the theorem refuses are left out.
-
-    Raises:
-        InvalidInput: if the parameter is no number, with those that are.
+    Args:
+        values: the places.
+        names: of the curves.
+        question: the answers at a place by name, None or infinite where there is none; one that
+            raises has none at all.
     """
-    variable(type(theorem), name)
-    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
-    with with_relative_width(_WIDTH):
-        for value in values:
-            try:
-                instance = theorem.replace(**{name: value})
-            except DpcalcError:
-                continue
-            for kind in KINDS:
-                bound = _bound(getattr(instance, kind))
-                if bound is not None:
-                    found[kind].append((value, bound.guarantee.epsilon(delta)))
-    curves = tuple(Curve(kind, _drawable(points)) for kind, points in found.items())
-    return Picture(name, "epsilon", curves)
-
-
-def noise_over_epsilon(theorem: Theorem, epsilons: Iterable[float], delta: float) -> Picture:
-    """The noise for every budget: what the paper prescribes, and the smallest that is certified."""
-    from dpcalc.calibration import calibrate
-
-    prescribed, certified = [], []
-    start = theorem
-    for epsilon in epsilons:
-        with contextlib.suppress(DpcalcError):
-            prescribed.append((epsilon, theorem.prescribed(epsilon, delta).noise_level()))
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    reasons: list[str] = []
+    for value in values:
         try:
-            start = calibrate(start, epsilon, delta)
-        except DpcalcError:
+            answers = question(value)
+        except DpcalcError as error:
+            reasons.append(str(error))
             continue
-        certified.append((epsilon, start.noise_level()))
-    curves = Curve("prescribed", _drawable(prescribed)), Curve("certified", _drawable(certified))
-    return Picture("epsilon", theorem.noise, curves)
+        for name, answer in answers.items():
+            if answer is not None:
+                found[name].append((value, answer))
+    curves = tuple(Curve(name, drawable(points)) for name, points in found.items())
+    return curves, tuple(reasons)
 
 
-def variable(kind: type[Theorem], name: str) -> bool:
-    """Whether a parameter that can be varied takes whole numbers only.
-
-    Raises:
-        InvalidInput: if it is no parameter, or no number.
-    """
-    known = {
-        key: parameter.kind
-        for key, parameter in parameters(kind).items()
-        if parameter.kind in ("number", "count", "schedule")
-    }
-    if name not in known:
-        options = ", ".join(sorted(key.replace("_", "-") for key in known))
-        raise InvalidInput(
-            f"--over needs delta, epsilon or a parameter of {kind.key} that is a number ({options}); "
-            f"got {name.replace('_', '-')!r}"
-        )
-    return known[name] == "count"
-
-
-def _bound(of: Callable[[], Bound | None]) -> Bound | None:
-    try:
-        return of()
-    except AssumptionViolated:
-        return None
-
-
-def _drawable(points: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+def drawable(points: Iterable[tuple[float, float]]) -> Points:
     """Points whose value is finite and above 0, which is all that a logarithmic axis shows."""
     return tuple((x, y) for x, y in points if 0 < y < math.inf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dpcalc
@@ -12,7 +12,7 @@ from dpcalc.report.text import upper
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
-    from dpcalc.theorems.base import Theorem
+    from dpcalc.theorems.base import Result, Theorem
 
 _GUESSES = {
     Adjacency.ADD_REMOVE: "whether a given record was used",
@@ -41,18 +41,36 @@ def setting_note(theorem: Theorem, *, varied: str = "", delta: float | None = No
         delta: the δ at which it is drawn; None if δ is varied.
     """
     skipped = {varied, "release", theorem.noise if varied == "epsilon" else varied}
-    shown = [
-        f"{name.replace('_', ' ')} = {_short(value)}"
-        for name, value in theorem.inputs().items()
-        if name not in skipped and value not in (None, False)
-    ]
+    shown = _inputs(theorem, skipped)
     if delta is not None:
         shown.append(f"δ = {spelt(delta)}")
     adjacency = str(getattr(theorem, "adjacency", ""))
     if adjacency and "adjacency" not in theorem.inputs():
         shown.append(f"neighbours: {adjacency}")
     shown.append(f"release: {theorem.release.value}")
-    return f"{theorem.key}: {', '.join(shown)}. {theorem.reference}. dpcalc {dpcalc.__version__}."
+    return _note(theorem, shown)
+
+
+def inputs_note(result: Result, *, skipped: Collection[str]) -> str:
+    """The same for a result without privacy content: parameters, source and version.
+
+    Args:
+        result: what is drawn.
+        skipped: parameters that the picture varies.
+    """
+    return _note(result, _inputs(result, skipped))
+
+
+def _inputs(result: Result, skipped: Collection[str]) -> list[str]:
+    return [
+        f"{name.replace('_', ' ')} = {_short(value)}"
+        for name, value in result.inputs().items()
+        if name not in skipped and value not in (None, False)
+    ]
+
+
+def _note(result: Result, shown: Sequence[str]) -> str:
+    return f"{result.key}: {', '.join(shown)}. {result.reference}. dpcalc {dpcalc.__version__}."
 
 
 def _short(value: object) -> str:

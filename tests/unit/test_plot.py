@@ -13,7 +13,8 @@ import dpcalc
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.report.curve_picture import figure_of
-from dpcalc.report.curves import Curve, Picture, epsilon_over, steps
+from dpcalc.report.curves import Curve, Picture, steps
+from dpcalc.report.theorem_curves import epsilon_over
 from dpcalc.theorems import DPADMM
 
 COMMON = ["--n-records", "32561", "--gradient-bound", "1", "--dual-start", "zero"]
@@ -134,6 +135,168 @@ def test_what_cannot_be_drawn_is_refused(
     assert run(*options) == 2
     assert re.search(said, capsys.readouterr().err)
     assert list(tmp_path.iterdir()) == []
+
+
+def plotted(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["plot", *arguments])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_the_noise_of_a_mechanism_over_the_budget_is_what_calibrate_answers(tmp_path: Path) -> None:
+    table = tmp_path / "noise.csv"
+    axis = ["--over", "epsilon", "--from", "1", "--to", "4", "--points", "2", "--delta", "1e-5"]
+    files = ["--out", str(tmp_path / "noise.svg"), "--csv", str(table)]
+    assert plotted("dp-sgd", "--rate", "0.1", "--rounds", "100", *axis, *files) == 0
+    for row in rows(table):
+        best = dpcalc.calibrate(
+            "dp-sgd", epsilon=float(row["epsilon"]), delta=1e-5, rate=0.1, rounds=100
+        )
+        # Enclosures are 1e-3 wide in ε; the noise answers about as 1/ε, never less than half so.
+        assert best.value * (1 - 1e-5) <= float(row["certified"]) <= best.value * 1.003
+
+
+@pytest.mark.parametrize(
+    ("over", "ends", "given"),
+    [
+        ("rounds", ("1", "9"), ["--noise-multiplier", "2"]),
+        ("noise-multiplier", ("1", "4"), ["--rounds", "5"]),
+        ("delta", ("1e-9", "1e-3"), ["--noise-multiplier", "2", "--rounds", "5"]),
+    ],
+)
+def test_epsilon_of_a_mechanism_is_that_of_its_composition(
+    over: str, ends: tuple[str, str], given: list[str], tmp_path: Path
+) -> None:
+    table, at = tmp_path / "curve.csv", [] if over == "delta" else ["--delta", "1e-5"]
+    axis = ["--over", over, "--from", ends[0], "--to", ends[1], "--points", "3", *at]
+    files = ["--out", str(tmp_path / "curve.png"), "--csv", str(table)]
+    assert plotted("gaussian", *given, *axis, *files) == 0
+    found = rows(table)
+    assert len(found) == 3
+    for row in found:
+        setting = {"noise_multiplier": 2.0, "rounds": 5, "delta": 1e-5}
+        setting[over.replace("-", "_")] = float(row[over.replace("-", "_")])
+        # n rounds of a Gaussian with noise s are one with s/√n, exactly.
+        noise = setting["noise_multiplier"] / float(setting["rounds"]) ** 0.5
+        exact = dpcalc.mechanisms.gaussian(noise, "add-remove").epsilon(setting["delta"])
+        assert exact * (1 - 1e-12) <= float(row["certified"]) <= exact * 1.001
+
+
+def test_utility_over_the_budget_has_the_least_certified_noise(tmp_path: Path) -> None:
+    table = tmp_path / "utility.csv"
+    words = (
+        "--n-records 1000 --rounds 100 --gradient-bound 1 --dual-start zero --matrix 1 "
+        "--dimension 10 --penalty 1 --step-size 0.1 --smoothness 2 --distance 3 --over epsilon "
+        "--from 0.5 --to 2 --points 2 --delta 1e-5"
+    )
+    files = ["--out", str(tmp_path / "utility.svg"), "--csv", str(table)]
+    assert plotted("dp-admm-utility", *words.split(), *files) == 0
+    from dpcalc.theorems.catalogue import result
+
+    for row in rows(table):
+        noise = dpcalc.noise(
+            "dp-admm", epsilon=float(row["epsilon"]), delta=1e-5, n_records=1000, rounds=100,
+            gradient_bound=1, dual_start="zero",
+        ).value  # fmt: skip
+        bound = result("dp-admm-utility").from_parameters(
+            {
+                "matrix": 1, "dimension": 10, "penalty": 1, "step_size": 0.1, "smoothness": 2,
+                "distance": 3, "rounds": 100, "dual_start": "zero", "sigma": noise, "gradient_bound": 1,
+            }
+        )  # fmt: skip
+        certified: float = bound.certified().value  # type: ignore[attr-defined] # a utility result
+        assert float(row["certified"]) == pytest.approx(certified, rel=1e-9)
+
+
+def recorded(path: Path, method: str, epsilon: float, errors: list[float], **more: object) -> Path:
+    data = {"source": "mine", "train": 80, "test": 20}
+    run = {
+        "verb": "run",
+        "algorithm": method,
+        "data": data,
+        "utility": {"test_error": errors, "test_error_of_a_constant": [0.5]},
+        "budget": {"epsilon": epsilon, "delta": 1e-6},
+        "certified": {"epsilon": epsilon},
+        "theorem": "dp-admm",
+        "release": "every iterate",
+        "adjacency": "replace-one",
+    }
+    path.write_text(json.dumps(run | more))
+    return path
+
+
+def test_trainings_stand_over_what_they_spent(tmp_path: Path) -> None:
+    files = [
+        recorded(tmp_path / "a.json", "one", 1.0, [0.1, 0.3]),
+        recorded(tmp_path / "b.json", "one", 2.0, [0.1, 0.2]),
+        recorded(tmp_path / "c.json", "one", 2.0, [0.3]),
+        recorded(tmp_path / "d.json", "none", 2.0, [0.05], budget=None,
+                 certified={"epsilon": "inf"}, adjacency=None),
+    ]  # fmt: skip
+    table = tmp_path / "error.csv"
+    ends = ["--out", str(tmp_path / "error.svg"), "--csv", str(table)]
+    assert plotted("runs", *map(str, files), *ends, "--json") == 0
+    first, second = rows(table)
+    assert [float(first[k]) for k in ("epsilon", "one", "one lowest", "one highest")] == (
+        pytest.approx([1, 0.2, 0.1, 0.3])
+    )
+    assert [float(second[k]) for k in ("epsilon", "one", "one lowest", "one highest")] == (
+        pytest.approx([2, 0.2, 0.1, 0.3])
+    )
+    assert float(second["none without noise"]) == 0.05
+    assert float(second["the best constant answer"]) == 0.5
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"budget": {"epsilon": 1.0, "delta": 1e-5}},
+        {"adjacency": "add-remove"},
+        {"data": {"source": "mine", "train": 81, "test": 20}},
+    ],
+)
+def test_trainings_that_do_not_compare_are_refused(
+    other: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = recorded(tmp_path / "a.json", "one", 1.0, [0.1])
+    two = recorded(tmp_path / "b.json", "one", 2.0, [0.1], **other)
+    assert plotted("runs", str(one), str(two), "--out", str(tmp_path / "x.svg")) == 2
+    assert "runs with the same" in capsys.readouterr().err
+    assert not (tmp_path / "x.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("gaussian --noise-multiplier 1 --over noise-multiplier --from 1 --to 2 --delta 1e-5",
+         "leave it out"),
+        ("gaussian --noise-multiplier 1 --over rounds --from 1 --to 2", "--delta is needed"),
+        ("gaussian --noise-multiplier 1 --over colour --from 1 --to 2", "a field of gaussian"),
+        ("gaussian --noise-multiplier 1 --rounds 2 --over epsilon --delta 1e-5", "left open"),
+        ("profile --over delta", "unknown theorem or mechanism"),
+        ("m-admm-rate --over delta", "is a number"),
+        ("dp-admm-utility --over epsilon --sigma 1", "follows from the budget"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_of_the_rest_is_refused(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.svg"
+    if "utility" in words:
+        words += " --n-records 9 --rounds 9 --gradient-bound 1 --matrix 1 --penalty 1 --step-size 1"
+        words += " --smoothness 1 --distance 1"
+    assert plotted(*words.split(), "--out", str(out)) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_places_without_a_point_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "exponential-norm --scale-multiplier 4 --over dimension --from 0 --to 2 --points 3"
+    assert plotted(*words.split(), "--delta", "1e-5", "--out", str(tmp_path / "x.svg")) == 0
+    assert "1 place has no point: exponential-norm: dimension needs" in capsys.readouterr().out
 
 
 def test_places_of_an_axis() -> None:
