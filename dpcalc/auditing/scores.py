@@ -83,6 +83,8 @@ def read_labelled_scores(
         )
     of_member = names.index(member)
     others = [name for name in names if name != member]
+    if not others:
+        raise InvalidInput(f"a column of scores was needed; {str(path)!r} has {member} alone")
     index = names.index(others[_chosen(column, others, str(path))])
     scores: dict[bool, list[float]] = {True: [], False: []}
     for row in found:

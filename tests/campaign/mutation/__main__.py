@@ -163,12 +163,13 @@ def main() -> int:
     given = _arguments()
     until = monotonic() + 60 * given.minutes
     folder = (given.folder or Path(tempfile.mkdtemp(prefix="dpcalc-mutants-"))).resolve()
-    copy = prepare(folder)
+    areas = given.area or list(AREAS)
+    copy = prepare(folder, areas)
     renew_tests(copy)
     everything = {
         area: [name for name in names if name.startswith(given.only)]
         for area, names in mutants(copy).items()
-        if area in (given.area or AREAS)
+        if area in areas
     }
     samples = {
         area: sample(names, None if given.all else given.sample, given.seed)

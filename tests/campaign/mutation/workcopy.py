@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 
-from tests.campaign.mutation.areas import ABOUT_SURROUNDINGS, MEASURED, TESTS, area
+from tests.campaign.mutation.areas import ABOUT_SURROUNDINGS, AREAS, TESTS, area
 
 ROOT = Path(__file__).resolve().parents[3]
 HOOKS = Path(__file__).with_name("hooks.py")
@@ -39,21 +39,27 @@ mutmut.store_lines_covered_by_tests()
 mutmut.create_mutants(2)
 """
 
-_FILES_AT_ONCE = 8
+_FILES_AT_ONCE = 4
 
 _MARK = re.compile(r"def (x[^ (]*__mutmut_\d+)\(")
 
 
-def prepare(folder: Path) -> Path:
-    """A copy of the checkout without links, and its mutants; the folder that holds them."""
-    copy = folder / "mutants"
-    if (folder / "complete").exists():
+def prepare(folder: Path, areas: Sequence[str]) -> Path:
+    """A copy of the checkout without links, and mutants of some areas; the folder that holds them."""
+    copy, complete = folder / "mutants", folder / "complete"
+    if complete.exists():
+        filled = complete.read_text("utf-8").split()
+        if not {*areas} <= {*filled}:
+            raise SystemExit(
+                f"{folder} has mutants of {', '.join(filled)} only; take another folder"
+            )
         return copy
     ignored = shutil.ignore_patterns(
         ".git", ".venv", "venv", "__pycache__", "*.egg-info", "mutants"
     )
     shutil.copytree(ROOT, folder, ignore=ignored, dirs_exist_ok=True)
-    patterns = [m.replace(".", "/") + tail for m in MEASURED for tail in (".py", "/*")]
+    modules = [module for chosen in areas for module in AREAS[chosen]]
+    patterns = [m.replace(".", "/") + tail for m in modules for tail in (".py", "/*")]
     everything = [p.name for p in folder.iterdir() if p.name != "tests"]
     with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
         file.write(
@@ -64,7 +70,7 @@ def prepare(folder: Path) -> Path:
         )
     subprocess.run([sys.executable, "-c", GENERATE], cwd=folder, check=True, capture_output=True)
     (folder / "reached").mkdir()
-    (folder / "complete").touch()
+    complete.write_text(" ".join(areas), "utf-8")
     return copy
 
 
