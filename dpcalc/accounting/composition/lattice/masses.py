@@ -116,7 +116,7 @@ class Masses:
     @property
     def total(self) -> float:
         """The mass on the lattices."""
-        return math.fsum(float(row.values.sum()) for row in (*self.rows, self.raised[0]))
+        return _held((*self.rows, self.raised[0]))
 
 
 def summed(laws: Sequence[tuple[Masses, int]], frame: Frame, mode: Mode) -> Masses:
@@ -208,7 +208,8 @@ def _bounded(
 def _above(a: Masses, b: Masses, over: Row, frame: Frame, mode: Mode) -> tuple[float, float]:
     """P-mass above the top, and Q-mass, rounded the other way."""
     terms = sum(len(row.values) for m in (a, b) for row in m.rows) + len(over.values)
-    p = [m.total for m in (a, b)]
+    # What the floor has raised is counted with the raised, wherever it goes.
+    p = [_held(m.rows) for m in (a, b)]
     above_p = float(over.values.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
     above_q = 0.0
     if mode.splitting is None:
@@ -216,6 +217,10 @@ def _above(a: Masses, b: Masses, over: Row, frame: Frame, mode: Mode) -> tuple[f
         above_q = float(product(over.values, np.exp(-frame.step * over.points)))
         above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
     return above_p * mode.outward(terms), above_q / mode.outward(terms + EXPONENTIAL)
+
+
+def _held(rows: Sequence[Row]) -> float:
+    return math.fsum(float(row.values.sum()) for row in rows)
 
 
 def _q_mass(rows: Sequence[Row], frame: Frame) -> float:
