@@ -276,3 +276,20 @@ def test_events_too_deep_in_one_another_are_refused() -> None:
     for deep in (event, itself[0]):
         with pytest.raises(InvalidInput, match="nested at most 200 deep"):
             guarantee_of(deep, "add-remove")
+
+
+@pytest.mark.parametrize(
+    "compose_more",
+    [lambda e: events.SelfComposedDpEvent(e, 1), lambda e: events.ComposedDpEvent((e,))],
+)
+def test_two_hundred_events_within_one_another_are_read_and_not_one_more(compose_more: Any) -> None:
+    event = events.GaussianDpEvent(1.0)
+    for _ in range(200):
+        event = compose_more(event)
+    assert guarantee_of(event, ADD) == GDP(1.0)
+    with pytest.raises(InvalidInput) as caught:
+        guarantee_of(compose_more(event), ADD)
+    assert str(caught.value).startswith(
+        "events nested at most 200 deep were needed; got more; compose shallower ones, or check that "
+        "none contains itself"
+    )

@@ -25,11 +25,11 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 
-from tests.campaign.mutation.areas import AREAS
+from tests.campaign.mutation.areas import AREAS, TESTS
 from tests.campaign.mutation.survivors import change, registered, unnoticeable
 from tests.campaign.mutation.workcopy import (
     edition,
@@ -80,12 +80,14 @@ def judged(folder: Path) -> dict[str, tuple[bool, str]]:
     return {e["name"]: (e["survived"], e["tests"]) for e in map(json.loads, lines)}
 
 
-def judge(folder: Path, names: list[str], budget: float, until: float) -> bool:
+def judge(
+    folder: Path, names: list[str], files: Sequence[str], budget: float, until: float
+) -> bool:
     """Judge mutants, in order, and write down what becomes of each; whether all are done."""
-    copy, tests, known = folder / "mutants", reached(folder), judged(folder)
+    copy, tests, known = folder / "mutants", reached(folder, files), judged(folder)
     with (
         (folder / "judged.jsonl").open("a", encoding="utf-8") as file,
-        _judging(copy) as judging,
+        _judging(copy, files) as judging,
     ):
         assert judging.stdin is not None
         assert judging.stdout is not None
@@ -107,9 +109,9 @@ def judge(folder: Path, names: list[str], budget: float, until: float) -> bool:
 
 
 @contextlib.contextmanager
-def _judging(copy: Path) -> Iterator[subprocess.Popen[str]]:
+def _judging(copy: Path, files: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
     """The process that judges, inside the copy."""
-    command = [sys.executable, "-m", "tests.campaign.mutation.judge"]
+    command = [sys.executable, "-m", "tests.campaign.mutation.judge", *files]
     environment = {**os.environ, "PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=copy, env=environment, text=True, **pipes) as judging:
@@ -152,6 +154,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--area", choices=AREAS, action="append", help="default: each")
     parser.add_argument("--only", default="", help="a module's prefix")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="files of tests; default: all")
     parser.add_argument("--budget", type=float, default=20, help="seconds of tests per mutant")
     parser.add_argument("--minutes", type=float, default=math.inf, help="length of this piece")
     parser.add_argument("--folder", type=Path, help="default: a new temporary one")
@@ -175,11 +178,11 @@ def main() -> int:
         area: sample(names, None if given.all else given.sample, given.seed)
         for area, names in everything.items()
     }
-    finished = measure_reach(folder, until)
+    finished = measure_reach(folder, given.tests, until)
     if finished:
         longest = max(map(len, samples.values()), default=0)
         turns = [n[k] for k in range(longest) for n in samples.values() if k < len(n)]
-        finished = judge(folder, turns, given.budget, until)
+        finished = judge(folder, turns, given.tests, given.budget, until)
     lines = table(folder, samples, {area: len(names) for area, names in everything.items()})
     sys.stdout.write(f"folder {folder}, seed {given.seed}\n" + "\n".join(lines) + "\n")
     if not finished:

@@ -12,6 +12,7 @@ import json
 import os
 import pkgutil
 import resource
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ import pytest
 from _pytest.config import get_config
 from _pytest.runner import runtestprotocol
 
-from tests.campaign.mutation.areas import MEASURED, TESTS
+from tests.campaign.mutation.areas import MEASURED
 from tests.campaign.mutation.workcopy import OPTIONS
 
 _CELLS: dict[str, list[tuple[list[Callable[..., Any]], dict[str, Any]]]] = {}
@@ -57,10 +58,10 @@ def load() -> None:
         importlib.import_module(tool)
 
 
-def collect() -> dict[str, pytest.Item]:
+def collect(tests: Sequence[str]) -> dict[str, pytest.Item]:
     """Every test by its name, ready to run."""
     config = get_config()
-    config.parse([*OPTIONS, "-p", "no:terminal", *TESTS])
+    config.parse([*OPTIONS, "-p", "no:terminal", *tests])
     session = pytest.Session.from_config(config)
     config._do_configure()
     config.hook.pytest_sessionstart(session=session)
@@ -140,7 +141,7 @@ def main() -> None:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
         load()
-        items = collect()
+        items = collect(sys.argv[1:])
         for line in questions:
             question = json.loads(line)
             alive = survives(question["name"], question["tests"], items, sound)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from time import monotonic
 
-from tests.campaign.mutation.areas import ABOUT_SURROUNDINGS, AREAS, TESTS, area
+from tests.campaign.mutation.areas import ABOUT_SURROUNDINGS, AREAS, area
 
 ROOT = Path(__file__).resolve().parents[3]
 HOOKS = Path(__file__).with_name("hooks.py")
@@ -89,19 +89,19 @@ def _record(folder: Path, name: str) -> Path:
     return folder / "reached" / f"{name.replace('/', '.')}.{digest}.jsonl"
 
 
-def _files() -> list[str]:
+def _files(tests: Sequence[str]) -> list[str]:
     found = []
-    for test in TESTS:
+    for test in tests:
         path = ROOT / test
         found += [path] if path.is_file() else sorted(path.glob("test_*.py"))
     kept = [path for path in found if path.stem.removeprefix("test_") not in ABOUT_SURROUNDINGS]
     return [str(path.relative_to(ROOT)) for path in kept]
 
 
-def measure_reach(folder: Path, until: float) -> bool:
+def measure_reach(folder: Path, tests: Sequence[str], until: float) -> bool:
     """Run the files of tests once, with honest code; whether that is done before a time."""
     copy, statistics = folder / "mutants", folder / "reached"
-    while missing := [name for name in _files() if not _record(folder, name).exists()]:
+    while missing := [name for name in _files(tests) if not _record(folder, name).exists()]:
         if monotonic() > until:
             return False
         together = missing[:_FILES_AT_ONCE]
@@ -121,7 +121,7 @@ def measure_reach(folder: Path, until: float) -> bool:
     return True
 
 
-def reached(folder: Path) -> dict[str, list[tuple[float, str]]]:
+def reached(folder: Path, tests: Sequence[str]) -> dict[str, list[tuple[float, str]]]:
     """The tests that reach a function and pass, with their seconds.
 
     The shortest of every file comes first, then the second of every file, and so on: tests of one file
@@ -129,14 +129,14 @@ def reached(folder: Path) -> dict[str, list[tuple[float, str]]]:
     """
     found: dict[str, set[tuple[float, str]]] = {}
     failed = set()
-    for name in _files():
+    for name in _files(tests):
         for line in _record(folder, name).read_text("utf-8").splitlines():
             entry = json.loads(line)
             if not entry["passed"]:
                 failed.add(entry["test"])
             for function in entry["functions"]:
                 found.setdefault(function, set()).add((entry["seconds"], entry["test"]))
-    return {f: _in_turn(t for t in tests if t[1] not in failed) for f, tests in found.items()}
+    return {f: _in_turn(t for t in of if t[1] not in failed) for f, of in found.items()}
 
 
 def _in_turn(tests: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
