@@ -115,7 +115,10 @@ def unknown_name(
     """The error for a misspelt name, with the nearest known one or with what is ``meant``."""
     names = sorted(known)
     if not isinstance(given, str):
-        return InvalidInput(f"the name of a {kind} was needed; got {given!r}; try {names[0]!r}")
+        article = "an" if kind[0] in "aeiou" else "a"
+        return InvalidInput(
+            f"the name of {article} {kind} was needed; got {given!r}; try {names[0]!r}"
+        )
     if meant:
         return InvalidInput(f"unknown {kind} {given!r}; {meant}")
     plain = {name.lstrip("-@"): name for name in reversed(names)}

@@ -15,7 +15,7 @@ from dpcalc.claims.relations import Relation, checked, shared
 from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
 from dpcalc.delimited import REMEMBERED, lines, refuse_unless_text
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import RDP, Guarantee, compose
 
 if TYPE_CHECKING:
@@ -193,6 +193,9 @@ def _rows(
     named = content.get("notes", [])
     if not isinstance(named, list) or not all(isinstance(note, str) for note in named):
         raise InvalidInput(f"notes needs a list of column names; got {named!r}")
+    table = content.get("rounds", "")
+    if not isinstance(table, str):
+        raise InvalidInput(f"rounds needs the name of one table; got {shortened(repr(table))}")
     if (named or notes) and "rounds" not in content:
         raise InvalidInput("notes are columns of a table of rounds; got notes without rounds")
     if "release" not in content and "rounds" not in content:
@@ -208,4 +211,4 @@ def _rows(
             raise InvalidInput(f"{where} needs to be a table of name = value; got {row!r}")
         yield where, row
     if "rounds" in content:
-        yield from read_rounds(path.parent / str(content["rounds"]), [*named, *notes])
+        yield from read_rounds(path.parent / table, [*named, *notes])
