@@ -45,7 +45,9 @@ def carried_out(
     work = _bits(ready, split, common, repetition)
     with (
         kept_work(common["checkpoint"], work, resume=common["resume"], secret=True) as kept,
-        workers_of(common["workers"], common["scheduler"]) as executor,
+        workers_of(
+            common["workers"], common["scheduler"], "dpcalc.training.repetition"
+        ) as executor,
         _rounds_done(ready.method.key, groups * ready.algorithm.rounds) as progress,
     ):
         return repeated(

@@ -44,8 +44,13 @@ def refuse_workers(workers: int, scheduler: str | None, needed: str) -> None:
 
 
 @contextmanager
-def workers_of(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
+def workers_of(workers: int, scheduler: str | None, *modules: str) -> Iterator[Executor | None]:
     """Who does the work; None for this process alone.
+
+    Args:
+        workers: processes; 1 for this one.
+        scheduler: address of a cluster instead, or None.
+        modules: what processes import while this one gets ready.
 
     Raises:
         InvalidInput: if both are given, or nobody answers at the address.
@@ -67,4 +72,5 @@ def workers_of(workers: int, scheduler: str | None) -> Iterator[Executor | None]
         from dpcalc.execution import Processes
 
         with Processes(workers) as executor:
+            executor.start(*modules)
             yield executor

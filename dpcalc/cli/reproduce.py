@@ -113,7 +113,7 @@ def command(
     plan["data"] = None if data is None else str(data.resolve())
     with (
         kept_work(checkpoint, plan, resume=resume) as store,
-        workers_of(workers, scheduler) as executor,
+        workers_of(workers, scheduler, "dpcalc.reproduction.catalogue") as executor,
     ):
         records = _all(wanted, settings, out, formats, executor, store)
     if as_json:

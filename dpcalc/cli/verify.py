@@ -148,7 +148,7 @@ def command(
         terms = {"alpha": alpha, "runs": runs, "seed": seed}
         with (
             kept_work(checkpoint, _work(judgements, terms), resume=resume) as kept,
-            workers_of(workers, scheduler) as executor,
+            workers_of(workers, scheduler, "dpcalc.auditing.experiment") as executor,
         ):
             attacks = _attacked(judgements, terms | {"checkpoint": kept, "executor": executor})
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import ParamSpec, Self, TypeVar
 
@@ -44,6 +45,11 @@ class Processes(Executor):
         self._pool: ProcessPoolExecutor | None = None
         self._lifeline: tuple[Connection, Connection] | None = None
         self._closed = False
+
+    def start(self, *modules: str) -> None:
+        """Start all processes now, which import modules while this one gets ready."""
+        for _ in range(self._max_workers):
+            self.submit(_import, modules)
 
     def submit(
         self, fn: Callable[Arguments, Answer], /, *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -102,6 +108,13 @@ def _begin(lifeline: Connection) -> None:
     """First in every process: leave interruptions to the parent, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _import(modules: Iterable[str]) -> None:
+    """What cannot be imported is left to the work, which says so."""
+    for module in modules:
+        with suppress(Exception):
+            importlib.import_module(module)
 
 
 def _end_with(lifeline: Connection) -> None:

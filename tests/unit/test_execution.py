@@ -288,3 +288,13 @@ def test_what_was_shut_down_takes_nothing_more() -> None:
     executor.shutdown()
     with pytest.raises(WorkersLost, match="shut down"):
         list(in_order(square, [1], executor))
+
+
+def _is_imported(module: str) -> bool:
+    return module in sys.modules
+
+
+def test_processes_that_are_started_early_import_what_they_can() -> None:
+    with Processes(1) as executor:
+        executor.start("no.such.module", "colorsys")
+        assert executor.submit(_is_imported, "colorsys").result()

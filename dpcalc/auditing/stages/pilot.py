@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import itertools
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -79,9 +81,9 @@ def pilot(
             return Pilot(score=lambda outputs: -np.asarray(own(outputs), float), trial=turned)
         return Pilot(score=own, trial=trial)
     half = runs // 2
-    labelled = partial(_labelled, target, seed, size, where)
-    scores = candidates(*_in_both_worlds(*labelled(0, half), half))
-    flags, released = labelled(1, runs - half)
+    with contextlib.closing(_halves(target, seed, size, where, half, runs - half)) as halves:
+        scores = candidates(*_in_both_worlds(*next(halves), half))
+        flags, released = next(halves)
 
     def promised(values: Array) -> float:
         return promise(Observations(is_in=flags, score=values, fair_coins=True))
@@ -101,21 +103,26 @@ def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tup
     return released[is_in], released[~is_in]
 
 
-def _labelled(
-    target: Target, seed: int, size: int | None, where: dict[str, Any], batch: int, runs: int
-) -> tuple[NDArray[np.bool_], Array]:
-    """Which world each pilot run was in, and what it released."""
-    found = list(
-        make(
-            target,
-            partial(_numbers, target),
-            seed=seed,
-            stage=Stage.PILOT,
-            wanted=numbered(batch, sizes(runs, size or runs)),
-            **where,
-        )
+def _halves(
+    target: Target, seed: int, size: int | None, where: dict[str, Any], *halves: int
+) -> Generator[tuple[NDArray[np.bool_], Array], None, None]:
+    """Which world each run was in, and what it released; workers go on while a half is looked at."""
+    wanted = [numbered(k, sizes(runs, size or runs)) for k, runs in enumerate(halves)]
+    made = make(
+        target,
+        partial(_numbers, target),
+        seed=seed,
+        stage=Stage.PILOT,
+        wanted=[batch for half in wanted for batch in half],
+        **where,
     )
-    return np.concatenate([b.is_in for b in found]), np.concatenate([b.values for b in found])
+    with contextlib.closing(made):
+        for half in wanted:
+            found = list(itertools.islice(made, len(half)))
+            yield (
+                np.concatenate([b.is_in for b in found]),
+                np.concatenate([b.values for b in found]),
+            )
 
 
 def _numbers(target: Target, outputs: Outputs, runs: int) -> Array:
