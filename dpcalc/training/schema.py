@@ -193,7 +193,7 @@ def schema_of_options(scale: Iterable[str], categories: Iterable[str]) -> Schema
     for text in categories:
         name, equals, tail = text.partition("=")
         words = [word.strip() for word in tail.split("|")]
-        if not equals or not all(words):
+        if not (name.strip() and equals and all(words)):
             raise InvalidInput(
                 f"categories needs column=A|B|C; got categories={text!r}; name every value that "
                 "the column may have"

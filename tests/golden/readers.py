@@ -22,7 +22,7 @@ from dpcalc.claims.system import SystemClaim
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.sealed import opened, sealed
 from dpcalc.training.data import last_column, load, split
-from dpcalc.training.schema import Schema
+from dpcalc.training.schema import Range, Schema, read_schema
 
 
 def decimal(call: str, text: str) -> Any:
@@ -237,7 +237,16 @@ def data(name: str, *, schema: Any = None, **given: Any) -> Any:
 def parted(name: str, reading: Mapping[str, Any], **given: Any) -> Any:
     found = split(load(name, **reading), **given)
     parts = [found.names, found.row_bound, found.intercept, found.order, found.label_unit]
-    return [_short([found.train, found.test], 12), *parts, found.digest()]
+    return [_short([found.train, found.test], 12), *parts, found.source, found.digest()]
+
+
+def schema(path: str) -> Schema:
+    return read_schema(Path(path))
+
+
+def ranged(low: float, high: float, values: list[float]) -> Any:
+    found = Range(low, high)
+    return [found.middle, found.half, found.scaled(np.array(values, dtype=float))]
 
 
 def last_named(path: str) -> str:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from tests.golden.readings import Case, answer, cases
 
+with contextlib.suppress(ModuleNotFoundError):
+    import dp_accounting  # noqa: F401  # here, so that no test is charged with its seconds
+
+TOGETHER = 40
+"""Cases in one test."""
+
 CALLS: dict[str, list[Case]] = {}
 for _case in cases():
     CALLS.setdefault(_case["call"], []).append(_case)
+
+PARTS = {
+    f"{call}-{start}": found[start : start + TOGETHER]
+    for call, found in CALLS.items()
+    for start in range(0, len(found), TOGETHER)
+}
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("readings")
 
 
-@pytest.mark.parametrize("found", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("found", PARTS.values(), ids=PARTS)
 def test_it_is_read_as_it_was_or_refused_in_the_same_words(
     found: list[Case], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

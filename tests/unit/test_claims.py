@@ -250,3 +250,8 @@ def test_the_noise_for_a_round_budget_meets_it_in_the_last_digit(budget: float) 
     kind = privacy_result("admm-iteration-all-users")
     found = calibrate(kind.from_parameters({**kind.example, "users": 50}), budget, 1e-5)
     assert found.certified().guarantee.epsilon(1e-5) <= budget
+
+
+def test_a_claim_without_parameters_is_told_which_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r"^claim 3: dp-admm also needs n_records, "):
+        claim_from("claim 3", {"theorem": "dp-admm", "delta": 1e-3})

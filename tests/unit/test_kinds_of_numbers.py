@@ -199,3 +199,7 @@ def test_equal_rows_of_a_table_are_read_once(
     total = composition.read_plan(file).total()
     assert len(seen) == 2
     assert total == GDP(total_mu([(number("0.1"), 100), (number("0.2"), 50)]))
+
+
+def test_a_number_that_tells_no_ratio_is_the_double_that_it_says() -> None:
+    assert ratio(mpf("0.75")) == (3, 4)

@@ -94,8 +94,9 @@ def test_an_instance_is_asked_only_where_the_verdict_depends_on_it() -> None:
 
 
 def test_what_is_surely_attained_is_below_the_curve() -> None:
-    exact = GDP(1.0).epsilon(1e-6)
-    assert surely_attained(GDP(1.0), 1e-6) == math.nextafter(math.nextafter(exact, 0), 0)
+    for mu in (0.1, 1.0):
+        exact = GDP(mu).epsilon(1e-6)
+        assert surely_attained(GDP(mu), 1e-6) == math.nextafter(math.nextafter(exact, 0), 0)
     assert surely_attained(GDP(1.0), 0.0) == math.inf
     assert surely_attained(PureDP(0.5), 0.0) == 0.5 * (1 - 1e-14)
     bracket = SimpleNamespace(lower=0.25)

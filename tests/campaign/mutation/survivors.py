@@ -49,9 +49,15 @@ def change(copy: Path, name: str) -> Change:
 def registered() -> set[tuple[str, str]]:
     """Changes, removed and added line, that no test can or need see."""
     with REGISTER.open("rb") as file:
-        return {(entry["was"], entry["is"]) for entry in tomllib.load(file).get("survivor", [])}
+        entries = tomllib.load(file).get("survivor", [])
+    return {(_plain(entry["was"]), _plain(entry["is"])) for entry in entries}
 
 
 def unnoticeable(found: Change, known: set[tuple[str, str]]) -> bool:
     """Whether no user could tell the change from the original."""
-    return found.wording or (" ".join(found.removed), " ".join(found.added)) in known
+    return found.wording or (_plain(*found.removed), _plain(*found.added)) in known
+
+
+def _plain(*lines: str) -> str:
+    """Lines as one, without blank ones."""
+    return " ".join(" ".join(lines).split())
