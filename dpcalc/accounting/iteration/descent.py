@@ -132,7 +132,13 @@ class Descent:
         best = 0
         if visits.count:
             most = visits.count - 1
-            best = _integer_minimum(at, 0, most) if near is None else _downhill(at, near, most)
+            # A last gap of its own makes the first two numbers differ in kind from the others.
+            regular = 0 if visits.last_gap is None else min(2, most)
+            if near is None:
+                best = _integer_minimum(at, regular, most)
+            else:
+                best = _downhill(at, max(near, regular), most)
+            best = min({best, *range(regular)}, key=at)
         found = at(best)
         return (found, best) if found < last else (last, visits.count)
 
