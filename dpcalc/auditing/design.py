@@ -181,12 +181,16 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
             )
 
 
+_LARGEST_PILOT = 2**20
+"""Runs on which a rule is chosen; more hardly make it better."""
+
+
 def _pilot(target: Target, claim: Claim, chosen: Sequence[str], runs: int) -> int:
-    """Half of the counted runs where a rule must be found, few where it is known."""
+    """Half of the counted runs, up to a limit, where a rule must be found, few where it is known."""
     if set(chosen) == {"sequential-curve"}:
         return 20 if target.log_ratio is not None or target.score is not None else 200
     known = target.log_ratio is not None and claim.is_curve
     needs = {"clopper-pearson", "renyi"} & set(chosen) or (
         {"accuracy", "e-process"} & set(chosen) and not known
     )
-    return max(runs // 2, 40) if needs or target.log_ratio is None else 40
+    return max(min(runs // 2, _LARGEST_PILOT), 40) if needs or target.log_ratio is None else 40

@@ -17,7 +17,8 @@ from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.sampling.observations import Observations, joined
+from dpcalc.auditing.sampling.collected import Collected
+from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.stages.counted import counted
 from dpcalc.auditing.stages.kept import kept_runs, mark_judged
 from dpcalc.auditing.stages.pilot import pilot
@@ -191,8 +192,8 @@ def _counted_runs(
     store: Store | None,
 ) -> tuple[Observations, bool]:
     """The counted runs, and whether a bet ended them; fills in the first batch's noise."""
-    parts: list[Observations] = []
-    done = 0
+    seen = Collected()
+    batches = 0
     made = counted(
         target,
         score,
@@ -206,20 +207,20 @@ def _counted_runs(
     with closing(made):
         for batch, looked in made:
             noise.update(looked)
-            parts.append(batch)
-            done += batch.runs
+            seen.add(batch)
+            batches += 1
             for bets in running.values():
                 bets.update(batch)
             if watch.progress is not None:
-                watch.progress(_progress(done, design.runs, running))
+                watch.progress(_progress(seen.runs, design.runs, running))
             refuted = any(bets.rejects for bets in running.values())
-            if design.early_stop and refuted and done < design.runs:
-                return joined(parts), True
+            if design.early_stop and refuted and seen.runs < design.runs:
+                return seen.observations(), True
             if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
-                if store is not None and done < design.runs:
-                    mark_judged(store, len(parts))
+                if store is not None and seen.runs < design.runs:
+                    mark_judged(store, batches)
                 break
-    return joined(parts), False
+    return seen.observations(), False
 
 
 def running_rule(trial: Observations, claim: Claim, design: AuditDesign) -> Rule:
