@@ -10,6 +10,26 @@ _VERBS = {
     "train": "try: dpcalc run",
     "attack": "try: dpcalc audit",
     "account": "compose adds up releases; in Python see dpcalc.accountant",
+    "plan": "dpcalc new plan NAME writes one, dpcalc compose reads it",
+    "claim": "dpcalc new claim NAME writes one, dpcalc verify judges it",
+    "report": "verify, compose and audit write one: --report FILE.html",
+    "budget": "epsilon finds that of a paper's algorithm, compose that of a list of releases",
+    "accountant": "compose adds up releases; in Python see dpcalc.Accountant",
+    "accounting": "compose adds up releases; in Python see dpcalc.Accountant",
+    "utility": "rate compares bounds of utility, plot draws them over the budget",
+    "convergence": "rate compares what is claimed and certified",
+    "list": "theorems, audit, reproduce and run without a name list what there is",
+    "mechanisms": "dpcalc calibrate --help lists them",
+    "figure": "plot draws curves, reproduce recomputes figures of papers",
+    "figures": "plot draws curves, reproduce recomputes figures of papers",
+    "picture": "plot draws curves, reproduce recomputes figures of papers",
+    "certify": "epsilon, noise, calibrate, compose and verify take --certify FILE; check verifies it",
+    "ledger": "try: dpcalc audit --ledger FILE",
+    "compare": "epsilon and verify put claimed next to certified; sweep answers a whole grid",
+    "rdp": "try: dpcalc convert --rdp ORDER:DIVERGENCE --to approx --delta 1e-6",
+    "gdp": "try: dpcalc convert --gdp MU --to approx --delta 1e-6",
+    "zcdp": "try: dpcalc convert --zcdp RHO --to approx --delta 1e-6",
+    "papers": "try: dpcalc theorems",
     "sigma": "calibrate finds the noise of a mechanism, noise that of a theorem's algorithm",
 }
 
@@ -27,12 +47,13 @@ _OPTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 _OUTPUTS = ("--output", "--out", "--csv", "--save", "--report", "--md")
 
+_PICTURES = ("--png", "--svg", "--pdf", "--html", "--plot", "--picture", "--figure", "--file")
+
 _SENSITIVITIES = ("--sensitivity", "--l1-sensitivity", "--l2-sensitivity")
 
-_MECHANISMS = {
-    "dp-sgd": "DP-SGD is poisson-subsampled-gaussian: dpcalc calibrate poisson-subsampled-gaussian",
-    "dpsgd": "DP-SGD is poisson-subsampled-gaussian: dpcalc calibrate poisson-subsampled-gaussian",
-}
+_BUDGETS = ("--fail-on", "--strict-mode")
+
+_NOISES = ("--sigma", "--noise", "--noise-multiplier", "--noise-rate")
 
 
 def meant_verb(given: str) -> str:
@@ -40,9 +61,25 @@ def meant_verb(given: str) -> str:
     return _VERBS.get(given.lower(), "")
 
 
-def meant_mechanism(given: str) -> str:
-    """The same for a mechanism or a theorem."""
-    return _MECHANISMS.get(given.lower(), "")
+def meant_mechanism(given: str, verb: str) -> str:
+    """The same for a mechanism where a theorem was needed.
+
+    Args:
+        given: the name.
+        verb: such as "epsilon".
+    """
+    from dpcalc.claims.named import mechanism_key, mechanism_names
+
+    name = mechanism_key(given)
+    if name not in mechanism_names():
+        return ""
+    rest = f"{verb} takes theorems" if verb else "a theorem was needed"
+    what = f"{given} is the mechanism {name}" if name != given else f"{given} is a mechanism"
+    return f"{what}, {rest}; " + (
+        f"its noise: dpcalc calibrate {given}, its ε: dpcalc compose"
+        if verb != "noise"
+        else f"try: dpcalc calibrate {given}"
+    )
 
 
 def meant_option(given: str, known: Collection[str], verb: str) -> str:
@@ -62,6 +99,16 @@ def meant_option(given: str, known: Collection[str], verb: str) -> str:
             "noise is found as a multiple: leave the option out, and multiply the answer's noise "
             "over the sensitivity by yours"
         )
+    if verb.startswith("dpcalc run") and given in _NOISES:
+        return "the noise follows from the budget, --epsilon and --delta"
+    if verb.startswith("dpcalc run") and given in ("--batch-size", "--sample"):
+        return "its steps use the records that the method says; dpcalc run METHOD --help"
+    if given == "--epsilon" and verb == "dpcalc compose":
+        return "the budget stands in the file: epsilon = 1"
+    if given in _BUDGETS and "--strict" in known:
+        return "--strict makes UNSUPPORTED an exit status of 1 too"
+    if given in _PICTURES and "--out" in known:
+        return "what is meant is --out, whose ending decides the format"
     for option, text in _OPTIONS.get(given, ()):
         if option in known:
             return f"what is meant is {text}"

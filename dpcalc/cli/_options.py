@@ -41,7 +41,7 @@ class Whole(IntType):
         minimum: the smallest that is taken.
     """
 
-    name = "whole number"
+    name = "integer"
 
     def __init__(self, minimum: int | None = None) -> None:
         self.minimum = minimum
@@ -128,9 +128,47 @@ adjacency_option = click.option(
     type=click.STRING,
     metavar="add-remove|replace-one",
     shell_complete=completing(lambda: ("add-remove", "replace-one")),
-    help="Whether neighbours differ by a record more or less, or by one exchanged for another; the "
-    "answer says which was taken.",
+    help="Whether neighbours differ by a record more or less (where both make sense the default), or "
+    "by one exchanged for another; the answer says which was taken.",
 )
+
+
+def one_of(kind: str, choices: tuple[str, ...]) -> Callable[..., str | None]:
+    """A callback that takes one of several words, with blanks for dashes too.
+
+    Args:
+        kind: what they are, for the error.
+        choices: as they are shown.
+    """
+
+    def checked(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+        del ctx, param
+        if value is None:
+            return None
+        word = value.strip().lower().replace(" ", "-").replace("_", "-")
+        if word not in choices:
+            raise unknown_name(kind, value, choices)
+        return word
+
+    return checked
+
+
+CHOICE_WIDTH = 40
+"""Characters up to which the words of a choice stand in place of a value."""
+
+
+def sentence(text: str) -> str:
+    """The help of a parameter as that of an option: a capital and a full stop."""
+    first = text[:1].upper() if text[:1].isascii() and text[1:2].islower() else text[:1]
+    return first + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def choice_text(choices: tuple[str, ...], kind: str) -> tuple[str, str]:
+    """What stands in place of a value, and what of the choices the help still has to say."""
+    joined = "|".join(choices)
+    if choices and len(joined) <= CHOICE_WIDTH:
+        return joined, ""
+    return kind, f" ({' | '.join(choices)})" if choices else ""
 
 
 def unwrapped(text: str | None) -> str | None:

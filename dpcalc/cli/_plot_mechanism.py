@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,13 +56,14 @@ def mechanism_command(name: str) -> click.Command:
             ),
             *holder.__click_params__,
             *axis_options(
-                "What is varied: δ; ε of the budget (what is left out answers); or a field."
+                "What is varied: δ; ε of the budget (what is left out answers); or a field.",
+                names=lambda: ("delta", "epsilon", "rounds", *_options_of(fields)),
             ),
             *delta_options(),
             *file_options(),
         ],
         help=f"The certified ε of {name}, or what meets a budget, as a curve.\n\n"
-        f"\b\nExample:\n  dpcalc plot {name} {words} \\\n      --points 5 --out epsilon.svg",
+        f"\b\nExample:\n  dpcalc plot {name} \\\n      {words} \\\n      --points 5 --out epsilon.svg",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -108,9 +110,7 @@ def _varied(name: str, axis: Axis, table: dict[str, Any], rounds: int | None) ->
     field = _FIELD_OF.get(axis.name, axis.name)
     known = [f for f in mechanism(name).fields if f != "adjacency"]
     if field != "rounds" and field not in known:
-        options = ", ".join(
-            ["rounds", *("each" if f == "epsilon" else f.replace("_", "-") for f in known)]
-        )
+        options = ", ".join(["rounds", *_options_of(known)])
         raise InvalidInput(
             f"--over needs delta, epsilon or a field of {name} ({options}); got "
             f"{axis.name.replace('_', '-')!r}"
@@ -140,6 +140,11 @@ def _picture(
         if delta == 0 and guarantee_from(name, filled)[0].needs_delta():
             raise missing_delta(name)
     return epsilon_over(table, rounds or 1, varied, places, delta)
+
+
+def _options_of(fields: Iterable[str]) -> list[str]:
+    """Fields as the command line spells them."""
+    return ["each" if f == "epsilon" else f.replace("_", "-") for f in fields if f != "adjacency"]
 
 
 def _title(name: str) -> str:

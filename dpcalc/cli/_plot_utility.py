@@ -16,6 +16,7 @@ from dpcalc.cli._plotting import (
     files_of,
     finish,
 )
+from dpcalc.cli._theorem_verb import example_of, in_lines
 from dpcalc.errors import InvalidInput, missing_delta
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def utility_command(key: str, options: Options) -> click.Command:
     """
     from dpcalc.report.utility_curves import ACCOUNTED
     from dpcalc.theorems.catalogue import privacy_result, result
+    from dpcalc.theorems.parameters import parameters
 
     kind, accounted = result(key), ACCOUNTED.get(key)
     params = [p for p in options(kind) if not (accounted and p.name in ("epsilon", "delta"))]
@@ -47,13 +49,39 @@ def utility_command(key: str, options: Options) -> click.Command:
             f"What is varied: ε of the budget, with the noise that {theorem.key} asks for; or a "
             "parameter."
         )
+
+    def names_of() -> list[str]:
+        numbers = [
+            n for n, p in parameters(kind).items() if p.kind in ("number", "count", "schedule")
+        ]
+        return [*(["epsilon"] if accounted else []), *(n.replace("_", "-") for n in numbers)]
+
     return StrictCommand(
         name=key,
         callback=lambda **given: _run(key, accounted, **given),
-        params=[*params, *axis_options(varied, None), *file_options()],
-        help=f"{kind.title}: the bound as a curve.\n\n{kind.reference}.\n\n{kind.statement}",
+        params=[
+            *params,
+            *axis_options(
+                varied, None, words="epsilon|NAME" if accounted else "NAME", names=names_of
+            ),
+            *file_options(),
+        ],
+        help=f"{kind.title}: the bound as a curve.\n\n{kind.reference}.\n\n{in_lines(kind.statement)}"
+        f"\n\n{_example(kind)}",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+def _example(kind: type[Result]) -> str:
+    """A picture of the bound over a number of the result's example."""
+    from dpcalc.theorems.parameters import parameters
+
+    known = parameters(kind)
+    numbers = [n for n in kind.example if known[n].kind in ("number", "count", "schedule")]
+    name = "sigma" if "sigma" in numbers else numbers[-1]
+    middle = float(str(kind.example[name]).partition(":")[0])
+    ends = [f"--over {name.replace('_', '-')}", f"--from {middle / 2:g}", f"--to {2 * middle:g}"]
+    return example_of(f"dpcalc plot {kind.key}", kind, name, [*ends, "--out bound.svg"])
 
 
 def _run(key: str, accounted: Accounted | None, **given: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import NUMBER, Whole, delta_option, json_option
+from dpcalc.cli._options import NUMBER, Whole, completing, delta_option, json_option
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -159,12 +159,20 @@ def _write_csv(path: Path, heads: list[str], rows: list[list[str]]) -> None:
     write_text(path, text.getvalue())
 
 
-def axis_options(varied: str, default: str | None = "delta") -> list[click.Parameter]:
+def axis_options(
+    varied: str,
+    default: str | None = "delta",
+    *,
+    words: str = "delta|epsilon|NAME",
+    names: Callable[[], Iterable[str]] = lambda: ("delta", "epsilon"),
+) -> list[click.Parameter]:
     """--over, --from, --to, --points.
 
     Args:
         varied: what may be varied, in words.
         default: what is, unless another is asked for; None if it has to be said.
+        words: what stands in place of the value.
+        names: what a shell offers.
     """
     return [
         click.Option(
@@ -172,7 +180,8 @@ def axis_options(varied: str, default: str | None = "delta") -> list[click.Param
             default=default,
             required=default is None,
             show_default=default is not None,
-            metavar="delta|epsilon|PARAMETER",
+            metavar=words,
+            shell_complete=completing(names),
             help=varied,
         ),
         click.Option(["--from", "low"], type=NUMBER, help="Where the axis begins."),

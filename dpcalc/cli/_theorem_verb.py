@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._meant import meant_mechanism
-from dpcalc.cli._options import NUMBER, Number, StrictCommand, completing
+from dpcalc.cli._options import (
+    NUMBER,
+    Number,
+    StrictCommand,
+    choice_text,
+    completing,
+    sentence,
+)
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -30,6 +37,7 @@ class TheoremVerb(click.Group):
         more: Sequence[str] = (),
         **attributes: Any,
     ) -> None:
+        attributes.setdefault("subcommand_metavar", "THEOREM [OPTIONS]")
         super().__init__(**attributes)
         self._run, self._extra = run, list(extra)
         self._without_noise, self._privacy = without_noise, privacy
@@ -52,7 +60,9 @@ class TheoremVerb(click.Group):
             )
         if cmd_name not in self.list_commands(ctx):
             known = self.list_commands(ctx)
-            raise unknown_name("theorem", cmd_name, known, meant=meant_mechanism(cmd_name))
+            raise unknown_name(
+                "theorem", cmd_name, known, meant=meant_mechanism(cmd_name, self.name or "")
+            )
 
         return self._command(result(cmd_name))
 
@@ -71,29 +81,15 @@ class TheoremVerb(click.Group):
             name=theorem.key,
             callback=callback,
             params=[*self._parameters(theorem), *self._extra],
-            help=f"{theorem.title}.\n\n{theorem.reference}.\n\n\b\n{theorem.statement}\n\n{self._example(theorem)}",
+            help=f"{theorem.title}.\n\n{theorem.reference}.\n\n{in_lines(theorem.statement)}\n\n"
+            f"{self._example(theorem)}",
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
     def _example(self, theorem: type[Result]) -> str:
         """A command that runs, in lines of 76 columns."""
-        import shlex
-        import textwrap
-
         skipped = getattr(theorem, "noise", None) if self._without_noise else None
-        words = [f"dpcalc {self.name} {theorem.key}"]
-        for name, value in theorem.example.items():
-            option = "--" + name.replace("_", "-")
-            if name != skipped and value is not False:
-                words.append(option if value is True else f"{option} {shlex.quote(str(value))}")
-        words += self._more
-        lines: list[str] = []
-        for word in words:
-            if lines and len(lines[-1]) + len(word) < 72:
-                lines[-1] += f" {word}"
-            else:
-                lines.append(word)
-        return "\b\nExample:\n" + textwrap.indent(" \\\n    ".join(lines), "  ")
+        return example_of(f"dpcalc {self.name} {theorem.key}", theorem, skipped, self._more)
 
     def _parameters(self, theorem: type[Result]) -> list[click.Parameter]:
         from dpcalc.theorems.parameters import default_of, parameters, required
@@ -105,23 +101,23 @@ class TheoremVerb(click.Group):
             option = "--" + name.replace("_", "-")
             example = theorem.example.get(name)
             if parameter.kind == "flag":
-                found.append(click.Option([option], is_flag=True, help=parameter.help))
+                found.append(click.Option([option], is_flag=True, help=sentence(parameter.help)))
                 continue
-            text = parameter.help
-            if parameter.choices:
-                text += f" ({' | '.join(parameter.choices)})"
-            elif example is not None:
+            metavar, listed = choice_text(parameter.choices, KINDS[parameter.kind])
+            text = parameter.help + listed
+            if not parameter.choices and example is not None:
                 text += f"; e.g. {example}"
+            text = sentence(text)
             if name in needed:
                 text += "" if name == skipped else "  [required]"
             elif (default := default_of(theorem, name)) is not None:
-                text += f"  [default: {default}]"
+                text += f"  [default: {_word(default)}]"
             found.append(
                 click.Option(
                     [option],
                     type=_TYPES.get(parameter.kind, click.STRING),
                     help=text,
-                    metavar=parameter.kind.upper(),
+                    metavar=metavar,
                     shell_complete=completing(partial(tuple, parameter.choices)),
                 )
             )
@@ -130,11 +126,47 @@ class TheoremVerb(click.Group):
                 ["--attest"],
                 multiple=True,
                 metavar="KEY[,KEY...]|all",
-                help="Promises you make, by their keys, or all of them; may be repeated. The verb "
-                "theorems lists them.",
+                help="Promises you make, by their keys; may be repeated. dpcalc theorems "
+                f"{theorem.key} lists them.",
             )
         )
         return found
+
+
+def example_of(
+    command: str, theorem: type[Result], skipped: str | None, more: Sequence[str]
+) -> str:
+    """A command with a theorem's example, in lines of 76 columns.
+
+    Args:
+        command: how it begins.
+        theorem: the one whose example is taken.
+        skipped: a parameter that is left out.
+        more: further words.
+    """
+    import shlex
+    import textwrap
+
+    words = [command]
+    for name, value in theorem.example.items():
+        option = "--" + name.replace("_", "-")
+        if name != skipped and value is not False:
+            words.append(option if value is True else f"{option} {shlex.quote(str(value))}")
+    lines: list[str] = []
+    for word in [*words, *more]:
+        if lines and len(lines[-1]) + len(word) < 68:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return "\b\nExample:\n" + textwrap.indent(" \\\n    ".join(lines), "  ")
+
+
+def in_lines(statement: str) -> str:
+    """A statement as a paragraph of its own; formulas break at blanks only."""
+    import textwrap
+
+    wrapped = textwrap.wrap(statement, 76, break_long_words=False, break_on_hyphens=False)
+    return "\b\n" + "\n".join(wrapped)
 
 
 class _Count(Number):
@@ -148,6 +180,22 @@ class _Count(Number):
         number = super().convert(value, param, ctx)
         top, bottom = ratio(number) if math.isfinite(number) else (1, 2)
         return number if top % bottom else top // bottom
+
+
+KINDS = {
+    "number": "NUMBER",
+    "count": "INTEGER",
+    "choice": "CHOICE",
+    "schedule": "SCHEDULE",
+    "graph": "GRAPH",
+    "matrix": "MATRIX",
+}
+"""What stands in place of a value in the help."""
+
+
+def _word(default: Any) -> str:
+    """A default as it would be typed."""
+    return f"{default:g}" if isinstance(default, float) else str(default).replace(" ", "-")
 
 
 _TYPES: Mapping[str, Number] = {"number": NUMBER, "count": _Count()}

@@ -13,7 +13,15 @@ import click
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work, seed_of
 from dpcalc.cli._memory import memory_option
-from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing, json_option, refuse_given
+from dpcalc.cli._options import (
+    NUMBER,
+    AtLeast,
+    Whole,
+    completing,
+    json_option,
+    one_of,
+    refuse_given,
+)
 from dpcalc.cli._recorded import (
     RECORDS,
     RecordedCommand,
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     from dpcalc.auditing.result import AuditResult
     from dpcalc.auditing.suite.case import Audit, Case, ComputedTable
 
-_RELEASES = ("every iterate", "every message", "last iterate")
+_RELEASES = ("every-iterate", "every-message", "last-iterate")
 _ADJACENCIES = ("add-remove", "replace-one", "neighbouring-functions")
 
 
@@ -39,23 +47,55 @@ def _keys() -> list[str]:
     return list(keys())
 
 
+def _theorems() -> list[str]:
+    from dpcalc.theorems.catalogue import keys
+
+    return keys(privacy=True)
+
+
 @click.command("audit", cls=RecordedCommand, short_help="Attack a mechanism or recorded scores.")
 @click.argument("target", required=False, shell_complete=completing(_keys))
-@click.option("--case", "names", multiple=True, help="A case of a built-in audit; repeatable.")
+@click.option(
+    "--case", "names", multiple=True, metavar="NAME", help="A case of a built-in audit; repeatable."
+)
 @click.option("--bugs", is_flag=True, help="Planted bugs as well: every one must be caught.")
-@click.option("--claim", "text", help="eps=1,delta=1e-5, or mu=0.5,delta=1e-5.")
-@click.option("--theorem", help="The claim of a theorem, with --set and --delta.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Its parameters.")
-@click.option("--certified", is_flag=True, help="Its certified bound instead of the printed one.")
+@click.option(
+    "--claim",
+    "text",
+    metavar="NAME=VALUE,...",
+    help="What is attacked: eps=1,delta=1e-5, or mu=0.5.",
+)
+@click.option(
+    "--theorem",
+    metavar="THEOREM",
+    shell_complete=completing(_theorems),
+    help="Instead of --claim: what a theorem claims, with --set and --delta.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of --theorem; repeatable.",
+)
+@click.option(
+    "--certified",
+    is_flag=True,
+    help="Attack the certified bound of --theorem instead of the printed one.",
+)
 @click.option("--delta", type=NUMBER, default="1e-5", show_default=True, help="δ of --theorem.")
 @click.option(
     "--adjacency",
-    type=click.Choice(_ADJACENCIES),
+    metavar="|".join(_ADJACENCIES),
+    callback=one_of("adjacency", _ADJACENCIES),
+    shell_complete=completing(lambda: _ADJACENCIES),
     help="Neighbouring relation of --claim; the target's unless given.",
 )
 @click.option(
     "--release",
-    type=click.Choice(_RELEASES),
+    metavar="|".join(_RELEASES),
+    callback=one_of("release", _RELEASES),
+    shell_complete=completing(lambda: _RELEASES),
     help="What --claim is about; the target's unless given.",
 )
 @recorded_options
@@ -108,19 +148,22 @@ def command(target: str | None, **given: Any) -> int:
     Without TARGET: the built-in audits, or a verdict on recorded --scores, --transcripts, --counts.
 
     \b
+    Examples:
       dpcalc audit dp-admm --report dp-admm.html
       dpcalc audit dp-admm --case zero-start --claim eps=0.5,delta=1e-3
       dpcalc audit mine:target --claim eps=1,delta=1e-5 --runs 20000
-      dpcalc audit --scores in.csv out.csv --claim eps=1,delta=1e-5 --adjacency add-remove
+      dpcalc audit --scores in.csv out.csv --claim eps=1,delta=1e-5 \
+          --adjacency add-remove
 
     An audit refutes, or says how large a violation it would have noticed; it never shows privacy.
     module:object is imported from the current folder and run, with your rights: audit only code
     that you would run.
 
-    \b
     Exit status: 0 not refuted with enough power, 1 refuted, 2 bad use, 3 underpowered,
     4 a precondition failed (the noise is not as modelled, runs are not independent).
     """
+    if given["release"] is not None:
+        given["release"] = given["release"].replace("-", " ")
     if given["ledger"] is not None:
         from dpcalc.cli._ledger import write_ledger
 

@@ -59,27 +59,30 @@ def command(
     r"""Solve for the one field of a mechanism that is left out, on the safe side.
 
     \b
-    The smallest noise for one use:
+    Example: the smallest noise for one use
       dpcalc calibrate gaussian --epsilon 1 --delta 1e-5
-    The smallest noise for 10,000 rounds:
-      dpcalc calibrate poisson-subsampled-gaussian --rate 0.01 --rounds 1e4 \
+    Example: the smallest noise for 10,000 rounds of DP-SGD
+      dpcalc calibrate dp-sgd --rate 0.01 --rounds 1e4 --epsilon 2 --delta 1e-5
+    Example: the most rounds at that noise
+      dpcalc calibrate dp-sgd --rate 0.01 --noise-multiplier 1.5 \
           --epsilon 2 --delta 1e-5
-    The most rounds at that noise:
-      dpcalc calibrate poisson-subsampled-gaussian --rate 0.01 --noise-multiplier 1.5 \
-          --epsilon 2 --delta 1e-5
-    The largest batch out of 50,000 records:
-      dpcalc calibrate poisson-subsampled-gaussian --population 50000 --rounds 1e4 \
+    Example: the largest batch out of 50,000 records
+      dpcalc calibrate dp-sgd --population 50000 --rounds 1e4 \
           --noise-multiplier 1.5 --epsilon 2 --delta 1e-5
-    With a certificate of what it spends: --certify out.json, then dpcalc check out.json
+
+    DP-SGD is another name of poisson-subsampled-gaussian. A certificate of what is spent:
+    --certify out.json, then dpcalc check out.json.
 
     \b
     Mechanisms and their fields:
       gaussian                       noise-multiplier | noise-over-sensitivity
       laplace                        scale-multiplier | scale-over-sensitivity
-      exponential-norm               scale-multiplier | scale-over-sensitivity, dimension
+      exponential-norm               scale-multiplier | scale-over-sensitivity,
+                                     dimension
       randomised-response            each
-      poisson-subsampled-gaussian    noise-multiplier, rate | sample and population
-      gaussian-without-replacement   noise-multiplier sample population
+      poisson-subsampled-gaussian    noise-multiplier,
+                                     rate | sample and population
+      gaussian-without-replacement   noise-multiplier, sample, population
 
     A multiplier is the noise over the largest norm of one record's contribution (the clipping norm),
     as in DP-SGD. Adding or removing a record moves a sum by that norm, replacing one by twice as much.

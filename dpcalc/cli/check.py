@@ -20,15 +20,17 @@ def command(file: Path, *, as_json: bool) -> int:
     r"""Verify certificates that --certify wrote, from scratch and without trusting the file.
 
     \b
+    Example:
       dpcalc compose plan.toml --certify out.json
       dpcalc check out.json
+
     A certificate says of independent releases, in exact numbers, that δ(ε) <= δ at the ε that was
     reported, and δ(ε) > δ for every ε below the lower end. Everything is computed again in ball
     arithmetic, where each number carries a bound on its error. The program that does it is short and
     depends on python-flint alone: dpcalc/certificates/checker.py and what it imports.
 
     \b
-    Exit status
+    Exit status:
       0    everything that the file states is verified
       1    something is not: the file is false, or was edited
       2    the file cannot be read

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     help="Columns of the table of rounds that are notes and not read.",
 )
 @click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw δ(ε) with its bracket."
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw ε over δ with its enclosure.",
 )
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html|FILE.md",
+    metavar="FILE.html|.md",
     help="Write a report for a reviewer: what was asked, what it rests on, the answer in words, the "
     "command that repeats it.",
 )
@@ -54,8 +56,8 @@ def command(
     \b
     A composition file (TOML):
       delta = 1e-6
-      epsilon = 8                        # optional budget: exit status 1 if exceeded
-      adjacency = "add-remove"           # or "replace-one"; optional, for all releases
+      epsilon = 8                  # optional: exit status 1 if exceeded
+      adjacency = "add-remove"     # or "replace-one"; optional, for all releases
       [[release]]
       mechanism = "poisson-subsampled-gaussian"
       noise_multiplier = 1
@@ -67,27 +69,33 @@ def command(
       n_records = 32561
       ...
       [[release]]
-      pure = 0.1                         # or zcdp, gdp, approx = [ε, δ], rdp = {2 = 0.1}
+      pure = 0.1           # or zcdp, gdp, approx = [ε, δ], rdp = {2 = 0.1}
       count = 50
+
     rounds = "rounds.csv" reads releases from a table: one a row, fields as columns. FILE may be such
     a table itself; give --delta then. (ε, δ) rounds have columns epsilon and delta; a column rdp has
     cells such as 2:0.1 8:0.5 (order:divergence); a column note is not read.
 
     \b
+    Examples:
+      dpcalc new plan plan && dpcalc compose plan.toml
+      dpcalc compose plan.toml --report plan.html
+      dpcalc compose plan.toml --certify out.json && dpcalc check out.json
+
+    \b
     Mechanisms and their fields:
       gaussian                       noise_multiplier | noise_over_sensitivity
       laplace                        scale_multiplier | scale_over_sensitivity
-      exponential-norm               scale_multiplier | scale_over_sensitivity, dimension
+      exponential-norm               scale_multiplier | scale_over_sensitivity,
+                                     dimension
       randomised-response            epsilon
-      poisson-subsampled-gaussian    noise_multiplier, rate | sample and population
-      gaussian-without-replacement   noise_multiplier sample population
-      finite-distributions           p q adjacency   (probabilities of the same outcomes;
-                                     add-remove: p with the record; else in either order)
-      profile                        points   (list of [ε, δ] pairs that hold)
-
-    \b
-    A certificate of the answer, for people who trust nothing but ball arithmetic:
-      dpcalc compose plan.toml --certify out.json && dpcalc check out.json
+      poisson-subsampled-gaussian    noise_multiplier,
+                                     rate | sample and population
+      gaussian-without-replacement   noise_multiplier, sample, population
+      finite-distributions           p, q, adjacency: probabilities of the same
+                                     outcomes; add-remove: p with the record,
+                                     else in either order
+      profile                        points: list of [ε, δ] pairs that hold
 
     A multiplier is the noise over the largest norm of one record's contribution (the clipping norm).
     Adding or removing a record moves a sum by that norm, replacing one by twice as much. Noise over

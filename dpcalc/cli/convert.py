@@ -22,33 +22,39 @@ TARGETS = ("approx", "pure", "zcdp", "gdp", "rdp", "risk", "tradeoff")
 @click.command(
     "convert", cls=StrictCommand, short_help="One notion of privacy (ε, zCDP, GDP, RDP) as another."
 )
-@click.option("--pure", type=NUMBER, metavar="E", help="From ε-DP.")
-@click.option("--zcdp", type=NUMBER, metavar="R", help="From ρ-zCDP.")
-@click.option("--gdp", type=NUMBER, metavar="M", help="From μ-GDP.")
-@click.option("--rdp", multiple=True, metavar="A:B", help="From divergence B at order A; repeat.")
-@click.option("--approx", metavar="E:D", help="From (ε, δ)-DP.")
+@click.option("--pure", type=NUMBER, help="From ε-DP: its ε.")
+@click.option("--zcdp", type=NUMBER, help="From zero-concentrated DP: its ρ.")
+@click.option("--gdp", type=NUMBER, help="From Gaussian DP: its μ.")
+@click.option(
+    "--rdp",
+    multiple=True,
+    metavar="ORDER:DIVERGENCE",
+    help="From Rényi DP: the divergence at an order; may be repeated.",
+)
+@click.option("--approx", metavar="EPSILON:DELTA", help="From (ε, δ)-DP.")
 @click.option(
     "--to",
     "target",
     required=True,
     metavar="|".join(TARGETS),
-    help="Target notion.",
+    help="The notion to convert to.",
     shell_complete=completing(lambda: TARGETS),
 )
 @delta_option()
 @click.option("--epsilon", type=NUMBER, help="With --to approx: give δ at this ε instead.")
 @click.option("--order", type=NUMBER, help="With --to rdp: the order, above 1.")
 @click.option("--fpr", type=NUMBER, help="With --to tradeoff: the false-positive rate.")
-@click.option("--steps", type=NUMBER, help="Compose this many of them first.")
+@click.option("--rounds", type=NUMBER, help="How often it is used; once unless given.")
 @json_option
 def command(target: str, as_json: bool, **given: Any) -> None:
     r"""From one notion of privacy to another, by the exact or best known formula.
 
     \b
-    dpcalc convert --gdp 1 --to approx --delta 1e-5
-    dpcalc convert --pure 0.1 --steps 100 --to approx --delta 1e-6
-    dpcalc convert --rdp 2:0.1 --rdp 16:1 --to approx --delta 1e-5
-    dpcalc convert --gdp 1 --to risk
+    Examples:
+      dpcalc convert --gdp 1 --to approx --delta 1e-5
+      dpcalc convert --pure 0.1 --rounds 100 --to approx --delta 1e-6
+      dpcalc convert --rdp 2:0.1 --rdp 16:1 --to approx --delta 1e-5
+      dpcalc convert --gdp 1 --to risk
     """
     from dpcalc.errors import unknown_name
     from dpcalc.report.text import console, lower, upper
@@ -113,9 +119,9 @@ def _source(given: dict[str, Any]) -> Guarantee:
     else:
         kinds: dict[str, type[PureDP | ZCDP | GDP]] = {"pure": PureDP, "zcdp": ZCDP, "gdp": GDP}
         source = kinds[name](checks.non_negative(name, value))
-    if given["steps"] is None:
+    if given["rounds"] is None:
         return source
-    return compose((source, checks.count("steps", given["steps"], minimum=0)))
+    return compose((source, checks.count("rounds", given["rounds"], minimum=0)))
 
 
 def _pair(option: str, text: str) -> tuple[float, float]:

@@ -109,9 +109,11 @@ command = TheoremVerb(
     help="""The budget of a published result: what the paper claims next to what is certified.
 
 \b
-dpcalc epsilon recycled-admm --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 \\
-    --regularization 0.22 --penalty 1 --noise-rate 1 --rounds 25 --delta 1e-6
-dpcalc epsilon dp-admm ... --delta 1e-6 --certify out.json && dpcalc check out.json
+Example:
+  dpcalc epsilon dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 \\
+      --sigma 0.01 --dual-start zero --delta 1e-5
+
+A certificate of the answer: --certify out.json, then dpcalc check out.json.
 A schedule is a number, START:FACTOR, or @file (one value a line, or one column per node).
 """,
 )

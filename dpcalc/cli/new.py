@@ -36,10 +36,13 @@ def command(kind: str, name: str, folder: Path, family: str | None, as_json: boo
     r"""Write files that run as they are, to be filled in with what is yours.
 
     \b
+    Examples:
       dpcalc new claim ours && dpcalc verify ours.toml
       dpcalc new plan rounds && dpcalc compose rounds.toml
       dpcalc new audit mine && dpcalc audit mine:target --claim eps=1
-      dpcalc new theorem my-admm         in a checkout: a published result, its page and its tests
+      dpcalc new theorem my-admm
+
+    A theorem goes into a checkout: a published result, its page and its tests.
 
     A theorem runs too (`dpcalc epsilon my-admm`), with the formulas of a plain Gaussian mechanism;
     the tests that are written with it fail until the paper's numbers, an instance and a picture are

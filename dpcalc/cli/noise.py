@@ -127,8 +127,11 @@ command = TheoremVerb(
     help="""The noise for a budget: what the paper prescribes next to the smallest certified.
 
 \b
-dpcalc noise dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero \\
-    --epsilon 1 --delta 1e-3 --certify out.json && dpcalc check out.json
+Example:
+  dpcalc noise dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 \\
+      --dual-start zero --epsilon 1 --delta 1e-3
+
+A certificate of the answer: --certify out.json, then dpcalc check out.json.
 Where the noise parameter may be a schedule, START:FACTOR or @file gives the shape that is kept.
 """,
 )

@@ -121,7 +121,10 @@ class _Plots(TheoremVerb):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from dpcalc.theorems.catalogue import keys, result
 
-        for heading, privacy in (("Privacy results", True), ("Utility results", False)):
+        for heading, privacy in (
+            ("Theorems on privacy", True),
+            ("Theorems on convergence and utility", False),
+        ):
             with formatter.section(heading):
                 formatter.write_dl([(key, result(key).title) for key in keys(privacy=privacy)])
         with formatter.section("Mechanisms"):
@@ -139,6 +142,7 @@ def _mechanisms() -> list[str]:
 
 command = _Plots(
     name="plot",
+    subcommand_metavar="NAME [OPTIONS]",
     short_help="A picture: ε, noise or utility over δ, a budget or any parameter.",
     more=("--out epsilon.svg",),
     run=_run,
@@ -158,24 +162,27 @@ command = _Plots(
     help="""Curves of a published result, a mechanism or your trainings, and their numbers.
 
 \b
-ε at every δ, claimed, certified, and what an instance attains:
-  dpcalc plot dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --sigma 0.01 \\
-      --dual-start zero --out epsilon.png
-ε over the rounds:
-  dpcalc plot dp-admm --n-records 32561 --gradient-bound 1 --sigma 0.01 --dual-start zero \\
-      --over rounds --from 1 --to 1000 --delta 1e-5 --out rounds.svg --csv rounds.csv
-The noise over the budget:
-  dpcalc plot dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 --dual-start zero \\
-      --over epsilon --from 0.1 --to 10 --delta 1e-5 --out noise.html
-The noise of DP-SGD over the budget:
-  dpcalc plot dp-sgd --rate 0.01 --rounds 1000 --over epsilon --from 0.5 --to 8 --points 6 \\
-      --delta 1e-5 --out sgd.png
-The paper's bound of utility over the budget:
-  dpcalc plot dp-admm-utility --n-records 32561 --rounds 1000 --gradient-bound 1 \\
-      --dual-start zero --matrix 1 --dimension 10 --penalty 1 --step-size 0.1 --smoothness 2 \\
-      --distance 3 --over epsilon --delta 1e-5 --out utility.png
-The error of your trainings over the ε that they spend:
-  dpcalc run dp-admm --epsilon 1 --delta 1e-6 --runs 5 --seed 1 --out run.json
+Example: ε at every δ, claimed, certified, and what an instance attains
+  dpcalc plot dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 \\
+      --sigma 0.01 --dual-start zero --out epsilon.pdf
+Example: ε over the rounds
+  dpcalc plot dp-admm --n-records 32561 --gradient-bound 1 --sigma 0.01 \\
+      --dual-start zero --over rounds --from 1 --to 1000 --delta 1e-5 \\
+      --points 9 --out rounds.svg --csv rounds.csv
+Example: the noise over the budget
+  dpcalc plot dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 \\
+      --dual-start zero --over epsilon --delta 1e-5 --points 9 \\
+      --out noise.html
+Example: the noise of DP-SGD over the budget
+  dpcalc plot dp-sgd --rate 0.1 --rounds 100 --over epsilon --from 1 --to 8 \\
+      --points 3 --delta 1e-5 --out sgd.png
+Example: the bound of a utility result over the budget
+  dpcalc plot dp-admm-utility --n-records 32561 --rounds 1000 \\
+      --gradient-bound 1 --dual-start zero --matrix 1 --dimension 10 \\
+      --penalty 1 --step-size 0.1 --smoothness 2 --distance 3 \\
+      --over epsilon --points 9 --delta 1e-5 --out utility.png
+Example: the error of your trainings over the ε that they spend
+  dpcalc run dp-admm --epsilon 1 --delta 1e-6 --seed 1 --out run.json
   dpcalc plot runs run.json --out error.png
 
 ε of a picture lies at most 0.1 % above that of dpcalc epsilon, never below the truth.

@@ -64,8 +64,10 @@ command = TheoremVerb(
     help="""Convergence and utility of a method: what the paper claims next to what is certified.
 
 \b
-dpcalc rate m-admm-rate --graph complete:3 --penalty 1 --dual-step 0.5 \\
-    --strong-convexity 0.01 --smoothness 0.01
+Example:
+  dpcalc rate m-admm-rate --graph complete:3 --penalty 1 --dual-step 0.5 \\
+      --strong-convexity 0.01 --smoothness 0.01
+
 A graph is ring:5, complete:3, star:6, path:4 or @file (two node names a line); a matrix is
 @file (comma-separated rows) or a number, a multiple of the identity; a schedule is a number,
 START:FACTOR or @file (one line per round, one column per node). Free constants are chosen as well

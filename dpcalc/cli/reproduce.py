@@ -26,7 +26,11 @@ def _names() -> list[str]:
     return list(names())
 
 
-@click.command(cls=StrictCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=StrictCommand,
+    short_help="Recompute a figure or table of a paper.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.argument("name", required=False, shell_complete=completing(_names))
 @click.option(
     "--quick/--full",
@@ -56,6 +60,7 @@ def _names() -> list[str]:
     "--format",
     "formats",
     type=click.Choice(["png", "svg"]),
+    metavar="png|svg",
     multiple=True,
     default=("png",),
     show_default=True,
@@ -85,9 +90,11 @@ def command(
     NAME is one of the list, a paper (zhang2019) for all of its figures, or all.
 
     \b
-    dpcalc reproduce
-    dpcalc reproduce zhang2019-figure-5 --data ~/data --out figures
-    dpcalc reproduce all --full --workers 2 --checkpoint figures.sqlite
+    Examples:
+      dpcalc reproduce
+      dpcalc reproduce zhang2019-figure-5 --data ~/data --out figures
+      dpcalc reproduce all --full --workers 2 --checkpoint figures.sqlite
+
     Solid curves have the paper's noise, dashed ones certified noise; panels marked [ours] compare
     at equal certified budget. Workers take whole figures.
     """

@@ -11,8 +11,16 @@ import click
 from dpcalc.cli._data import data_options, split_data
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, seed_of
-from dpcalc.cli._options import NUMBER, StrictCommand, Whole
+from dpcalc.cli._options import (
+    NUMBER,
+    StrictCommand,
+    Whole,
+    choice_text,
+    completing,
+    sentence,
+)
 from dpcalc.cli._outputs import Writing, check_outputs
+from dpcalc.cli._theorem_verb import KINDS
 from dpcalc.cli._training import carried_out, repetition_of
 from dpcalc.cli._workers import workers_options
 from dpcalc.errors import InvalidInput, unknown_name
@@ -110,11 +118,11 @@ def _budget_options() -> list[click.Option]:
     option: Callable[..., click.Option] = click.Option
     return [
         option(["--epsilon"], type=NUMBER, help="ε of the budget of one run."),
-        option(["--delta"], type=NUMBER, help="δ of the budget, in [0, 1); 0 unless given."),
+        option(["--delta"], type=NUMBER, help="δ of the budget, in [0, 1).  [default: 0]"),
         option(
             ["--nodes"],
             type=_WHOLE,
-            help="Nodes, if --graph does not say; 5 unless given.",
+            help="Nodes, if --graph does not say.  [default: 5]",
         ),
         option(
             ["--apart"],
@@ -125,7 +133,7 @@ def _budget_options() -> list[click.Option]:
         option(
             ["--graph"],
             help="ring:5, complete:5, star:5, path:5, erdos-renyi:5:0.5, or @file with an edge `i j` a "
-            "line; a ring unless given.",
+            "line.  [default: ring]",
         ),
         option(
             ["--seed"],
@@ -133,12 +141,12 @@ def _budget_options() -> list[click.Option]:
             help="For experiments: the same numbers again. Leave it out for a real run, whose noise "
             "is seeded by the operating system.",
         ),
-        option(["--runs"], type=Whole(1), default=1, help="Independent runs."),
+        option(["--runs"], type=Whole(1), default=1, show_default=True, help="Independent runs."),
         option(
             ["--runs-at-once"],
             type=Whole(1),
             help="Runs of a group, which workers take whole and which go through linear algebra "
-            "together, so another number may change a last digit; 16 unless given.",
+            "together, so another number may change a last digit.  [default: 16]",
         ),
     ]
 
@@ -155,7 +163,8 @@ def _output_options() -> list[click.Option]:
         option(
             ["--measure-every"],
             type=Whole(0),
-            help="Rounds between two looks at objective and consensus; about 100 looks unless given.",
+            help="Rounds between two looks at objective and consensus; about 100 looks in all unless "
+            "given.",
         ),
         option(["--json", "as_json"], is_flag=True, help="Print JSON."),
     ]
@@ -183,14 +192,44 @@ def _parameter_options(kind: type[Method]) -> Iterator[click.Option]:
     defaults = kind.from_parameters({}).inputs()
     for name, parameter in parameters(kind).items():
         given = defaults[name]
-        text = parameter.help if given is None else f"{parameter.help} [default: {given}]"
-        choices = f" ({' | '.join(parameter.choices)})" if parameter.choices else ""
+        metavar, listed = choice_text(parameter.choices, KINDS[parameter.kind])
+        text = sentence(parameter.help + listed)
+        if given is not None:
+            text += (
+                f"  [default: {given:g}]" if isinstance(given, float) else f"  [default: {given}]"
+            )
         yield click.Option(
             ["--" + name.replace("_", "-")],
             type={"number": NUMBER, "count": _WHOLE}.get(parameter.kind, click.STRING),
-            help=text + choices,
-            metavar=parameter.kind.upper(),
+            help=text,
+            metavar=metavar,
+            shell_complete=completing(partial(tuple, parameter.choices)),
         )
+
+
+def _example(kind: type[Method]) -> str:
+    """A command that runs."""
+    if kind.theorem_key is None:
+        return f"dpcalc run {kind.key}"
+    data = " --data builtin-regression" if kind.key.startswith("gradient-admm") else ""
+    return f"dpcalc run {kind.key} --epsilon 1 --delta 1e-6{data} --out run.json"
+
+
+def _covered_by(name: str) -> str:
+    """What to say of a theorem where an algorithm was needed: those that it covers."""
+    from dpcalc.claims.named import mechanism_key, mechanism_names
+    from dpcalc.theorems.catalogue import key_of, keys
+    from dpcalc.training.catalogue import method, methods
+
+    if mechanism_key(name) in mechanism_names():
+        return (
+            "run trains by ADMM, dual averaging and noisy gradients; list them: dpcalc run --help"
+        )
+    key = key_of(name)
+    found = [name for name in methods() if method(name).theorem_key == key]
+    if found:
+        return f"it is a theorem; algorithms that it covers: {', '.join(found)}"
+    return "it is a theorem without an algorithm here" if key in keys() else ""
 
 
 class _Methods(click.Group):
@@ -207,7 +246,8 @@ class _Methods(click.Group):
 
         cmd_name = cmd_name.lower()
         if cmd_name not in (*self.list_commands(ctx), *UNCOVERED):
-            raise unknown_name("algorithm", cmd_name, self.list_commands(ctx))
+            known = self.list_commands(ctx)
+            raise unknown_name("algorithm", cmd_name, known, meant=_covered_by(cmd_name))
         kind = method(cmd_name)
 
         def callback(**given: Any) -> None:
@@ -218,7 +258,7 @@ class _Methods(click.Group):
             name=kind.key,
             callback=callback,
             params=[*_common_options(), *_parameter_options(kind)],
-            help=f"{kind.title}.\n\n{covered}",
+            help=f"{kind.title}.\n\n{covered}\n\n\b\nExample:\n  {_example(kind)}",
             context_settings={"help_option_names": ["-h", "--help"]},
         )
 
@@ -233,13 +273,17 @@ class _Methods(click.Group):
 
 command = _Methods(
     name="run",
+    subcommand_metavar="ALGORITHM [OPTIONS]",
     short_help="Train on data within a privacy budget.",
     help="""Train on data for a privacy budget; ends with utility next to what was spent.
 
 \b
-dpcalc run private-r-admm --epsilon 1 --delta 1e-6 --nodes 5 --graph ring
-dpcalc run dp-admm --data a9a.xz --features 123 --epsilon 1 --delta 1e-6 --out run.json
-The noise is calibrated through the theorem's certified bound. Utility looks at the data without
+Examples:
+  dpcalc run private-r-admm --epsilon 1 --delta 1e-6 --nodes 5 --graph ring
+  dpcalc run dp-admm --epsilon 1 --delta 1e-6 --out run.json
+
+On your own records: --data mine.csv with their public ranges, see dpcalc
+schema. The noise is calibrated through the theorem's certified bound. Utility looks at the data without
 noise: it is yours to read, not to publish.
 """,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -24,10 +24,10 @@ def command(file: Path, label: str | None, out: Path | None, as_json: bool) -> N
     r"""Names and kinds of the columns of a CSV file, to fill in with what is public about them.
 
     \b
-    dpcalc schema patients.csv --out patients.toml
-    (fill in the ranges and the categories)
-    dpcalc run dp-acc-admm --data patients.csv --schema patients.toml \
-        --positive yes --epsilon 1 --delta 1e-6
+    Example, with ranges and categories to be filled in between the two:
+      dpcalc schema patients.csv --out patients.toml
+      dpcalc run dp-acc-admm --data patients.csv --schema patients.toml \
+          --positive yes --epsilon 1 --delta 1e-6
 
     No value of the file is printed: a range that is read off the records is a look at them that no
     budget covers.

@@ -26,8 +26,8 @@ def command(*, as_json: bool) -> int:
     the range that is used, and a few answers with the truth, in some seconds.
 
     \b
-    dpcalc selftest
-    dpcalc selftest --json
+    Example:
+      dpcalc selftest --json
 
     Exit status: 0 every assumption holds, 1 one does not: do not rely on numbers of this machine.
     """

@@ -61,9 +61,10 @@ def command(
       gradient_bound = 1
       dual_start = "zero"
       rounds = [10, 100, 1000]       # a list is an axis
-      sigma = {from = 0.001, to = 0.1, count = 50, scale = "log"}   # so is a range
+      sigma = {from = 0.001, to = 0.1, count = 50, scale = "log"}   # a range too
 
     \b
+    Examples:
       dpcalc sweep grid.toml --out grid.csv --plot grid.png
       dpcalc sweep grid.toml --out grid.csv --workers 2 --checkpoint grid.sqlite
 
@@ -72,7 +73,6 @@ def command(
     is computed, and thousands of settings cost as much as a few hundred.
     A setting that makes no sense keeps its row, with the reason in the column refused.
 
-    \b
     Exit status: 0 answered, 2 bad use or every setting refused, 75 workers went away.
     """
     from dpcalc.cli._outputs import Writing, check_outputs

@@ -41,9 +41,10 @@ def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
     r"""The published results and what became of them; or one of them in full.
 
     \b
-    dpcalc theorems
-    dpcalc theorems dp-admm
-    dpcalc theorems --tightness docs/tightness.md
+    Examples:
+      dpcalc theorems
+      dpcalc theorems dp-admm
+      dpcalc theorems --tightness docs/tightness.md
     """
     from dpcalc.report.records import description
     from dpcalc.theorems.catalogue import key_of, result, results

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option(
     "--report",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html|FILE.md",
+    metavar="FILE.html|.md",
     help="Write a report for a reviewer: what was asked, what it rests on, the answer in words, the "
     "command that repeats it.",
 )
@@ -94,15 +94,15 @@ def command(
       [[claim]]
       name = "my run"
       theorem = "dp-admm"
-      epsilon = 1                     # without it: the paper's formula
+      epsilon = 1               # without it: the paper's formula
       delta = 1e-5
       attest = ["gradient-bound", "public-parameters"]     # or "all"
-      [claim.parameters]              # without the noise: the paper's prescription for epsilon
+      [claim.parameters]        # without the noise: the paper's for epsilon
       n_records = 32561
       rounds = 100
       gradient_bound = 1
       dual_start = "zero"
-      [claim.ours]                    # why, where the source of the claim gives no value
+      [claim.ours]              # why, where the source gives no value
       rounds = "not given; 100 taken"
 
     \b
@@ -111,8 +111,13 @@ def command(
       name = "our system"
       epsilon = 1
       delta = 1e-5
-      rounds = "rounds.csv"           # a table next to this file; or [[claim.release]] tables
-      notes = ["round"]               # its columns that are not read
+      rounds = "rounds.csv"     # next to this file; or [[claim.release]]
+      notes = ["round"]         # its columns that are not read
+
+    \b
+    Examples:
+      dpcalc verify
+      dpcalc new claim ours && dpcalc verify ours.toml --strict
 
     With --audit the worst mechanism known with the claim's parameters is attacked as well.
 
@@ -122,7 +127,7 @@ def command(
       1           one is REFUTED, by an       with --strict as for FILE
                   instance or an attack;
                   --strict: or UNSUPPORTED
-      2           the file cannot be read, or asks for what makes no sense
+      2           the file cannot be read, or makes no sense
     """
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.cli._outputs import Writing

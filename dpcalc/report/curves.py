@@ -90,6 +90,8 @@ def asked(
     values: Iterable[float],
     names: Iterable[str],
     question: Callable[[float], Mapping[str, float | None]],
+    *,
+    zero: bool = False,
 ) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
     """A curve for every name, and the reasons of places where the question makes no sense.
 
@@ -98,6 +100,7 @@ def asked(
         names: of the curves.
         question: the answers at a place by name, None or infinite where there is none; one that
             raises has none at all.
+        zero: whether 0 is worth a point.
     """
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     reasons: list[str] = []
@@ -110,10 +113,10 @@ def asked(
         for name, answer in answers.items():
             if answer is not None:
                 found[name].append((value, answer))
-    curves = tuple(Curve(name, drawable(points)) for name, points in found.items())
+    curves = tuple(Curve(name, drawable(points, zero=zero)) for name, points in found.items())
     return curves, tuple(reasons)
 
 
-def drawable(points: Iterable[tuple[float, float]]) -> Points:
+def drawable(points: Iterable[tuple[float, float]], *, zero: bool = False) -> Points:
     """Points whose value is finite and above 0, which is all that a logarithmic axis shows."""
-    return tuple((x, y) for x, y in points if 0 < y < math.inf)
+    return tuple((x, y) for x, y in points if 0 < y < math.inf or (zero and y == 0))

@@ -46,7 +46,7 @@ def utility_over(result: ConvergenceResult, name: str, values: Iterable[float]) 
     """
     variable(type(result), name, "")
     curves, reasons = asked(
-        values, KINDS, lambda value: _utilities(result.replace(**{name: value}))
+        values, KINDS, lambda value: _utilities(result.replace(**{name: value})), zero=True
     )
     return Picture(name, "bound", curves, y_label=result.quantity, left_out=reasons)
 
@@ -73,7 +73,7 @@ def utility_over_epsilon(
         found = _utilities(result.replace(**{theorem.noise: start.noise_level()}))
         return found | {"claimed": _claimed(result, theorem, epsilon, delta)}
 
-    curves, reasons = asked(epsilons, KINDS, at)
+    curves, reasons = asked(epsilons, KINDS, at, zero=True)
     return Picture("epsilon", "bound", curves, y_label=result.quantity, left_out=reasons)
 
 

@@ -70,7 +70,7 @@ def _convert(rng: random.Random) -> list[str]:
         words += rng.choice((["--delta", _delta(rng)], ["--epsilon", spread(rng, 1e-6, 1e3)]))
     if target == "tradeoff":
         words += ["--fpr", spread(rng, 1e-9, 1)]
-    return words + (["--steps", whole(rng, 10**7)] if rng.randrange(2) else [])
+    return words + (["--rounds", whole(rng, 10**7)] if rng.randrange(2) else [])
 
 
 def _theorem(rng: random.Random) -> list[str]:

@@ -33,7 +33,7 @@ def test_help_teaches(run: Any) -> None:
     _, out, _ = run("epsilon", "dp-admm", "--help")
     assert "--gradient-bound" in out
     assert "[required]" in out
-    assert "data | zero | noised" in out
+    assert "--dual-start data|zero|noised" in out
 
 
 def test_no_arguments_show_the_help(run: Any) -> None:
@@ -131,13 +131,13 @@ def test_infeasible_says_what_to_change(run: Any) -> None:
     [
         ("--gdp 1 --to approx --delta 1e-5", {"epsilon": 4.377178095681225, "delta": 1e-5}),
         (
-            "--pure 0.1 --steps 100 --to approx --delta 1e-6",
+            "--pure 0.1 --rounds 100 --to approx --delta 1e-6",
             {"epsilon": 4.774567588108, "delta": 1e-6},
         ),
         ("--pure 1/2 --to approx", {"epsilon": 0.5, "delta": 0}),
         ("--zcdp 0.5 --to approx --delta 1e-5", {"epsilon": 4.728386984943, "delta": 1e-5}),
         ("--gdp 2 --to zcdp", {"rho": 2}),
-        ("--gdp 1 --steps 4 --to gdp", {"mu": 2}),
+        ("--gdp 1 --rounds 4 --to gdp", {"mu": 2}),
         ("--zcdp 0.1 --to rdp --order 3", {"order": 3, "divergence": 0.3}),
         ("--approx 1:1e-6 --to approx", {"epsilon": 1, "delta": 1e-6}),
         ("--gdp 1 --to approx --epsilon 1", {"epsilon": 1, "delta": 0.12693673750664}),
@@ -259,7 +259,7 @@ def test_bad_composition_files_are_one_line(
         ("convert --gdp -1 --to approx --delta 1e-5", "got gdp=-1.0"),
         ("convert --gdp 1 --to approx --delta 1", "delta"),
         ("convert --rdp 2 --to approx --delta 1e-5", "joined by a colon"),
-        ("convert --pure 1 --steps 1.5 --to approx", "steps"),
+        ("convert --pure 1 --rounds 1.5 --to approx", "rounds"),
         ("verify no-such-file.toml", "no-such-file.toml"),
         ("compose no-such-file.toml", "no-such-file.toml"),
         ("epsilon admm-iteration --step-size 3 --smoothness 1 --sensitivity 1 --penalty 1 --sigma 1 "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,65 @@ def test_the_help_of_a_theorem_has_an_example_that_runs(shown: Any, verb: str, k
     assert shown(example.replace("\\\n", " ").removeprefix("dpcalc "))[0] == 0
 
 
+def _verbs() -> list[str]:
+    from click import Context
+
+    from dpcalc.cli.main import group
+
+    return group.list_commands(Context(group))
+
+
+PAGES = [
+    *_verbs(), "epsilon admm-iteration", "noise private-dual-averaging", "rate m-admm-rate",
+    "run private-r-admm", "run dp-admm", "plot dp-sgd", "plot dp-admm-utility", "plot runs",
+    "plot dp-admm",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_help_fits_the_screen(shown: Any, page: str) -> None:
+    lines = shown(f"{page} --help")[1]
+    assert [line for line in lines if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("verb", _verbs())
+def test_help_names_its_examples_and_says_one_word_for_one_thing(shown: Any, verb: str) -> None:
+    text = "\n".join(shown(f"{verb} --help")[1])
+    assert re.search(r"^  Examples?\b", text, re.MULTILINE)
+    for other in ("WHOLE NUMBER", "COUNT", "COMMAND [ARGS]", "unless said"):
+        assert other not in text
+
+
+LONG = (
+    "reproduce zhang", "reproduce all", "theorems --tightness", "audit dp-admm",
+    "audit mine:target", "audit --scores", "new theorem", "new plan plan", "plot dp-admm --", "selftest", "schema", "run dp-acc-admm",
+    "sweep grid.toml --out grid.csv --workers", "new audit", "verify",
+)  # fmt: skip
+"""Examples that take long or need files; the pages of the site run these or their like."""
+
+FILES = {
+    "grid.toml": 'theorem = "noisy-gd"\ndelta = 1e-6\n[parameters]\nsensitivity = 1\nn_records = 9\n'
+    "sigma = 1\nstep_size = 0.1\nsmoothness = 1\nstrong_convexity = 1\nsteps = [1, 2]\n",
+    "plan.toml": "delta = 1e-6\n[[release]]\npure = 0.1\ncount = 3\n",
+}
+
+
+@pytest.mark.parametrize("verb", [v for v in _verbs() if v not in ("selftest", "schema")])
+def test_the_examples_of_a_verb_run(
+    shown: Any, verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    help_ = "\n".join(shown(f"{verb} --help")[1]).replace("\\\n", " ")
+    lines = [" ".join(x.split()) for x in help_.splitlines() if x.startswith("    dpcalc ")]
+    commands = [part.removeprefix("dpcalc ") for line in lines for part in line.split(" && ")]
+    assert commands
+    for command in commands:
+        if not command.startswith(LONG):
+            assert shown(command)[0] == 0, command
+
+
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
@@ -76,6 +136,13 @@ def test_the_help_of_a_theorem_has_an_example_that_runs(shown: Any, verb: str, k
         ("audit dp-a", {"dp-admm", "dp-acc-admm"}),
         ("reproduce shang2021-t", {"shang2021-table-1"}),
         ("new t", {"theorem"}),
+        ("run dp-admm --dual-start s", {"shared"}),
+        ("plot dp-sgd --over ra", {"rate"}),
+        ("plot pois", {"poisson-subsampled-gaussian"}),
+        ("plot dp-admm-utility --over eps", {"epsilon"}),
+        ("plot runs --measure test", {"test_error"}),
+        ("audit dp-admm --release ev", {"every-iterate", "every-message"}),
+        ("audit dp-admm --theorem noisy-g", {"noisy-gd"}),
     ],
 )  # fmt: skip
 def test_the_shell_is_offered_names_and_values(typed: str, offered: set[str]) -> None:

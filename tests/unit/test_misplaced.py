@@ -65,7 +65,7 @@ def test_a_refusal_says_what_to_write(run: Any, line: str, words: str) -> None:
 
 
 def test_nothing_released_spends_nothing_in_every_verb(run: Any) -> None:
-    for line in ("compose HERE/none.toml", "convert --pure 1 --steps 0 --to approx"):
+    for line in ("compose HERE/none.toml", "convert --pure 1 --rounds 0 --to approx"):
         status, out, err = run(f"{line} --json")
         assert (status, err) == (0, "")
         assert json.loads(out)["certified"]["epsilon"] == 0

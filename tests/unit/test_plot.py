@@ -209,6 +209,19 @@ def test_utility_over_the_budget_has_the_least_certified_noise(tmp_path: Path) -
         assert float(row["certified"]) == pytest.approx(certified, rel=1e-9)
 
 
+@pytest.mark.parametrize("key", ["recycled-admm-convergence", "dual-averaging-utility"])
+def test_the_help_of_a_utility_result_has_an_example_that_runs(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert plotted(key, "--help") == 0
+    _, _, example = capsys.readouterr().out.partition("Example:\n")
+    words = example.partition("\n\n")[0].replace("\\\n", " ").split()
+    assert words[:3] == ["dpcalc", "plot", key]
+    assert plotted(*words[2:], "--points", "3") == 0
+    assert (tmp_path / "bound.svg").exists()
+
+
 def recorded(path: Path, method: str, epsilon: float, errors: list[float], **more: object) -> Path:
     data = {"source": "mine", "train": 80, "test": 20}
     run = {

@@ -120,7 +120,7 @@ def test_calibration_reaches_noise_of_any_size(run: Any) -> None:
     [
         ("--gdp 1e300 --to approx --delta 1e-5", {"epsilon": "inf", "delta": 1e-5}),
         ("--gdp 1 --to approx --epsilon 1e300", {"epsilon": 1e300, "delta": 5e-324}),
-        ("--pure 0.1 --steps 1e9 --to approx --delta 1e-6", {"epsilon": 5010849.339, "delta": 1e-6}),
+        ("--pure 0.1 --rounds 1e9 --to approx --delta 1e-6", {"epsilon": 5010849.339, "delta": 1e-6}),
         ("--pure 0.1 --to approx --delta -0", {"epsilon": 0.1, "delta": 0}),
     ],
 )  # fmt: skip
@@ -137,7 +137,7 @@ def test_convert_far_out(run: Any, arguments: str, expected: dict[str, Any]) -> 
 
 
 def test_rounds_beyond_counting_get_a_bound_that_says_it_is_weaker(run: Any) -> None:
-    arguments = "convert --pure 0.1 --steps 1e18 --to approx --delta 1e-6"
+    arguments = "convert --pure 0.1 --rounds 1e18 --to approx --delta 1e-6"
     answer = json.loads(run(*arguments.split(), "--json")[1])["certified"]
     mean = 1e18 * 0.1 * math.tanh(0.05)
     assert mean < answer["epsilon"] < mean * (1 + 1e-6)
