@@ -79,10 +79,10 @@ class Result(OwnArithmetic, ABC):
         known = parameters(cls)
         named = {str(name).replace("-", "_"): value for name, value in given.items()}
         if len(named) < len(given):
-            twice = next(n for n in named if n in given and n.replace("_", "-") in given)
-            raise InvalidInput(
-                f"{twice} is needed once; got {twice} and {twice.replace('_', '-')}; leave out one"
-            )
+            spellings = {n: [s for s in given if str(s).replace("-", "_") == n] for n in named}
+            twice = next(n for n, found in spellings.items() if len(found) > 1)
+            got = " and ".join(map(str, spellings[twice]))
+            raise InvalidInput(f"{twice} is needed once; got {got}; leave out one")
         for name in named:
             if name not in known:
                 raise unknown_name(f"parameter of {cls.key}", name, known)
