@@ -104,7 +104,17 @@ class Odometer:
         return self.accountant.rounds
 
     def allows(self, release: Mapping[str, Any], count: int = 1) -> bool:
-        """Whether so many more rounds of a kind stay within the budget."""
+        """Whether so many more rounds of a kind stay within the budget.
+
+        Args:
+            release: a table as of a composition file, without ``count``.
+            count: rounds of this kind, 0 or above.
+
+        Raises:
+            InvalidInput: where `spend` would refuse the release or the count.
+        """
+        count = checks.count("count", count, minimum=0)
+        self.accountant.spend(release, count)  # checks the neighbouring relation
         return self._epsilon_of(self._after(release, count)) <= self.budget
 
     def spend(self, release: Mapping[str, Any], count: int = 1) -> float:
@@ -124,7 +134,7 @@ class Odometer:
                 without a finite Rényi divergence.
             OutputFailed: if the trail cannot be written; the rounds must not run.
         """
-        checks.count("count", count)
+        count = checks.count("count", count)
         accountant = self.accountant.spend(release, count)
         after = self._after(release, count)
         epsilon = self._epsilon_of(after)

@@ -155,7 +155,9 @@ def _orders(value: Any) -> dict[float, float]:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"rdp needs a table of order = divergence; got {value!r}")
     orders = {
-        at_most(as_real("order", str(k))): at_least(as_real("divergence", v))
+        at_most(checks.above_one("order", as_real("order", str(k)))): at_least(
+            as_real("divergence", v)
+        )
         for k, v in value.items()
     }
     if len(orders) < len(value):

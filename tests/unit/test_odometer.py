@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import mpmath
 import pytest
@@ -160,3 +161,18 @@ def test_what_was_told_before_a_kill_is_in_the_trail(tmp_path: Path) -> None:
         told = max([told, *map(int, going.stdout.read().split()[:-1])])
     with Odometer(epsilon=8, delta=1e-5, trail=trail) as odometer:
         assert told <= odometer.rounds <= told + 2
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, "2", None, True])
+def test_what_is_asked_about_is_refused_like_what_is_spent(count: object) -> None:
+    odometer = Odometer(epsilon=1.0, delta=1e-6)
+    asked: Any = count
+    for ask in (odometer.allows, odometer.spend):
+        with pytest.raises(InvalidInput, match="count needs a whole number"):
+            ask(gaussian(9.0), asked)
+    assert odometer.allows(gaussian(9.0), 0)
+    odometer.spend(gaussian(90.0), 2)
+    for ask in (odometer.allows, odometer.spend):
+        with pytest.raises(InvalidInput, match="one neighbouring relation is needed"):
+            ask({**gaussian(90.0), "adjacency": "replace-one"})
+    assert odometer.rounds == 2
