@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import (
@@ -20,6 +21,7 @@ from dpcalc.auditing.estimators import (
     one_run_exact,
 )
 from dpcalc.auditing.estimators.binomial import SOUGHT
+from dpcalc.auditing.estimators.reference_mechanisms import LAPLACE
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.wording import at_most
@@ -104,7 +106,7 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
     quantity, alpha, delta = evidence.quantity, evidence.alpha, claim.delta
     if quantity is Quantity.RHO or not 0 < wanted < math.inf:
         return None
-    if quantity is Quantity.EPSILON and delta > 0:
+    if quantity is Quantity.EPSILON and (delta > 0 or evidence.reference == LAPLACE):
         terms = {"epsilon": wanted, "claimed": claim.epsilon, "delta": delta, "alpha": alpha}
         return lambda runs: abstention.notices(runs=runs, **terms)
     return lambda runs: (
@@ -159,8 +161,11 @@ def _coins(claim: Claim, evidence: Evidence, detectable_ratio: float, runs: int)
     quantity = evidence.quantity
     if quantity is Quantity.RHO or not 0 < claim.bound(quantity) < math.inf:
         return ""
-    find = accuracy.detectable if evidence.method == "clopper-pearson" else accuracy.noticed
-    seen = find(runs=runs, claim=claim, alpha=evidence.alpha, quantity=quantity)
+    terms: dict[str, Any] = {"claim": claim, "alpha": evidence.alpha, "quantity": quantity}
+    if evidence.method == "clopper-pearson":
+        seen = accuracy.detectable(runs=runs, **terms)
+    else:
+        seen = accuracy.noticed(runs=runs, continuous=evidence.reference == LAPLACE, **terms)
     if seen > detectable_ratio * claim.bound(quantity):
         return ""
     return (

@@ -64,6 +64,7 @@ class Experiment:
         trial: pilot runs; never counted.
         seen: counted runs.
         learnt: what a learnt score looks at; empty for the target's own.
+        continuous: whether releases of pilot runs seldom repeat, or values of the target's own score.
         tilted: runs for importance sampling, P being the named world: of P, and of P_a.
         tilt: by how much they were tilted.
         spread: V = Σ‖d_t‖²/σ_t² on pilot runs, which sets the tilt and the scale of the bets.
@@ -78,6 +79,7 @@ class Experiment:
     trial: Observations
     seen: Observations
     learnt: str = ""
+    continuous: bool = False
     tilted: Mapping[World, tuple[ImportanceSample, ImportanceSample]] = field(default_factory=dict)
     tilt: float = 0.0
     spread: float = 0.0
@@ -160,6 +162,7 @@ def _carried_out(
         seed=seed,
         trial=trial,
         learnt=tried.learnt,
+        continuous=tried.continuous,
         seen=seen,
         tilted=tilted,
         tilt=tilt,

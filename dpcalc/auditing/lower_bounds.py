@@ -93,17 +93,26 @@ def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evide
 
 def _clopper_pearson(q: EstimatorInput) -> list[Evidence]:
     counts = q.experiment.seen.counts(q.tail_threshold)
-    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha)]
+    continuous = q.experiment.continuous
+    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha, continuous=continuous)]
 
 
 def _accuracy(q: EstimatorInput) -> list[Evidence]:
     seen, curve = q.experiment.seen, q.claim.is_curve
-    return [accuracy.evidence(seen, q.rule, q.claim, alpha=q.alpha, curve=curve)]
+    return [
+        accuracy.evidence(
+            seen, q.rule, q.claim, alpha=q.alpha, curve=curve, continuous=q.experiment.continuous
+        )
+    ]
 
 
 def _running(q: EstimatorInput, method: str) -> list[Evidence]:
     bets = q.experiment.running.get(method)
-    return [] if bets is None else [bets.evidence(planned=q.experiment.design.runs)]
+    return (
+        []
+        if bets is None
+        else [bets.evidence(planned=q.experiment.design.runs, continuous=q.experiment.continuous)]
+    )
 
 
 def _e_process(q: EstimatorInput) -> list[Evidence]:

@@ -26,7 +26,7 @@ from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.many_scores import MANY, many_scores
-from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
+from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores, seldom_repeats
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, decide, strength
 from dpcalc.auditing.versions import versions
@@ -117,7 +117,9 @@ def audit_scores(
         one_run.require_coins(first.size, runs, fair_coins)
     game = _balanced(claim, first.size, second.size)
     seen = _in_blocks if runs >= MANY else _in_memory
-    answers, rule, pilot = seen(claim, first, second, alpha, pilot_share, seed, game, fair_coins)
+    answers, rule, pilot, continuous = seen(
+        claim, first, second, alpha, pilot_share, seed, game, fair_coins
+    )
     numbers = rule.record() if game else {"threshold": float(rule.upper)}
     note = Finding(
         check="split",
@@ -126,15 +128,16 @@ def audit_scores(
         numbers=numbers,
     )
     if isinstance(answers, Counts):
-        found = _from_counts(claim, answers, alpha)
+        found = _from_counts(claim, answers, alpha, continuous=continuous)
         return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
-    found = [accuracy.from_answers(answers, rule, claim, alpha=alpha, curve=claim.is_curve)]
+    terms: dict[str, Any] = {"alpha": alpha, "curve": claim.is_curve, "continuous": continuous}
+    found = [accuracy.from_answers(answers, rule, claim, **terms)]
     unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
     return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused)
 
 
-Seen = tuple[Answers | Counts, Rule, int]
-"""What a rule answered, the rule, and on how many runs it was chosen."""
+Seen = tuple[Answers | Counts, Rule, int, bool]
+"""What a rule answered, the rule, on how many runs it was chosen, and whether scores seldom repeat."""
 
 
 def _balanced(claim: Claim, first: int, second: int) -> bool:
@@ -159,14 +162,15 @@ def _in_memory(
         of_kinds = seen.scores_of(True), seen.scores_of(False)
         played = coin_game(*of_kinds, pilot_share=pilot_share, fair_coins=fair_coins, seed=seed)
         played, rule = played.oriented(delta=claim.delta, alpha=alpha, curve=claim.is_curve)
-        return played.answers(rule), rule, played.pilot.runs
+        return played.answers(rule), rule, played.pilot.runs, seldom_repeats(played.pilot.score)
     pilot = round(seen.runs * pilot_share)
     curve = claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
     seen = clopper_pearson.oriented(seen, pilot, delta=claim.delta, alpha=alpha, curve=curve)
     counts, threshold = clopper_pearson.held_out(
         seen, delta=claim.delta, alpha=alpha, pilot_share=pilot_share, curve=curve
     )
-    return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs)
+    continuous = seldom_repeats(seen.between(0, pilot).score)
+    return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), continuous
 
 
 def _in_blocks(
@@ -184,9 +188,10 @@ def _in_blocks(
         first, second, pilot_share=pilot_share, seed=seed, game=game, fair_coins=fair_coins
     )
     pilot = many.pilot()
+    continuous = seldom_repeats(pilot.score)
     if game:
         many, rule = many.oriented(pilot, delta=claim.delta, alpha=alpha, curve=claim.is_curve)
-        return many.answers(rule), rule, pilot.runs
+        return many.answers(rule), rule, pilot.runs, continuous
     terms: dict[str, Any] = {
         "delta": claim.delta,
         "alpha": alpha,
@@ -198,7 +203,7 @@ def _in_blocks(
     rest = first.size + second.size - pilot.runs
     threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
     many = replace(many, sign=1 if turned is pilot else -1)
-    return many.counts(threshold), Rule.at(threshold), pilot.runs
+    return many.counts(threshold), Rule.at(threshold), pilot.runs, continuous
 
 
 @own_arithmetic
@@ -255,9 +260,11 @@ def _from_guesses(claim: Claim, guesses: Guesses, alpha: float) -> list[Evidence
     return found
 
 
-def _from_counts(claim: Claim, counts: Counts, alpha: float) -> list[Evidence]:
+def _from_counts(
+    claim: Claim, counts: Counts, alpha: float, *, continuous: bool = False
+) -> list[Evidence]:
     """The rectangle gives ε, μ and ρ at once: one event of probability α, no split."""
-    found = [clopper_pearson.evidence(counts, claim, alpha=alpha)]
+    found = [clopper_pearson.evidence(counts, claim, alpha=alpha, continuous=continuous)]
     if claim.is_curve:
         found.append(clopper_pearson.curve_evidence(counts, claim, alpha=alpha))
     if claim.is_renyi:

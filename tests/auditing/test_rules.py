@@ -16,10 +16,12 @@ from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.recorded import audit_canaries
 from dpcalc.errors import AssumptionViolated
-from dpcalc.guarantees import GDP
+from dpcalc.guarantees import GDP, ZCDP
 
 PURE = Claim.of(epsilon=1.0, adjacency="replace-one")
 APPROX = Claim.of(epsilon=1.0, delta=1e-5, adjacency="replace-one")
+CURVE = Claim(guarantee=GDP(1.0), delta=1e-5, adjacency="replace-one")
+CONCENTRATED = Claim(guarantee=ZCDP(0.5), delta=1e-5, adjacency="replace-one")
 
 
 def of_values(values: list[float], rng: np.random.Generator, runs: int = 400) -> Observations:
@@ -84,6 +86,38 @@ def test_recorded_guesses_always_say_something(claim):
     ]
     assert min(found) > 2
     assert np.median(found) >= 2.70
+
+
+RECORDED = {
+    "guesses": lambda rng: (rng.random(2000) < 0.95, rng.random(2000) < 0.05),
+    "guesses turned round": lambda rng: (rng.random(2000) < 0.05, rng.random(2000) < 0.95),
+    "separated losses": lambda rng: (rng.random(3000), 100 + rng.random(3000)),
+    "separated scores": lambda rng: (100 + rng.random(3000), rng.random(3000)),
+    "infinite for one record": lambda rng: (
+        np.where(rng.random(2000) < 0.1, np.inf, rng.random(2000)),
+        rng.random(2000),
+    ),
+}
+
+
+def always_refuted(name, seeds):
+    """The claims that every one of these data sets must refute, whatever the split."""
+    claims = [PURE, APPROX, *([CURVE, CONCENTRATED] if name != "infinite for one record" else [])]
+    for seed in range(seeds):
+        scores = RECORDED[name](np.random.default_rng(seed))
+        for claim in claims:
+            assert audit_scores(claim, *scores, seed=seed).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_leaks_are_refuted(name):
+    always_refuted(name, 3)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_leaks_are_refuted_by_every_seed(name):
+    always_refuted(name, 200)
 
 
 def test_separated_losses_refute_in_either_order():

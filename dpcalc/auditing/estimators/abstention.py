@@ -33,19 +33,21 @@ from numpy.typing import ArrayLike, NDArray
 from dpcalc import checks
 from dpcalc.auditing.estimators.binomial import (
     SOUGHT,
+    SOUGHT_OF_LAPLACE,
     critical_count,
     lower_limit,
     quantile,
     smallest_noticed,
     upper_limit,
 )
+from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
 from dpcalc.auditing.estimators.rules import Cuts, Rule, cuts, tail_ranks
-from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
 
 Array = NDArray[np.float64]
 
 _CAUTION = 1.6  # standard errors of a pilot's rates: the best of many rules looks better than it is
+_HARDLY_LESS = 0.03  # by which share a rule may promise less than the best and answer more
 _CLEARLY_MORE = 0.15  # by which share a rule that passes runs over must promise more
 _SPENT = 0.1  # share of α at most spent on the failures that δ allows
 
@@ -125,17 +127,21 @@ def chosen_rule(
     """The rule of `choose_rule` and the bound it promises; no bound holds of the pilot itself.
 
     Rates are taken to be as far worse than the pilot's as `_CAUTION` of its standard errors and what
-    the later bound takes off, at the number of runs to be counted, make together. Runs are passed over
-    only if that promises a good deal more than to answer all of them, since the best of many rules
-    looks better than it is.
+    the later bound takes off, at the number of runs to be counted, make together. The best of many
+    rules looks better than it is, the more so the fewer runs it answers: so of those that promise
+    hardly less it is the one that answers most, and runs are passed over only if that promises a good
+    deal more than to answer all of them.
     """
     found = cuts(pilot, tail_ranks(pilot.runs))
-    promise = _promise(*_answers(found), pilot.runs, counted, delta, alpha, curve)
+    right, wrong = _answers(found)
+    promise = _promise(right, wrong, pilot.runs, counted, delta, alpha, curve)
     size = found.place.shape[-1]
     whole = np.diagonal(promise, axis1=-2, axis2=-1)
     middle = _middle_of_good(whole, found)
     flat = np.where(np.tri(size, dtype=bool).T, promise, -np.inf).reshape(*promise.shape[:-2], -1)
-    best = flat.argmax(axis=-1)
+    enough = flat.max(axis=-1, keepdims=True)
+    enough = enough - _HARDLY_LESS * np.abs(enough)
+    best = np.where(flat >= enough, (right + wrong).reshape(flat.shape), -1.0).argmax(axis=-1)
     value = np.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
     answered = np.asarray(whole.max(axis=-1))
     passes = value > answered + _CLEARLY_MORE * np.maximum(answered, 0.0)
@@ -159,7 +165,7 @@ def _middle_of_good(promise: Array, found: Cuts) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=1024)
 def notices(*, runs: int, epsilon: float, claimed: float, delta: float, alpha: float) -> bool:
-    """Whether this many runs tell the ε at δ > 0 from the claimed one, 4 times in 5."""
+    """Whether this many runs tell the ε at δ from the claimed one, 4 times in 5."""
     return is_noticed(
         lambda right, wrong: epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha) > claimed,
         runs=runs,
@@ -170,7 +176,10 @@ def notices(*, runs: int, epsilon: float, claimed: float, delta: float, alpha: f
 
 @lru_cache(maxsize=256)
 def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
-    """The ε at δ > 0 that this many runs tell from the claimed one, 4 times in 5."""
+    """The ε at δ that this many runs tell from the claimed one, 4 times in 5.
+
+    For the mechanisms of `answer_rates`.
+    """
     terms = {"claimed": claimed, "delta": delta, "alpha": alpha}
     return smallest_noticed(lambda epsilon: notices(runs=runs, epsilon=epsilon, **terms), claimed)
 
@@ -182,15 +191,15 @@ def smallest_epsilon(
     claimed: float,
     delta: float,
 ) -> float:
-    """The ε at δ > 0 at which a test of right and wrong answers rejects, 4 times in 5.
+    """The ε at δ at which a test of right and wrong answers rejects, 4 times in 5.
 
-    For the Gaussian mechanism and the best rule that treats both worlds alike.
+    For the mechanisms of `answer_rates` and the best rule that treats both worlds alike.
 
     Args:
         rejects: right and wrong answers -> whether the claim is rejected.
         runs: all runs.
         claimed: where the search begins.
-        delta: above 0.
+        delta: in [0, 1).
     """
     return smallest_noticed(
         lambda epsilon: is_noticed(rejects, runs=runs, epsilon=epsilon, delta=delta), claimed
@@ -201,13 +210,10 @@ def is_noticed(
     rejects: Callable[[Array, Array], NDArray[np.bool_]], *, runs: int, epsilon: float, delta: float
 ) -> bool:
     """Whether the test of `smallest_epsilon` rejects often enough at this ε."""
-    from scipy.special import ndtr
-
-    each, margins = math.sqrt(SOUGHT), np.linspace(0.0, 6.0, 121)
-    half = float(gaussian_pair.mu_of(epsilon, delta)) / 2
-    right = quantile(1 - each, runs, ndtr(half - margins))
-    wrong = quantile(each, runs, ndtr(-half - margins))
-    return bool(rejects(right, wrong).any())
+    each = math.sqrt(SOUGHT if delta > 0 else SOUGHT_OF_LAPLACE)
+    of_right, of_wrong = answer_rates(epsilon, delta)
+    right, wrong = quantile(1 - each, runs, of_right), quantile(each, runs, of_wrong)
+    return bool(rejects(right, np.minimum(wrong, runs - right)).any())
 
 
 def _answers(found: Cuts) -> tuple[Array, Array]:

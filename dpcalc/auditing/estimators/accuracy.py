@@ -34,6 +34,7 @@ from dpcalc.auditing.estimators.binomial import (
     lower_limit,
 )
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
+from dpcalc.auditing.estimators.reference_mechanisms import reference
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
@@ -100,7 +101,13 @@ def value_at(accuracy: float, delta: float, quantity: Quantity) -> float:
 
 
 def evidence(
-    observations: Observations, rule: Rule | float, claim: Claim, *, alpha: float, curve: bool
+    observations: Observations,
+    rule: Rule | float,
+    claim: Claim,
+    *,
+    alpha: float,
+    curve: bool,
+    continuous: bool = False,
 ) -> Evidence:
     """The bound on μ if ``curve``, else on ε at the claim's δ.
 
@@ -110,6 +117,7 @@ def evidence(
         claim: what is tested.
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
+        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
 
     Raises:
         AssumptionViolated: if the worlds were not drawn by fair coins, or a bound on μ is asked for
@@ -122,7 +130,9 @@ def evidence(
         )
     rule = rule if isinstance(rule, Rule) else Rule.at(rule)
     answers, known = rule.answers(observations), observations.exact
-    return from_answers(answers, rule, claim, alpha=alpha, curve=curve, known=known)
+    return from_answers(
+        answers, rule, claim, alpha=alpha, curve=curve, known=known, continuous=continuous
+    )
 
 
 def from_answers(
@@ -133,6 +143,7 @@ def from_answers(
     alpha: float,
     curve: bool,
     known: bool = False,
+    continuous: bool = False,
 ) -> Evidence:
     """The bound of `evidence` from counted answers of a rule fixed before.
 
@@ -143,6 +154,7 @@ def from_answers(
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
         known: whether the best rule was known and not sought on a pilot, which costs power.
+        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
     """
     if curve:
         require_curve(claim)
@@ -154,6 +166,7 @@ def from_answers(
         "quantity": quantity,
     }
     epsilon, lower = _bounds(rule, answers, claim.delta, alpha, curve)
+    continuous = continuous and rule is not None
     return Evidence(
         method="accuracy",
         quantity=quantity,
@@ -163,8 +176,10 @@ def from_answers(
         delta=claim.delta,
         access=AdversaryAccess.RUNS,
         runs=answers.runs,
-        detectable=detectable(**terms) if rule is None else noticed(**terms, known=known),
-        reference=gaussian_pair.reference(claim.delta),
+        detectable=detectable(**terms)
+        if rule is None
+        else noticed(**terms, known=known, continuous=continuous),
+        reference=reference(claim.delta, continuous=continuous),
         counted=answers.record() | (rule.record() if rule else {}),
         assumes=("fair coins", "the decision rule was fixed before these runs"),
     )
@@ -187,10 +202,16 @@ def _bounds(
 
 
 def noticed(
-    *, runs: int, claim: Claim, alpha: float, quantity: Quantity, known: bool = False
+    *,
+    runs: int,
+    claim: Claim,
+    alpha: float,
+    quantity: Quantity,
+    known: bool = False,
+    continuous: bool = False,
 ) -> float:
-    """What a rule sought on a pilot shows; at δ > 0 it passes over runs that say little."""
-    if quantity is Quantity.EPSILON and claim.delta > 0:
+    """What a rule sought on a pilot shows; it passes over runs that say little, if there are any."""
+    if quantity is Quantity.EPSILON and (claim.delta > 0 or continuous):
         return abstention.detectable(
             runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
         )

@@ -26,6 +26,9 @@ POWER = 0.8
 SOUGHT = 0.9
 """What the best rule must have, so that one sought on a pilot has `POWER`: it loses a part of it."""
 
+SOUGHT_OF_LAPLACE = 0.99
+"""The same for Laplace noise, where the best rule passes runs over and a sought one passes too many."""
+
 _OUTWARD = 1e-12
 
 

@@ -27,10 +27,16 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
+from dpcalc.auditing.estimators.binomial import (
+    POWER,
+    SOUGHT_OF_LAPLACE,
+    quantile,
+    smallest_noticed,
+    upper_limit,
+)
+from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN, error_rates, reference
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
-from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
@@ -131,13 +137,23 @@ def held_out(
     return rest.counts(threshold), threshold
 
 
-def detectable(*, n_in: int, n_out: int, claimed: float, delta: float, alpha: float) -> float:
+def detectable(
+    *,
+    n_in: int,
+    n_out: int,
+    claimed: float,
+    delta: float,
+    alpha: float,
+    continuous: bool = False,
+) -> float:
     """The ε that this many runs tell from the claimed one, at the best threshold, 4 times in 5."""
 
     def notices(epsilon: float) -> bool:
-        rates = gaussian_pair.error_rates(epsilon, delta)
-        a, b = _usual_rectangle(*rates, n_in=n_in, n_out=n_out, alpha=alpha)
+        rates = error_rates(epsilon, delta, continuous=continuous)
+        a, b = _usual_rectangle(*rates, n_in=n_in, n_out=n_out, alpha=alpha, power=power)
         return bool((_epsilon(a, b, delta) > claimed).any())
+
+    power = SOUGHT_OF_LAPLACE if delta == 0 and continuous else POWER
 
     return smallest_noticed(notices, claimed)
 
@@ -156,13 +172,28 @@ def detectable_mu(*, n_in: int, n_out: int, claimed: float, alpha: float) -> flo
     return smallest_noticed(notices, claimed)
 
 
-def evidence(counts: Counts, claim: Claim, *, alpha: float, power: bool = True) -> Evidence:
-    """The bound on ε at the claim's δ from one experiment."""
+def evidence(
+    counts: Counts, claim: Claim, *, alpha: float, power: bool = True, continuous: bool = False
+) -> Evidence:
+    """The bound on ε at the claim's δ from one experiment.
+
+    Args:
+        counts: answers of a rule fixed before.
+        claim: what is tested.
+        alpha: error probability.
+        power: whether to say what would have been noticed.
+        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+    """
     n_in, n_out = int(counts.n_in), int(counts.n_out)
     found = math.inf
     if power and math.isfinite(claim.epsilon):
         found = detectable(
-            n_in=n_in, n_out=n_out, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
+            n_in=n_in,
+            n_out=n_out,
+            claimed=claim.epsilon,
+            delta=claim.delta,
+            alpha=alpha,
+            continuous=continuous,
         )
     return Evidence(
         method="clopper-pearson",
@@ -173,7 +204,7 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float, power: bool = True) 
         access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=found if power else None,
-        reference=gaussian_pair.reference(claim.delta),
+        reference=reference(claim.delta, continuous=continuous),
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )
@@ -198,7 +229,7 @@ def curve_evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=detectable_mu(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha),
-        reference="Gaussian mechanism, best adversary",
+        reference=GAUSSIAN,
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )
@@ -215,10 +246,10 @@ def require_curve(claim: Claim) -> None:
 
 
 def _usual_rectangle(
-    fpr: Array, fnr: Array, *, n_in: int, n_out: int, alpha: float
+    fpr: Array, fnr: Array, *, n_in: int, n_out: int, alpha: float, power: float = POWER
 ) -> tuple[Array, Array]:
-    """Limits of the error rates that are not exceeded jointly in `POWER` of all experiments."""
-    each = math.sqrt(POWER)
+    """Limits of the error rates that are not exceeded jointly in ``power`` of all experiments."""
+    each = math.sqrt(power)
     fp, fn = quantile(each, n_out, fpr), quantile(each, n_in, fnr)
     return upper_limit(fp, n_out, alpha / 2), upper_limit(fn, n_in, alpha / 2)
 

@@ -174,9 +174,16 @@ def epsilon_from_accuracy(bound: float, delta: float) -> float:
     return max(math.log(odds), 0.0)
 
 
-def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
-    """The value told from the claimed one within this many runs, 4 times in 5."""
-    if not claim.is_curve and claim.delta > 0:
+def detectable(*, runs: int, claim: Claim, alpha: float, continuous: bool = False) -> float:
+    """The value told from the claimed one within this many runs, 4 times in 5.
+
+    Args:
+        runs: counted.
+        claim: what is tested.
+        alpha: error probability.
+        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+    """
+    if not claim.is_curve and (claim.delta > 0 or continuous):
         return _detectable(runs, claim.epsilon, claim.delta, alpha)
     allowed = allowed_accuracy(claim)
     low, high = 0, runs + 1

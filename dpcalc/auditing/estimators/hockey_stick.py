@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import critical_count, smallest_noticed
+from dpcalc.auditing.estimators.reference_mechanisms import reference
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
@@ -201,7 +202,7 @@ def _one_direction(
         direction=direction,
         gates=trusted,
         detectable=_power(runs, claim, alpha),
-        reference=gaussian_pair.reference(claim.delta),
+        reference=reference(claim.delta),
         counted={"critical_mean": critical_mean(runs, delta=claim.delta, alpha=alpha)},
         assumes=("exact densities", "noise as modelled"),
     )

@@ -30,6 +30,7 @@ from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, smallest_noticed
 from dpcalc.auditing.estimators.hockey_stick import invert_wealth, positive_part
+from dpcalc.auditing.estimators.reference_mechanisms import reference
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.targets.target import ImportanceSample, World
@@ -153,7 +154,7 @@ def evidence(
         direction=f"{world} against {world.other}",
         gates=trusted,
         detectable=detectable(runs=runs, claim=claim, alpha=alpha),
-        reference=gaussian_pair.reference(claim.delta),
+        reference=reference(claim.delta),
         counted={"tilt": tilt, "spread": spread, "largest": largest},
         assumes=("exact densities", "noise as modelled"),
     )

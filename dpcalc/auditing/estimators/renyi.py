@@ -25,6 +25,7 @@ from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.hockey_stick import require_exact
+from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import InvalidInput
@@ -127,7 +128,7 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=detectable(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha),
-        reference="Gaussian mechanism, best adversary",
+        reference=GAUSSIAN,
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )

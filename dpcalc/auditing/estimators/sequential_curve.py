@@ -36,8 +36,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.bets import Bet, Settled
-from dpcalc.auditing.estimators.binomial import SOUGHT, quantile, smallest_noticed
+from dpcalc.auditing.estimators.binomial import (
+    SOUGHT,
+    SOUGHT_OF_LAPLACE,
+    quantile,
+    smallest_noticed,
+)
 from dpcalc.auditing.estimators.eprocess import STAKES
+from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
 from dpcalc.auditing.estimators.rules import Rule, cuts, tail_ranks
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
@@ -200,22 +206,25 @@ def largest_rejected(
     return low
 
 
-def detectable(*, runs: int, claim: Claim, alpha: float) -> float:
+def detectable(*, runs: int, claim: Claim, alpha: float, continuous: bool = False) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5.
 
-    For randomised response at δ = 0, else the Gaussian mechanism, and rules that treat both worlds
-    alike; where the search for the rule costs power, the best rule is asked for more.
+    For the mechanisms of `reference_mechanisms` and rules that treat both worlds alike; where the
+    search for the rule costs power, the best rule is asked for more.
     """
     from scipy.special import ndtr
 
     at = slopes(claim)
-    allowed, each = claimed_profile(claim)(at), math.sqrt(SOUGHT)
+    allowed = claimed_profile(claim)(at)
+    each = math.sqrt(SOUGHT_OF_LAPLACE if claim.delta == 0 and continuous else SOUGHT)
     tails = claim.delta > 0 and not claim.is_curve
     runs = round(runs * (_SPENT_ON_TAILS if tails else 1))
     quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
 
     def notices(value: float) -> bool:
-        if claim.delta == 0:
+        if claim.delta == 0 and continuous:
+            right, wrong = answer_rates(value, 0.0)
+        elif claim.delta == 0:
             wrong = np.array([1 / (1 + math.exp(min(value, 700.0)))])
             right = 1 - wrong
         else:

@@ -46,23 +46,3 @@ def mu_of(epsilon: ArrayLike, delta: float) -> Array:
         above = delta_of(middle, e) > delta
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return np.asarray(low)
-
-
-def error_rates(epsilon: float, delta: float) -> tuple[Array, Array]:
-    """False-positive and false-negative rates of the best tests against a loss of (ε, δ).
-
-    The Gaussian mechanism with that ε(δ), at many thresholds; randomised response if δ is 0.
-    """
-    from scipy.special import ndtr
-
-    if delta == 0:
-        rate = 1 / (1 + np.exp(np.array([epsilon])))
-        return rate, rate
-    mu = float(mu_of(epsilon, delta))
-    thresholds = np.linspace(-5.0, mu + 6.0, 221)
-    return np.asarray(ndtr(-thresholds)), np.asarray(ndtr(thresholds - mu))
-
-
-def reference(delta: float) -> str:
-    """Name of the mechanism behind `error_rates`."""
-    return "randomised response" if delta == 0 else "Gaussian mechanism, best adversary"

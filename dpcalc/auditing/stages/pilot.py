@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.learning.choice import best, candidates
-from dpcalc.auditing.sampling.observations import Observations
+from dpcalc.auditing.learning.repeats import hashes
+from dpcalc.auditing.sampling.observations import Observations, seldom_repeats
 from dpcalc.auditing.sampling.runner import Score, Stage, make, numbered, observe, sizes
 from dpcalc.auditing.targets.target import Outputs, Target, numbers_of
 from dpcalc.errors import InvalidInput
@@ -34,11 +35,13 @@ class Pilot:
         score: released -> one number per run, the larger the more it looks like IN.
         trial: runs that taught the score nothing, except which of several is best.
         learnt: what a learnt score looks at, and on how many runs; empty for the target's own.
+        continuous: whether releases seldom repeat, or values of the target's own score.
     """
 
     score: Score
     trial: Observations
     learnt: str = ""
+    continuous: bool = False
 
 
 def pilot(
@@ -72,14 +75,14 @@ def pilot(
         return observe(target, score, seed=seed, exact=exact, **pilots, **where)
 
     if target.log_ratio is not None:
-        return Pilot(score=target.log_ratio, trial=tried(target.log_ratio, exact=True))
+        return _of_scores(target.log_ratio, tried(target.log_ratio, exact=True))
     if target.score is not None:
         own = target.score
         trial = tried(own)
         turned = trial.with_score(-trial.score)
         if promise(turned) > promise(trial):
-            return Pilot(score=lambda outputs: -np.asarray(own(outputs), float), trial=turned)
-        return Pilot(score=own, trial=trial)
+            return _of_scores(lambda outputs: -np.asarray(own(outputs), float), turned)
+        return _of_scores(own, trial)
     half = runs // 2
     with contextlib.closing(_halves(target, seed, size, where, half, runs - half)) as halves:
         scores = candidates(*_in_both_worlds(*next(halves), half))
@@ -93,7 +96,12 @@ def pilot(
         score=lambda outputs: score(numbers_of(target, outputs)),
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
         learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
+        continuous=seldom_repeats(hashes(released)),
     )
+
+
+def _of_scores(score: Score, trial: Observations) -> Pilot:
+    return Pilot(score=score, trial=trial, continuous=seldom_repeats(trial.score))
 
 
 def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.bets import Bet, Settled
+from dpcalc.auditing.estimators.reference_mechanisms import reference
 from dpcalc.auditing.estimators.sequential_curve import (
     Profile,
     chosen_bet,
@@ -20,7 +21,6 @@ from dpcalc.auditing.estimators.sequential_curve import (
     slopes,
 )
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
-from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations, joined
 from dpcalc.errors import AssumptionViolated
 
@@ -90,11 +90,12 @@ class RunningCurve:
             self.bets, lambda epsilon: point_profile(epsilon, delta), alpha=self.alpha
         )
 
-    def evidence(self, planned: int | None = None) -> Evidence:
+    def evidence(self, planned: int | None = None, *, continuous: bool = False) -> Evidence:
         """The bound at this moment.
 
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
+            continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
         """
         claim = self.claim
         return Evidence(
@@ -106,8 +107,10 @@ class RunningCurve:
             delta=claim.delta,
             access=AdversaryAccess.RUNS,
             runs=self.runs,
-            detectable=detectable(runs=planned or self.runs, claim=claim, alpha=self.alpha),
-            reference=gaussian_pair.reference(claim.delta),
+            detectable=detectable(
+                runs=planned or self.runs, claim=claim, alpha=self.alpha, continuous=continuous
+            ),
+            reference=reference(claim.delta, continuous=continuous),
             counted={"log_wealth": self.largest, "bets": [bet.record() for bet in self.bets]},
             assumes=("fair coins", "every bet was made before its runs"),
             anytime=True,

@@ -16,9 +16,9 @@ from dpcalc.auditing.estimators.eprocess import (
     log_wealth,
     lower_from_accuracy,
 )
+from dpcalc.auditing.estimators.reference_mechanisms import reference
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
-from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated
 
@@ -92,11 +92,12 @@ class RunningTest:
             )
         )
 
-    def evidence(self, planned: int | None = None) -> Evidence:
+    def evidence(self, planned: int | None = None, *, continuous: bool = False) -> Evidence:
         """The bound at this moment.
 
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
+            continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
         """
         quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
         return Evidence(
@@ -108,8 +109,13 @@ class RunningTest:
             delta=self.claim.delta,
             access=AdversaryAccess.RUNS,
             runs=self.runs,
-            detectable=detectable(runs=planned or self.runs, claim=self.claim, alpha=self.alpha),
-            reference=gaussian_pair.reference(self.claim.delta),
+            detectable=detectable(
+                runs=planned or self.runs,
+                claim=self.claim,
+                alpha=self.alpha,
+                continuous=continuous,
+            ),
+            reference=reference(self.claim.delta, continuous=continuous),
             counted={
                 "right": self.right,
                 "wrong": self.wrong,
