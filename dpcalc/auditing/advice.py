@@ -29,6 +29,7 @@ from dpcalc.guarantees import GDP
 from dpcalc.numerals import spelt
 
 _MOST_RUNS = 10**8
+_TELLING = 10  # right answers without a wrong one that are worth a word
 _TILTED = 1000  # runs for importance sampling, unless the audit had fewer
 
 
@@ -58,6 +59,7 @@ def advice(claim: Claim, evidence: Evidence, detectable_ratio: float, unused: Un
     if evidence.access is AdversaryAccess.ONE_RUN:
         return _of_one_run(claim, evidence, detectable_ratio)
     found = [
+        _never_wrong(claim, evidence),
         _runs(claim, evidence, detectable_ratio),
         _other_form(claim, evidence, detectable_ratio),
         _density(claim, evidence, detectable_ratio) if unused.density else "",
@@ -82,6 +84,22 @@ def _of_one_run(claim: Claim, evidence: Evidence, detectable_ratio: float) -> st
                 f"= {seen:.4g}"
             )
     return ""
+
+
+def _never_wrong(claim: Claim, evidence: Evidence) -> str:
+    """What answers say that were all right: the inputs may be told apart for certain."""
+    right, wrong = (evidence.counted.get(name) for name in ("right", "wrong"))
+    if evidence.quantity is not Quantity.EPSILON or wrong != 0 or not right:
+        return ""
+    if right < _TELLING or not 0 < claim.epsilon < math.log(_MOST_RUNS):
+        return ""
+    answers = math.log(1 / evidence.alpha) / math.log1p(math.exp(-claim.epsilon))
+    runs = math.ceil(answers * evidence.runs / right)
+    step = 10 ** (len(str(runs)) - 2)
+    return (
+        f"none of {right:,} answers was wrong, and if that goes on about "
+        f"{math.ceil(runs / step) * step:,} runs refute the claim"
+    )
 
 
 def _runs(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:

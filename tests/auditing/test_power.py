@@ -29,7 +29,7 @@ from dpcalc.auditing import (
 )
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.estimators import one_run_exact
-from dpcalc.auditing.estimators.abstention import detectable
+from dpcalc.auditing.estimators.abstention import detectable, epsilon_lower
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
 from dpcalc.auditing.gaussian import gaussian_pair
@@ -190,6 +190,24 @@ def test_underpowered_names_the_density_where_it_tells_as_much():
     assert "with an exact log_ratio, one outcome beyond the claim refutes it" in short.reason
     assert "log_ratio" not in audit(response, pure, runs=20, seed=1, controls=False).reason
     assert "log_ratio" not in audit_counts(pure, Counts.of(5, 5, 5, 5)).reason
+
+
+def test_underpowered_says_when_no_answer_was_wrong():
+    """Noise used twice under a large claim: the runs that are named refute it, nine tenths do not."""
+    claim = Claim.of(epsilon=9, delta=DELTA, adjacency=ADD)
+
+    def reused(x: float, g: np.random.Generator, n: int) -> np.ndarray:
+        return np.stack([np.zeros(n), np.full(n, x)], axis=1) + g.standard_normal((n, 1))
+
+    verdict = audit(
+        mechanism(reused, 1.0, 0.0, adjacency=ADD), claim, runs=1000, seed=1, controls=False
+    )
+    assert verdict.outcome is Outcome.UNDERPOWERED
+    assert "none of 1,000 answers was wrong" in verdict.reason
+    runs = int(verdict.reason.split("goes on about ")[1].split(" runs")[0].replace(",", ""))
+    terms = {"delta": DELTA, "alpha": 1e-4 - 1e-6}
+    assert epsilon_lower(runs, 0, runs, **terms) > 8.9
+    assert epsilon_lower(0.9 * runs, 0, round(0.9 * runs), **terms) < 9
 
 
 def test_underpowered_names_fair_coins_where_they_tell_as_much():
