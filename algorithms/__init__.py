@@ -18,6 +18,11 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import unknown_name
 
+__all__ = [
+    "catalogue",
+    "load",
+]
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
 

@@ -16,14 +16,20 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
+from dpcalc.auditing.wording import at_most
 from dpcalc.claims.mechanisms import guarantee_from, table_of
 from dpcalc.claims.solve import MOST_ROUNDS, most_rounds
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
+from dpcalc.markup import html_table
+from dpcalc.numerals import spelt
 from dpcalc.sealed import opened, sealed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "MOST_ROUNDS",
@@ -39,7 +45,7 @@ Description = Mapping[str, Any] | Guarantee
 """A release as a table, such as a composition file has, or as a guarantee."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Accountant:
     """What has been released, and the budget it counts against.
 
@@ -96,6 +102,47 @@ class Accountant:
     def rounds(self) -> int:
         """How many releases there were."""
         return sum(spent.count for spent in self.releases)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        budget = "none" if self.epsilon == math.inf else f"ε = {spelt(self.epsilon)}"
+        return [
+            ("budget", f"{budget}, δ = {spelt(self.delta)}"),
+            ("rounds", f"{self.rounds:,} of {len(self.releases)} kinds"),
+            ("ε spent", at_most(self.epsilon_spent())),
+            ("neighbours", self.adjacency or "as the numbers given"),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12} {value}" for name, value in self._rows())
+
+    def __repr__(self) -> str:
+        """Budget and rounds; no ε, which may take time."""
+        spent = f"{self.rounds} rounds of {len(self.releases)} kinds"
+        return f"Accountant(epsilon={self.epsilon!r}, delta={self.delta!r}, spent: {spent})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows())
+
+    def plot(self) -> Axes:
+        """ε over δ of everything released, with the budget as a point.
+
+        Returns:
+            The axes, of a figure of their own.
+
+        Raises:
+            InvalidInput: if nothing finite and above 0 was spent.
+            MissingExtra: without matplotlib.
+        """
+        from dpcalc.pictures.answers import epsilon_axes
+
+        point = (self.delta, self.epsilon)
+        limited = self.delta > 0 and 0 < self.epsilon < math.inf
+        return epsilon_axes(
+            {"certified": self.total().epsilon},
+            title="Spent so far",
+            setting=f"{self.rounds} rounds. Neighbours: {self.adjacency or 'as the numbers given'}.",
+            points={"the budget": point} if limited else {},
+        )
 
     def total(self) -> Guarantee:
         """The guarantee of everything released."""

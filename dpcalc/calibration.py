@@ -1,9 +1,9 @@
 """The smallest noise that meets a budget, on the safe side of the root.
 
 Statement
-    `calibrate` returns an instance whose certified ε at δ is at most the budget, with a noise level
-    within the theorem's own tolerance of where it no longer would be: the last double for closed
-    forms, five digits where ε itself is enclosed numerically.
+    `smallest_noise` returns an instance whose certified ε at δ is at most the budget, with a noise
+    level within the theorem's own tolerance of where it no longer would be: the last double for
+    closed forms, five digits where ε itself is enclosed numerically.
 Rounding
     The returned instance is the last one tested that met the budget; nothing is extrapolated.
 """
@@ -24,7 +24,7 @@ from dpcalc.numerics.search import largest_where, smallest_where
 from dpcalc.theorems.base import Theorem
 
 __all__ = [
-    "calibrate",
+    "smallest_noise",
 ]
 
 AnyTheorem = TypeVar("AnyTheorem", bound=Theorem)
@@ -34,7 +34,7 @@ _RANGE = 700.0
 
 
 @own_arithmetic
-def calibrate(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyTheorem:
+def smallest_noise(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyTheorem:
     """The instance of a theorem with the smallest certified noise for a budget.
 
     Args:

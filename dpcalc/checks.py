@@ -112,6 +112,16 @@ def _is_number(value: object) -> bool:
     return double == double and (double != 0 or bool(value == 0))
 
 
+_VECTORS = {
+    "delta": "epsilons",
+    "epsilon": "deltas",
+    "false_positive_rate": "tradeoffs",
+}
+"""What answers for many values of a name at once."""
+
+
 def _wrong(name: str, value: object, needed: str, hint: str) -> InvalidInput:
+    if hasattr(value, "__len__") and not isinstance(value, str | bytes) and name in _VECTORS:
+        hint = f"one at a time; for several there is guarantee.{_VECTORS[name]}(...)"
     tail = f"; {hint}" if hint else ""
     return InvalidInput(f"{name} needs {needed}; got {name}={shortened(repr(value))}{tail}")

@@ -36,6 +36,10 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.trail import Trail, open_trail
 
+__all__ = [
+    "Odometer",
+]
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping

@@ -29,6 +29,13 @@ from dpcalc.archive import Values, checksum
 from dpcalc.errors import InvalidInput, OutputFailed, shortened
 from dpcalc.files import held_alone, is_there, refuse_pipe
 
+__all__ = [
+    "LAYOUT",
+    "Store",
+    "open_store",
+    "plan_of",
+]
+
 LAYOUT = 1
 """Version of the table."""
 

@@ -23,6 +23,11 @@ from typing import Any, BinaryIO
 from dpcalc.errors import InvalidInput, OutputFailed, shortened
 from dpcalc.files import held_alone, refuse_pipe
 
+__all__ = [
+    "Trail",
+    "open_trail",
+]
+
 _SEAL = "sha256"
 
 

@@ -19,6 +19,15 @@ from dpcalc.archive import read_arrays, write_arrays
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.vocabulary import Release
 
+__all__ = [
+    "FORMAT",
+    "Series",
+    "Transcript",
+    "Values",
+    "joined",
+    "read_only",
+]
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence

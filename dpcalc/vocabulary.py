@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 __all__ = [
     "Adjacency",
+    "AdjacencyName",
     "Bearing",
     "Release",
+    "ReleaseName",
     "Status",
     "Verdict",
 ]
@@ -38,6 +41,10 @@ class Adjacency(StrEnum):
         return "user" if self is Adjacency.NEIGHBOURING_FUNCTIONS else "record"
 
 
+AdjacencyName = Literal["add-remove", "replace-one", "neighbouring-functions"]
+"""An `Adjacency` as it is written, for type checkers and completion."""
+
+
 class Release(StrEnum):
     """What the adversary sees. A bound for one release says nothing about a larger one."""
 
@@ -48,6 +55,12 @@ class Release(StrEnum):
     """The mean of all iterates: more than the last one shows, up to what all of them show."""
     NOTHING = "nothing"
     """Not a privacy result."""
+
+
+ReleaseName = Literal[
+    "every iterate", "every message", "last iterate", "average of iterates", "nothing"
+]
+"""A `Release` as it is written."""
 
 
 class Status(StrEnum):

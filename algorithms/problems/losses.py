@@ -21,6 +21,16 @@ import numpy as np
 
 from dpcalc import checks
 
+__all__ = [
+    "Hinge",
+    "Huber",
+    "Linear",
+    "Logistic",
+    "Loss",
+    "SmoothedHinge",
+    "Squared",
+]
+
 if TYPE_CHECKING:
     from typing import Any
 

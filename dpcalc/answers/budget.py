@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Budget:
     """ε of an algorithm at δ, as claimed and as certified; ``float()`` of it is the certified ε.
 
@@ -100,6 +100,13 @@ class Budget:
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<12} {value}" for name, value in self._rows())
+
+    def __repr__(self) -> str:
+        claimed = "none" if self.claimed is None else upper(self.claimed)
+        return (
+            f"Budget({self.theorem.key} at δ = {upper(self.delta)}: claimed ε = {claimed}, certified "
+            f"ε = {upper(self.certified)}, {self.verdict or 'no claim'})"
+        )
 
     def plot(self) -> Axes:
         """ε over δ, claimed, certified and attained, with this δ marked.

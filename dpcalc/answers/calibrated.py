@@ -6,7 +6,7 @@ from typing import Any, TypeVar, overload
 
 from dpcalc import checks
 from dpcalc.answers.asked import instance_of, kind_of
-from dpcalc.calibration import calibrate as calibrate_theorem
+from dpcalc.calibration import smallest_noise
 from dpcalc.claims.solve import Solution, solve
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.base import Theorem
@@ -65,9 +65,9 @@ def calibrate(
                 f"an instance has its parameters; got {', '.join(fields)} besides; "
                 "use instance.replace(...)"
             )
-        return calibrate_theorem(what, epsilon, delta)
+        return smallest_noise(what, epsilon, delta)
     kind = kind_of(what)
-    return calibrate_theorem(instance_of(kind, {kind.noise: 1.0, **fields}), epsilon, delta)
+    return smallest_noise(instance_of(kind, {kind.noise: 1.0, **fields}), epsilon, delta)
 
 
 def _mechanism(name: str, epsilon: float, delta: float, fields: dict[str, Any]) -> Solution:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
 from dpcalc.answers.asked import delta_asked, instance_of, kind_of, relation_asked
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.claims.relations import Relation
 from dpcalc.errors import DpcalcError, InvalidInput
 from dpcalc.markup import html_table
@@ -17,8 +18,11 @@ from dpcalc.report.text import lower, upper
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.parameters import parameters as parameters_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Noise:
     """The smallest certified noise for (ε, δ); ``float()`` of it is the noise parameter's value.
 
@@ -112,8 +116,38 @@ class Noise:
         width = max(len(name) for name, _ in self._rows())
         return "\n".join(f"{name:<{width}}  {value}" for name, value in self._rows())
 
+    def __repr__(self) -> str:
+        budget = f"({upper(self.epsilon)}, {upper(self.delta)})"
+        return f"Noise({self.theorem.key} for {budget}: {self.parameter} = {self.value!r})"
+
     def _repr_html_(self) -> str:
         return html_table(self._rows())
+
+    def plot(self, epsilons: Sequence[float] | None = None) -> Axes:
+        """The noise over the budget: as the paper prescribes it, and the smallest certified.
+
+        Args:
+            epsilons: shape (n,), each above 0; 17 from a tenth to ten times the budget's if left
+                out.
+
+        Returns:
+            The axes, of a figure of their own.
+
+        Raises:
+            InvalidInput: if no noise meets any of the budgets.
+            MissingExtra: without matplotlib.
+        """
+        from dpcalc.pictures.drawing import figure_of
+        from dpcalc.report.setting import setting_note
+        from dpcalc.report.theorem_curves import noise_over_epsilon
+
+        asked = [self.epsilon * 10 ** (k / 8 - 1) for k in range(17)]
+        picture = noise_over_epsilon(
+            self.theorem, asked if epsilons is None else epsilons, self.delta
+        )
+        note = setting_note(self.theorem, varied="epsilon", delta=self.delta)
+        figure = figure_of(picture, title=self.theorem.title, setting=note, mark=self.epsilon)
+        return figure.axes[0]
 
 
 def noise(
@@ -153,7 +187,7 @@ def least_noise(start: Theorem, epsilon: float, delta: float | None, relation: R
     """The answer for an instance whose noise is where the search starts."""
     checks.positive("epsilon", epsilon)
     at = delta_asked(start, delta)
-    found = calibrate(start, epsilon, at)
+    found = smallest_noise(start, epsilon, at)
     prescribed: Theorem | None
     try:
         prescribed, why_none = start.prescribed(epsilon, at), ""

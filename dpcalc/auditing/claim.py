@@ -11,7 +11,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.renyi import RenyiGuarantee
 from dpcalc.numerals import spelt
-from dpcalc.vocabulary import Adjacency, Release
+from dpcalc.vocabulary import Adjacency, AdjacencyName, Release, ReleaseName
 
 
 class Quantity(StrEnum):
@@ -81,8 +81,8 @@ class Claim:
         *,
         epsilon: float,
         delta: float = 0.0,
-        adjacency: Adjacency | str,
-        release: Release | str | None = None,
+        adjacency: Adjacency | AdjacencyName,
+        release: Release | ReleaseName | None = None,
         name: str = "",
     ) -> Self:
         """The claim of (ε, δ)-differential privacy, pure if δ is 0.

@@ -16,6 +16,7 @@ from dpcalc.auditing.advice import Unused, advice
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.wording import at_least, at_most, confidence, runs_text
+from dpcalc.markup import html_table
 from dpcalc.numerals import spelt
 
 
@@ -53,7 +54,7 @@ mechanism that keeps its claim exactly in twenty audits is too many.
 _NOTHING = Unused()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Verdict:
     """The outcome with everything needed to recompute it.
 
@@ -142,6 +143,15 @@ class Verdict:
             "versions": dict(self.versions),
         }
 
+    def __repr__(self) -> str:
+        return (
+            f"Verdict({self.target!r}: {self.outcome.value}, claim={self.claim.name!r}, "
+            f"epsilon_lower={self.epsilon_lower!r}, runs={self.runs})"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(_rows(self))
+
     def __str__(self) -> str:
         claim = self.claim
         lines = [
@@ -158,6 +168,20 @@ class Verdict:
             )
         lines += [f"  {f.check}: {f.severity}: {f.text}" for f in self.findings]
         return "\n".join(lines)
+
+
+def _rows(verdict: Verdict) -> list[tuple[str, str]]:
+    """What a notebook shows."""
+    claim = verdict.claim
+    return [
+        ("target", verdict.target),
+        ("claim", f"{claim.name}, {claim.adjacency}, {claim.release}"),
+        ("verdict", verdict.outcome.value),
+        ("why", verdict.reason),
+        ("ε shown", at_least(verdict.epsilon_lower)),
+        ("runs", f"{verdict.runs:,}"),
+        ("confidence", str(confidence(verdict.alpha))),
+    ]
 
 
 def strength(evidence: Evidence) -> float:

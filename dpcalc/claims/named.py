@@ -60,10 +60,15 @@ class Mechanism:
         )
 
 
+def _said(adjacency: str) -> Adjacency | None:
+    """A relation by name, None for none."""
+    return Adjacency(adjacency) if adjacency else None
+
+
 def _gaussian(given: Table, adjacency: str) -> Guarantee:
     return named.gaussian(
         _real_or_none("noise_multiplier", given),
-        adjacency,
+        _said(adjacency),
         noise_over_sensitivity=_real_or_none("noise_over_sensitivity", given),
     )
 
@@ -71,7 +76,7 @@ def _gaussian(given: Table, adjacency: str) -> Guarantee:
 def _laplace(given: Table, adjacency: str) -> Guarantee:
     return named.laplace(
         _real_or_none("scale_multiplier", given),
-        adjacency,
+        _said(adjacency),
         scale_over_sensitivity=_real_or_none("scale_over_sensitivity", given),
     )
 
@@ -80,14 +85,14 @@ def _exponential_norm(given: Table, adjacency: str) -> Guarantee:
     return named.exponential_norm(
         _real_or_none("scale_multiplier", given),
         checks.count("dimension", real("dimension", given)),
-        adjacency,
+        _said(adjacency),
         scale_over_sensitivity=_real_or_none("scale_over_sensitivity", given),
     )
 
 
 def _subsampled(given: Table, adjacency: str) -> Guarantee:
     multiplier = real("noise_multiplier", given)
-    return named.poisson_subsampled_gaussian(multiplier, rate_of(given), adjacency)
+    return named.poisson_subsampled_gaussian(multiplier, rate_of(given), _said(adjacency))
 
 
 def rate_of(given: Table) -> float:
@@ -116,7 +121,7 @@ def _without_replacement(given: Table, adjacency: str) -> Guarantee:
 
 
 def _finite(given: Table, adjacency: str) -> Guarantee:
-    return named.finite_distributions(_reals("p", given), _reals("q", given), adjacency)
+    return named.finite_distributions(_reals("p", given), _reals("q", given), Adjacency(adjacency))
 
 
 def _profile(given: Table, adjacency: str) -> Guarantee:

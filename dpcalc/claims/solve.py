@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
 from dpcalc.accounting.enclosure import find_root
@@ -25,9 +25,13 @@ from dpcalc.claims.relations import Relation
 from dpcalc.errors import Infeasible, InvalidInput, missing_delta
 from dpcalc.guarantees import GDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition, compose
+from dpcalc.markup import html_table
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import Root, enclose_root
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_ROUNDS = 10**9
 TOLERANCE = 1e-6
@@ -48,7 +52,7 @@ _MORE_IS_PRIVATE = {"noise_multiplier", "scale_multiplier"}
 _SOLVED_FOR = {*_RANGES, "sample", "rounds"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Solution:
     """A mechanism with its open field filled in.
 
@@ -75,6 +79,26 @@ class Solution:
         """The field, its value and what they are for."""
         unit = self.relation.sentence()
         return f"{self.field} = {self.value:.10g} over {self.rounds:,} rounds; {unit}"
+
+    def __repr__(self) -> str:
+        table = dict(self.table)
+        return f"Solution({self.field}={self.value!r}, rounds={self.rounds}, table={table!r})"
+
+    def _repr_html_(self) -> str:
+        fields = [(name.replace("_", " "), str(value)) for name, value in self.table.items()]
+        relation = self.relation.name or "as the numbers given"
+        solved = (f"solved for: {self.field.replace('_', ' ')}", f"{self.value:.10g}")
+        return html_table(
+            [solved, *fields, ("rounds", f"{self.rounds:,}"), ("neighbours", relation)]
+        )
+
+    def plot(self) -> Axes:
+        """ε over δ of what was solved for.
+
+        Returns:
+            The axes, of a figure of their own.
+        """
+        return self.guarantee.plot()
 
     @property
     def at_limit(self) -> bool:

@@ -10,13 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from dpcalc.auditing.wording import at_most
 from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.claims.rule import Standing, standing
 from dpcalc.guarantees import GDP, Guarantee
+from dpcalc.markup import html_table
+from dpcalc.numerals import spelt
 from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.vocabulary import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ class AnyClaim(Protocol):
         """The verdict on it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Judgement:
     """A verdict with the numbers and the reason for it.
 
@@ -140,6 +146,52 @@ class Judgement:
         if self.claimed is None or not 0 < self.certified < math.inf:
             return None
         return self.claimed / self.certified
+
+    def _rows(self) -> list[tuple[str, str]]:
+        claimed = "none" if self.claimed is None else at_most(self.claimed)
+        return [
+            ("claim", self.claim.name),
+            ("δ", spelt(self.claim.delta)),
+            ("claimed ε", claimed),
+            ("certified ε", at_most(self.certified)),
+            ("verdict", self.verdict.value),
+            ("why", self.reason),
+            ("neighbours", self.claim.relation.name or "as the numbers given"),
+            ("release", self.claim.release),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<12} {value}" for name, value in self._rows())
+
+    def __repr__(self) -> str:
+        return (
+            f"Judgement({self.claim.name!r}: {self.verdict.value}, claimed={self.claimed!r}, "
+            f"certified={self.certified!r}, attained={self.attained!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows())
+
+    def plot(self) -> Axes:
+        """Certified ε over δ, and the claim as a point.
+
+        Returns:
+            The axes, of a figure of their own.
+
+        Raises:
+            InvalidInput: if nothing finite and above 0 can be drawn.
+            MissingExtra: without matplotlib.
+        """
+        from dpcalc.pictures.answers import epsilon_axes
+
+        claim, claimed = self.claim, self.claimed
+        drawn = claimed is not None and 0 < claimed < math.inf and claim.delta > 0
+        return epsilon_axes(
+            {"certified": claim.guarantee.epsilon},
+            title=f"{claim.name}: {self.verdict.value}",
+            setting=f"{self.reason}. Release: {claim.release}. {claim.relation.sentence()}.",
+            points={"the claim": (claim.delta, float(claimed or 0))} if drawn else {},
+        )
 
     def record(self) -> dict[str, Any]:
         """For JSON."""

@@ -47,7 +47,10 @@ def claim_of(numbers: Mapping[str, float], adjacency: str, release: str) -> Clai
     delta = numbers.get("delta", 0.0)
     if "epsilon" in numbers:
         return Claim.of(
-            epsilon=numbers["epsilon"], delta=delta, adjacency=adjacency, release=release
+            epsilon=numbers["epsilon"],
+            delta=delta,
+            adjacency=adjacency,  # type: ignore[arg-type] # converted by Claim
+            release=release,  # type: ignore[arg-type]
         )
     curve = GDP(numbers["mu"]) if "mu" in numbers else ZCDP(numbers["rho"])
     return Claim(

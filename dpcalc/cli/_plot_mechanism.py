@@ -21,7 +21,7 @@ from dpcalc.cli._plotting import (
 from dpcalc.errors import InvalidInput, missing_delta
 
 if TYPE_CHECKING:
-    from dpcalc.report.curves import Picture
+    from dpcalc.pictures.curves import Picture
 
 _FIELD_OF = {"each": "epsilon"}
 """Options that are called otherwise than their field."""

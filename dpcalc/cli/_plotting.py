@@ -15,7 +15,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
 if TYPE_CHECKING:
-    from dpcalc.report.curves import Picture
+    from dpcalc.pictures.curves import Picture
 
 _ENDS = {"delta": (1e-12, 0.1), "epsilon": (0.1, 10.0)}
 """Where an axis runs unless --from and --to say."""
@@ -42,7 +42,7 @@ class Axis:
 
     def places(self, *, whole: bool = False) -> list[float]:
         """The places; whole numbers where only these make sense."""
-        from dpcalc.report.curves import steps
+        from dpcalc.pictures.curves import steps
 
         return steps(self.low, self.high, self.points, whole=whole)
 
@@ -90,7 +90,7 @@ class Files:
 def files_of(given: dict[str, Any], inputs: list[Path | None] | None = None) -> Files:
     """The files that the options ask for, tried before any work; taken out of what is given."""
     from dpcalc.cli._outputs import check_outputs
-    from dpcalc.report.pictures import check_picture
+    from dpcalc.pictures.saving import check_picture
 
     files = Files(given.pop("out"), given.pop("csv"), given.pop("as_json"))
     need("matplotlib", purpose="plot")
@@ -120,7 +120,7 @@ def finish(
         mark: a place of the horizontal axis to mark, 0 for none.
     """
     from dpcalc.cli._outputs import Writing
-    from dpcalc.report.curve_picture import draw, table_of
+    from dpcalc.pictures.drawing import draw, table_of
 
     heads, rows = table_of(picture)
     writing = Writing()

@@ -141,8 +141,8 @@ def _check_outputs(
 ) -> None:
     """Refuse, before anything is computed, what could not be written at the end."""
     from dpcalc.cli._outputs import check_outputs
+    from dpcalc.pictures.saving import check_picture
     from dpcalc.report.document import check_ending
-    from dpcalc.report.pictures import check_picture
 
     if plot is not None:
         need("matplotlib", purpose="--plot")

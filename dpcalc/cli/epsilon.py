@@ -32,7 +32,7 @@ def _run(
     from dpcalc.answers.budget import Budget
     from dpcalc.claims.relations import relation_of
     from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.report.pictures import check_picture
+    from dpcalc.pictures.saving import check_picture
 
     if plot is not None:
         need("matplotlib", purpose="--plot")

@@ -23,7 +23,7 @@ from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
 from dpcalc.errors import InvalidInput, missing_delta, unknown_name
 
 if TYPE_CHECKING:
-    from dpcalc.report.curves import Picture
+    from dpcalc.pictures.curves import Picture
     from dpcalc.theorems.base import Theorem
 
 

@@ -84,7 +84,7 @@ def command(
     if out is not None:
         check_table(out)
     if plot is not None:
-        from dpcalc.report.pictures import check_picture
+        from dpcalc.pictures.saving import check_picture
 
         need("matplotlib", purpose="--plot")
         if plot.suffix.lower() not in (".html", ".htm"):
@@ -104,7 +104,7 @@ def command(
     if out is not None:
         writing.attempt(lambda: write_table(out, rows))
     if plot is not None:
-        from dpcalc.report.curve_picture import draw
+        from dpcalc.pictures.drawing import draw
         from dpcalc.sweep.picture import sweep_note, sweep_picture
 
         picture, note = sweep_picture(sweep, rows), sweep_note(sweep, rows)

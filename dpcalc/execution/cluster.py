@@ -15,6 +15,11 @@ import dpcalc
 from dpcalc.errors import InvalidInput, WorkersLost
 from dpcalc.extras import need
 
+__all__ = [
+    "cluster",
+    "versions",
+]
+
 _PATIENCE = 10.0
 """Seconds in which a scheduler has to answer, and to have a worker."""
 

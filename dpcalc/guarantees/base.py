@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import textwrap
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -18,6 +19,8 @@ from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
 
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
 
@@ -110,6 +113,29 @@ class Guarantee(OwnArithmetic, ABC):
         rows = [("notion", self.notion), *((k, f"{v:.10g}") for k, v in self.parameters().items())]
         rows = rows if len(rows) > 1 else [*rows, ("release", repr(self))]
         return html_table([*rows, *([("neighbours", self.adjacency)] if self.adjacency else [])])
+
+    def plot(self, deltas: Sequence[float] | None = None) -> Axes:
+        """ε over δ.
+
+        Args:
+            deltas: shape (n,), where it is read, each in (0, 1); 23 from 1e-12 to 0.1 if left out.
+
+        Returns:
+            The axes, of a figure of their own (``axes.figure.savefig("epsilon.pdf")``).
+
+        Raises:
+            InvalidInput: if no ε is finite and above 0.
+            MissingExtra: without matplotlib.
+        """
+        from dpcalc.pictures.answers import DELTAS, epsilon_axes
+
+        under = f" Neighbours: {self.adjacency}." if self.adjacency else ""
+        return epsilon_axes(
+            {"certified": self.epsilon},
+            title=self.notion,
+            setting=f"{textwrap.shorten(repr(self), 300)}.{under}",
+            deltas=DELTAS if deltas is None else deltas,
+        )
 
     def needs_delta(self) -> bool:
         """Whether no ε follows at δ = 0, and one does at a larger δ."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dpcalc import checks
@@ -24,7 +24,7 @@ class ClaimedCurve(ProfileGuarantee):
     """
 
     notion: ClassVar[str] = "claimed"
-    formula: Callable[[float], float]
+    formula: Callable[[float], float] = field(repr=False)
     stated: Mapping[str, float]
 
     def epsilon(self, delta: float) -> float:

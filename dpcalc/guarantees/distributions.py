@@ -13,12 +13,12 @@ from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.numerics.arithmetic import own_arithmetic
-from dpcalc.vocabulary import Adjacency
+from dpcalc.vocabulary import Adjacency, AdjacencyName
 
 
 @own_arithmetic
 def finite_distributions(
-    p: Sequence[float], q: Sequence[float], adjacency: Adjacency | str
+    p: Sequence[float], q: Sequence[float], adjacency: Adjacency | AdjacencyName
 ) -> Guarantee:
     """A mechanism whose output has one of two finite distributions.
 
@@ -52,7 +52,7 @@ def _largest(law: DiscreteLoss) -> float:
     return math.inf if law.infinite_mass > 0 else law.supremum
 
 
-def _keeps_order(adjacency: Adjacency | str | None) -> bool:
+def _keeps_order(adjacency: Adjacency | AdjacencyName | None) -> bool:
     """Whether a relation tells which of two neighbours is which.
 
     Raises:
@@ -95,7 +95,7 @@ def from_densities(
     scale: float,
     outside: float = 0.0,
     symmetric: bool = False,
-    adjacency: Adjacency | str | None = None,
+    adjacency: Adjacency | AdjacencyName | None = None,
 ) -> Guarantee:
     """A mechanism whose worst case is a pair of densities on the line, given by their logarithms.
 

@@ -20,7 +20,7 @@ from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import mpf, round_up
-from dpcalc.vocabulary import Adjacency
+from dpcalc.vocabulary import Adjacency, AdjacencyName
 
 __all__ = [
     "exponential_norm",
@@ -38,7 +38,7 @@ __all__ = [
 @own_arithmetic
 def gaussian(
     noise_multiplier: float | None = None,
-    adjacency: Adjacency | str | None = None,
+    adjacency: Adjacency | AdjacencyName | None = None,
     *,
     noise_over_sensitivity: float | None = None,
 ) -> Guarantee:
@@ -63,7 +63,7 @@ def gaussian(
 @own_arithmetic
 def laplace(
     scale_multiplier: float | None = None,
-    adjacency: Adjacency | str | None = None,
+    adjacency: Adjacency | AdjacencyName | None = None,
     *,
     scale_over_sensitivity: float | None = None,
 ) -> Guarantee:
@@ -94,7 +94,7 @@ def laplace(
 def exponential_norm(
     scale_multiplier: float | None = None,
     dimension: int = 1,
-    adjacency: Adjacency | str | None = None,
+    adjacency: Adjacency | AdjacencyName | None = None,
     *,
     scale_over_sensitivity: float | None = None,
 ) -> Guarantee:
@@ -134,7 +134,7 @@ def exponential_norm(
 
 @own_arithmetic
 def poisson_subsampled_gaussian(
-    noise_multiplier: float, rate: float, adjacency: Adjacency | str | None = None
+    noise_multiplier: float, rate: float, adjacency: Adjacency | AdjacencyName | None = None
 ) -> Guarantee:
     """Gaussian noise on the sum over a Poisson sample.
 

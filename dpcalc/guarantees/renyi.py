@@ -146,7 +146,7 @@ class RDP(RenyiGuarantee):
     """
 
     notion: ClassVar[str] = "rdp"
-    curve: Callable[[float], float]
+    curve: Callable[[float], float] = field(repr=False)
     described: str = "curve"
     points: tuple[tuple[float, float], ...] = field(default=())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
-from dpcalc.report.curves import Curve, Picture
+from dpcalc.pictures.curves import Curve, Picture
 from dpcalc.report.records import to_json
 
 if TYPE_CHECKING:

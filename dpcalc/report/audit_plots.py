@@ -16,7 +16,7 @@ from dpcalc.auditing.experiment import running_rule
 from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
 from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
-from dpcalc.report.svg import svg_text
+from dpcalc.pictures.svg import svg_text
 
 if TYPE_CHECKING:
     from dpcalc.auditing.experiment import Experiment

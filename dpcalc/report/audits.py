@@ -14,6 +14,10 @@ from dpcalc.report.audit_markdown import markdown
 from dpcalc.report.audit_record import record
 from dpcalc.report.records import to_json
 
+__all__ = [
+    "write",
+]
+
 
 def write(
     path: Path,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
-from dpcalc.report.curve_picture import draw, figure_of
-from dpcalc.report.curves import Picture
+from dpcalc.pictures.curves import Picture
+from dpcalc.pictures.drawing import draw, figure_of
 from dpcalc.report.setting import setting_note
 from dpcalc.report.theorem_curves import epsilon_over_delta
 

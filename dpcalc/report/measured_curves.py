@@ -13,7 +13,7 @@ import dpcalc
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
 from dpcalc.numerals import spelt
-from dpcalc.report.curves import Curve, Picture
+from dpcalc.pictures.curves import Curve, Picture
 
 MEASURES = {
     "test_error": "error on held-out records",

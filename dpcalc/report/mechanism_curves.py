@@ -13,7 +13,7 @@ from dpcalc.claims.relations import Basis
 from dpcalc.claims.solve import solve
 from dpcalc.guarantees.composition import compose
 from dpcalc.numerals import spelt, unpadded
-from dpcalc.report.curves import Picture, asked
+from dpcalc.pictures.curves import Picture, asked
 from dpcalc.report.theorem_curves import WIDTH
 from dpcalc.vocabulary import Adjacency
 

@@ -13,6 +13,13 @@ from typing import Any
 
 import dpcalc
 
+__all__ = [
+    "SCHEMA_VERSION",
+    "failure",
+    "output",
+    "schema",
+]
+
 SCHEMA_VERSION = 1
 """Rises when a field changes its meaning or goes; new fields do not raise it."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 from dpcalc.numerals import spelt
-from dpcalc.report.pictures import save_picture
+from dpcalc.pictures.saving import save_picture
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee

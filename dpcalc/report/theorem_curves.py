@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.errors import AssumptionViolated, DpcalcError, InvalidInput
-from dpcalc.report.curves import Picture, asked
+from dpcalc.pictures.curves import Picture, asked
 from dpcalc.theorems.parameters import parameters
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ def epsilon_over(theorem: Theorem, name: str, values: Iterable[float], delta: fl
 
 def noise_over_epsilon(theorem: Theorem, epsilons: Iterable[float], delta: float) -> Picture:
     """The noise for every budget: what the paper prescribes, and the smallest that is certified."""
-    from dpcalc.calibration import calibrate
+    from dpcalc.calibration import smallest_noise
 
     start = theorem
 
     def at(epsilon: float) -> Mapping[str, float | None]:
         nonlocal start
-        start = calibrate(start, epsilon, delta)
+        start = smallest_noise(start, epsilon, delta)
         return {
             "prescribed": _prescribed(theorem, epsilon, delta),
             "certified": start.noise_level(),

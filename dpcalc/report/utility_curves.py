@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.errors import DpcalcError
-from dpcalc.report.curves import Picture, asked
+from dpcalc.pictures.curves import Picture, asked
 from dpcalc.report.theorem_curves import KINDS, if_it_applies, variable
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def utility_over_epsilon(
 
     def at(epsilon: float) -> Mapping[str, float | None]:
         nonlocal start
-        start = calibrate(start, epsilon, delta)
+        start = smallest_noise(start, epsilon, delta)
         found = _utilities(result.replace(**{theorem.noise: start.noise_level()}))
         return found | {"claimed": _claimed(result, theorem, epsilon, delta)}
 

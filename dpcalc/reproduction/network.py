@@ -16,7 +16,7 @@ from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.records import split as partition
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.reproduction.experiment import Curve
 from dpcalc.reproduction.setup import ExperimentConfig, trace
 from dpcalc.theorems.catalogue import privacy_result
@@ -172,7 +172,7 @@ class ComparedMethod:
         self, on: NetworkProblem, epsilon: float, delta: float = DELTA, shape: Any = 1
     ) -> Theorem:
         """Its theorem with the least certified noise for a budget."""
-        return calibrate(self.instance(on, shape), epsilon, delta)
+        return smallest_noise(self.instance(on, shape), epsilon, delta)
 
     def curves(
         self, on: NetworkProblem, instance: Theorem, *, panel: str, noise: str, suffix: str = ""

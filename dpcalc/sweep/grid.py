@@ -75,11 +75,24 @@ def read_sweep(path: Path) -> Sweep:
     Raises:
         InvalidInput: if it cannot be read, or asks nothing that can be answered.
     """
-    table = fields(str(path), read_toml(path), _COMMON)
+    return sweep_of(read_toml(path), str(path))
+
+
+def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
+    """The sweep of a table with the fields of a file.
+
+    Args:
+        given_table: see `read_sweep`.
+        where: what to call it in errors.
+
+    Raises:
+        InvalidInput: if it asks nothing that can be answered.
+    """
+    table = fields(where, given_table, _COMMON)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
         raise InvalidInput(
-            f"{path} needs exactly one of {', '.join(KINDS)}; got {', '.join(kinds) or 'none'}; try "
+            f"{where} needs exactly one of {', '.join(KINDS)}; got {', '.join(kinds) or 'none'}; try "
             'theorem = "dp-admm"'
         )
     given = dict(fields("[parameters]", table.get("parameters", {}), table.get("parameters", {})))
@@ -99,7 +112,7 @@ def read_sweep(path: Path) -> Sweep:
         tolerance=_tolerance(table.get("tolerance", TOLERANCE)),
     )
     if not 1 <= sweep.count <= MOST:
-        raise InvalidInput(f"1 to {MOST:,} settings were needed; {path} has {sweep.count:,}")
+        raise InvalidInput(f"1 to {MOST:,} settings were needed; {where} has {sweep.count:,}")
     return sweep
 
 

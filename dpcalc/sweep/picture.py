@@ -8,7 +8,7 @@ from typing import Any
 import dpcalc
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt, unpadded
-from dpcalc.report.curves import Curve, Picture
+from dpcalc.pictures.curves import Curve, Picture
 from dpcalc.report.measured_curves import MEASURES, Trained, picture_of
 from dpcalc.sweep.grid import Sweep, all_numbers
 

@@ -13,6 +13,16 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput, unknown_name
 
+__all__ = [
+    "by_class_name",
+    "family",
+    "key_of",
+    "keys",
+    "privacy_result",
+    "result",
+    "results",
+]
+
 if TYPE_CHECKING:
     from dpcalc.theorems.base import Result, Theorem
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.markup import html_table
 from dpcalc.vocabulary import Bearing
 
 if TYPE_CHECKING:
     import sympy
+    from matplotlib.axes import Axes
 
     from dpcalc.guarantees.base import Guarantee
 
@@ -74,6 +76,43 @@ class Bound:
     guarantee: Guarantee
     numbers: Mapping[str, float]
     method: str
+
+    def epsilon(self, delta: float) -> float:
+        """ε of the guarantee.
+
+        Args:
+            delta: in [0, 1).
+
+        Returns:
+            0 or above; infinite if no ε follows.
+        """
+        return self.guarantee.epsilon(delta)
+
+    def delta(self, epsilon: float) -> float:
+        """δ of the guarantee.
+
+        Args:
+            epsilon: 0 or above; may be infinite.
+
+        Returns:
+            In [0, 1].
+        """
+        return self.guarantee.delta(epsilon)
+
+    def plot(self, deltas: Sequence[float] | None = None) -> Axes:
+        """ε over δ, as of the guarantee.
+
+        Args:
+            deltas: shape (n,), each in (0, 1); 23 from 1e-12 to 0.1 if left out.
+
+        Returns:
+            The axes, of a figure of their own.
+        """
+        return self.guarantee.plot(deltas)
+
+    def _repr_html_(self) -> str:
+        rows = [("method", self.method), *((k, f"{v:.10g}") for k, v in self.numbers.items())]
+        return html_table([("notion", self.guarantee.notion), *rows])
 
 
 @dataclass(frozen=True, slots=True)

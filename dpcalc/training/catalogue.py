@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 
 from dpcalc.errors import Infeasible, unknown_name
 
+__all__ = [
+    "UNCOVERED",
+    "method",
+    "methods",
+]
+
 if TYPE_CHECKING:
     from dpcalc.training.method import Method
 

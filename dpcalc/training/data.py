@@ -17,6 +17,17 @@ from dpcalc.files import is_there
 from dpcalc.training.file_kinds import is_adult, is_parquet, is_table, refuse_unused
 from dpcalc.training.schema import Schema
 
+__all__ = [
+    "BUILT_IN",
+    "FETCHED",
+    "INTERCEPT",
+    "Split",
+    "delimiter_of",
+    "last_column",
+    "load",
+    "split",
+]
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.data.dataset import Dataset
     from dpcalc.algorithms.problems.records import Records

@@ -10,6 +10,10 @@ from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.numerals import number, whole
 from dpcalc.theorems.edges import read_edges
 
+__all__ = [
+    "network",
+]
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
 

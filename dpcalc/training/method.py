@@ -13,6 +13,17 @@ from numpy.typing import NDArray
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.theorems.parameters import choice, converted, parameters
 
+__all__ = [
+    "Budget",
+    "Method",
+    "get_loss",
+    "is_loss",
+    "loss_choice",
+    "require_calibrated",
+    "require_network",
+    "table",
+]
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "CONSENSUS_METRICS",
+    "baseline_error",
+    "error",
+    "mean_loss",
+    "utility",
+]
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.training.data import Split

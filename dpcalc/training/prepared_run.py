@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.theorems.parameters import default_of, parameters
 from dpcalc.training.method import Budget, is_loss
 from dpcalc.vocabulary import Release
+
+__all__ = [
+    "PreparedRun",
+    "prepare",
+]
 
 if TYPE_CHECKING:
     import os
@@ -213,4 +218,4 @@ def _calibrated(
             f"{method.key} adds Gaussian noise, which needs a delta above 0; got delta=0; "
             "try --delta 1e-6, or less than one over the number of records"
         )
-    return calibrate(start, budget.epsilon, budget.delta)
+    return smallest_noise(start, budget.epsilon, budget.delta)

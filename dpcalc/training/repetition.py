@@ -21,6 +21,13 @@ from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.transcript import Transcript, joined
 
+__all__ = [
+    "AT_ONCE",
+    "Repetition",
+    "carried_out",
+    "repeated",
+]
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.noise import Seed
     from dpcalc.store import Store

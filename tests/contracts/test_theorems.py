@@ -16,7 +16,7 @@ import pytest
 import sympy
 from mpmath import mp, mpf
 
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.claims.verdict import surely_attained
 from dpcalc.errors import AssumptionViolated, DpcalcError, Infeasible, InvalidInput
 from dpcalc.report.records import budget, description, to_json
@@ -105,7 +105,7 @@ def test_more_noise_is_more_private_and_larger_delta_costs_less(theorem: Theorem
 
 def test_calibration_meets_the_budget_and_hardly_more(theorem: Theorem) -> None:
     target = 0.7 * theorem.certified().guarantee.epsilon(1e-5)
-    found = calibrate(theorem, target, 1e-5)
+    found = smallest_noise(theorem, target, 1e-5)
     reached = found.certified().guarantee.epsilon(1e-5)
     assert reached <= target
     less_noise = _noisier(found, 1 - 1e-4)

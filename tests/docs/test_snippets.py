@@ -136,6 +136,7 @@ def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> Non
     wrong.write_text(
         "import dpcalc\nfrom dpcalc.theorems import DPADMM\n"
         "dpcalc.calibrat\nDPADMM(n_record=1, rounds=1, gradient_bound=1, sigma=1)\n"
+        'dpcalc.mechanisms.gaussian(1.0, "replace-on")\n'
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
     found = subprocess.run(
@@ -145,6 +146,7 @@ def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> Non
     assert not [line for line in complaints if "right.py" in line], found.stdout
     assert any("calibrat" in line for line in complaints), found.stdout + found.stderr
     assert any("n_record" in line for line in complaints), found.stdout + found.stderr
+    assert any("Literal['add-remove'" in line for line in complaints), found.stdout + found.stderr
 
 
 def test_the_capability_table_is_the_catalogue() -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 ORDER = [
     {"errors", "vocabulary", "extras", "markup"},
     {"checks", "files", "numerals"},
-    {"archive", "delimited", "execution", "sealed", "store", "trail"},
+    {"archive", "delimited", "execution", "pictures", "sealed", "store", "trail"},
     {"numerics"},
     {"accounting"},
     {"transcript"},

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.claims.file import default_file, read_claims
 from dpcalc.claims.reading import claim_from
 from dpcalc.claims.verdict import Claim, Verdict, judge
@@ -248,7 +248,7 @@ def test_batches_that_do_not_divide_the_records_are_used_more_often() -> None:
 @pytest.mark.parametrize("budget", [0.1, 1.0, 3.0, 100.0])
 def test_the_noise_for_a_round_budget_meets_it_in_the_last_digit(budget: float) -> None:
     kind = privacy_result("admm-iteration-all-users")
-    found = calibrate(kind.from_parameters({**kind.example, "users": 50}), budget, 1e-5)
+    found = smallest_noise(kind.from_parameters({**kind.example, "users": 50}), budget, 1e-5)
     assert found.certified().guarantee.epsilon(1e-5) <= budget
 
 

@@ -185,7 +185,7 @@ def test_a_file_that_fails_after_the_answer_leaves_one_document(
     def full(*_: object, **__: object) -> None:
         raise OutputFailed("no room on the disk")
 
-    monkeypatch.setattr("dpcalc.report.curve_picture.draw", full)
+    monkeypatch.setattr("dpcalc.pictures.drawing.draw", full)
     status, record, told = answer(f"plot {ANSWERS['plot'][0]}", capsys)
     assert (status, "error" in record, "curves" in record) == (74, False, True)
     assert "no room" in told

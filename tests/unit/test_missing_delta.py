@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP
@@ -145,4 +145,4 @@ def test_python_says_the_same() -> None:
         {"n_records": 1000, "rounds": 10, "gradient_bound": 1, "dual_start": "zero", "sigma": 1}
     )
     with pytest.raises(InvalidInput, match="dp-admm gives no ε at δ = 0"):
-        calibrate(start, 1.0)
+        smallest_noise(start, 1.0)

@@ -12,8 +12,8 @@ import pytest
 import dpcalc
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
-from dpcalc.report.curve_picture import figure_of
-from dpcalc.report.curves import Curve, Picture, steps
+from dpcalc.pictures.curves import Curve, Picture, steps
+from dpcalc.pictures.drawing import figure_of
 from dpcalc.report.theorem_curves import epsilon_over
 from dpcalc.theorems import DPADMM
 

@@ -15,7 +15,7 @@ import pytest
 from mpmath import mpf
 from scipy.special import ndtr
 
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.catalogue import privacy_result
@@ -130,7 +130,7 @@ def test_the_smaller_neighbour_can_draw_a_batch_too() -> None:
 
 
 def test_noise_is_found_for_random_batches() -> None:
-    found = calibrate(_theorem(100, 10, 50, 1.0, "replace-one"), 1.0, 1e-5)
+    found = smallest_noise(_theorem(100, 10, 50, 1.0, "replace-one"), 1.0, 1e-5)
     assert found.certified().guarantee.epsilon(1e-5) <= 1
     less = found.replace(sigma=found.sigma * (1 - 1e-4))
     assert less.certified().guarantee.epsilon(1e-5) > 1

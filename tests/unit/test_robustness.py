@@ -25,7 +25,7 @@ from dpcalc.accounting.gaussian import (
 )
 from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
 from dpcalc.accounting.pure.chernoff import delta_by_chernoff, epsilon_by_chernoff
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP, compose
@@ -355,7 +355,7 @@ def test_a_table_that_is_no_table_says_where(run: Any, tmp_path: Path) -> None:
         lambda: privacy_result(None),  # type: ignore[arg-type]
         lambda: compose(PureDP(1), 3),  # type: ignore[arg-type]
         lambda: privacy_result("dp-admm").from_parameters(3),  # type: ignore[arg-type]
-        lambda: calibrate(None, 1, 1e-5),  # type: ignore[type-var]
+        lambda: smallest_noise(None, 1, 1e-5),  # type: ignore[type-var]
         lambda: GDP(1).epsilon([1]),  # type: ignore[arg-type]
         lambda: GDP(1).delta([1]),  # type: ignore[arg-type]
         lambda: PureDP(1).epsilon([1]),  # type: ignore[arg-type]
@@ -480,7 +480,7 @@ def test_the_same_reason_is_told_once(run: Any, tmp_path: Path) -> None:
 
 
 def test_help_says_what_happens_without_an_option(run: Any) -> None:
-    text = " ".join(run("epsilon", "dp-admm", "--help")[1].split())
+    text = " ".join(run("epsilon", "dp-admm", "--help")[1].split()).replace("- ", "-")
     for default in ("replace-one", "data", "0.5", "0"):
         assert f"[default: {default}]" in text
     assert "(then ε = ∞)" in text

@@ -16,7 +16,7 @@ import pytest
 
 from dpcalc.accountant import Accountant
 from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
@@ -111,7 +111,7 @@ def _answers_of_theorem(key: str) -> list[object]:
         if hasattr(bound, "guarantee"):
             found += [_ask(bound.guarantee.epsilon, 1e-5), _ask(bound.guarantee.delta, 0.5)]
     if key in ("dp-admm", "penalty-perturbation", "noisy-gd"):
-        found.append(_ask(lambda: calibrate(theorem, 1.0, 1e-5).noise_level()))
+        found.append(_ask(lambda: smallest_noise(theorem, 1.0, 1e-5).noise_level()))
     return found
 
 

@@ -24,7 +24,7 @@ from dpcalc.auditing.targets.target import (
 )
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.transcript import ROUNDS, RUNS, Series, Transcript
-from dpcalc.vocabulary import Adjacency, Release
+from dpcalc.vocabulary import Adjacency, AdjacencyName, Release, ReleaseName
 
 
 class Algorithm(Protocol):
@@ -64,8 +64,8 @@ def algorithm_target(
     algorithm: Algorithm,
     neighbour: Any,
     *,
-    adjacency: Adjacency | str,
-    release: Release | str | None = None,
+    adjacency: Adjacency | AdjacencyName,
+    release: Release | ReleaseName | None = None,
     name: str = "",
     score: Callable[[Outputs], Array] | None = None,
     log_ratio: Callable[[Outputs], Array] | None = None,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import Transcript
-from dpcalc.vocabulary import Adjacency
+from dpcalc.vocabulary import Adjacency, AdjacencyName
 
 Array = NDArray[np.float64]
 Outputs = Any
@@ -152,7 +152,7 @@ def mechanism(
     with_record: Any,
     without_record: Any,
     *,
-    adjacency: Adjacency | str,
+    adjacency: Adjacency | AdjacencyName,
     name: str = "mechanism",
     score: Callable[[Outputs], Array] | None = None,
     log_ratio: Callable[[Outputs], Array] | None = None,

@@ -19,7 +19,7 @@ from dpcalc.algorithms.problems.constraints import graph_guided
 from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.algorithms.problems.regularisers import lasso
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.extras import need
 from dpcalc.reproduction.setup import ROW_BOUNDS, ExperimentConfig, trace
 from dpcalc.theorems.gradient_admm.dp_admm import DPADMM
@@ -107,7 +107,7 @@ class Lasso:
 
     def certified(self, rounds: int, epsilon: float, adjacency: str = "add-remove") -> DPADMM:
         """With the least σ that is certified."""
-        return calibrate(self.theorem(rounds, adjacency), epsilon, DELTA)
+        return smallest_noise(self.theorem(rounds, adjacency), epsilon, DELTA)
 
     def run(
         self, key: str, rounds: int, sigma: float = 0.0

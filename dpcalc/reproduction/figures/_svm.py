@@ -15,7 +15,7 @@ from dpcalc.algorithms.problems.losses import Hinge
 from dpcalc.algorithms.problems.networks import ring
 from dpcalc.algorithms.problems.records import split as partition
 from dpcalc.algorithms.problems.regularisers import ridge
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.extras import need
 from dpcalc.reproduction.setup import ExperimentConfig, trace
 from dpcalc.theorems.dual_averaging.private_dual_averaging import PrivateDualAveraging
@@ -92,7 +92,7 @@ class SVM:
         """With the least σ that is certified."""
         rounds = self.rounds if sampling == "one" else FULL_ROUNDS
         start = self.theorem("one" if sampling == "one" else "full-batch", rounds)
-        return calibrate(start, epsilon, DELTA)
+        return smallest_noise(start, epsilon, DELTA)
 
     def run(
         self, *, rounds: int, sigma: float = 0.0, sampling: str = "one", conventional: bool = False

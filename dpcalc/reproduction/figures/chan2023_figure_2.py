@@ -13,7 +13,7 @@ from dpcalc.algorithms.problems.data.elastic_net import elastic_net
 from dpcalc.algorithms.problems.losses import Huber
 from dpcalc.algorithms.problems.optimum import composite_optimum
 from dpcalc.algorithms.problems.regularisers import ElasticNet
-from dpcalc.calibration import calibrate
+from dpcalc.calibration import smallest_noise
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._elastic_net import CHOICES, gaps, setting
 from dpcalc.reproduction.setup import trace
@@ -68,8 +68,12 @@ def _bounded(config: ExperimentConfig) -> list[Curve]:
     for epsilon in (0.5, 2.0):
         instances = (
             ("paper's noise", "printed", start.prescribed(epsilon, DELTA)),
-            ("paper's noise, certified", "certified", calibrate(start, epsilon, DELTA)),
-            ("local noise", "certified", calibrate(start.replace(iterations=1), epsilon, DELTA)),
+            ("paper's noise, certified", "certified", smallest_noise(start, epsilon, DELTA)),
+            (
+                "local noise",
+                "certified",
+                smallest_noise(start.replace(iterations=1), epsilon, DELTA),
+            ),
         )
         for name, noise, instance in instances:
             x, y = _gaps(config, problem, least, instance.sigma)

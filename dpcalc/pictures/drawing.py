@@ -13,9 +13,9 @@ from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 from dpcalc.files import write_atomically
 from dpcalc.numerals import spelt
-from dpcalc.report.curves import Curve, Picture
-from dpcalc.report.pictures import save_picture
-from dpcalc.report.svg import svg_text
+from dpcalc.pictures.curves import Curve, Picture
+from dpcalc.pictures.saving import save_picture
+from dpcalc.pictures.svg import svg_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +28,8 @@ STYLES = {
     "certified": ("#0072B2", "solid"),
     "attained": ("#000000", (0, (1, 1.5))),
     "attacked": ("#009E73", "none"),
+    "the budget": ("#D55E00", "none"),
+    "the claim": ("#D55E00", "none"),
 }
 """Colours of Okabe and Ito, which differ for every kind of colour vision; and dashes for print."""
 

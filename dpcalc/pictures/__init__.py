@@ -1,0 +1,1 @@
+"""Curves, how they are drawn, and how pictures are written."""
