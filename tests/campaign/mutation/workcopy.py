@@ -124,10 +124,10 @@ def measure_reach(folder: Path, tests: Sequence[str], until: float) -> bool:
 def reached(folder: Path, tests: Sequence[str]) -> dict[str, list[tuple[float, str]]]:
     """The tests that reach a function and pass, with their seconds.
 
-    The shortest of every file comes first, then the second of every file, and so on: tests of one file
-    notice the same things.
+    Of every file first the test that reaches the fewest functions, which is most likely about this
+    one; then the second of every file, and so on: tests of one file notice the same things.
     """
-    found: dict[str, set[tuple[float, str]]] = {}
+    found: dict[str, set[tuple[int, float, str]]] = {}
     failed = set()
     for name in _files(tests):
         for line in _record(folder, name).read_text("utf-8").splitlines():
@@ -135,18 +135,19 @@ def reached(folder: Path, tests: Sequence[str]) -> dict[str, list[tuple[float, s
             if not entry["passed"]:
                 failed.add(entry["test"])
             for function in entry["functions"]:
-                found.setdefault(function, set()).add((entry["seconds"], entry["test"]))
-    return {f: _in_turn(t for t in of if t[1] not in failed) for f, of in found.items()}
+                test = len(entry["functions"]), entry["seconds"], entry["test"]
+                found.setdefault(function, set()).add(test)
+    return {f: _in_turn(t for t in of if t[2] not in failed) for f, of in found.items()}
 
 
-def _in_turn(tests: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
+def _in_turn(tests: Iterable[tuple[int, float, str]]) -> list[tuple[float, str]]:
     turns: Counter[str] = Counter()
     found = []
-    for seconds, test in sorted(tests):
+    for reach, seconds, test in sorted(tests):
         file = test.partition("::")[0]
         turns[file] += 1
-        found.append((turns[file], seconds, test))
-    return [(seconds, test) for _, seconds, test in sorted(found)]
+        found.append((turns[file], reach, seconds, test))
+    return [(seconds, test) for _, _, seconds, test in sorted(found)]
 
 
 def edition(folder: Path, tests: list[tuple[float, str]]) -> str:
