@@ -133,7 +133,7 @@ def claims(path: str) -> Any:
             "ours": claim.ours,
             **claim.relation.record(),
             "release": claim.release,
-            "inputs": {k: v for k, v in claim.inputs().items() if k in _PARAMETERS},
+            "inputs": _short({k: v for k, v in claim.inputs().items() if k in _PARAMETERS}, 9),
             "promised": list(claim.promised()),
             "plan": _plan(claim.plan) if isinstance(claim, SystemClaim) else "",
         }

@@ -12,7 +12,7 @@ from dpcalc.claims.composition import Plan, Release
 from dpcalc.claims.reading import claim_from, needs_delta
 from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.claims.solve import solve
-from dpcalc.claims.system import SystemClaim
+from dpcalc.claims.system import SystemClaim, is_system
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
@@ -144,6 +144,24 @@ def test_the_reason_of_a_verdict_on_a_list(
 ) -> None:
     claim = SystemClaim("ours", _plan(PureDP(1.0)), 1.0, 0.0)
     assert claim._reason(verdict, certified, attained) == reason
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ({"release": []}, True),
+        ({"rounds": "t.csv"}, True),
+        ({"theorem": "dp-admm", "rounds": "t.csv"}, False),
+        ({"name": "a"}, False),
+        ({}, False),
+        (["release"], False),
+        ("rounds", False),
+    ],
+)
+def test_a_claim_is_about_a_list_if_it_has_one_and_no_theorem(
+    table: object, *, found: bool
+) -> None:
+    assert is_system(table) is found
 
 
 def test_the_total_of_a_list_is_what_is_judged() -> None:
