@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ class Release:
         count: how often it is used.
         mechanism: whether it is a named mechanism, not a bare guarantee or a theorem.
         theorem: the instance of a theorem, if it is one.
+        parameters: what the file says of it, by field; of a theorem its parameters.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Release:
     count: int
     mechanism: bool = False
     theorem: Theorem | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def plan_of(
             continue
         found = _described(where, row, around, known)
         name = str(row.get("name", ""))
-        releases.append(_release(name or release_name(row), found))
+        releases.append(_release(name or release_name(row), found, row))
         relations.append((found.relation, where if name else f"{where}, {release_name(row)}"))
         if len(read) < REMEMBERED:
             read[id(row)] = row, releases[-1]
@@ -140,8 +142,11 @@ def plan_of(
     return Plan(tuple(releases), delta, epsilon, relation, tables)
 
 
-def _release(name: str, found: Described) -> Release:
-    return Release(name, found.guarantee, found.count, found.mechanism, found.theorem)
+def _release(name: str, found: Described, row: Mapping[str, Any]) -> Release:
+    said = {k: v for k, v in row.items() if k not in ("name", "count", "adjacency")}
+    if found.theorem is not None:
+        said = {"theorem": found.theorem.key, **found.theorem.inputs()}
+    return Release(name, found.guarantee, found.count, found.mechanism, found.theorem, said)
 
 
 def _described(

@@ -95,6 +95,9 @@ def summary(judgements: Sequence[Judgement]) -> str:
         )
         if number
     ]
+    if len(said) == 1:
+        which = "Both" if len(judgements) == 2 else f"All {len(judgements)}"
+        return f"{about} {which} claims are {said[0].partition(' are ')[2]}."
     return f"{about} Of these {len(judgements)} claims {_listed(said)}."
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.claims.system import AS_LISTED
+from dpcalc.errors import shortened
 from dpcalc.report.document import Report, Section, Table, Terms
 from dpcalc.report.enclosures import enclosure_line
-from dpcalc.report.reviewing import neighbours, repeat
+from dpcalc.report.reviewing import neighbours, repeat, shown_values
 from dpcalc.report.setting import risk_line
 from dpcalc.report.text import upper
 
@@ -68,12 +69,22 @@ def releases_table(plan: Plan, delta: float) -> Table:
         _, before = counted.get(id(release), (release, 0))
         counted[id(release)] = release, before + release.count
     rows = tuple(
-        (release.name, f"{count:,}", upper(release.guarantee.epsilon(delta)))
+        (release.name, f"{count:,}", upper(release.guarantee.epsilon(delta)), _said(release))
         for release, count in list(counted.values())[:_MOST_ROWS]
     )
     more = f"; {len(counted) - _MOST_ROWS} more" if len(counted) > _MOST_ROWS else ""
-    heads = ("release", "count", f"ε of one at δ = {upper(delta)}")
+    heads = ("release", "count", f"ε of one at δ = {upper(delta)}", "parameters")
     return Table(f"Releases{more}", heads, rows, numeric=(1, 2))
+
+
+def _said(release: Release) -> str:
+    """What the file says of a release, but for what its name says."""
+    shown = [
+        f"{name} = {value}"
+        for name, value in shown_values(release.parameters)
+        if value != release.name and f"{name} {value}" != release.name
+    ]
+    return shortened(", ".join(shown) or "–", 400)
 
 
 def _verdict(record: Mapping[str, Any]) -> str:

@@ -25,7 +25,12 @@ def shown_values(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return unpadded(repr(value)) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < 2**53
+        return str(int(value)) if whole else unpadded(repr(float(value)))
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}:{_shown(one)}" for key, one in value.items())
+    return str(value)
 
 
 def neighbours(relation: Relation) -> str:

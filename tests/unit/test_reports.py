@@ -127,6 +127,25 @@ def test_a_report_on_a_composition(
     assert "the default" in text
 
 
+def test_rows_of_releases_say_what_was_released(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a reviewer reads ε of a mechanism whose noise stands nowhere."""
+    (here / "mixed.toml").write_text(
+        "delta = 1e-5\n[[release]]\nname = 'scores'\nrdp = {2 = 0.1, 8 = 0.3}\n"
+        "[[release]]\npure = 0.25\n[[release]]\ntheorem = 'dp-admm'\n[release.parameters]\n"
+        "n_records = 100\nrounds = 7\ngradient_bound = 1\nsigma = 0.5\ndual_start = 'zero'\n"
+    )
+    _, mixed = written("compose mixed.toml --report mixed.md", monkeypatch)
+    _, table = written("compose plan.toml --report plan.md", monkeypatch)
+    _, claims = written("verify claims.toml --report claims.md", monkeypatch)
+    assert re.search(r"\| scores \| 1 \| [\d.]+ \| rdp = 2:0.1 8:0.3 \|", mixed)
+    assert re.search(r"\| pure 0.25 \| 1 \| 0.2[\d.]+ \| – \|", mixed)
+    assert "rounds = 7, gradient bound = 1, sigma = 0.5" in mixed
+    for text in (table, claims):
+        assert "| mechanism = gaussian, noise multiplier = 4 |" in text
+
+
 def test_pages_are_whole_and_what_was_given_is_text(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
