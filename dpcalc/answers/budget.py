@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.answers.asked import delta_asked, instance_of, relation_asked
 from dpcalc.claims.relations import Relation
+from dpcalc.claims.verdict import surely_attained
 from dpcalc.markup import html_table
 from dpcalc.report.records import budget
 from dpcalc.report.text import upper
@@ -62,7 +63,7 @@ class Budget:
     def attained(self) -> float | None:
         """ε that some instance really leaks, a lower bound; None if none is known."""
         found = self.theorem.attained()
-        return None if found is None else found.guarantee.epsilon(self.delta)
+        return None if found is None else surely_attained(found.guarantee, self.delta)
 
     @property
     def verdict(self) -> Verdict | None:

@@ -300,3 +300,16 @@ def test_many_values_at_once_are_told_where_to_ask(ask: Any, there_is: str) -> N
         dpcalc.GDP(1).epsilon(1e-5),
         dpcalc.GDP(1).epsilon(1e-6),
     )
+
+
+@pytest.mark.parametrize("key", ["private-dual-averaging", "noisy-gd", "penalty-perturbation"])
+def test_what_is_attained_is_the_lower_end(key: str) -> None:
+    """Where the instance's ε is enclosed, the upper end may be more than anything leaks."""
+    found = dpcalc.epsilon(key, delta=1e-6, **dict(dpcalc.theorem(key).example))
+    instance = found.theorem.attained()
+    assert instance is not None
+    assert found.attained is not None
+    assert found.attained < instance.guarantee.epsilon(1e-6)
+    bracket = getattr(instance.guarantee, "bracket", None)
+    if bracket is not None:
+        assert found.attained == bracket(1e-6).lower
