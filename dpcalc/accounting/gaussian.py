@@ -108,8 +108,8 @@ def mu_exact(epsilon: float, delta: float) -> Real:
 
 def total_mu(mus: Iterable[tuple[float, int]]) -> float:
     """√(Σ n μ²) over pairs (μ, n), rounded up: the exact composition of Gaussian mechanisms."""
-    pairs = list(mus)
-    if any(mu == math.inf and n > 0 for mu, n in pairs):
+    pairs = [(mu, n) for mu, n in mus if n > 0]
+    if any(mu == math.inf for mu, _ in pairs):
         return math.inf
     # In units of the finest power of two among them all are whole numbers.
     ratios = [(*at_least(mu).as_integer_ratio(), n) for mu, n in pairs]
