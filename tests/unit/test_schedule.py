@@ -8,6 +8,8 @@ import pytest
 
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import number
+from dpcalc.theorems.base import Scope
+from dpcalc.theorems.objective_perturbation.penalty_perturbation import PenaltyPerturbation
 from dpcalc.theorems.schedule import Schedule
 
 
@@ -62,3 +64,20 @@ def test_numbers_as_people_write_them() -> None:
     assert float(number(" 1/3 ")) == 1 / 3
     with pytest.raises(ValueError, match="is no number"):
         number("one")
+
+
+def test_a_table_of_penalties_over_rounds_is_taken() -> None:
+    theorem = PenaltyPerturbation(
+        n_records=8000,
+        n_nodes=5,
+        degree=2,
+        loss_weight=1750,
+        regularization=1,
+        penalty=[[1], [2], [3]],
+        noise_rate=1,
+        rounds=3,
+    )
+    assert theorem.claimed().numbers["beta"] > 0
+    assert theorem.replace(dual_step=1.5).violations(Scope.CLAIMED) == [
+        "penalties must be at least dual_step=1.5; the first is 1"
+    ]

@@ -40,7 +40,7 @@ from dpcalc.vocabulary import Bearing, Status
 
 
 def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
-    smallest = min(theorem.penalty.rounds("penalty", 1, theorem.cases)[0][0])
+    smallest = min(theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)[0][0])
     if theorem.dual_step is not None and theorem.dual_step > smallest:
         return (
             f"penalties must be at least dual_step={theorem.dual_step:g}; the first is {smallest:g}"
