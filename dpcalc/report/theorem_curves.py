@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.accounting.enclosure import with_relative_width
+from dpcalc.claims.verdict import surely_attained
 from dpcalc.errors import AssumptionViolated, DpcalcError, InvalidInput
 from dpcalc.pictures.curves import Picture, asked
 from dpcalc.theorems.parameters import parameters
@@ -100,10 +101,16 @@ def _bounds(theorem: Theorem) -> dict[str, Bound | None]:
 
 
 def _epsilons(bounds: Mapping[str, Bound | None], delta: float) -> dict[str, float | None]:
-    return {
-        kind: None if bound is None else bound.guarantee.epsilon(delta)
-        for kind, bound in bounds.items()
-    }
+    """ε by kind: what is attained from below, everything else from above."""
+    found: dict[str, float | None] = {}
+    for kind, bound in bounds.items():
+        if bound is None:
+            found[kind] = None
+        elif kind == "attained":
+            found[kind] = surely_attained(bound.guarantee, delta)
+        else:
+            found[kind] = bound.guarantee.epsilon(delta)
+    return found
 
 
 def if_it_applies(of: Callable[[], Any]) -> Any:

@@ -14,8 +14,9 @@ from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.pictures.curves import Curve, Picture, steps
 from dpcalc.pictures.drawing import figure_of
-from dpcalc.report.theorem_curves import epsilon_over
+from dpcalc.report.theorem_curves import epsilon_over, epsilon_over_delta
 from dpcalc.theorems import DPADMM
+from dpcalc.theorems.catalogue import privacy_result
 
 COMMON = ["--n-records", "32561", "--gradient-bound", "1", "--dual-start", "zero"]
 SETTING = {"n_records": 32561, "gradient_bound": 1, "dual_start": "zero"}
@@ -375,3 +376,13 @@ def test_an_answer_draws_itself() -> None:
     axes = found.plot()
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("δ", "ε")
     assert {line.get_label() for line in axes.lines} >= {"claimed"}
+
+
+def test_what_is_drawn_as_attained_is_attained() -> None:
+    """A picture's enclosures are wide; an upper end would stand above what anything leaks."""
+    kind = privacy_result("private-dual-averaging")
+    instance = kind.from_parameters(kind.example)
+    (point,) = {c.name: c for c in epsilon_over_delta(instance, [1e-6]).curves}["attained"].points
+    exact = instance.attained()
+    assert exact is not None
+    assert 0.99 * exact.guarantee.epsilon(1e-6) < point[1] <= exact.guarantee.epsilon(1e-6)
