@@ -182,6 +182,18 @@ def test_cells_keep_the_masses_of_a_pair(pair, shift: float, up: float) -> None:
         fine = exact.losses + shift
         sharp = float((exact.masses * -np.expm1(np.minimum(epsilon - fine, 0))).sum())
         assert abs(rough - sharp) < 3e-4
+    # Beyond small lattices cells are kept by both their masses.
+    small = cut(Round(1, pair, None, table, shift), Frame(0.05, 4, 4, 0, 2), up)
+    assert math.fsum(small.masses) == pytest.approx(1.0, abs=1e-13)
+    assert float((small.masses * np.exp(-small.losses - shift)).sum()) == pytest.approx(
+        1.0, abs=1e-11
+    )
+    beyond = np.abs(small.losses) > 0.25
+    assert not small.dense[beyond].any()
+    value = float((small.masses * -np.expm1(np.minimum(1.0 - small.losses - shift, 0))).sum())
+    fine = exact.losses + shift
+    sharp = float((exact.masses * -np.expm1(np.minimum(1.0 - fine, 0))).sum())
+    assert value == pytest.approx(sharp, rel=2e-2)
     # Losses next to a lattice point were moved onto it: no cell is astride one.
     inside = (np.abs(found.losses) < 0.79) & (np.abs(held) > 1e-6)
     step = 0.05 * 2.0 ** -frame.levels(found.losses)

@@ -232,6 +232,12 @@ def test_divergences_and_failures() -> None:
     moment = 3 * 0.25 * 3 * 4 / 2 + 2 * math.log(0.9)
     assert found == pytest.approx((moment - 4 * held) / 3, rel=1e-13)
     assert renyi_divergence(parts[:1], 4.0) == pytest.approx(4 * 0.75 / 2, rel=1e-13)
+    # Rounded up: a moment is no less than the law's own with its error.
+    for mu, order in ((0.5, 3.0), (2.0, 8.0), (30.0, 2.0)):
+        tilted = GaussianLoss(mu).tilted(order)
+        assert log_moment(GaussianLoss(mu), order) > tilted.log_moment + tilted.rounding
+        one = log_moment(GaussianLoss(mu), order - 1) * (1 / (order - 1))
+        assert renyi_divergence([(GaussianLoss(mu), 1)], order) > one
     assert renyi_given_finite([(disclosure(1.0), 1)], 4.0) == math.inf
     assert failure(parts) == pytest.approx(0.19, rel=1e-13)
     assert failure(parts) >= 1 - 0.81

@@ -199,10 +199,11 @@ def test_definiteness_with_a_slack() -> None:
         assert positive_definite(np.eye(2), 1 - share * allowed) == holds
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("size", [1, 3, 12])
-def test_eigenvalues_are_bounded_closely(size: int) -> None:
+def test_eigenvalues_are_bounded_closely(size: int, scale: float) -> None:
     rng = np.random.default_rng(size)
-    root = rng.normal(size=(size, size))
+    root = scale * rng.normal(size=(size, size))
     matrix = (root + root.T) / 2
     values = [float(v) for v in mp.eigsy(mp.matrix(matrix.tolist()), eigvals_only=True)]
     norm = float(np.linalg.norm(matrix))
@@ -210,13 +211,13 @@ def test_eigenvalues_are_bounded_closely(size: int) -> None:
     room = 64 * (size + 3) * UNIT * (norm + size * abs(max(values)))
     assert max(values) <= top <= max(values) + 2 * room
     assert min(values) - 2 * room <= bottom <= min(values)
-    slack = 1e-3
+    slack = 1e-3 * scale
     assert max(values) + slack <= largest_eigenvalue(matrix, slack) <= max(values) + 2.1 * slack
     # A poor estimate costs halvings and no truth.
-    poor = largest_eigenvalue(matrix, estimate=max(values) - 1.0)
-    assert max(values) <= poor <= max(values) + 2.0
-    generous = largest_eigenvalue(matrix, estimate=max(values) + 1.0)
-    assert generous == pytest.approx(max(values) + 1.0)
+    poor = largest_eigenvalue(matrix, estimate=max(values) - scale)
+    assert max(values) <= poor <= max(values) + 2 * scale
+    generous = largest_eigenvalue(matrix, estimate=max(values) + scale)
+    assert generous == pytest.approx(max(values) + scale)
 
 
 def test_an_eigenvalue_that_is_not_found() -> None:
@@ -353,6 +354,10 @@ def test_edges_among_integers() -> None:
         assert all(3 <= x <= 10**12 for x in asked.asked)
         assert len(asked.asked) <= 4 + 2 * (edge - 3).bit_length()
         assert largest_integer_where(lambda x, e=edge: x <= e, 3, 20) == min(edge, 20)
+    for high in (4, 5, 9, 17, 18):  # no larger integer is asked for
+        within = Counted(lambda _: True)
+        assert largest_integer_where(within, 3, high) == high
+        assert max(within.asked) <= high
     assert largest_integer_where(lambda _: True, 3, 3) == 3
     assert largest_integer_where(lambda _: True, 3, 4) == 4
     with pytest.raises(ValueError, match=r"^the condition does not hold at the left end 3$"):

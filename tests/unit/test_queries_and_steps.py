@@ -376,6 +376,11 @@ def test_the_worst_direction_has_the_larger_ends() -> None:
         assert found.upper == max(bracket.upper for bracket in each)
         assert found.lower == max(bracket.lower for bracket in each)
         assert found.relative_width <= 1e-3
+        # As wide as was asked, or as the surroundings say; narrower costs more.
+        wide = single(pair[0], at, relative_width=1e-2)
+        with with_relative_width(1e-2):
+            assert single(pair[0], at) == wide == worst([pair[0]], at)
+        assert wide.relative_width > 1e-6 >= single(pair[0], at).relative_width
     for bad in (0.0, 1.0, math.nan):
         with pytest.raises(InvalidInput, match="delta"):
             worst_epsilon(pair, bad)
