@@ -12,6 +12,7 @@ from dpcalc.accounting.iteration import sector_bounds
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.accounting.iteration.multipliers import (
     _basis,
+    _Search,
     _slopes,
     continued,
     good_multipliers,
@@ -339,6 +340,27 @@ def test_multipliers_that_are_found_beat_those_in_proportion() -> None:
         if (pair := s.in_proportion(3, first, second)) is not None
     ]  # fmt: skip
     assert cost < min(tried) * (1 - 1e-3)
+
+
+def test_a_search_among_multipliers_has_the_gradient_it_says() -> None:
+    s = sectors(kept=0.1)
+    first, second = s.in_proportion(5, 1.4, 1.3)  # type: ignore[misc]
+    search = _Search(s, first, second)
+    assert search.dimension == _basis(5).shape[1] + _basis(4).shape[1]
+    assert search(np.zeros(search.dimension))[0] == pytest.approx(_slopes(s, first, second)[0])
+    assert search.best == (pytest.approx(first), pytest.approx(second))
+    moves = 0.01 * np.cos(np.arange(search.dimension))
+    _, slopes = search(moves)
+    for k in range(search.dimension):
+        ends = []
+        for side in (1, -1):
+            moved = moves.copy()
+            moved[k] += side * 1e-6
+            ends.append(search(moved)[0])
+        assert slopes[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-7)
+    before = list(search.best[0])
+    search(np.full(search.dimension, 3.0))
+    assert list(search.best[0]) == before
 
 
 def test_more_multipliers_go_on_as_their_inverses_grow() -> None:
