@@ -10,8 +10,6 @@ import numpy as np
 
 from dpcalc import checks, numerals
 from dpcalc.accountant import Accountant, Spent
-from dpcalc.auditing import scores
-from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 from dpcalc.claims.composition import Plan, read_plan
 from dpcalc.claims.file import read_claims
 from dpcalc.claims.mechanisms import Described, release_from, release_name, table_of
@@ -21,8 +19,6 @@ from dpcalc.claims.solve import Solution, solve
 from dpcalc.claims.system import SystemClaim
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.sealed import opened, sealed
-from dpcalc.training.data import last_column, load, split
-from dpcalc.training.schema import Range, Schema, read_schema
 
 
 def decimal(call: str, text: str) -> Any:
@@ -63,7 +59,7 @@ def accountant(content: Mapping[str, Any]) -> Any:
 
 
 def _spent(spent: Spent) -> Any:
-    return [spent.kind, _guarantee(spent.guarantee), spent.relation, spent.count]
+    return [spent.kind, guarantee(spent.guarantee), spent.relation, spent.count]
 
 
 def spent(budget: Mapping[str, Any], *releases: Any) -> Any:
@@ -92,10 +88,10 @@ def release(table: Any, adjacency: str = "") -> Any:
 def _described(found: Described) -> Any:
     theorem = found.theorem and found.theorem.key
     relation = [found.relation.name, found.relation.basis.value]
-    return [_guarantee(found.guarantee), found.count, *relation, found.mechanism, theorem]
+    return [guarantee(found.guarantee), found.count, *relation, found.mechanism, theorem]
 
 
-def _guarantee(found: Guarantee) -> Any:
+def guarantee(found: Guarantee) -> Any:
     return {"rdp": found.points} if isinstance(found, RDP) and found.points else repr(found)
 
 
@@ -106,7 +102,7 @@ def plan(path: str, *given: Any) -> Any:
 
 def _plan(found: Plan) -> Any:
     releases = [
-        [r.name, r.count, _guarantee(r.guarantee), r.mechanism, r.theorem and r.theorem.key]
+        [r.name, r.count, guarantee(r.guarantee), r.mechanism, r.theorem and r.theorem.key]
         for r in found.releases
     ]
     relation = [found.relation.name, found.relation.basis.value]
@@ -115,7 +111,7 @@ def _plan(found: Plan) -> Any:
 
 def total(path: str) -> Any:
     found = read_plan(Path(path)).total()
-    return [found.notion, _short(found.epsilon(1e-3), 5)]
+    return [found.notion, shortly(found.epsilon(1e-3), 5)]
 
 
 def rounds(path: str, *notes: str) -> Any:
@@ -133,7 +129,7 @@ def claims(path: str) -> Any:
             "ours": claim.ours,
             **claim.relation.record(),
             "release": claim.release,
-            "inputs": _short({k: v for k, v in claim.inputs().items() if k in _PARAMETERS}, 9),
+            "inputs": shortly({k: v for k, v in claim.inputs().items() if k in _PARAMETERS}, 9),
             "promised": list(claim.promised()),
             "plan": _plan(claim.plan) if isinstance(claim, SystemClaim) else "",
         }
@@ -150,7 +146,7 @@ def verdicts(path: str) -> Any:
     found = [claim.judged().record() for claim in read_claims(Path(path))]
     return [
         {
-            **{key: _short(value, 5) for key, value in record.items() if key != "inputs"},
+            **{key: shortly(value, 5) for key, value in record.items() if key != "inputs"},
             "reason": record["reason"].partition(":")[0],
             "attested": list(record["attested"]),
         }
@@ -158,15 +154,15 @@ def verdicts(path: str) -> Any:
     ]
 
 
-def _short(value: Any, digits: int) -> Any:
+def shortly(value: Any, digits: int) -> Any:
     """Numbers that were computed, to some digits."""
     if isinstance(value, np.ndarray):
-        return _short(value.tolist(), digits)
+        return shortly(value.tolist(), digits)
     if isinstance(value, float):
         return float(f"{value:.{digits}g}")
     if isinstance(value, list | tuple):
-        return [_short(v, digits) for v in value]
-    return {k: _short(v, digits) for k, v in value.items()} if isinstance(value, dict) else value
+        return [shortly(v, digits) for v in value]
+    return {k: shortly(v, digits) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def relation(
@@ -188,96 +184,5 @@ def spoken(name: str, basis: str) -> Any:
 def solved(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: float) -> Any:
     found: Solution = solve(table, rounds, epsilon, delta)
     relation = [found.relation.name, found.relation.basis.value]
-    given = _short(dict(found.table), 5)
-    return [found.field, _short(float(found), 5), given, found.rounds, *relation, found.at_limit]
-
-
-def text_rows(path: str, **given: Any) -> Any:
-    from dpcalc.delimited import rows
-
-    return [(row.line, *row.cells) for row in rows(path, **given)]
-
-
-def labelled(path: str, **given: str) -> Any:
-    return scores.read_labelled_scores(path, **given)
-
-
-def array(values: Any, kind: str, **given: str) -> Any:
-    """Scores of a NumPy file."""
-    np.save("array.npy", np.array(values, dtype=kind))
-    return np.asarray(scores.read_scores("array.npy", **given))
-
-
-def cells(**given: Any) -> Any:
-    found = Counts(**{name: np.asarray(value) for name, value in given.items()})
-    return [found.record(), found.n_in, found.n_out, found.runs, found.correct]
-
-
-def observed(is_in: Any, score: Any, threshold: Any = 0.0, **given: bool) -> Any:
-    """Observations: themselves, some of them, their other direction, and counts."""
-    found = Observations(is_in=np.asarray(is_in), score=np.asarray(score), **given)
-    parts = found.between(1, 3), found.swapped(), found.with_score(found.score + 1)
-    return [found.runs, *map(_flagged, (found, *parts)), found.counts(threshold).record()]
-
-
-def recorded(in_scores: list[float], out_scores: list[float]) -> Any:
-    return _flagged(from_scores(in_scores, out_scores))
-
-
-def _flagged(found: Observations) -> Any:
-    return [found.is_in, found.score, found.fair_coins, found.exact]
-
-
-def data(name: str, *, schema: Any = None, **given: Any) -> Any:
-    """A data set that is read from a file."""
-    found = load(name, schema=schema and Schema.of(schema), **given)
-    return [_short(found.features, 12), found.labels, found.names, found.source, found.row_bound]
-
-
-def parted(name: str, reading: Mapping[str, Any], **given: Any) -> Any:
-    found = split(load(name, **reading), **given)
-    parts = [found.names, found.row_bound, found.intercept, found.order, found.label_unit]
-    return [_short([found.train, found.test], 12), *parts, found.source, found.digest()]
-
-
-def schema(path: str) -> Schema:
-    return read_schema(Path(path))
-
-
-def ranged(low: float, high: float, values: list[float]) -> Any:
-    found = Range(low, high)
-    return [found.middle, found.half, found.scaled(np.array(values, dtype=float))]
-
-
-def last_named(path: str) -> str:
-    return last_column(Path(path))
-
-
-def event(table: Any, adjacency: str) -> Any:
-    """What a dp-accounting event consists of."""
-    from dpcalc.interop.dp_accounting import guarantee_of
-
-    found = guarantee_of(_event(table), adjacency)
-    return [(_guarantee(part), count) for part, count in getattr(found, "parts", [(found, 1)])]
-
-
-def _event(table: Any) -> Any:
-    from dp_accounting import dp_event
-
-    if isinstance(table, list):
-        return [_event(inner) for inner in table]
-    if not isinstance(table, Mapping):
-        return table
-    return getattr(dp_event, table["kind"])(
-        **{name: _event(value) for name, value in table.items() if name != "kind"}
-    )
-
-
-def as_event(adjacency: str | None, *releases: Any) -> Any:
-    """The dp-accounting event of what an accountant has spent."""
-    from dpcalc.interop.dp_accounting import event_of
-
-    found = Accountant()
-    for table, count in releases:
-        found = found.spend(table, count)
-    return event_of(found, adjacency)
+    given = shortly(dict(found.table), 5)
+    return [found.field, shortly(float(found), 5), given, found.rounds, *relation, found.at_limit]

@@ -39,4 +39,6 @@ def test_it_is_read_as_it_was_or_refused_in_the_same_words(
         pytest.importorskip("dp_accounting")
     monkeypatch.chdir(folder)
     wrong = [(case, got) for case in found if (got := answer(case)) != case["answer"]]
-    assert not wrong
+    assert not wrong, (
+        "if that is meant: python -m tests.golden.readings, and look at the difference"
+    )

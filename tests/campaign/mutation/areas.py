@@ -20,8 +20,23 @@ AREAS = {
         "dpcalc.auditing.scores",
         "dpcalc.training.data",
     ),
+    "answers": (
+        "dpcalc.answers",
+        "dpcalc.odometer",
+        "dpcalc.trail",
+        "dpcalc.files",
+        "dpcalc.errors",
+        "dpcalc.report.records",
+        "dpcalc.report.rates",
+        "dpcalc.report.enclosures",
+        "dpcalc.training.schema",
+        "dpcalc.training.file_kinds",
+        "dpcalc.training.graph",
+        "dpcalc.cli._recorded",
+    ),
 }
-"""Modules that a wrong answer could come from: numbers, bounds, theorems and readers of files."""
+"""Modules that a wrong answer could come from: numbers, bounds, theorems, readers of files, and what
+the verbs and Python answer."""
 
 TESTS = (
     "tests/unit",

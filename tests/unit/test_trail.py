@@ -1,0 +1,129 @@
+"""A trail: every line sealed with all before it, one holder, nothing lost and nothing half."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from dpcalc.errors import InvalidInput, OutputFailed
+from dpcalc.trail import open_trail
+
+LINES = ({"a": 1, "b": "é"}, {"a": 2}, {"a": [0.1, None]})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    found = tmp_path / "trail.jsonl"
+    with open_trail(found) as (trail, contents):
+        assert contents == []
+        assert trail.last == ""
+        for line in LINES:
+            trail.append(line)
+    return found
+
+
+def test_every_line_has_the_seal_of_itself_and_of_the_line_before(path: Path) -> None:
+    before = ""
+    for content, line in zip(LINES, path.read_bytes().splitlines(), strict=True):
+        text = json.dumps(content, ensure_ascii=False)
+        before = hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()
+        assert line.decode() == json.dumps({**content, "sha256": before}, ensure_ascii=False)
+
+
+def test_it_goes_on_where_it_ended(path: Path) -> None:
+    with open_trail(path) as (trail, contents):
+        assert contents == list(LINES)
+        assert trail.last == json.loads(path.read_bytes().splitlines()[-1])["sha256"]
+        assert trail.path == path
+        trail.append({"a": 3})
+    with open_trail(path) as (_, contents):
+        assert contents == [*LINES, {"a": 3}]
+
+
+def test_a_line_that_was_being_written_is_left_out(path: Path) -> None:
+    whole = path.read_bytes()
+    for half in (b"{", whole.splitlines()[0], b"\xff"):
+        path.write_bytes(whole + half)
+        with open_trail(path) as (_, contents):
+            assert contents == list(LINES)
+        assert path.read_bytes() == whole
+    path.write_bytes(b"half")
+    with open_trail(path) as (_, contents):
+        assert contents == []
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda lines: [lines[0].replace(b"1", b"2", 1), *lines[1:]], 1),
+        (lambda lines: lines[1:], 1),
+        (lambda lines: [lines[0], lines[2]], 2),
+        (lambda lines: [lines[1], lines[0], lines[2]], 1),
+        (lambda lines: [*lines, lines[2]], 4),
+        (lambda lines: [lines[0], lines[1].replace(b": ", b":"), lines[2]], 2),
+        (lambda lines: [lines[0], b"\n", *lines[1:]], 2),
+        (lambda lines: [lines[0], b"[1]\n"], 2),
+        (lambda lines: [lines[0], b"1\n"], 2),
+        (lambda lines: [lines[0], b"{}\n"], 2),
+        (lambda lines: [lines[0], b'{"a": 2}\n'], 2),
+        (lambda lines: [lines[0], b"\xff\n"], 2),
+        (lambda lines: [b"nonsense" * 20 + b"\n"], 1),
+    ],
+)
+def test_another_text_is_refused_with_its_line(path: Path, change: object, line: int) -> None:
+    assert callable(change)
+    whole = b"".join(change(path.read_bytes().splitlines(keepends=True)))
+    path.write_bytes(whole)
+    with pytest.raises(InvalidInput) as caught, open_trail(path):
+        pass
+    said = str(caught.value)
+    assert said.startswith(
+        f"a trail as it was written was needed; line {line} of {str(path)!r} is not: "
+    )
+    assert said.endswith("; go on from an unchanged copy")
+    assert len(said) < 220 + len(str(path))
+    assert path.read_bytes() == whole
+
+
+def test_one_holds_it_at_a_time(path: Path) -> None:
+    with (
+        open_trail(path),
+        pytest.raises(
+            InvalidInput, match=r"^trail needs a file that no other process goes on from"
+        ),
+        open_trail(path),
+    ):
+        pass
+    with open_trail(path):
+        pass
+
+
+def test_pipes_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(InvalidInput, match="a regular file was needed"),
+        open_trail(tmp_path / "pipe"),
+    ):
+        pass
+
+
+def test_what_cannot_be_written_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_trail(path) as (trail, _):
+
+        def full(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", full)
+            with pytest.raises(
+                OutputFailed, match=r"trail.jsonl' could not be written: .*No space"
+            ):
+                trail.append({"a": 4})
+        trail.append({"a": 5})
+    with open_trail(path) as (_, contents):
+        assert contents == [*LINES, {"a": 4}, {"a": 5}]
