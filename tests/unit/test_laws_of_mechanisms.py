@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -47,6 +48,13 @@ from dpcalc.accounting.renyi import failure, log_moment, renyi_divergence, renyi
 from dpcalc.errors import AssumptionViolated, InvalidInput, NumericalFailure
 
 UNIT = 2.0**-53
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Iterator[None]:
+    """Oracles carry fifty digits, also where numbers are only compared."""
+    with mp.workdps(50):
+        yield
 
 
 def normal(x, mean, sigma):

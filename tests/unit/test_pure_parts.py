@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -25,6 +26,13 @@ from dpcalc.numerics.rounding import Extended
 from tests.oracles.exact import equal_rounds_delta, randomised_response_delta
 
 EQUAL = "optimal composition, binomial sum"
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Iterator[None]:
+    """Oracles carry fifty digits, also where numbers are only compared."""
+    with mp.workdps(50):
+        yield
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -29,6 +30,13 @@ from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemo
 from tests.oracles.exact import gaussian_delta
 
 SAMPLED = LossSum.of([(PoissonRemove(1.0, 0.05), 200)])
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Iterator[None]:
+    """Oracles carry fifty digits, also where numbers are only compared."""
+    with mp.workdps(50):
+        yield
 
 
 class Counter:
