@@ -13,7 +13,7 @@ from dpcalc.claims.verdict import surely_attained
 from dpcalc.markup import html_table
 from dpcalc.report.records import budget
 from dpcalc.report.text import upper
-from dpcalc.theorems.base import Theorem
+from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.vocabulary import Release, Verdict
 
 if TYPE_CHECKING:
@@ -149,6 +149,8 @@ def epsilon(
 
     Raises:
         InvalidInput: for unknown or missing parameters, and a missing δ.
+        AssumptionViolated: if the parameters contradict what the certified bound needs.
     """
     instance = instance_of(theorem, parameters)
+    instance.require(Scope.CERTIFIED)
     return Budget(instance, delta_asked(instance, delta), relation_asked(instance, parameters))
