@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -40,9 +41,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"{path} is not valid TOML: {error}") from error
 
 
+NAMED_STREAMS = os.name == "posix"
+"""Whether standard input is a file with a name."""
+
+
 def _stream(path: Path) -> str:
     """What to say to those who mean standard input."""
-    return "; for standard input try /dev/stdin" if str(path) == "-" else ""
+    if str(path) != "-":
+        return ""
+    said = "for standard input try /dev/stdin" if NAMED_STREAMS else "standard input is not read"
+    return f"; {said}"
 
 
 def fields(

@@ -131,8 +131,9 @@ def finish(
     if files.as_json:
         print_json({**about, **_record(picture), "setting": setting, "out": str(files.out)})
     else:
+        end = "" if len(rows) == 1 else "s"
         names = [name.replace("_", " ") for name in (picture.y, picture.x)]
-        click.echo(f"{files.out}: {names[0]} over {names[1]}, {len(rows)} places")
+        click.echo(f"{files.out}: {names[0]} over {names[1]}, {len(rows)} place{end}")
         if gaps := picture.gaps():
             click.echo(gaps)
     writing.settle()

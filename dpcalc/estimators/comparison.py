@@ -156,7 +156,9 @@ _CONSTANT = ("majority class", "no privacy")
 def main(folder: Path, out: Path, only: tuple[str, ...]) -> None:
     """Compare on every data set and write the page."""
     kept = out.with_suffix(".json")
-    found: dict[str, list[float]] = json.loads(kept.read_text()) if kept.exists() else {}
+    found: dict[str, list[float]] = (
+        json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    )
     for name in only or BOUNDS:
         data = problem(folder, name)
         for who, accuracies in COMPETITORS.items():

@@ -6,6 +6,7 @@ import importlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
@@ -14,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import ParamSpec, Self, TypeVar
 
 from dpcalc import checks
+from dpcalc.errors import InvalidInput
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -29,6 +31,10 @@ THREADS = (
 """What decides how many threads linear algebra takes; one in each process unless they say more."""
 
 
+_MOST_ON_WINDOWS = 61
+"""Objects that a Windows process can wait for, less those that the pool needs itself."""
+
+
 class Processes(Executor):
     """An executor of processes that are started again and share nothing.
 
@@ -39,8 +45,17 @@ class Processes(Executor):
     """
 
     def __init__(self, workers: int) -> None:
-        """As many processes as ``workers``, 1 or above."""
+        """As many processes as ``workers``, 1 or above; on Windows at most 61.
+
+        Raises:
+            InvalidInput: for another number.
+        """
         self._max_workers = checks.count("workers", workers)
+        if sys.platform == "win32" and self._max_workers > _MOST_ON_WINDOWS:
+            raise InvalidInput(
+                f"workers needs at most {_MOST_ON_WINDOWS} on Windows, which waits for no more; got "
+                f"workers={workers}"
+            )
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._lifeline: tuple[Connection, Connection] | None = None

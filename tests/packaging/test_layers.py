@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -118,10 +119,26 @@ def test_importing_the_package_is_cheap() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_wheel_has_one_top_level_name_and_everything_in_it(tmp_path: Path) -> None:
+def _without_links(folder: Path) -> Path:
+    """What is packed, as git leaves it where links do not exist: a text with the link's target."""
+    for name in ("dpcalc", "algorithms", "audits"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"), symlinks=True
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / name)
+    for link in [path for path in (folder / "dpcalc").iterdir() if path.is_symlink()]:
+        target = link.readlink()
+        link.unlink()
+        link.write_text(str(target))
+    return folder
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_wheel_has_one_top_level_name_and_everything_in_it(tmp_path: Path, links: bool) -> None:
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
-        cwd=ROOT,
+        cwd=ROOT if links else _without_links(tmp_path / "checkout"),
         check=True,
         capture_output=True,
     )
