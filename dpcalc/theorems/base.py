@@ -2,180 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from dpcalc.errors import AssumptionViolated, InvalidInput, Unattested, unknown_name
-from dpcalc.numerics.arithmetic import OwnArithmetic
-from dpcalc.theorems.parameters import converted, parameters, required
+from dpcalc.theorems.formulas import Formulated
+from dpcalc.theorems.result import Result
 from dpcalc.theorems.statements import Assumption, Bound, Finding, Formula, Scope
-from dpcalc.vocabulary import Bearing, Release, Status
+from dpcalc.vocabulary import Release, Status
 
 __all__ = ["Assumption", "Bound", "Finding", "Formula", "Result", "Scope", "Theorem"]
 
 
-class Result(OwnArithmetic, ABC):
-    """A published result about an algorithm; a frozen dataclass of its parameters.
-
-    Class attributes:
-        key: its name on the command line, the name of its file with dashes.
-        title: what it is about.
-        reference: paper and number.
-        statement: the printed statement in the paper's symbols, one line mapping each to a name.
-        findings: what a careful reading found.
-        assumptions: what must hold.
-        example: parameters of a typical instance.
-    """
-
-    __slots__ = ()
-
-    key: ClassVar[str]
-    title: ClassVar[str]
-    reference: ClassVar[str]
-    statement: ClassVar[str]
-    findings: ClassVar[tuple[Finding, ...]]
-    assumptions: ClassVar[tuple[Assumption, ...]]
-    example: ClassVar[Mapping[str, Any]]
-
-    attest: Iterable[str]
-
-    def __post_init__(self) -> None:
-        """Check every parameter and every attestation by name."""
-        converted(self)
-        promises = {a.key for a in self.assumptions if a.promised}
-        given = _attestations(self.attest, promises)
-        for name in given:
-            if name not in promises:
-                raise unknown_name(f"attestation for {self.key}", name, {*promises, "all"})
-        object.__setattr__(self, "attest", frozenset(given))
-        self._check_together()
-
-    def _check_together(self) -> None:  # most results have nothing to add
-        """Refuse combinations of parameters that make no sense."""
-
-    @classmethod
-    def from_parameters(
-        cls, given: Mapping[str, Any], attest: Iterable[str] = (), *, as_options: bool = False
-    ) -> Self:
-        """An instance from names as the command line or a claims file spells them.
-
-        Args:
-            given: values by name, with dashes or underscores.
-            attest: keys of promises, or "all".
-            as_options: whether errors name parameters as options of the command line.
-
-        Raises:
-            InvalidInput: for unknown names (with the nearest known one), for missing ones, and for
-                one that is spelt in two ways.
-        """
-        if not isinstance(given, Mapping):
-            raise InvalidInput(
-                f"the parameters of {cls.key} need to be a table of name = value; got {given!r}; "
-                f"see: dpcalc theorems {cls.key}"
-            )
-        known = parameters(cls)
-        named = {str(name).replace("-", "_"): value for name, value in given.items()}
-        if len(named) < len(given):
-            spellings = {n: [s for s in given if str(s).replace("-", "_") == n] for n in named}
-            twice = next(n for n, found in spellings.items() if len(found) > 1)
-            got = " and ".join(map(str, spellings[twice]))
-            raise InvalidInput(f"{twice} is needed once; got {got}; leave out one")
-        for name in named:
-            if name not in known:
-                raise unknown_name(f"parameter of {cls.key}", name, known)
-        missing = [name for name in known if name in required(cls) and name not in named]
-        if missing:
-            spelt = ["--" + n.replace("_", "-") if as_options else n for n in missing]
-            raise InvalidInput(
-                f"{cls.key} also needs {', '.join(spelt)}; see: dpcalc theorems {cls.key}"
-            )
-        return cls(**named, attest=attest)  # type: ignore[call-arg] # a dataclass of parameters
-
-    def inputs(self) -> dict[str, Any]:
-        """The parameters by name, schedules as text."""
-        from dpcalc.theorems.schedule import Schedule
-
-        found = {name: getattr(self, name) for name in parameters(type(self))}
-        return {k: str(v) if isinstance(v, Schedule) else v for k, v in found.items()}
-
-    def replace(self, **changes: Any) -> Self:
-        """The same instance with other values for some parameters."""
-        return dataclasses.replace(self, **changes)  # type: ignore[type-var] # every result is one
-
-    def violations(self, scope: Scope) -> list[str]:
-        """Reasons why checked assumptions fail that a bound needs."""
-        return [
-            reason
-            for a in self.assumptions
-            if a.violated is not None and a.scope in (scope, Scope.BOTH)
-            if (reason := a.violated(self)) is not None
-        ]
-
-    def violations_of_claim(self) -> list[str]:
-        """Reasons why the paper's own formula does not apply."""
-        return self.violations(Scope.CLAIMED)
-
-    def require(self, scope: Scope) -> None:
-        """Raise `AssumptionViolated` if a checked assumption of a bound fails."""
-        if reasons := self.violations(scope):
-            raise AssumptionViolated(f"{self.key}, {scope} bound: {'; '.join(reasons)}")
-
-    def unattested(self, scope: Scope) -> list[Assumption]:
-        """Promises a bound needs that the caller has not made."""
-        attested = frozenset(self.attest)
-        return [
-            a
-            for a in self.assumptions
-            if a.promised and a.scope in (scope, Scope.BOTH) and a.key not in attested
-        ]
-
-    def promised(self) -> dict[str, str]:
-        """What the caller has vouched for: key and text of every promise made."""
-        attested = frozenset(self.attest)
-        return {a.key: a.text for a in self.assumptions if a.key in attested}
-
-    def require_attested(self, scope: Scope) -> None:
-        """Raise `Unattested` unless every promise that a bound needs has been made."""
-        if missing := self.unattested(scope):
-            keys = ", ".join(a.key for a in missing)
-            raise Unattested(
-                f"{self.key} needs the caller's word for: "
-                f"{' '.join(a.text for a in missing)} Attest {keys} if that is so."
-            )
-
-    def applicable_findings(self) -> list[Finding]:
-        """The findings that concern this instance."""
-        return [f for f in self.findings if f.applies(self)]
-
-    def failing_proof(self) -> str | None:
-        """The first finding by which the printed proof fails for this instance."""
-        found = self.applicable_findings()
-        return next((f.text for f in found if f.bearing is Bearing.PROOF_FAILS), None)
-
-    @abstractmethod
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The printed formulas, so that a test can evaluate them with fifty digits."""
-
-
-def _attestations(given: object, promises: Iterable[str]) -> tuple[str, ...]:
-    """Keys one by one, separated by commas, or all of them under the name "all"."""
-    listed = (given,) if isinstance(given, str) else given
-    if not isinstance(listed, Iterable):
-        raise InvalidInput(f'attest needs a list of keys or "all"; got {given!r}; try "all"')
-    keys = [part.strip() for name in listed for part in str(name).split(",")]
-    return tuple(promises) if "all" in keys else tuple(key for key in keys if key)
-
-
-class Theorem(Result):
-    """A published privacy result; also has the class attributes of `Result`.
+class Theorem(Formulated):
+    """A published privacy result; also has the class attributes of `Formulated`.
 
     Class attributes:
         releases: what the adversary may be assumed to see; the first unless an instance says other.
         status: what became of the printed statement in general.
-        noise: name of the parameter that says how much noise is added.
         noise_is_a_rate: whether a smaller value of that parameter is more private, as for the rate
             of an exponential-norm law.
     """
@@ -184,63 +26,20 @@ class Theorem(Result):
 
     releases: ClassVar[tuple[Release, ...]]
     status: ClassVar[Status]
-    noise: ClassVar[str]
     noise_is_a_rate: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **settings: Any) -> None:
-        """Its bounds say under which neighbouring relation they hold."""
-        super().__init_subclass__(**settings)
-        for name in ("claimed", "certified", "attained"):
-            bound = vars(cls).get(name)
-            if bound is not None and not hasattr(bound, "says_relation"):
-                setattr(cls, name, _under_its_relation(bound))
 
     @property
     def release(self) -> Release:
         """What the adversary sees of this instance."""
         return self.releases[0]
 
-    @abstractmethod
-    def claimed(self) -> Bound:
-        """The printed formula, faithfully, flaws included.
-
-        Raises:
-            AssumptionViolated: where the paper's own conditions fail.
-        """
-
-    @abstractmethod
-    def certified(self) -> Bound:
-        """What is proved for the algorithm as it runs; infinite where nothing is."""
-
-    def attained(self) -> Bound | None:
-        """What a concrete instance within the assumptions really leaks, if one is known.
-
-        No correct bound can be below it: a claim that is, is refuted.
-        """
-        return None
-
-    @abstractmethod
-    def prescribed(self, epsilon: float, delta: float) -> Self:
-        """The instance with the noise that the paper prescribes for a budget.
-
-        Raises:
-            Infeasible: if the formula gives none.
-        """
-
-    def noise_level(self) -> float:
-        """The noise parameter, its first value if it is a schedule."""
-        from dpcalc.theorems.schedule import Schedule
-
-        value = getattr(self, self.noise)
-        return value.first if isinstance(value, Schedule) else float(value)
-
     def calibration_tolerance(self) -> float:
         """Relative distance from the smallest noise at which calibration may stop.
 
-        0 means the last double; a bound that is computed numerically is not worth more digits than
-        its enclosure has.
+        0 means the last double, as closed forms allow; a bound that is computed numerically is not
+        worth more digits than its enclosure has.
         """
-        return 1e-12
+        return 0.0 if self.certified_by_formula() else 1e-12
 
     def with_noise_level(self, level: float) -> Self:
         """The same instance with another noise level, the shape of a schedule kept."""
@@ -253,16 +52,3 @@ class Theorem(Result):
     def suggestion(self, epsilon: float, delta: float) -> str:
         """What to change when no noise meets a budget."""
         return "a larger epsilon or delta, or fewer rounds"
-
-
-def _under_its_relation(bound: Callable[[Any], Bound | None]) -> Callable[[Any], Bound | None]:
-    @wraps(bound)
-    def stated(theorem: Any) -> Bound | None:
-        found = bound(theorem)
-        if found is None:
-            return None
-        guarantee = found.guarantee.under(theorem.adjacency)
-        return dataclasses.replace(found, guarantee=guarantee)
-
-    stated.says_relation = True  # type: ignore[attr-defined] # with slots a class is made twice
-    return stated

@@ -7,6 +7,7 @@ described once, where it is declared.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,21 +31,24 @@ class Parameter:
         help: one line: what it is, its unit, its symbol in the paper.
         convert: from (name, value as given) to the checked value; raises `InvalidInput`.
         choices: the words a choice may be.
+        symbol: the paper's symbol as formulas spell it, such as "sigma"; empty if there is none.
     """
 
     kind: str
     help: str
     convert: Callable[[str, Any], Any]
     choices: tuple[str, ...] = ()
+    symbol: str = ""
 
 
 def number(
     help_: str,
+    symbol: str = "",
     *,
     check: Callable[[str, float], float] = checks.positive,
     default: Any = dataclasses.MISSING,
 ) -> Any:
-    """A real number; ``check`` states its range."""
+    """A real number; ``check`` states its range, ``symbol`` what formulas call it."""
 
     def convert(name: str, value: Any) -> float | None:
         if value is None and default is None:
@@ -52,10 +56,12 @@ def number(
         checked = check(name, _read(name, value))
         return checked if isinstance(checked, Written) else float(checked)
 
-    return _field(Parameter("number", help_, convert), default)
+    return _field(Parameter("number", _with_symbol(help_, symbol), convert, (), symbol), default)
 
 
-def count(help_: str, *, minimum: int = 1, default: Any = dataclasses.MISSING) -> Any:
+def count(
+    help_: str, symbol: str = "", *, minimum: int = 1, default: Any = dataclasses.MISSING
+) -> Any:
     """A whole number."""
 
     def convert(name: str, value: Any) -> int | None:
@@ -63,7 +69,32 @@ def count(help_: str, *, minimum: int = 1, default: Any = dataclasses.MISSING) -
             return None
         return checks.count(name, _read(name, value), minimum=minimum)
 
-    return _field(Parameter("count", help_, convert), default)
+    return _field(Parameter("count", _with_symbol(help_, symbol), convert, (), symbol), default)
+
+
+_LETTERS = {
+    "Delta": "Δ",
+    "beta": "β",
+    "delta": "δ",
+    "epsilon": "ε",
+    "eta": "η",
+    "gamma": "γ",
+    "lambda": "λ",
+    "mu": "μ",
+    "norm_A": "‖A‖",
+    "nu": "ν",
+    "rho": "ρ",
+    "sigma": "σ",
+    "theta": "θ",
+}
+
+
+def _with_symbol(help_: str, symbol: str) -> str:
+    """The help with the symbol at its end, unless it is there already."""
+    stem, _, index = symbol.partition("_")
+    letter = _LETTERS.get(symbol) or "_".join(filter(None, (_LETTERS.get(stem, stem), index)))
+    there = re.search(rf"(?<!\w){re.escape(letter)}(?!\w)", help_)
+    return help_ if not symbol or there else f"{help_}, {letter}"
 
 
 def _read(name: str, value: Any) -> Any:
@@ -98,17 +129,18 @@ def choice(
     return _field(Parameter("choice", help_, convert, choices), default)
 
 
-def release(help_: str, releases: tuple[Release, ...]) -> Any:
+def release(help_: str, releases: tuple[str, ...]) -> Any:
     """What the adversary sees: one of a theorem's releases, the first unless said."""
-    choices = tuple(str(one).replace(" ", "-") for one in releases)
+    known = tuple(map(Release, releases))
+    choices = tuple(one.replace(" ", "-") for one in known)
 
     def convert(name: str, value: Any) -> Release:
         word = str(value).replace(" ", "-")
         if word not in choices:
             raise unknown_name(name, str(value), choices)
-        return releases[choices.index(word)]
+        return known[choices.index(word)]
 
-    return _field(Parameter("choice", help_, convert, choices), releases[0])
+    return _field(Parameter("choice", help_, convert, choices), known[0])
 
 
 def weak_convexity() -> Any:
@@ -134,6 +166,7 @@ def flag(help_: str) -> Any:
 
 def schedule(
     help_: str,
+    symbol: str = "",
     *,
     check: Callable[[str, float], float] = checks.positive,
     default: Any = dataclasses.MISSING,
@@ -147,7 +180,7 @@ def schedule(
         made.check(lambda x: check(name, x))
         return made
 
-    return _field(Parameter("schedule", help_, convert), default)
+    return _field(Parameter("schedule", _with_symbol(help_, symbol), convert, (), symbol), default)
 
 
 def graph(help_: str, *, default: Any = dataclasses.MISSING) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.data.elastic_net import elastic_net
 from dpcalc.algorithms.problems.optimum import composite_optimum
+from dpcalc.numerics.precise import round_up
 from dpcalc.reproduction.setup import ExperimentConfig, trace
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import (
     ADMMIterationStronglyConvex,
@@ -81,7 +82,7 @@ def setting(radius: float, step_size: float | None = None) -> Step:
         min_singular_value=1.0,
         square=True,
     )
-    contraction = theorem.own_numbers()["contraction"]
+    contraction = round_up(theorem.norm().contraction)
     return Step(radius=radius, penalty=beta, step_size=eta, contraction=contraction)
 
 

@@ -1,10 +1,14 @@
 """Private dual averaging over a network.
 
 Statement
+    (ε, δ)-DP after T rounds if σ² >= 12L²T ln(1/δ)/(q²ε²), 0 < ε <= 1, 0 < δ <= 1/3
+
     For 0 < ε <= 1 and 0 < δ <= 1/3, ``σ² >= 12L²T ln(1/δ)/(q²ε²)`` makes T rounds
     (ε, δ)-differentially private; q = min q_i.
     L = lipschitz, T = rounds, q = n_records (the smallest node), σ = sigma.
 Source
+    Liu, Johansson and Shi 2022, theorem 1
+
     Liu, Johansson and Shi 2022, theorem 1.
 Certified
     The released messages determine a(t)(ĝ + ν), ĝ the subgradient at one record drawn uniformly from
@@ -20,11 +24,8 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 from dpcalc import checks
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
@@ -38,9 +39,9 @@ from dpcalc.guarantees.mechanisms import (
 )
 from dpcalc.numerals import spelt
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope, Theorem
-from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.vocabulary import Adjacency, Bearing, Release, Status
+from dpcalc.theorems.authoring import Theorem, assume, choice, count, finding, number, theorem
+from dpcalc.theorems.base import Bound, Formula, Scope
+from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from dpcalc.numerics.precise import Real
@@ -78,81 +79,76 @@ def _shifted(theorem: PrivateDualAveraging) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrivateDualAveraging(Theorem):
-    """Gaussian noise on subgradients; every message is released."""
-
-    key: ClassVar[str] = "private-dual-averaging"
-    title: ClassVar[str] = "Private dual averaging over a network"
-    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, theorem 1"
-    statement: ClassVar[str] = (
-        "(ε, δ)-DP after T rounds if σ² >= 12L²T ln(1/δ)/(q²ε²), 0 < ε <= 1, 0 < δ <= 1/3"
-    )
-    releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_MESSAGE,)
-    status: ClassVar[Status] = Status.FALSE_SOMEWHERE
-    noise: ClassVar[str] = "sigma"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The proof uses the sensitivity 2L/q of a full-batch mean; the algorithm releases the "
-            "subgradient at one sampled record, whose sensitivity is 2L with probability 1/q. The "
-            "prescribed noise then hides little once T/q is not far below δ.",
-            Bearing.PROOF_FAILS,
-            lambda theorem: theorem.sampling == "one" and theorem.n_records > 1,
-        ),
-        Finding(
-            "The formula is proved for full batches; the mean of b records drawn at random has the "
-            "sensitivity 2L/b with probability b/q.",
-            Bearing.PROOF_FAILS,
-            lambda theorem: theorem.sampling == "random-batch" and _samples(theorem),
-        ),
-        Finding(
-            "The formula is proved for full batches; a batch's mean has the sensitivity 2L/b in every "
-            "round that uses it.",
-            Bearing.PROOF_FAILS,
-            _batches,
-        ),
-        Finding(
-            "For full batches the transcript is a Gaussian mechanism, whose exact law is smaller "
-            "than the Rényi conversion at a fixed order.",
-            Bearing.LOOSE,
-            lambda theorem: not _samples(theorem) and not _batches(theorem),
-        ),
-        Finding(
-            "Definition 2 stops one message early: after T rounds the last noisy subgradient has "
-            "been sent as well.",
-            Bearing.REMARK,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        Assumption(
-            "subgradient-bound",
-            "Every subgradient that is used has norm at most lipschitz; a Lipschitz loss on the "
-            "domain does not guarantee that on its boundary.",
-        ),
-        Assumption(
-            "public-parameters",
-            "The mixing matrix, weights a(t) and n_records do not depend on the data.",
-        ),
-        Assumption(
-            "independent-sampling",
-            "Records are drawn independently over rounds and nodes; reshuffling per epoch gives no "
-            "amplification.",
-            Scope.CERTIFIED,
-        ),
-        Assumption(
-            "fixed-batches",
-            "Mini-batches hold batch_size records each, at places that do not depend on the data.",
-            Scope.CERTIFIED,
-            _shifted,
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="false for some settings",
+    releases="every message",
+    noise="sigma",
+    example={
         "n_records": 20000,
         "rounds": 60000,
         "lipschitz": 1,
         "sigma": 0.5,
         "sampling": "one",
-    }
+    },
+)
+class PrivateDualAveraging(Theorem):
+    """Gaussian noise on subgradients; every message is released."""
+
+    findings = (
+        finding(
+            "The proof uses the sensitivity 2L/q of a full-batch mean; the algorithm releases the "
+            "subgradient at one sampled record, whose sensitivity is 2L with probability 1/q. The "
+            "prescribed noise then hides little once T/q is not far below δ.",
+            "proof fails",
+            lambda theorem: theorem.sampling == "one" and theorem.n_records > 1,
+        ),
+        finding(
+            "The formula is proved for full batches; the mean of b records drawn at random has the "
+            "sensitivity 2L/b with probability b/q.",
+            "proof fails",
+            lambda theorem: theorem.sampling == "random-batch" and _samples(theorem),
+        ),
+        finding(
+            "The formula is proved for full batches; a batch's mean has the sensitivity 2L/b in every "
+            "round that uses it.",
+            "proof fails",
+            _batches,
+        ),
+        finding(
+            "For full batches the transcript is a Gaussian mechanism, whose exact law is smaller "
+            "than the Rényi conversion at a fixed order.",
+            "loose",
+            lambda theorem: not _samples(theorem) and not _batches(theorem),
+        ),
+        finding(
+            "Definition 2 stops one message early: after T rounds the last noisy subgradient has "
+            "been sent as well.",
+            "remark",
+        ),
+    )
+    assumptions = (
+        assume(
+            "subgradient-bound",
+            "Every subgradient that is used has norm at most lipschitz; a Lipschitz loss on the "
+            "domain does not guarantee that on its boundary.",
+        ),
+        assume(
+            "public-parameters",
+            "The mixing matrix, weights a(t) and n_records do not depend on the data.",
+        ),
+        assume(
+            "independent-sampling",
+            "Records are drawn independently over rounds and nodes; reshuffling per epoch gives no "
+            "amplification.",
+            "certified",
+        ),
+        assume(
+            "fixed-batches",
+            "Mini-batches hold batch_size records each, at places that do not depend on the data.",
+            "certified",
+            _shifted,
+        ),
+    )
 
     n_records: int = count("records of the smallest node, q")
     rounds: int = count("rounds, T")
@@ -170,7 +166,6 @@ class PrivateDualAveraging(Theorem):
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
         default=Adjacency.REPLACE_ONE.value,
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         if self.sampling not in BATCHES:

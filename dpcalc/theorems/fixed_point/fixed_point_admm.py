@@ -1,11 +1,15 @@
-"""ADMM as a noisy fixed-point iteration, all records in every step (central setting).
+"""ADMM as a noisy fixed-point iteration, all records in every step.
 
 Statement
+    (α, 8αKγ²L²/(n²σ²))-RDP after K steps, L = sensitivity/2
+
     For minimising (1/n)Σf_i(x) + g(x) with convex, L-Lipschitz f_i, K steps of
     ``x = prox_γg(z), z ← z + 2λ(prox_γf(2x - z) - x + ξ/2)``, ξ ~ N(0, σ²I), are
     (α, 8αKγ²L²/(n²σ²))-RDP.
     2L = sensitivity, n = n_records, K = steps, γ = prox_step, λ = relaxation, σ = sigma.
 Source
+    Cyffers, Bellet and Basu 2023, private ADMM, central setting
+
     Cyffers, Bellet and Basu 2023, private ADMM in the central setting. The constant is that of
     composing the steps, each of sensitivity 4λγL/n against noise λσ; it was not checked in print.
 Certified
@@ -22,23 +26,24 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
-from dpcalc import checks
 from dpcalc.accounting.iteration import Descent, Visits
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP, ZCDP
-from dpcalc.guarantees.conversion import rho_for
-from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.numerics.precise import context, mpf
+from dpcalc.theorems.authoring import (
+    Numbers,
+    Real,
+    Theorem,
+    assume,
+    count,
+    finding,
+    number,
+    release,
+    theorem,
+)
 from dpcalc.theorems.averages import COMPOSED
-from dpcalc.theorems.base import Theorem
-from dpcalc.theorems.parameters import count, number, release
-from dpcalc.theorems.statements import Assumption, Bound, Finding, Formula, Scope
-from dpcalc.vocabulary import Adjacency, Bearing, Release, Status
+from dpcalc.theorems.numbers import Digits
+from dpcalc.vocabulary import Release
 
 RELEASES = (Release.EVERY_ITERATE, Release.LAST_ITERATE, Release.AVERAGE)
 
@@ -53,64 +58,12 @@ def _contracts(theorem: FixedPointADMM) -> bool:
     return theorem.release == Release.LAST_ITERATE and theorem.contraction() < 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FixedPointADMM(Theorem):
-    """Proximal steps on all records with Gaussian noise on the shared variable z."""
-
-    key: ClassVar[str] = "fixed-point-admm"
-    title: ClassVar[str] = "ADMM as a noisy fixed-point iteration, all records in every step"
-    reference: ClassVar[str] = "Cyffers, Bellet and Basu 2023, private ADMM, central setting"
-    statement: ClassVar[str] = "(α, 8αKγ²L²/(n²σ²))-RDP after K steps, L = sensitivity/2"
-    releases: ClassVar[tuple[Release, ...]] = RELEASES
-    adjacency: ClassVar[Adjacency] = Adjacency.REPLACE_ONE
-    noise: ClassVar[str] = "sigma"
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The steps are Gaussian mechanisms, so the same number holds as a Gaussian trade-off, "
-            "which converts to a smaller ε. Linear losses attain it.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "Strongly convex records contract every step and move it by 1/(1 + γm) less; with the last "
-            "iterate alone released the budget stops growing with the steps.",
-            Bearing.LOOSE,
-            _contracts,
-        ),
-        Finding(
-            "The formula was not checked in print: it is that of composing the steps.",
-            Bearing.REMARK,
-        ),
-        Finding(
-            "The paper's federated and decentralised versions update one user's block at a time. Such "
-            "a step can expand distances and puts no noise on the other blocks, so amplification by "
-            "iteration does not carry over; the composition of a user's own steps does.",
-            Bearing.REMARK,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        Assumption(
-            "convex",
-            "Every record's loss is convex (strong_convexity-strongly convex and smoothness-smooth "
-            "where they are given), and so is the regulariser.",
-        ),
-        Assumption(
-            "gradient-difference",
-            "The (sub)gradients of a record's loss and of its replacement differ by at most "
-            "sensitivity everywhere: 2L for L-Lipschitz losses.",
-        ),
-        Assumption("exact-minimiser", "Both proximal maps are computed exactly, without clipping."),
-        Assumption(
-            "public-parameters",
-            "The starting point, the step sizes, the regulariser and n_records do not depend on the "
-            "data.",
-        ),
-        Assumption(
-            "noisy-variable",
-            "Only z, or what is computed from it, is released: the inner minimiser carries no noise.",
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="loose",
+    releases=RELEASES,
+    noise="sigma",
+    adjacency="replace-one",
+    example={
         "sensitivity": 2,
         "n_records": 1000,
         "steps": 100,
@@ -120,22 +73,72 @@ class FixedPointADMM(Theorem):
         "smoothness": 2,
         "sigma": 0.05,
         "release": "last iterate",
-    }
+    },
+)
+class FixedPointADMM(Theorem):
+    """Proximal steps on all records with Gaussian noise on the shared variable z."""
 
-    sensitivity: float = number("largest change of a record's gradient if it is replaced, 2L")
-    n_records: int = count("records, all used in every step, n")
-    steps: int = count("steps, K")
-    prox_step: float = number("step of the proximal maps, γ")
-    sigma: float = number("standard deviation of the noise per coordinate, σ")
-    relaxation: float = number("relaxation, λ in (0, 1]", check=_relaxation, default=1.0)
+    findings = (
+        finding(
+            "The steps are Gaussian mechanisms, so the same number holds as a Gaussian trade-off, "
+            "which converts to a smaller ε. Linear losses attain it.",
+            "loose",
+        ),
+        finding(
+            "Strongly convex records contract every step and move it by 1/(1 + γm) less; with the last "
+            "iterate alone released the budget stops growing with the steps.",
+            "loose",
+            _contracts,
+        ),
+        finding(
+            "The formula was not checked in print: it is that of composing the steps.",
+            "remark",
+        ),
+        finding(
+            "The paper's federated and decentralised versions update one user's block at a time. Such "
+            "a step can expand distances and puts no noise on the other blocks, so amplification by "
+            "iteration does not carry over; the composition of a user's own steps does.",
+            "remark",
+        ),
+    )
+    assumptions = (
+        assume(
+            "convex",
+            "Every record's loss is convex (strong_convexity-strongly convex and smoothness-smooth "
+            "where they are given), and so is the regulariser.",
+        ),
+        assume(
+            "gradient-difference",
+            "The (sub)gradients of a record's loss and of its replacement differ by at most "
+            "sensitivity everywhere: 2L for L-Lipschitz losses.",
+        ),
+        assume("exact-minimiser", "Both proximal maps are computed exactly, without clipping."),
+        assume(
+            "public-parameters",
+            "The starting point, the step sizes, the regulariser and n_records do not depend on the "
+            "data.",
+        ),
+        assume(
+            "noisy-variable",
+            "Only z, or what is computed from it, is released: the inner minimiser carries no noise.",
+        ),
+    )
+
+    sensitivity: float = number(
+        "largest change of a record's gradient if it is replaced, 2L", "Delta"
+    )
+    n_records: int = count("records, all used in every step", "n")
+    steps: int = count("steps", "K")
+    prox_step: float = number("step of the proximal maps", "gamma")
+    sigma: float = number("standard deviation of the noise per coordinate", "sigma")
+    relaxation: float = number("relaxation, λ in (0, 1]", "lambda", check=_relaxation, default=1.0)
     strong_convexity: float | None = number(
-        "strong convexity of every record's loss, m (convex unless given)", default=None
+        "strong convexity of every record's loss, m (convex unless given)", "m", default=None
     )
     smoothness: float | None = number(
-        "smoothness of every record's loss, M (none unless given)", default=None
+        "smoothness of every record's loss, M (none unless given)", "M", default=None
     )
     release: Release = release("what is seen: every z, the last one, or the mean of all", RELEASES)
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         if self.smoothness is not None and (self.strong_convexity or 0.0) > self.smoothness:
@@ -148,46 +151,55 @@ class FixedPointADMM(Theorem):
         """The least eigenvalue of a Hessian, m."""
         return mpf(self.strong_convexity or 0.0)
 
-    def contraction(self) -> Real:
-        """What a step multiplies distances by, at most."""
+    def factor(self, x: Numbers) -> Real:
+        """1 - λ + λδ: what a step multiplies distances by, at most."""
         if self.smoothness is None:
-            return mpf(1)
-        step, relaxed = mpf(self.prox_step), mpf(self.relaxation)
-        curved = 1 / (1 + step * self.curvature())
-        flat = step * mpf(self.smoothness) / (1 + step * mpf(self.smoothness))
-        return 1 - relaxed + relaxed * (2 * max(curved, flat) - 1)
+            return 1
+        curved = 1 / (1 + x.prox_step * (x.strong_convexity or 0))
+        flat = x.prox_step * x.smoothness / (1 + x.prox_step * x.smoothness)
+        return 1 - x.relaxation + x.relaxation * (2 * x.max(curved, flat) - 1)
+
+    def contraction(self) -> Real:
+        """The same with sixty digits."""
+        return self.factor(Digits(self))
 
     def descent(self) -> Descent:
         """Every step moves z by s against noise λσ."""
-        step, relaxed = mpf(self.prox_step), mpf(self.relaxation)
-        moved = step * mpf(self.sensitivity) / self.n_records
-        jump = 2 * relaxed * moved / (1 + step * self.curvature())
-        return Descent(self.contraction(), jump, relaxed * mpf(self.sigma))
+        x = Digits(self)
+        moved = x.prox_step * x.sensitivity / x.n_records
+        jump = 2 * x.relaxation * moved / (1 + x.prox_step * self.curvature())
+        return Descent(self.contraction(), jump, x.relaxation * x.sigma)
 
-    def _rho(self) -> Real:
-        ratio = mpf(self.prox_step) * mpf(self.sensitivity) / (self.n_records * mpf(self.sigma))
-        return 2 * self.steps * ratio**2
+    def claimed_rho(self, x: Numbers) -> Real:
+        """The printed Rényi divergence per order, 2K(γΔ/(nσ))²."""
+        gap = x.named("Delta", self.sensitivity)
+        return 2 * x.steps * (x.prox_step * gap / (x.n_records * x.sigma)) ** 2
 
-    def claimed(self) -> Bound:
-        """The printed Rényi bound, linear in the order."""
-        self.require(Scope.CLAIMED)
-        rho = round_up(self._rho())
-        return Bound(ZCDP(rho), {"rho": rho}, "printed formula")
-
-    def certified(self) -> Bound:
-        """μ-GDP: steps composed, or shifted interpolation for the last iterate."""
-        self.require(Scope.CERTIFIED)
+    def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
+        """Steps composed, or shifted interpolation for the last iterate."""
         chain = self.descent()
-        if self.release == Release.LAST_ITERATE:
-            mu = round_up(chain.mu(Visits(self.steps)))
-            numbers = {"mu": mu, "contraction": round_up(chain.contraction)}
-            return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
-        mu = round_up(context().sqrt(self.steps) * chain.jump / chain.noise)
-        return Bound(
-            GDP(mu), {"mu": mu}, "exact Gaussian composition" if self._whole() else COMPOSED
-        )
+        if self.release != Release.LAST_ITERATE:
+            composed = context().sqrt(self.steps) * chain.jump / chain.noise
+            mu = x.computed(composed, lambda: self._composed(x))
+            return mu, "exact Gaussian composition" if self._whole() else COMPOSED, {}
+        mu = x.computed(chain.mu(Visits(self.steps)), lambda: self._interpolated(x))
+        return mu, "shifted interpolation in f-DP", {"contraction": self.factor(x)}
 
-    def attained(self) -> Bound:
+    def _composed(self, x: Numbers) -> Real:
+        """√K·s/(λσ)."""
+        curved = 1 + x.prox_step * (x.strong_convexity or 0)
+        moved = 2 * x.prox_step * x.named("Delta", self.sensitivity) / curved
+        return x.sqrt(x.steps) * moved / (x.n_records * x.sigma)
+
+    def _interpolated(self, x: Numbers) -> Real:
+        """√((1 - c^K)/(1 + c^K)·(1 + c)/(1 - c))·s/(λσ)."""
+        if self.contraction() == 1:
+            return self._composed(x)
+        c = self.factor(x)
+        ratio = (1 - c**x.steps) / (1 + c**x.steps) * (1 + c) / (1 - c)
+        return x.sqrt(ratio) * self._composed(x) / x.sqrt(x.steps)
+
+    def attained_mu(self, x: Numbers) -> tuple[Real, str]:
         """Linear losses, or quadratics of the smallest curvature, with g = 0: a Gaussian law."""
         chain, factor = self.descent(), self._factor()
         if self._whole():
@@ -197,8 +209,7 @@ class FixedPointADMM(Theorem):
         else:
             law = Averaged(chain.jump, chain.noise, factor, factor)
             mu = context().sqrt(law.mu_squared(passes=self.steps, gap=1, tail=1, lead=0))
-        found = round_down(mu)
-        return Bound(GDP(found), {"mu": found}, "quadratics of the smallest curvature, g = 0")
+        return mu, "quadratics of the smallest curvature, g = 0"
 
     def _whole(self) -> bool:
         return self.release == Release.EVERY_ITERATE
@@ -207,42 +218,6 @@ class FixedPointADMM(Theorem):
         """What a step multiplies z by if every loss is quadratic with the smallest curvature."""
         step, m = mpf(self.prox_step), self.curvature()
         return 1 - mpf(self.relaxation) * 2 * step * m / (1 + step * m)
-
-    def prescribed(self, epsilon: float, delta: float) -> Self:
-        """σ for which the printed divergence, converted at the best order, gives ε."""
-        self.require(Scope.CLAIMED)
-        checks.positive("epsilon", epsilon)
-        checks.proper_delta(delta)
-        unit = self.replace(sigma=1.0)._rho()  # noqa: SLF001 # another instance of this class
-        return self.replace(sigma=round_up(context().sqrt(unit / rho_for(epsilon, delta))))
-
-    def calibration_tolerance(self) -> float:
-        """The last double: the bounds are closed forms."""
-        return 0.0
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """ρ as printed, and μ as certified."""
-        import sympy
-
-        gap, step, n, k, s, m = sympy.symbols("Delta gamma n K sigma m", positive=True)
-        values = {
-            "Delta": self.sensitivity,
-            "gamma": self.prox_step,
-            "n": float(self.n_records),
-            "K": float(self.steps),
-            "sigma": self.sigma,
-            "m": self.strong_convexity or 0.0,
-        }
-        claim = Formula("claimed.rho", 2 * k * (step * gap / (n * s)) ** 2, values)
-        unit = 2 * step * gap / ((1 + step * m) * n * s)
-        if self.release != Release.LAST_ITERATE or self.contraction() == 1:
-            return (claim, Formula("certified.mu", sympy.sqrt(k) * unit, values))
-        relaxed, flat = sympy.symbols("lambda M", positive=True)
-        ends = 1 / (1 + step * m), step * flat / (1 + step * flat)
-        c = 1 - relaxed + relaxed * (2 * sympy.Max(*ends) - 1)
-        values = {**values, "lambda": self.relaxation, "M": float(self.smoothness or 0.0)}
-        mu = sympy.sqrt((1 - c**k) / (1 + c**k) * (1 + c) / (1 - c)) * unit
-        return (claim, Formula("certified.mu", mu, values))
 
 
 def _exact(chain: Descent, factor: Real, steps: int) -> Real:

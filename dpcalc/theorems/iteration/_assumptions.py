@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dpcalc.checks import told_apart
-from dpcalc.theorems.base import Assumption, Scope
+from dpcalc.theorems.authoring import assume
 
 
 def _expands(theorem: Any) -> str | None:
@@ -43,35 +43,29 @@ def _not_reduced(theorem: Any) -> str | None:
     return None
 
 
-NEIGHBOURS = Assumption(
+NEIGHBOURS = assume(
     "gradient-difference",
     "Neighbouring users' gradients differ by at most sensitivity at every point "
     "(two quadratics do not, without clipping or a bounded domain).",
 )
-HONEST_USERS = Assumption(
+HONEST_USERS = assume(
     "honest-users",
     "Later users draw their noise honestly and do not collude with the adversary.",
 )
-CONVEX = Assumption(
+CONVEX = assume(
     "convex",
     "Every user's function is smoothness-smooth and convex, or weak_convexity-weakly convex; g is "
     "convex.",
 )
-CONVEX_CLAIMED = Assumption(
-    "convex-functions", "Every user's function is convex.", Scope.CLAIMED, _not_convex
+CONVEX_CLAIMED = assume(
+    "convex-functions", "Every user's function is convex.", "claimed", _not_convex
 )
-FULL_ROW_RANK = Assumption(
-    "full-row-rank", "A has full row rank; its singular values are as given."
+FULL_ROW_RANK = assume("full-row-rank", "A has full row rank; its singular values are as given.")
+NO_EXPANSION = assume("step-size", "The step size is at most 2/smoothness.", "certified", _expands)
+PAPER_STEP = assume(
+    "paper-step-size", "The step size is at most 1/smoothness.", "claimed", _too_long
 )
-NO_EXPANSION = Assumption(
-    "step-size", "The step size is at most 2/smoothness.", Scope.CERTIFIED, _expands
-)
-PAPER_STEP = Assumption(
-    "paper-step-size", "The step size is at most 1/smoothness.", Scope.CLAIMED, _too_long
-)
-REDUCED = Assumption(
-    "reduced-constraints", "A = [I D], so σ_min(A) >= 1.", Scope.CLAIMED, _not_reduced
-)
+REDUCED = assume("reduced-constraints", "A = [I D], so σ_min(A) >= 1.", "claimed", _not_reduced)
 
 
 def _several(theorem: Any) -> str | None:
@@ -80,4 +74,4 @@ def _several(theorem: Any) -> str | None:
     return None
 
 
-ONE_PASS = Assumption("one-pass", "Every user takes part once.", Scope.CLAIMED, _several)
+ONE_PASS = assume("one-pass", "Every user takes part once.", "claimed", _several)

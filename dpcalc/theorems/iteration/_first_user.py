@@ -2,46 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
-
-from dpcalc import checks
 from dpcalc.accounting.iteration import Kernels
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP, ZCDP
-from dpcalc.guarantees.conversion import rho_for
-from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.guarantees import GDP
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.theorems.authoring import Numbers, Real, count, theorem
 from dpcalc.theorems.averages import averaged
-from dpcalc.theorems.base import Bound, Scope
+from dpcalc.theorems.base import Bound
 from dpcalc.theorems.iteration._gradient_admm import GradientADMM
 from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
-from dpcalc.theorems.parameters import count
+from dpcalc.theorems.numbers import Digits
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem()
 class FirstUser(GradientADMM):
     """The bound for one user whose iteration lies a given number of iterations before the end."""
 
-    iterations: int = count("iterations from the user's (last) own to the last, both included, k")
+    iterations: int = count("iterations from the user's (last) own to the last, both included", "k")
     passes: int = count("how often the user takes part", default=1)
     pass_length: int | None = count(
         "iterations from one own iteration to the next, needed with several passes", default=None
     )
 
     def _check_together(self) -> None:
-        GradientADMM._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        super()._check_together()
         if self.passes > 1 and self.pass_length is None:
             raise InvalidInput(
                 "several passes need the iterations between them; "
                 f"got passes={self.passes}; try --pass-length with the number of users"
             )
 
-    def _rho(self) -> Real:
-        return self.paper_rho(self.iterations)
+    def claimed_rho(self, x: Numbers) -> Real:
+        """The printed ρ: (C/T)(ηΔ)²/σ² after 2T further iterations, local for fewer than two."""
+        if self.iterations < 3:
+            return self.paper_unit(x) / 2
+        return self.paper_constant(x) / x.floor((x.iterations - 1) / 2) * self.paper_unit(x)
 
-    def _mu(self) -> Real:
-        return self.mu_with(self.kernels())
+    def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
+        """μ-GDP by shifted interpolation or multipliers, never worse than the local bound."""
+        if averaged(self):
+            return self.composed_mu(x, self.passes)
+        mu = self.amplified_mu(x)
+        return mu, self._method(), {"mu": mu, "rho": x.up(mu) ** 2 / 2}
+
+    def amplified_mu(self, x: Numbers) -> Real:
+        """The least of the local and the amplified μ; W comes from chosen shares or multipliers."""
+        if self.passes > 1:
+            return x.computed(self.mu_with(self.kernels()))
+        if self.iterations < 2:
+            return self.local_mu(x)
+        moved = x.sensitivity if self.noise_in == "gradient" else x.step_size * x.sensitivity
+        start, weight = moved**2 / self.damping(x), x.named("W", self.amplification())
+        return x.min(x.sqrt(start / weight) / x.sigma, self.local_mu(x))
+
+    def _method(self) -> str:
+        once = self.passes == 1 < self.iterations
+        mu = self.amplified_mu(Digits(self))
+        if once and round_up(self.mu_by_multipliers(self.iterations)) == round_up(mu):
+            return "multipliers of the users' conditions, in f-DP"
+        return "shifted interpolation in f-DP"
 
     def amplification(self) -> Real:
         """W = start/(σ²μ²) of the better of kernels and multipliers, for one pass."""
@@ -56,24 +76,6 @@ class FirstUser(GradientADMM):
         return self.mu_repeated(
             kernels, passes=self.passes, gap=self.pass_length, tail=self.iterations
         )
-
-    def claimed(self) -> Bound:
-        """The printed zCDP bound."""
-        self.require(Scope.CLAIMED)
-        rho = round_up(self._rho())
-        return Bound(ZCDP(rho), {"rho": rho, **self.own_numbers()}, "printed formula")
-
-    def certified(self) -> Bound:
-        """μ-GDP by shifted interpolation, never worse than the local bound."""
-        self.require(Scope.CERTIFIED)
-        if averaged(self):
-            return self.composed_uses(self.passes)
-        mu = round_up(self._mu())
-        numbers = {"mu": mu, "rho": round_up(mpf(mu) ** 2 / 2), **self.own_numbers()}
-        once = self.passes == 1 < self.iterations
-        if once and round_up(self.mu_by_multipliers(self.iterations)) == mu:
-            return Bound(GDP(mu), numbers, "multipliers of the users' conditions, in f-DP")
-        return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
 
     def attained(self) -> Bound | None:
         """The exact law of the worst one-dimensional quadratic instance found."""
@@ -102,20 +104,3 @@ class FirstUser(GradientADMM):
             return self.mu_local() ** 2
         found = worst_mu_squared(self, uses)
         return max(found, self.mu_attained(self.iterations) ** 2) if self.passes == 1 else found
-
-    def calibration_tolerance(self) -> float:
-        """The last double: the bound is a closed form."""
-        return 0.0
-
-    def own_numbers(self) -> dict[str, float]:
-        """The theorem's own quantities."""
-        return {}
-
-    def prescribed(self, epsilon: float, delta: float) -> Self:
-        """σ for which the printed ρ, converted at the best order, gives ε."""
-        checks.positive("epsilon", epsilon)
-        checks.proper_delta(delta)
-        target = rho_for(epsilon, delta)
-        unit = self.replace(sigma=1.0)
-        sigma = context().sqrt(unit._rho() / mpf(target))  # noqa: SLF001 # another instance of this class
-        return self.replace(sigma=round_up(sigma))

@@ -8,44 +8,40 @@ Neighbouring users have gradients that differ by at most Δ everywhere.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
-
 from dpcalc import checks
 from dpcalc.accounting.iteration import (
     Kernels,
     convex_kernels,
     gradient_noise_kernels,
-    local_mu,
 )
 from dpcalc.accounting.iteration.sector_bounds import cost_after, cost_by_table
 from dpcalc.accounting.iteration.sectors import Sectors
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP
-from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.numerics.precise import context, mpf
+from dpcalc.theorems.authoring import Numbers, Real, Theorem, choice, number, release, theorem
 from dpcalc.theorems.averages import COMPOSED, RELEASES
-from dpcalc.theorems.base import Bound, Theorem
-from dpcalc.theorems.parameters import choice, flag, number, release
-from dpcalc.vocabulary import Adjacency, Release
+from dpcalc.theorems.numbers import Digits
+from dpcalc.theorems.parameters import flag
+from dpcalc.vocabulary import Release
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    releases=RELEASES,
+    noise="sigma",
+    adjacency="neighbouring-functions",
+)
 class GradientADMM(Theorem):
     """Noisy gradient ADMM of which only the last (x, λ) is released."""
 
-    releases: ClassVar[tuple[Release, ...]] = RELEASES
-    adjacency: ClassVar[Adjacency] = Adjacency.NEIGHBOURING_FUNCTIONS
-    noise: ClassVar[str] = "sigma"
-
-    sensitivity: float = number("largest difference of two neighbouring users' gradients, Δ")
-    step_size: float = number("step size of the gradient step, η")
-    penalty: float = number("penalty of the augmented Lagrangian, β")
-    sigma: float = number("standard deviation of the noise per coordinate, σ")
-    smoothness: float = number("smoothness of every user's function, ν", check=checks.non_negative)
-    operator_norm: float = number("largest singular value of A, ‖A‖")
-    min_singular_value: float = number("smallest singular value of A, σ_min")
+    sensitivity: float = number("largest difference of two neighbouring users' gradients", "Delta")
+    step_size: float = number("step size of the gradient step", "eta")
+    penalty: float = number("penalty of the augmented Lagrangian", "beta")
+    sigma: float = number("standard deviation of the noise per coordinate", "sigma")
+    smoothness: float = number(
+        "smoothness of every user's function", "nu", check=checks.non_negative
+    )
+    operator_norm: float = number("largest singular value of A", "norm_A")
+    min_singular_value: float = number("smallest singular value of A", "sigma_min")
     square: bool = flag("A is square (otherwise it has fewer rows than columns)")
     noise_in: str = choice(
         "where noise is added: to the state x, or to the gradient",
@@ -55,7 +51,6 @@ class GradientADMM(Theorem):
     release: Release = release(
         "what is seen: the last iterate, or the mean of all iterates", RELEASES
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         if self.min_singular_value > self.operator_norm:
@@ -69,36 +64,33 @@ class GradientADMM(Theorem):
                 f"weak_convexity={self.weakness():g}, smoothness={self.smoothness:g}"
             )
 
-    def paper_sigma(self) -> Real:
-        """σ in the paper's formulas: noise on the gradient reaches x scaled by η in its reading."""
-        scale = mpf(self.step_size) if self.noise_in == "gradient" else mpf(1)
-        return mpf(self.sigma) * scale
-
-    def paper_constant(self) -> Real:
+    def paper_constant(self, x: Numbers) -> Real:
         """C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}."""
-        pull = mpf(self.step_size) * mpf(self.penalty)
-        return (1 + pull * mpf(self.operator_norm) ** 2) * max(mpf(1), 3 / (2 * pull))
+        pull = x.step_size * x.penalty
+        return (1 + pull * x.operator_norm**2) * x.max(1, 3 / (2 * pull))
 
-    def paper_rho(self, iterations: int) -> Real:
-        """The printed ρ: (C/T)(ηΔ)²/σ² after 2T further iterations, local for fewer than two."""
-        unit = (mpf(self.step_size) * mpf(self.sensitivity)) ** 2 / self.paper_sigma() ** 2
-        blocks = (iterations - 1) // 2
-        return self.paper_constant() / blocks * unit if blocks else unit / 2
+    def paper_unit(self, x: Numbers) -> Real:
+        """(ηΔ)²/σ²; noise on the gradient reaches x scaled by η in the paper's reading."""
+        scale = x.step_size if self.noise_in == "gradient" else 1
+        return (x.step_size * x.sensitivity) ** 2 / (x.sigma * scale) ** 2
 
     def weakness(self) -> float:
         """The functions' weak convexity, 0 if they are convex."""
         return float(getattr(self, "weak_convexity", 0.0))
 
-    def damping(self) -> Real:
+    def damping(self, x: Numbers) -> Real:
         """1 + ηβσ_min² if A is square, else 1: what one iteration divides a difference by."""
-        e = mpf(self.step_size) * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
-        return 1 + e if self.square else mpf(1)
+        return 1 + x.step_size * x.penalty * x.min_singular_value**2 if self.square else 1
 
-    def mu_local(self) -> Real:
+    def local_mu(self, x: Numbers) -> Real:
         """μ of the user's own iteration: ηΔ/σ over the damping, or Δ/σ for gradient noise."""
         if self.noise_in == "gradient":
-            return mpf(self.sensitivity) / mpf(self.sigma)
-        return local_mu(self.step_size, self.sensitivity, self.sigma, self.damping())
+            return x.sensitivity / x.sigma
+        return x.step_size * x.sensitivity / (x.sigma * self.damping(x))
+
+    def mu_local(self) -> Real:
+        """The same with sixty digits."""
+        return self.local_mu(Digits(self))
 
     def kernels(self) -> Kernels:
         """The amplifying iterations, convex functions or not, and where the noise goes."""
@@ -168,10 +160,10 @@ class GradientADMM(Theorem):
             found.append(kernels.repeated_mu_squared(self.sigma, passes=passes, gap=gap, tail=tail))
         return context().sqrt(min(found))
 
-    def composed_uses(self, uses: int) -> Bound:
+    def composed_mu(self, x: Numbers, uses: int) -> tuple[Real, str, dict[str, Real]]:
         """What holds for every function of all iterates, averages among them."""
-        mu = round_up(self.mu_local() * context().sqrt(uses))
-        return Bound(GDP(mu), {"mu": mu, "uses": float(uses)}, COMPOSED)
+        count = x.named("uses", uses)
+        return self.local_mu(x) * x.sqrt(count), COMPOSED, {"uses": count}
 
     def mu_attained(self, iterations: int) -> Real:
         """μ that a concrete instance reaches: f = 0, B = I, g → 0.

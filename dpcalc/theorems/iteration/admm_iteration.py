@@ -1,12 +1,16 @@
-"""Amplification by iteration for gradient ADMM with convex functions.
+"""Amplification by iteration for gradient ADMM, convex.
 
 Statement
+    ρ = (C/T)(ηΔ)²/σ² after 2T further iterations, C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}
+
     After the user's own iteration and 2T further noisy iterations, the last (x, λ) is ρ-zCDP for the
     user with ``ρ = (C/T)(ηΔ)²/σ²``, ``C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}``; one iteration alone is
     (ηΔ)²/(2σ²)-zCDP.
     Δ = sensitivity, η = step_size, β = penalty, σ = sigma, ‖A‖ = operator_norm,
     k = 2T + 1 = iterations.
 Source
+    Chan, Xie and Zhao 2023, theorem 6.1, corollaries 6.2 and 9.4, lemmas 3.2, 6.5, 6.10
+
     Chan, Xie and Zhao 2023, lemmas 3.2, 6.5 and 6.10, theorem 6.1, corollaries 6.2 and 9.4.
 Certified
     μ-GDP with ``μ² = start/(σ² Σ_{t<k} 1/λ_t)``: every noise is divided between the iteration before it
@@ -18,12 +22,8 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Finding, Formula
+from dpcalc.theorems.authoring import finding, theorem
+from dpcalc.theorems.averages import LAST_ONLY
 from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
     CONVEX_CLAIMED,
@@ -36,53 +36,55 @@ from dpcalc.theorems.iteration._assumptions import (
     REDUCED,
 )
 from dpcalc.theorems.iteration._first_user import FirstUser
-from dpcalc.theorems.iteration._formulas import convex_formulas
 from dpcalc.theorems.parameters import weak_convexity
-from dpcalc.vocabulary import Bearing, Status
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    status="loose",
+    example={
+        "sensitivity": 1,
+        "step_size": 0.5,
+        "penalty": 1,
+        "sigma": 1,
+        "iterations": 101,
+        "smoothness": 2,
+        "operator_norm": 1,
+        "min_singular_value": 1,
+        "square": True,
+    },
+)
 class ADMMIteration(FirstUser):
     """Convex users; the last iterate is released."""
 
-    key: ClassVar[str] = "admm-iteration"
-    title: ClassVar[str] = "Amplification by iteration for gradient ADMM, convex"
-    reference: ClassVar[str] = (
-        "Chan, Xie and Zhao 2023, theorem 6.1, corollaries 6.2 and 9.4, lemmas 3.2, 6.5, 6.10"
-    )
-    statement: ClassVar[str] = (
-        "ρ = (C/T)(ηΔ)²/σ² after 2T further iterations, C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}"
-    )
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
+    findings = (
+        finding(
             "The user's own difference reaches the state damped, ‖(Δx, 0)‖²_* <= (ηΔ)²; the factor "
             "1 + ηβ‖A‖² is not needed.",
-            Bearing.LOOSE,
+            "loose",
         ),
-        Finding(
+        finding(
             "The user's own noise is left out, and every noise masks one part of the state; divided "
             "between both, k iterations make k - 1 kernels instead of ⌊(k-1)/2⌋ pairs.",
-            Bearing.LOOSE,
+            "loose",
         ),
-        Finding(
+        finding(
             "The triangle inequality holds for trade-off functions, so the bound is μ-GDP, which is "
             "strictly better than zCDP once converted.",
-            Bearing.LOOSE,
+            "loose",
         ),
-        Finding(
+        finding(
             "Replacing σ by ησ' for noise on the gradient is unsafe in the certified constants: the "
             "noise that reaches x is smaller along the rows of A.",
-            Bearing.LOOSE,
+            "loose",
             lambda theorem: theorem.noise_in == "gradient",
         ),
-        Finding(
+        finding(
             "Least squares, the paper's own experiment, has no finite Δ without clipping or a "
             "bounded domain.",
-            Bearing.REMARK,
+            "remark",
         ),
     )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
+    assumptions = (
         NEIGHBOURS,
         CONVEX,
         FULL_ROW_RANK,
@@ -94,22 +96,5 @@ class ADMMIteration(FirstUser):
         CONVEX_CLAIMED,
         LAST_ONLY,
     )
-    example: ClassVar[Mapping[str, Any]] = {
-        "sensitivity": 1,
-        "step_size": 0.5,
-        "penalty": 1,
-        "sigma": 1,
-        "iterations": 101,
-        "smoothness": 2,
-        "operator_norm": 1,
-        "min_singular_value": 1,
-        "square": True,
-    }
 
     weak_convexity: float = weak_convexity()
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """ρ as printed and μ as certified."""
-        if averaged(self):
-            return ()
-        return convex_formulas(self)

@@ -1,12 +1,16 @@
-"""Amplification by iteration for all users, by random permutation or random stopping.
+"""Amplification by iteration for gradient ADMM, all users.
 
 Statement
+    (α, 2αC·H_n/n)-RDP for every user if C·α(α-1) <= 1
+
     If a user followed by t iterations has Rényi divergence at most αC/t, then with n users in random
     order, or stopped at random, and Cα(α-1) <= 1, the last (x, λ) is (α, 2αC·H_n/n)-RDP for every
     user, H_n the n-th harmonic number.
     n = users. C is the constant of the convex bound in iterations instead of pairs of them:
     C = 2(1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}·(ηΔ)²/σ².
 Source
+    Chan, Xie and Zhao 2023, lemma 8.2, corollary 8.3
+
     Chan, Xie and Zhao 2023, lemma 8.2 and corollary 8.3.
 Certified
     Hockey-stick divergences are jointly convex, so ``δ(ε) <= (1/m)Σ_t δ_{μ_t}(ε)``, μ_t the bound for
@@ -19,19 +23,14 @@ Rounding
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
 from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import RDP
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.numerics.precise import context, mpf
+from dpcalc.theorems.authoring import Numbers, Real, assume, choice, count, finding, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.base import Bound, Scope
 from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
     CONVEX_CLAIMED,
@@ -43,62 +42,19 @@ from dpcalc.theorems.iteration._assumptions import (
     PAPER_STEP,
     REDUCED,
 )
-from dpcalc.theorems.iteration._formulas import paper_unit, symbol_values, symbols
 from dpcalc.theorems.iteration._gradient_admm import GradientADMM
 from dpcalc.theorems.iteration._instances import single_use
-from dpcalc.theorems.parameters import choice, count, weak_convexity
-from dpcalc.theorems.prescription import claiming
-from dpcalc.vocabulary import Bearing, Status
+from dpcalc.theorems.numbers import Digits
+from dpcalc.theorems.parameters import weak_convexity
 
 _MOST_USERS = 20_000_000
 _SEARCHED = (2, 3, 4, 6, 8, 12, 20, 32)
 """Iterations for which an instance is searched; in longer runs random walks are nearly as bad."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ADMMIterationAllUsers(GradientADMM):
-    """Every user's guarantee when their order or the stopping time is random."""
-
-    key: ClassVar[str] = "admm-iteration-all-users"
-    title: ClassVar[str] = "Amplification by iteration for gradient ADMM, all users"
-    reference: ClassVar[str] = "Chan, Xie and Zhao 2023, lemma 8.2, corollary 8.3"
-    statement: ClassVar[str] = "(α, 2αC·H_n/n)-RDP for every user if C·α(α-1) <= 1"
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
-            "joint convexity of the hockey-stick divergence needs neither.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "For a stopping time uniform on the upper half the worst user has 1 to n/2 iterations, "
-            "not 1 to n: averaging over 1..n is too small.",
-            Bearing.PROOF_FAILS,
-            lambda theorem: theorem.order == "stopping" and theorem.first_stop() > 1,
-        ),
-        Finding(
-            "The constant C of the assumption is not identified with that of the convex bound in the "
-            "source text; here a pair of iterations counts as two.",
-            Bearing.LOOSE,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        NEIGHBOURS,
-        CONVEX,
-        FULL_ROW_RANK,
-        HONEST_USERS,
-        Assumption(
-            "random-order",
-            "The permutation or the stopping time is drawn uniformly and independently of the data.",
-        ),
-        NO_EXPANSION,
-        PAPER_STEP,
-        REDUCED,
-        ONE_PASS,
-        CONVEX_CLAIMED,
-        LAST_ONLY,
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="loose",
+    example={
         "sensitivity": 1,
         "step_size": 0.5,
         "penalty": 1,
@@ -109,10 +65,48 @@ class ADMMIterationAllUsers(GradientADMM):
         "operator_norm": 1,
         "min_singular_value": 1,
         "square": True,
-    }
+    },
+)
+class ADMMIterationAllUsers(GradientADMM):
+    """Every user's guarantee when their order or the stopping time is random."""
+
+    findings = (
+        finding(
+            "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
+            "joint convexity of the hockey-stick divergence needs neither.",
+            "loose",
+        ),
+        finding(
+            "For a stopping time uniform on the upper half the worst user has 1 to n/2 iterations, "
+            "not 1 to n: averaging over 1..n is too small.",
+            "proof fails",
+            lambda theorem: theorem.order == "stopping" and theorem.first_stop() > 1,
+        ),
+        finding(
+            "The constant C of the assumption is not identified with that of the convex bound in the "
+            "source text; here a pair of iterations counts as two.",
+            "loose",
+        ),
+    )
+    assumptions = (
+        NEIGHBOURS,
+        CONVEX,
+        FULL_ROW_RANK,
+        HONEST_USERS,
+        assume(
+            "random-order",
+            "The permutation or the stopping time is drawn uniformly and independently of the data.",
+        ),
+        NO_EXPANSION,
+        PAPER_STEP,
+        REDUCED,
+        ONE_PASS,
+        CONVEX_CLAIMED,
+        LAST_ONLY,
+    )
 
     weak_convexity: float = weak_convexity()
-    users: int = count("users, n")
+    users: int = count("users", "n")
     order: str = choice(
         "what is random: the users' order, or the iteration after which to stop",
         ("permutation", "stopping"),
@@ -126,7 +120,7 @@ class ADMMIterationAllUsers(GradientADMM):
     passes: int = count("passes over all users, the random order kept", default=1)
 
     def _check_together(self) -> None:
-        GradientADMM._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        super()._check_together()
         if self.users > _MOST_USERS:
             raise InvalidInput(f"users needs at most {_MOST_USERS}; got users={self.users}")
         if self.passes > 1 and self.order != "permutation":
@@ -156,34 +150,28 @@ class ADMMIterationAllUsers(GradientADMM):
             return self.mu_after(iterations, self.kernels(), table=True)
         return self.mu_repeated(self.kernels(), passes=self.passes, gap=self.users, tail=iterations)
 
-    def paper_order_constant(self) -> Real:
+    def paper_order_constant(self, x: Numbers) -> Real:
         """C of the assumption αC/t."""
-        unit = (mpf(self.step_size) * mpf(self.sensitivity)) ** 2 / self.paper_sigma() ** 2
-        return 2 * self.paper_constant() * unit
+        return 2 * self.paper_constant(x) * self.paper_unit(x)
 
-    def claimed(self) -> Bound:
-        """2αC·H_n/n at orders with Cα(α-1) <= 1, nothing beyond."""
-        self.require(Scope.CLAIMED)
-        ctx = context()
-        constant = self.paper_order_constant()
-        slope = 2 * constant * ctx.harmonic(self.users) / self.users
-        largest = float((1 + ctx.sqrt(1 + 4 / constant)) / 2)
+    def claimed_divergence(self, x: Numbers) -> Real:
+        """2C·H_n/n."""
+        return 2 * self.paper_order_constant(x) * x.harmonic(x.users) / x.users
 
-        def curve(order: float) -> float:
-            return round_up(mpf(order) * slope) if order <= largest else math.inf
+    def largest_order(self) -> float:
+        """The largest α with Cα(α-1) <= 1."""
+        constant = self.paper_order_constant(Digits(self))
+        return float((1 + context().sqrt(1 + 4 / constant)) / 2)
 
-        points = tuple((x, curve(x)) for x in (largest,) if x > 1 and math.isfinite(curve(x)))
-        return Bound(
-            RDP(curve, "printed curve", points),
-            {"largest_order": largest, "divergence_per_order": round_up(slope)},
-            "printed formula",
-        )
+    def own_numbers(self, x: Numbers) -> dict[str, Real]:
+        """The largest order of the claim."""
+        return {} if averaged(self) else {"largest_order": x.computed(mpf(self.largest_order()))}
 
     def certified(self) -> Bound:
         """The mixture of Gaussian profiles over the worst user's positions."""
         self.require(Scope.CERTIFIED)
         if averaged(self):
-            return self.composed_uses(self.passes)
+            return self.gaussian(self.composed_mu(Digits(self), self.passes))
         positions = self.positions()
         mus, shares = mixed_positions(self.mu_with_left, positions)
         numbers = {
@@ -217,21 +205,3 @@ class ADMMIterationAllUsers(GradientADMM):
         mus, shares = mixed_down(mu, self.positions())
         method = "quadratics and random walks, the position revealed by a common push"
         return Bound(GaussianMixture(mus, shares), {"largest_mu": max(mus)}, method)
-
-    def prescribed(self, epsilon: float, delta: float) -> Self:
-        """σ for which the printed RDP curve, converted at the best admissible order, gives ε."""
-        return claiming(self, epsilon, delta)
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The printed divergence per order."""
-        if averaged(self):
-            return ()
-        import sympy
-
-        s = symbols()
-        constant, unit = paper_unit(self)
-        printed = 4 * constant * unit * sympy.harmonic(s["n"]) / s["n"]
-        values = {**symbol_values(self), "n": float(self.users)}
-        if self.violations_of_claim():
-            return ()
-        return (Formula("claimed.divergence_per_order", printed, values),)

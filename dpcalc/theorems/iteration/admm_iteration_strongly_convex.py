@@ -1,6 +1,8 @@
-"""Amplification by iteration for gradient ADMM with strongly convex functions.
+"""Amplification by iteration for gradient ADMM, strongly convex.
 
 Statement
+    ρ = (C/T) L^(T-1) (ηΔ)²/σ² after 2T further iterations, L = max(R/P, S/Q) < 1
+
     With f ν-smooth and μ-strongly convex and g μ_g-strongly convex, one iteration contracts the
     squared norm ``P|x|² + Q|λ - βAx|²`` by ``L = max(R/P, S/Q)``, where τ = 2/(ν+μ) - η,
     P = 1 - τ/η, R = 1 - 2ηνμ/(ν+μ) + τ/η, S = η/β, Q = S + (ητ/4)σ_min(AAᵀ). After 2T further
@@ -8,6 +10,8 @@ Statement
     η = step_size, β = penalty, ν = smoothness, μ = strong_convexity,
     μ_g = regularizer_strong_convexity, ‖AᵀB‖ = coupling_norm, k = 2T + 1 = iterations.
 Source
+    Chan, Xie and Zhao 2023, lemma 7.6, theorem 7.2, corollary 7.3
+
     Chan, Xie and Zhao 2023, lemmas 7.6 and 7.7, theorem 7.2, corollary 7.3.
 Certified
     The same chain in f-DP in the contracting norm, with its own start and kernels that share their
@@ -18,10 +22,6 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 from dpcalc.accounting.iteration import (
     Kernels,
     StronglyConvexNorm,
@@ -29,9 +29,10 @@ from dpcalc.accounting.iteration import (
     strongly_convex_norm,
 )
 from dpcalc.errors import InvalidInput
-from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.numerics.precise import context, mpf
+from dpcalc.theorems.authoring import Numbers, Real, assume, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.base import Bound
 from dpcalc.theorems.iteration._assumptions import (
     CONVEX,
     FULL_ROW_RANK,
@@ -41,10 +42,7 @@ from dpcalc.theorems.iteration._assumptions import (
     REDUCED,
 )
 from dpcalc.theorems.iteration._first_user import FirstUser
-from dpcalc.theorems.iteration._formulas import printed_rho, symbol_values, symbols
 from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
-from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Bearing, Status
 
 
 def admissible_steps(
@@ -79,54 +77,9 @@ def _state_noise(theorem: ADMMIterationStronglyConvex) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ADMMIterationStronglyConvex(FirstUser):
-    """Strongly convex users and regulariser; the last iterate is released."""
-
-    key: ClassVar[str] = "admm-iteration-strongly-convex"
-    title: ClassVar[str] = "Amplification by iteration for gradient ADMM, strongly convex"
-    reference: ClassVar[str] = "Chan, Xie and Zhao 2023, lemma 7.6, theorem 7.2, corollary 7.3"
-    statement: ClassVar[str] = (
-        "ρ = (C/T) L^(T-1) (ηΔ)²/σ² after 2T further iterations, L = max(R/P, S/Q) < 1"
-    )
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "L^(T-1)/T bounds 1/Σ_{j<T} L^(-2j) from above, by a factor that grows like L^(1-T), and "
-            "every noise masks one part of the state where half of it would do.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "The constants of the printed theorem are lost in the source text; the claim here is the "
-            "convex bound's form with the factor L^(T-1), as its proof gives it.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "The paper's own experiment uses f(x) = (aᵀx - b)², whose Hessian has rank one: it is not "
-            "strongly convex, and the result does not apply to it. Its table prints a step size that "
-            "is not the midpoint it describes.",
-            Bearing.REMARK,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        NEIGHBOURS,
-        CONVEX,
-        FULL_ROW_RANK,
-        HONEST_USERS,
-        Assumption(
-            "strongly-convex",
-            "Every user's function is strong_convexity-strongly convex, g is "
-            "regularizer_strong_convexity-strongly convex.",
-        ),
-        Assumption(
-            "step-size", "The step size lies where an iteration contracts.", Scope.BOTH, _outside
-        ),
-        Assumption("state-noise", "Noise is added to the state.", Scope.BOTH, _state_noise),
-        REDUCED,
-        ONE_PASS,
-        LAST_ONLY,
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="loose",
+    example={
         "sensitivity": 1,
         "step_size": 1.753086,
         "penalty": 0.9,
@@ -139,14 +92,52 @@ class ADMMIterationStronglyConvex(FirstUser):
         "operator_norm": 1,
         "min_singular_value": 1,
         "square": True,
-    }
+    },
+)
+class ADMMIterationStronglyConvex(FirstUser):
+    """Strongly convex users and regulariser; the last iterate is released."""
 
-    strong_convexity: float = number("strong convexity of every user's function, μ")
+    findings = (
+        finding(
+            "L^(T-1)/T bounds 1/Σ_{j<T} L^(-2j) from above, by a factor that grows like L^(1-T), and "
+            "every noise masks one part of the state where half of it would do.",
+            "loose",
+        ),
+        finding(
+            "The constants of the printed theorem are lost in the source text; the claim here is the "
+            "convex bound's form with the factor L^(T-1), as its proof gives it.",
+            "loose",
+        ),
+        finding(
+            "The paper's own experiment uses f(x) = (aᵀx - b)², whose Hessian has rank one: it is not "
+            "strongly convex, and the result does not apply to it. Its table prints a step size that "
+            "is not the midpoint it describes.",
+            "remark",
+        ),
+    )
+    assumptions = (
+        NEIGHBOURS,
+        CONVEX,
+        FULL_ROW_RANK,
+        HONEST_USERS,
+        assume(
+            "strongly-convex",
+            "Every user's function is strong_convexity-strongly convex, g is "
+            "regularizer_strong_convexity-strongly convex.",
+        ),
+        assume("step-size", "The step size lies where an iteration contracts.", "both", _outside),
+        assume("state-noise", "Noise is added to the state.", "both", _state_noise),
+        REDUCED,
+        ONE_PASS,
+        LAST_ONLY,
+    )
+
+    strong_convexity: float = number("strong convexity of every user's function", "mu")
     regularizer_strong_convexity: float = number("strong convexity of g, μ_g")
     coupling_norm: float = number("spectral norm of AᵀB")
 
     def _check_together(self) -> None:
-        FirstUser._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        super()._check_together()
         if self.strong_convexity > self.smoothness:
             raise InvalidInput(
                 "strong_convexity needs to be at most smoothness; got "
@@ -185,13 +176,28 @@ class ADMMIterationStronglyConvex(FirstUser):
             square=self.square,
         )
 
-    def _rho(self) -> Real:
-        blocks = (self.iterations - 1) // 2
-        rho = self.paper_rho(self.iterations)
-        return rho * self.norm().contraction ** (blocks - 1) if blocks else rho
+    def contraction(self, x: Numbers) -> Real:
+        """L = max(R/P, (η/β)/Q)."""
+        eta, nu, mu = x.step_size, x.smoothness, x.strong_convexity
+        tau, plain = 2 / (nu + mu) - eta, eta / x.penalty
+        descent = 1 - 2 * eta * nu * mu / (nu + mu)
+        q = plain + eta * tau / 4 * x.min_singular_value**2
+        return x.max((descent + tau / eta) / (1 - tau / eta), plain / q)
 
-    def _mu(self) -> Real:
-        return min(self.mu_with(self.kernels()), self.mu_with(self.contracting()))
+    def claimed_rho(self, x: Numbers) -> Real:
+        """The convex users' ρ times L^(T-1)."""
+        rho = super().claimed_rho(x)
+        if self.iterations < 3:
+            return rho
+        return rho * self.contraction(x) ** (x.floor((x.iterations - 1) / 2) - 1)
+
+    def own_numbers(self, x: Numbers) -> dict[str, Real]:
+        """L."""
+        return {} if averaged(self) else {"contraction": self.contraction(x)}
+
+    def amplified_mu(self, x: Numbers) -> Real:
+        """The less of the bounds in both norms."""
+        return x.computed(min(self.mu_with(self.kernels()), self.mu_with(self.contracting())))
 
     def averaged_instance(self) -> Bound | None:
         """None: a curved g moves λ, and nothing is known of the mean then."""
@@ -211,32 +217,3 @@ class ADMMIterationStronglyConvex(FirstUser):
             return self.mu_local() ** 2
         uses = Uses(self.passes, self.pass_length or self.iterations, self.iterations)
         return worst_mu_squared(self, uses)
-
-    def own_numbers(self) -> dict[str, float]:
-        """L."""
-        return {"contraction": round_up(self.norm().contraction)}
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """L, ρ as printed and μ as certified in the contracting norm."""
-        if averaged(self):
-            return ()
-        import sympy
-
-        s = symbols()
-        eta, beta, nu, mu = s["eta"], s["beta"], s["nu"], s["mu"]
-        values = {
-            **symbol_values(self),
-            "mu": self.strong_convexity,
-            "k": float(self.iterations),
-        }
-        tau = 2 / (nu + mu) - eta
-        descent = 1 - 2 * eta * nu * mu / (nu + mu)
-        p = 1 - tau / eta
-        q = eta / beta + eta * tau / 4 * s["sigma_min"] ** 2
-        contraction = sympy.Max((descent + tau / eta) / p, eta / beta / q)
-        found = [Formula("certified.contraction", contraction, values)]
-        if not self.violations_of_claim():
-            blocks = sympy.floor((s["k"] - 1) / 2)
-            factor = sympy.Piecewise((contraction ** (blocks - 1), blocks > 0), (1, True))
-            found.insert(0, Formula("claimed.rho", printed_rho(self) * factor, values))
-        return tuple(found)

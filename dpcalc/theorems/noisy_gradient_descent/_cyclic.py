@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from dpcalc.accounting.iteration import Descent, Expanding, Visits, mixed_positions
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.numerics.precise import context
+from dpcalc.theorems.authoring import Numbers, Real, choice, count, number, theorem
+from dpcalc.theorems.averages import averaged
+from dpcalc.theorems.base import Bound, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import (
     NoisyDescent,
     position_within,
 )
-from dpcalc.theorems.parameters import choice, count, number, weak_convexity
-from dpcalc.vocabulary import Adjacency
+from dpcalc.theorems.noisy_gradient_descent._formulas import last_iterate_mu
+from dpcalc.theorems.numbers import Digits, NotAFormula
+from dpcalc.theorems.parameters import weak_convexity
 
 ORDERS = ("fixed", "shuffled-once", "reshuffled")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    adjacency="neighbouring-functions",
+)
 class CyclicDescent(NoisyDescent):
     """Batches of equal size used in turn, pass after pass."""
 
-    adjacency: ClassVar[Adjacency] = Adjacency.NEIGHBOURING_FUNCTIONS
-
-    sensitivity: float = number("largest change of a record's gradient if it is replaced, L")
-    batch_size: int = count("records of a batch, b")
-    n_batches: int = count("batches, each used once a pass, l (1: full batch)")
-    passes: int = count("passes over the batches, E")
+    sensitivity: float = number("largest change of a record's gradient if it is replaced", "L")
+    batch_size: int = count("records of a batch", "b")
+    n_batches: int = count("batches, each used once a pass, l (1: full batch)", "l")
+    passes: int = count("passes over the batches", "E")
     strong_convexity: float | None = number(
         "strong convexity of every record's loss, m (convex unless given)", default=None
     )
@@ -46,24 +48,27 @@ class CyclicDescent(NoisyDescent):
     )
 
     def _check_together(self) -> None:
-        NoisyDescent._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        super()._check_together()
         position_within(self.position, self.n_batches)
         if self.position is not None and self.order != "fixed":
             raise InvalidInput(f"position goes with --order fixed; got --order {self.order}")
 
-    def unit(self) -> Real:
-        """L/(bσ): μ of one step."""
-        return mpf(self.sensitivity) / (self.batch_size * mpf(self.sigma))
+    def own_mu(self, x: Numbers) -> Real:
+        """L/(bσ)."""
+        return x.sensitivity / (x.batch_size * x.sigma)
 
-    def own_uses(self) -> tuple[Real, int]:
-        """One step a pass."""
-        return self.unit(), self.passes
+    def uses(self) -> int:
+        """One a pass."""
+        return self.passes
+
+    def steps(self, x: Numbers) -> Descent:
+        """The record's batch moves an iterate by ηL/b against noise ησ."""
+        jump = x.step_size * x.sensitivity / x.batch_size
+        return Descent(self.factor(x), jump, x.step_size * x.sigma)
 
     def descent(self) -> Descent:
-        """The record's batch moves an iterate by ηL/b against noise ησ."""
-        eta = mpf(self.step_size)
-        jump = eta * mpf(self.sensitivity) / self.batch_size
-        return Descent(self.contraction(), jump, eta * mpf(self.sigma))
+        """The same with sixty digits."""
+        return self.steps(Digits(self))
 
     def visits(self, left: int | None = None) -> Visits:
         """When the record's batch is used, with a number of steps left in the last pass."""
@@ -92,14 +97,34 @@ class CyclicDescent(NoisyDescent):
             return None
         return Expanding(found.contraction, found.jump, found.noise)
 
-    def guaranteed(self) -> tuple[Guarantee, dict[str, float]]:
-        """The guarantee for the order, with its numbers."""
-        if self.order == "fixed":
-            mu = round_up(self.mu_left(self.visits().tail))
-            return GDP(mu), {"mu": mu, "contraction": round_up(self.contraction())}
+    @abstractmethod
+    def method(self) -> str:
+        """How a bound for one position is found."""
+
+    def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
+        """μ for the record's position in a fixed order, or for every function of all iterates."""
+        if averaged(self):
+            return self.composed_mu(x)
+        if self.order != "fixed":
+            raise NotAFormula
+        return self.position_mu(x), self.method(), {"contraction": self.factor(x)}
+
+    def position_mu(self, x: Numbers) -> Real:
+        """By the cheapest shifts."""
+        visits = self.visits()
+        if self.contraction() > 1:
+            return x.computed(self.mu_left(visits.tail))
+        return last_iterate_mu(x, self.descent(), self.steps(x), visits)
+
+    def certified(self) -> Bound:
+        """For the record's position, or averaged over random positions."""
+        if self.order == "fixed" or averaged(self):
+            return super().certified()
+        self.require(Scope.CERTIFIED)
         mus, shares = mixed_positions(self.mu_in_turn(), self.n_batches)
         numbers = {"largest_mu": max(mus), "smallest_mu": min(mus)}
-        return GaussianMixture(mus, shares), numbers
+        method = self.method() + ", joint convexity over positions"
+        return Bound(GaussianMixture(mus, shares), numbers, method)
 
     def calibration_tolerance(self) -> float:
         """The last double for a fixed order; what a sum over positions is worth otherwise."""

@@ -1,7 +1,8 @@
-"""The bounds on noisy gradient descent as symbolic expressions."""
+"""The bounds on noisy gradient descent in either number system."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -9,50 +10,57 @@ from dpcalc.accounting.iteration import Descent, Visits, convex_minorant
 from dpcalc.accounting.iteration.descent import sample_profile
 from dpcalc.accounting.iteration.sampled_batches import Split
 from dpcalc.theorems.base import Formula
+from dpcalc.theorems.formulas import shown
+from dpcalc.theorems.numbers import Numbers, Real, Symbols
 
 if TYPE_CHECKING:
-    import sympy
-
-    from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent
     from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent
 
 
-def contraction_of(theorem: NoisyDescent) -> tuple[sympy.Expr, dict[str, float]]:
-    """max(|1 - ηm|, |1 - ηM|) and its symbols' values; the number 1 if it is that."""
-    import sympy
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How far apart two runs are before the counted steps.
 
-    if theorem.contraction() == 1:
-        return sympy.Integer(1), {}
-    eta, low, high = sympy.symbols("eta m M", positive=True)
-    values = {"eta": theorem.step_size, "m": theorem.curvature(), "M": theorem.smoothness}
-    return sympy.Max(sympy.Abs(1 - eta * low), sympy.Abs(1 - eta * high)), values
+    Attributes:
+        value: with sixty digits.
+        shown: in the number system of a formula.
+    """
+
+    value: Real = 0
+    shown: Real = 0
 
 
-def certified_mu(
-    numeric: Descent,
-    visits: Visits,
-    *,
-    contraction: sympy.Expr,
-    jump: sympy.Expr,
-    noise: sympy.Expr,
-    start: sympy.Expr | int = 0,
-    start_value: float = 0.0,
-) -> sympy.Expr:
-    """μ along the vertices that the numbers choose."""
-    import sympy
+def geometric(x: Real, count: int) -> Real:
+    """1 + x + ... + x^(count - 1)."""
+    return count if x == 1 else (1 - x**count) / (1 - x)
 
-    vertices = convex_minorant(numeric.points(visits, start_value))
-    points = sample_profile(contraction, jump, noise, start, visits, _geometric)
-    total = sympy.Integer(0)
+
+def last_iterate_mu(
+    x: Numbers, numbers: Descent, formula: Descent, visits: Visits, start: Start | None = None
+) -> Real:
+    """μ of the last iterate along the vertices that the numbers choose.
+
+    Args:
+        x: the number system.
+        numbers: contraction, jump and noise with sixty digits.
+        formula: the same in the number system.
+        visits: when the record is used.
+        start: how far apart the runs begin; together unless given.
+    """
+    apart = start or Start()
+    vertices = convex_minorant(numbers.points(visits, apart.value))
+    parts = (formula.contraction, formula.jump, formula.noise)
+    points = sample_profile(*parts, apart.shown, visits, geometric)
+    total: Real = 0
     for k, j in pairwise(vertices):
         width, height = points[j][0] - points[k][0], points[j][1] - points[k][1]
         if height != 0:
-            total += height**2 / width
-    return sympy.sqrt(total)
+            total += x.inf if width == 0 else height**2 / width
+    return x.sqrt(total)
 
 
 def split_formulas(
-    theorem: SampledDescent, which: str, split: Split, *, bounded: bool, contraction: sympy.Expr
+    theorem: SampledDescent, which: str, split: Split, *, bounded: bool, contracting: bool = True
 ) -> list[Formula]:
     """μ of the shift, of a step and of a closing step.
 
@@ -61,35 +69,19 @@ def split_formulas(
         which: "claimed" or "certified".
         split: the numbers' choice of steps and share.
         bounded: whether the diameter is the smaller bound on the distance before the counted steps.
-        contraction: c.
+        contracting: whether the bound uses that a step contracts.
     """
-    import sympy
-
-    lip, s, b, eta, diam, theta = sympy.symbols("L sigma b eta D theta", positive=True)
-    _, values = contraction_of(theorem)
-    values |= {
-        "L": theorem.lipschitz,
-        "sigma": theorem.sigma,
-        "b": float(theorem.batch_size),
-        "eta": theorem.step_size,
-        "D": float(theorem.width()) if bounded else 0.0,
-        "theta": split.share,
-    }
-    use, c = 2 * lip / (b * s), contraction
-    found = []
+    x = Symbols(theorem)
+    c, use = theorem.factor(x) if contracting else 1, theorem.own_mu(x)
+    theta = x.named("theta", split.share)
+    found = {}
     if split.steps > split.closing:
-        found.append(Formula(f"{which}.step_mu", use, values))
+        found["step_mu"] = use
     if split.closing:
-        found.append(Formula(f"{which}.closing_mu", use / sympy.sqrt(1 - theta), values))
+        found["closing_mu"] = use / x.sqrt(1 - theta)
     before = theorem.steps - split.steps
     if split.share and (bounded or before):
-        apart = diam / (eta * s) if bounded else use * _geometric(c, before)
-        weight = sympy.sqrt(theta * _geometric(c**2, split.closing))
-        found.append(Formula(f"{which}.shift_mu", apart * c**split.steps / weight, values))
-    return found
-
-
-def _geometric(x: sympy.Expr, count: int) -> sympy.Expr:
-    import sympy
-
-    return sympy.Integer(count) if x == 1 else (1 - x**count) / (1 - x)
+        apart = x.diameter / (x.step_size * x.sigma) if bounded else use * geometric(c, before)
+        weight = x.sqrt(theta * geometric(c**2, split.closing))
+        found["shift_mu"] = apart * c**split.steps / weight
+    return [shown(f"{which}.{name}", expression, x) for name, expression in found.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Self
@@ -19,17 +19,18 @@ from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.best_count import BestCount
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
 from dpcalc.guarantees.mixture import GaussianMixture
-from dpcalc.numerics.precise import Real, mpf, round_up
+from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.theorems.authoring import Numbers, Real, assume, count, number, theorem
 from dpcalc.theorems.averages import COMPOSED, averaged
-from dpcalc.theorems.base import Assumption, Bound, Scope
+from dpcalc.theorems.base import Bound, Scope
 from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent
-from dpcalc.theorems.parameters import count, number
+from dpcalc.theorems.numbers import Digits
 
-SAMPLED = Assumption(
+SAMPLED = assume(
     "sampled-batches",
     "Every step draws its batch uniformly without replacement, independently of the others.",
 )
-BOUNDED = Assumption("bounded-domain", "Every step projects on a convex set of that diameter.")
+BOUNDED = assume("bounded-domain", "Every step projects on a convex set of that diameter.")
 
 _NEAR = 4.0
 """A bound is not computed that roughly costs so many times the best ..."""
@@ -39,20 +40,20 @@ _WIDEST = 30.0
 """Above this μ a shift hides nothing worth the mention."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem()
 class SampledDescent(NoisyDescent):
     """Batches drawn without replacement in every step; the last iterate is released."""
 
-    lipschitz: float = number("largest norm of a record's gradient, L")
-    n_records: int = count("records, n")
-    batch_size: int = count("records of a batch, b (n: full batch)")
-    steps: int = count("steps, T")
+    lipschitz: float = number("largest norm of a record's gradient", "L")
+    n_records: int = count("records", "n")
+    batch_size: int = count("records of a batch, b (n: full batch)", "b")
+    steps: int = count("steps", "T")
     strong_convexity: float | None = number(
         "strong convexity of every record's loss (convex unless given)", default=None
     )
 
     def _check_together(self) -> None:
-        NoisyDescent._check_together(self)  # noqa: SLF001 # super() fails in dataclasses with slots
+        super()._check_together()
         if self.batch_size > self.n_records:
             raise InvalidInput(
                 f"batch_size needs to be at most n_records={self.n_records}; "
@@ -67,11 +68,14 @@ class SampledDescent(NoisyDescent):
         """How far apart two iterates can be; infinite without a bounded domain."""
         return mpf(getattr(self, "diameter", math.inf))
 
-    def descent(self) -> Descent:
+    def moves(self, x: Numbers) -> Descent:
         """A sampled record moves an iterate by 2ηL/b against noise ησ."""
-        eta = mpf(self.step_size)
-        jump = 2 * eta * mpf(self.lipschitz) / self.batch_size
-        return Descent(self.contraction(), jump, eta * mpf(self.sigma))
+        jump = 2 * x.step_size * x.lipschitz / x.batch_size
+        return Descent(self.factor(x), jump, x.step_size * x.sigma)
+
+    def descent(self) -> Descent:
+        """The same with sixty digits."""
+        return self.moves(Digits(self))
 
     def run(self) -> SampledRun:
         """The same in doubles, for searches."""
@@ -170,14 +174,18 @@ class SampledDescent(NoisyDescent):
         best = BestOf((found, *others)) if others else found
         return Bound(best, numbers, "Gaussian shift, sampled steps composed numerically")
 
-    def own_uses(self) -> tuple[Real, int]:
+    def own_mu(self, x: Numbers) -> Real:
+        """2L/(bσ)."""
+        return 2 * x.lipschitz / (x.batch_size * x.sigma)
+
+    def uses(self) -> int:
         """Every step, if every batch holds the record."""
-        return 2 * mpf(self.lipschitz) / (self.batch_size * mpf(self.sigma)), self.steps
+        return self.steps
 
     def composed_uses(self) -> Bound:
         """All sampled steps composed, which bounds every function of all iterates."""
         if self.full():
-            return NoisyDescent.composed_uses(self)
+            return self.gaussian(self.composed_mu(Digits(self)))
         found, numbers = self.composed(self.run().composed(), mpf(0))
         return Bound(found, numbers, COMPOSED)
 
@@ -195,7 +203,7 @@ class SampledDescent(NoisyDescent):
         return 0.0 if self.full() else 1e-5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem()
 class SplitDescent(SampledDescent):
     """A claim that is a composition, for the best number of steps that are counted."""
 

@@ -1,12 +1,16 @@
-"""Full-batch noisy gradient descent with strongly convex losses: exact.
+"""Noisy gradient descent, full batch, strongly convex losses.
 
 Statement
+    μ-GDP with μ = √((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ), c = max(|1 - ηm|, |1 - ηM|)
+
     With m-strongly convex, M-smooth losses whose gradients move by at most L if a record is
     replaced, t steps of ``x ← Π(x - η((1/n)Σ∇f_i(x) + N(0, σ²I)))`` are μ-GDP with
     ``μ = √((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ)``, c = max(|1 - ηm|, |1 - ηM|) < 1.
     L = sensitivity, n = n_records, t = steps, η = step_size, σ = sigma, m = strong_convexity,
     M = smoothness.
 Source
+    Bok, Su and Altschuler 2024, strongly convex noisy gradient descent
+
     Bok, Su and Altschuler 2024, noisy gradient descent, strongly convex losses.
 Certified
     The same, proved again without densities; the straight line is the cheapest allocation. Two
@@ -17,16 +21,13 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
-
 from dpcalc.accounting.iteration import Descent, Visits
 from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP
-from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.numerics.precise import context, mpf, round_down
+from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.base import Bound
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
     NO_EXPANSION,
@@ -34,11 +35,8 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     SENSITIVITY,
     STRONGLY_CONVEX,
     NoisyDescent,
-    sigma_for_mu,
 )
-from dpcalc.theorems.noisy_gradient_descent._formulas import contraction_of
-from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Adjacency, Bearing, Status
+from dpcalc.theorems.numbers import Digits
 
 
 def _expanding_side(theorem: NoisyGD) -> bool:
@@ -55,46 +53,10 @@ def _stalls(theorem: NoisyGD) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NoisyGD(NoisyDescent):
-    """All records in every step; the last iterate is released."""
-
-    key: ClassVar[str] = "noisy-gd"
-    title: ClassVar[str] = "Noisy gradient descent, full batch, strongly convex losses"
-    reference: ClassVar[str] = "Bok, Su and Altschuler 2024, strongly convex noisy gradient descent"
-    statement: ClassVar[str] = (
-        "μ-GDP with μ = √((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ), c = max(|1 - ηm|, |1 - ηM|)"
-    )
-    adjacency: ClassVar[Adjacency] = Adjacency.NEIGHBOURING_FUNCTIONS
-    status: ClassVar[Status] = Status.SOUND
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "Exact: quadratics of curvature m reach the bound at every number of steps.",
-            Bearing.REMARK,
-            lambda theorem: not _expanding_side(theorem),
-        ),
-        Finding(
-            "For a step size above 2/(m + M) the contraction is that of the largest curvature, whose "
-            "map reverses signs; no instance that reaches the bound is known there.",
-            Bearing.REMARK,
-            _expanding_side,
-        ),
-        Finding(
-            "Releasing every iterate would cost √t·L/(nσ); the last one alone never costs more than "
-            "√((1 + c)/(1 - c))·L/(nσ), however long it runs.",
-            Bearing.REMARK,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        STRONGLY_CONVEX,
-        SENSITIVITY,
-        PUBLIC,
-        HIDDEN,
-        NO_EXPANSION,
-        LAST_ONLY,
-        Assumption("contracts", "A step strictly contracts.", Scope.CLAIMED, _stalls),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="sound",
+    adjacency="neighbouring-functions",
+    example={
         "sensitivity": 1,
         "n_records": 100,
         "steps": 100,
@@ -102,11 +64,42 @@ class NoisyGD(NoisyDescent):
         "smoothness": 2,
         "strong_convexity": 0.125,
         "sigma": 0.05,
-    }
+    },
+)
+class NoisyGD(NoisyDescent):
+    """All records in every step; the last iterate is released."""
 
-    sensitivity: float = number("largest change of a record's gradient if it is replaced, L")
-    n_records: int = count("records, all used in every step, n")
-    steps: int = count("steps, t")
+    findings = (
+        finding(
+            "Exact: quadratics of curvature m reach the bound at every number of steps.",
+            "remark",
+            lambda theorem: not _expanding_side(theorem),
+        ),
+        finding(
+            "For a step size above 2/(m + M) the contraction is that of the largest curvature, whose "
+            "map reverses signs; no instance that reaches the bound is known there.",
+            "remark",
+            _expanding_side,
+        ),
+        finding(
+            "Releasing every iterate would cost √t·L/(nσ); the last one alone never costs more than "
+            "√((1 + c)/(1 - c))·L/(nσ), however long it runs.",
+            "remark",
+        ),
+    )
+    assumptions = (
+        STRONGLY_CONVEX,
+        SENSITIVITY,
+        PUBLIC,
+        HIDDEN,
+        NO_EXPANSION,
+        LAST_ONLY,
+        assume("contracts", "A step strictly contracts.", "claimed", _stalls),
+    )
+
+    sensitivity: float = number("largest change of a record's gradient if it is replaced", "L")
+    n_records: int = count("records, all used in every step", "n")
+    steps: int = count("steps", "t")
     strong_convexity: float = number(
         "strong convexity of every record's loss, m",
         check=no_bound_without(
@@ -114,35 +107,36 @@ class NoisyGD(NoisyDescent):
         ),
     )
 
-    def own_uses(self) -> tuple[Real, int]:
+    def own_mu(self, x: Numbers) -> Real:
+        """L/(nσ)."""
+        return x.sensitivity / (x.n_records * x.sigma)
+
+    def uses(self) -> int:
         """Every step."""
-        return mpf(self.sensitivity) / (self.n_records * mpf(self.sigma)), self.steps
+        return self.steps
 
     def descent(self) -> Descent:
         """Every step moves by ηL/n against noise ησ."""
-        eta = mpf(self.step_size)
-        jump = eta * mpf(self.sensitivity) / self.n_records
-        return Descent(self.contraction(), jump, eta * mpf(self.sigma))
+        x = Digits(self)
+        jump = x.step_size * x.sensitivity / x.n_records
+        return Descent(self.contraction(), jump, x.step_size * x.sigma)
 
-    def _printed(self) -> Real:
-        c, unit = self.contraction(), mpf(self.sensitivity) / (self.n_records * mpf(self.sigma))
-        power = c**self.steps
-        return context().sqrt((1 - power) / (1 + power) * (1 + c) / (1 - c)) * unit
+    def claimed_mu(self, x: Numbers) -> Real:
+        """√((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ)."""
+        c = self.factor(x)
+        power = c**x.steps
+        return x.sqrt((1 - power) / (1 + power) * (1 + c) / (1 - c)) * self.own_mu(x)
 
-    def claimed(self) -> Bound:
-        """The printed μ."""
-        self.require(Scope.CLAIMED)
-        mu = round_up(self._printed())
-        return Bound(GDP(mu), {"mu": mu}, "printed formula")
-
-    def certified(self) -> Bound:
-        """μ-GDP by shifted interpolation with the best shifts."""
-        self.require(Scope.CERTIFIED)
+    def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
+        """By shifted interpolation with the best shifts, which are the printed ones."""
         if averaged(self):
-            return self.composed_uses()
-        mu = round_up(self.descent().mu(Visits(self.steps)))
-        numbers = {"mu": mu, "contraction": round_up(self.contraction())}
-        return Bound(GDP(mu), numbers, "shifted interpolation in f-DP")
+            return self.composed_mu(x)
+        composed = self.contraction() == 1
+        mu = x.computed(
+            self.descent().mu(Visits(self.steps)),
+            lambda: x.sqrt(x.steps) * self.own_mu(x) if composed else self.claimed_mu(x),
+        )
+        return mu, "shifted interpolation in f-DP", {"contraction": self.factor(x)}
 
     def attained(self) -> Bound:
         """Quadratics of one curvature, m or M, and linear changes: an exact Gaussian law."""
@@ -153,31 +147,6 @@ class NoisyGD(NoisyDescent):
         ]
         mu = round_down(max(exact_mu(self.descent(), factor, self.steps) for factor in factors))
         return Bound(GDP(mu), {"mu": mu}, "quadratics of one curvature, no projection")
-
-    def prescribed(self, epsilon: float, delta: float) -> Self:
-        """σ for which the printed μ gives ε."""
-        self.require(Scope.CLAIMED)
-        unit = self.replace(sigma=1.0)._printed()  # noqa: SLF001 # another instance of this class
-        return self.replace(sigma=sigma_for_mu(unit, epsilon, delta))
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """μ as printed, which is also the certified one."""
-        if averaged(self):
-            return ()
-        import sympy
-
-        lip, s, n, t = sympy.symbols("L sigma n t", positive=True)
-        c, values = contraction_of(self)
-        if self.violations_of_claim():
-            return ()
-        mu = sympy.sqrt((1 - c**t) / (1 + c**t) * (1 + c) / (1 - c)) * lip / (n * s)
-        values |= {
-            "L": self.sensitivity,
-            "sigma": self.sigma,
-            "n": float(self.n_records),
-            "t": float(self.steps),
-        }
-        return (Formula("claimed.mu", mu, values), Formula("certified.mu", mu, values))
 
 
 def exact_mu(descent: Descent, factor: Real, steps: int) -> Real:

@@ -1,6 +1,8 @@
-"""Noisy SGD with sampled batches, strongly convex losses, no projection.
+"""Noisy SGD with sampled batches, strongly convex losses.
 
 Statement
+    f-DP, f = G((2√2L/(bσ))(c^(ν+1) - c^t)/(1 - c)) ⊗ C(G(2√2L/(bσ))) ⊗ C(G(2L/(bσ)))^(⊗ν)
+
     With m-strongly convex, M-smooth losses, batches of b of n records drawn at random in every step
     and c = max(|1 - ηm|, |1 - ηM|) < 1, t steps ``x ← x - η((1/b)Σ∇f_i(x) + N(0, σ²I))`` are f-DP
     for every ν from 0 to t - 1 with ``f = G((2√2L/(bσ))(c^(ν+1) - c^t)/(1 - c)) ⊗
@@ -8,6 +10,8 @@ Statement
     L = lipschitz, b = batch_size, n = n_records, t = steps, η = step_size, σ = sigma,
     m = strong_convexity, M = smoothness.
 Source
+    Bok, Su and Altschuler 2024, noisy SGD, strongly convex losses
+
     Bok, Su and Altschuler 2024, noisy stochastic gradient descent, strongly convex losses. Restated
     from the authors' figure code and a derivation, not from print.
 Certified
@@ -20,9 +24,7 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
 
 from dpcalc.accounting.iteration import Visits
 from dpcalc.accounting.iteration.sampled_batches import Split
@@ -30,8 +32,10 @@ from dpcalc.accounting.iteration.sampled_walk import SampledWalk
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import mpf, round_down
+from dpcalc.theorems.authoring import assume, finding, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.base import Bound, Formula
+from dpcalc.theorems.formulas import shown
 from dpcalc.theorems.noisy_gradient_descent._base import (
     DIFFERENCES,
     HIDDEN,
@@ -41,13 +45,12 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NoisyDescent,
 )
 from dpcalc.theorems.noisy_gradient_descent._formulas import (
-    certified_mu,
-    contraction_of,
+    last_iterate_mu,
     split_formulas,
 )
 from dpcalc.theorems.noisy_gradient_descent._sampled import SAMPLED, SplitDescent
 from dpcalc.theorems.noisy_gradient_descent.noisy_gd import exact_mu
-from dpcalc.vocabulary import Bearing, Status
+from dpcalc.theorems.numbers import Symbols
 
 
 def _stalls(theorem: NoisyDescent) -> str | None:
@@ -60,64 +63,9 @@ def _stalls(theorem: NoisyDescent) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NoisySGD(SplitDescent):
-    """Batches drawn without replacement in every step, no projection; the last iterate is released."""
-
-    key: ClassVar[str] = "noisy-sgd"
-    title: ClassVar[str] = "Noisy SGD with sampled batches, strongly convex losses"
-    reference: ClassVar[str] = "Bok, Su and Altschuler 2024, noisy SGD, strongly convex losses"
-    statement: ClassVar[str] = (
-        "f-DP, f = G((2√2L/(bσ))(c^(ν+1) - c^t)/(1 - c)) ⊗ C(G(2√2L/(bσ))) ⊗ C(G(2L/(bσ)))^(⊗ν)"
-    )
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The statement is restated from the authors' figure code and from a derivation on this "
-            "result's page, not copied from print.",
-            Bearing.REMARK,
-        ),
-        Finding(
-            "Half of the noise of one step pays the whole shift; a share of several last steps, the "
-            "best one, pays it for less.",
-            Bearing.LOOSE,
-            lambda theorem: not theorem.full(),
-        ),
-        Finding(
-            "The runs are counted as far apart before the counted steps as if every batch had held "
-            "the record; few do, and averaging over the batches gives less.",
-            Bearing.LOOSE,
-            lambda theorem: not theorem.full(),
-        ),
-        Finding(
-            "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
-            "here it is enclosed numerically.",
-            Bearing.REMARK,
-            lambda theorem: not theorem.full(),
-        ),
-        Finding(
-            "For the full batch shifted interpolation needs no split of the noise, and quadratics "
-            "of curvature m attain it.",
-            Bearing.LOOSE,
-            lambda theorem: theorem.full(),
-        ),
-        Finding(
-            "The claim needs strongly convex losses; the certified bound holds for convex ones too.",
-            Bearing.LOOSE,
-            lambda theorem: theorem.contraction() == 1,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        STRONGLY_CONVEX,
-        DIFFERENCES,
-        PUBLIC,
-        HIDDEN,
-        SAMPLED,
-        NO_EXPANSION,
-        LAST_ONLY,
-        Assumption("contracts", "A step strictly contracts.", Scope.CLAIMED, _stalls),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="loose",
+    example={
         "lipschitz": 1,
         "n_records": 10000,
         "batch_size": 200,
@@ -126,7 +74,57 @@ class NoisySGD(SplitDescent):
         "smoothness": 2,
         "strong_convexity": 0.03125,
         "sigma": 0.05,
-    }
+    },
+)
+class NoisySGD(SplitDescent):
+    """Batches drawn without replacement in every step, no projection; the last iterate is released."""
+
+    findings = (
+        finding(
+            "The statement is restated from the authors' figure code and from a derivation on this "
+            "result's page, not copied from print.",
+            "remark",
+        ),
+        finding(
+            "Half of the noise of one step pays the whole shift; a share of several last steps, the "
+            "best one, pays it for less.",
+            "loose",
+            lambda theorem: not theorem.full(),
+        ),
+        finding(
+            "The runs are counted as far apart before the counted steps as if every batch had held "
+            "the record; few do, and averaging over the batches gives less.",
+            "loose",
+            lambda theorem: not theorem.full(),
+        ),
+        finding(
+            "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
+            "here it is enclosed numerically.",
+            "remark",
+            lambda theorem: not theorem.full(),
+        ),
+        finding(
+            "For the full batch shifted interpolation needs no split of the noise, and quadratics "
+            "of curvature m attain it.",
+            "loose",
+            lambda theorem: theorem.full(),
+        ),
+        finding(
+            "The claim needs strongly convex losses; the certified bound holds for convex ones too.",
+            "loose",
+            lambda theorem: theorem.contraction() == 1,
+        ),
+    )
+    assumptions = (
+        STRONGLY_CONVEX,
+        DIFFERENCES,
+        PUBLIC,
+        HIDDEN,
+        SAMPLED,
+        NO_EXPANSION,
+        LAST_ONLY,
+        assume("contracts", "A step strictly contracts.", "claimed", _stalls),
+    )
 
     def printed_split(self) -> Split:
         """The last step closes with half of its noise."""
@@ -160,22 +158,18 @@ class NoisySGD(SplitDescent):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The parts of both compositions, with the steps and shares that the numbers choose."""
-        if averaged(self):
-            return ()
-        import sympy
-
-        c, values = contraction_of(self)
         found = []
         if not self.violations_of_claim():
-            found += split_formulas(
-                self, "claimed", self.printed_split(), bounded=False, contraction=c
-            )
+            found += split_formulas(self, "claimed", self.printed_split(), bounded=False)
         if not self.full():
             best = self.run().best_split()
-            return (*found, *split_formulas(self, "certified", best, bounded=False, contraction=c))
-        lip, s, b, eta = sympy.symbols("L sigma b eta", positive=True)
-        values |= {"L": self.lipschitz, "sigma": self.sigma, "eta": self.step_size}
-        mu = certified_mu(
-            self.descent(), Visits(self.steps), contraction=c, jump=2 * eta * lip / b, noise=eta * s
-        )
-        return (*found, Formula("certified.mu", mu, values | {"b": float(self.batch_size)}))
+            found += (
+                [] if averaged(self) else split_formulas(self, "certified", best, bounded=False)
+            )
+            return tuple(found)
+        x = Symbols(self)
+        if averaged(self):
+            mu = self.composed_mu(x)[0]
+        else:
+            mu = last_iterate_mu(x, self.descent(), self.moves(x), Visits(self.steps))
+        return (*found, shown("certified.mu", mu, x))

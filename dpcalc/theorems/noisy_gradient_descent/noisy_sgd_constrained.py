@@ -1,6 +1,8 @@
-"""Noisy SGD with sampled batches on a bounded domain: more iterations, no more privacy loss.
+"""Noisy SGD with sampled batches on a bounded domain.
 
 Statement
+    (α, ε)-RDP with ε ≲ (αL²/(n²σ²))·min{T, Dn/(Lη)}
+
     On a convex domain of diameter D, with convex L-Lipschitz M-smooth losses, batches of b of n
     records drawn at random in every step, η <= 2/M, σ > 8√2·L/b and orders below α*, T steps
     ``w ← Π(w - (η/b)Σ∇f_i(w) + N(0, η²σ²I))`` are (α, ε)-RDP with
@@ -8,6 +10,8 @@ Statement
     D = diameter, L = lipschitz, M = smoothness, b = batch_size, n = n_records, T = steps,
     η = step_size, σ = sigma.
 Source
+    Altschuler and Talwar 2022, theorem 1.3, section 3
+
     Altschuler and Talwar 2022, theorem 1.3 and section 3. The constants hidden in ≲ are
     reconstructed from the proof: half of the noise for the shift, S_α(q, s) <= 2αq²/s² for a sampled
     Gaussian, s = bσ/(2√2L); from T = ⌈Dn/(4Lη)⌉ =: τ on the claim is
@@ -23,17 +27,14 @@ Rounding
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Self
 
 from dpcalc import checks
 from dpcalc.checks import no_bound_without
 from dpcalc.errors import Infeasible
-from dpcalc.guarantees import RDP
-from dpcalc.numerics.precise import Real, mpf, round_up
-from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.authoring import Numbers, Real, assume, finding, number, theorem
+from dpcalc.theorems.averages import LAST_ONLY
+from dpcalc.theorems.base import Bound
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
     LIPSCHITZ,
@@ -42,8 +43,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     STRONGLY_CONVEX,
 )
 from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SampledDescent
-from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Bearing, Status
+from dpcalc.theorems.numbers import Digits
 
 
 def _outside(theorem: NoisySGDConstrained) -> str | None:
@@ -60,51 +60,10 @@ def _outside(theorem: NoisySGDConstrained) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NoisySGDConstrained(SampledDescent):
-    """Batches drawn without replacement in every step; the last iterate is released."""
-
-    key: ClassVar[str] = "noisy-sgd-constrained"
-    title: ClassVar[str] = "Noisy SGD with sampled batches on a bounded domain"
-    reference: ClassVar[str] = "Altschuler and Talwar 2022, theorem 1.3, section 3"
-    statement: ClassVar[str] = "(α, ε)-RDP with ε ≲ (αL²/(n²σ²))·min{T, Dn/(Lη)}"
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The paper states the bound up to a constant; the constants of the claim here are "
-            "reconstructed from its proof and attested by the derivation on this result's page.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "Half of the noise for the shift, and a bound on sampled Gaussians that is loose by a "
-            "factor of four, cost most; numerical composition needs neither, nor any condition on σ, "
-            "the batch size or an order.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "The claim is the same for strongly convex losses, for which the shift's cost decays "
-            "geometrically.",
-            Bearing.LOOSE,
-            lambda theorem: theorem.curvature() > 0,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        STRONGLY_CONVEX,
-        LIPSCHITZ,
-        PUBLIC,
-        HIDDEN,
-        BOUNDED,
-        SAMPLED,
-        NO_EXPANSION,
-        LAST_ONLY,
-        Assumption(
-            "paper-regime",
-            "batch_size <= n_records/5 and sigma > 8√2·lipschitz/batch_size, or a full batch.",
-            Scope.CLAIMED,
-            _outside,
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    claim_is="reconstructed",
+    status="loose",
+    example={
         "diameter": 1,
         "lipschitz": 1,
         "n_records": 10000,
@@ -113,28 +72,68 @@ class NoisySGDConstrained(SampledDescent):
         "step_size": 0.1,
         "smoothness": 2,
         "sigma": 0.2,
-    }
+    },
+)
+class NoisySGDConstrained(SampledDescent):
+    """Batches drawn without replacement in every step; the last iterate is released."""
+
+    findings = (
+        finding(
+            "The paper states the bound up to a constant; the constants of the claim here are "
+            "reconstructed from its proof and attested by the derivation on this result's page.",
+            "loose",
+        ),
+        finding(
+            "Half of the noise for the shift, and a bound on sampled Gaussians that is loose by a "
+            "factor of four, cost most; numerical composition needs neither, nor any condition on σ, "
+            "the batch size or an order.",
+            "loose",
+        ),
+        finding(
+            "The claim is the same for strongly convex losses, for which the shift's cost decays "
+            "geometrically.",
+            "loose",
+            lambda theorem: theorem.curvature() > 0,
+        ),
+    )
+    assumptions = (
+        STRONGLY_CONVEX,
+        LIPSCHITZ,
+        PUBLIC,
+        HIDDEN,
+        BOUNDED,
+        SAMPLED,
+        NO_EXPANSION,
+        LAST_ONLY,
+        assume(
+            "paper-regime",
+            "batch_size <= n_records/5 and sigma > 8√2·lipschitz/batch_size, or a full batch.",
+            "claimed",
+            _outside,
+        ),
+    )
 
     diameter: float = number(
-        "diameter of the domain, D",
+        "diameter of the domain",
+        "D",
         check=no_bound_without(
             "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
         ),
     )
 
-    def _ratio(self) -> Real:
-        """Dn/(Lη)."""
-        top = mpf(self.diameter) * self.n_records
-        return top / (mpf(self.lipschitz) * mpf(self.step_size))
+    def claimed_divergence(self, x: Numbers) -> Real:
+        """(L²/(n²σ²))·min{16T, 16τ + (Dn/(Lη))²/τ}, τ = ⌈Dn/(4Lη)⌉, the latter from T = τ on."""
+        ratio = x.diameter * x.n_records / (x.lipschitz * x.step_size)
+        counted = x.ceil(ratio / 4)
+        bracket = 16 * x.steps
+        if self.saturated():
+            bracket = x.min(16 * counted + ratio**2 / counted, bracket)
+        return (x.lipschitz / (x.n_records * x.sigma)) ** 2 * bracket
 
-    def _slope(self) -> Real:
-        """The reconstructed ε/α."""
-        unit = (mpf(self.lipschitz) / (self.n_records * mpf(self.sigma))) ** 2
-        ratio = self._ratio()
-        counted = math.ceil(ratio / 4)
-        if self.steps < counted:
-            return 16 * unit * self.steps
-        return unit * min(16 * counted + ratio**2 / counted, mpf(16) * self.steps)
+    def saturated(self) -> bool:
+        """Whether T is at least τ."""
+        x = Digits(self)
+        return bool(x.steps >= x.ceil(x.diameter * x.n_records / (4 * x.lipschitz * x.step_size)))
 
     def largest_order(self) -> float:
         """α*(q, s): up to where the sampled Gaussian's simple bound is proved."""
@@ -160,18 +159,6 @@ class NoisySGDConstrained(SampledDescent):
         while admits(high):
             high *= 2
         return largest_where(admits, 1 + 1e-9, high)
-
-    def claimed(self) -> Bound:
-        """The Rényi bound with reconstructed constants, at the orders it is proved for."""
-        self.require(Scope.CLAIMED)
-        slope, largest = self._slope(), self.largest_order()
-
-        def curve(order: float) -> float:
-            return round_up(mpf(order) * slope) if order <= largest else math.inf
-
-        points = ((largest, curve(largest)),) if 1 < largest < math.inf else ()
-        numbers = {"divergence_per_order": round_up(slope)}
-        return Bound(RDP(curve, "reconstructed curve", points), numbers, "reconstructed formula")
 
     def certified(self) -> Bound:
         """A Gaussian shift and the sampled steps after it; or shifted interpolation."""
@@ -204,28 +191,3 @@ class NoisySGDConstrained(SampledDescent):
             if high > 1e15 * low:
                 raise Infeasible(f"no sigma makes the reconstructed curve give epsilon={epsilon:g}")
         return self.replace(sigma=smallest_where(meets, high / 2, high))
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The reconstructed divergence per order."""
-        if averaged(self):
-            return ()
-        import sympy
-
-        lip, s, n, t, diam, eta = sympy.symbols("L sigma n T D eta", positive=True)
-        scale = diam * n / (lip * eta)
-        counted = sympy.ceiling(scale / 4)
-        bracket = 16 * t
-        if self.steps >= math.ceil(self._ratio() / 4):
-            bracket = sympy.Min(16 * counted + scale**2 / counted, 16 * t)
-        values = {
-            "L": self.lipschitz,
-            "sigma": self.sigma,
-            "n": float(self.n_records),
-            "T": float(self.steps),
-            "D": self.diameter,
-            "eta": self.step_size,
-        }
-        if self.violations_of_claim():
-            return ()
-        printed = lip**2 / (n**2 * s**2) * bracket
-        return (Formula("claimed.divergence_per_order", printed, values),)

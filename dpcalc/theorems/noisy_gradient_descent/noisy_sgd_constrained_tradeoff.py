@@ -1,6 +1,8 @@
-"""Noisy SGD with sampled batches on a bounded domain, as a trade-off function.
+"""Noisy SGD with sampled batches on a bounded domain, in f-DP.
 
 Statement
+    f-DP for every τ <= t, f = G(√2D/(ησ√τ)) ⊗ C(G(2√2L/(bσ)))^(⊗τ)
+
     On a convex domain of diameter D, with convex L-Lipschitz M-smooth losses, batches of b of n
     records drawn at random in every step and η <= 2/M, t steps
     ``x ← Π(x - η((1/b)Σ∇f_i(x) + N(0, σ²I)))`` are f-DP for every τ from 1 to t with
@@ -8,6 +10,8 @@ Statement
     D = diameter, L = lipschitz, M = smoothness, b = batch_size, n = n_records, t = steps,
     η = step_size, σ = sigma.
 Source
+    Bok, Su and Altschuler 2024, noisy SGD, constrained
+
     Bok, Su and Altschuler 2024, noisy stochastic gradient descent, constrained. Restated from the
     authors' figure code and a derivation, not from print.
 Certified
@@ -20,15 +24,14 @@ Rounding
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
 
 from dpcalc.accounting.iteration.sampled_batches import Split
 from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import Real, mpf
+from dpcalc.theorems.authoring import finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
-from dpcalc.theorems.base import Assumption, Finding, Formula
+from dpcalc.theorems.base import Formula
 from dpcalc.theorems.noisy_gradient_descent._base import (
     HIDDEN,
     LIPSCHITZ,
@@ -36,51 +39,56 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     PUBLIC,
     STRONGLY_CONVEX,
 )
-from dpcalc.theorems.noisy_gradient_descent._formulas import contraction_of, split_formulas
+from dpcalc.theorems.noisy_gradient_descent._formulas import split_formulas
 from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SplitDescent
-from dpcalc.theorems.parameters import number
-from dpcalc.vocabulary import Bearing, Status
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    status="loose",
+    example={
+        "diameter": 1,
+        "lipschitz": 1,
+        "n_records": 10000,
+        "batch_size": 100,
+        "steps": 10_000_000,
+        "step_size": 0.1,
+        "smoothness": 2,
+        "sigma": 0.2,
+    },
+)
 class NoisySGDConstrainedTradeoff(SplitDescent):
     """Batches drawn without replacement on a bounded domain; the last iterate is released."""
 
-    key: ClassVar[str] = "noisy-sgd-constrained-tradeoff"
-    title: ClassVar[str] = "Noisy SGD with sampled batches on a bounded domain, in f-DP"
-    reference: ClassVar[str] = "Bok, Su and Altschuler 2024, noisy SGD, constrained"
-    statement: ClassVar[str] = "f-DP for every τ <= t, f = G(√2D/(ησ√τ)) ⊗ C(G(2√2L/(bσ)))^(⊗τ)"
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
+    findings = (
+        finding(
             "The statement is restated from the authors' figure code and from a derivation on this "
             "result's page, not copied from print.",
-            Bearing.REMARK,
+            "remark",
         ),
-        Finding(
+        finding(
             "The noise is split in halves; the best share, or no split where all steps together "
             "cost less, gives a smaller ε.",
-            Bearing.LOOSE,
+            "loose",
             lambda theorem: not theorem.full(),
         ),
-        Finding(
+        finding(
             "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
             "here it is enclosed numerically.",
-            Bearing.REMARK,
+            "remark",
             lambda theorem: not theorem.full(),
         ),
-        Finding(
+        finding(
             "For the full batch shifted interpolation needs no split of the noise.",
-            Bearing.LOOSE,
+            "loose",
             lambda theorem: theorem.full(),
         ),
-        Finding(
+        finding(
             "Strongly convex losses are not used by the claim.",
-            Bearing.LOOSE,
+            "loose",
             lambda theorem: theorem.curvature() > 0,
         ),
     )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
+    assumptions = (
         STRONGLY_CONVEX,
         LIPSCHITZ,
         PUBLIC,
@@ -90,19 +98,10 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         NO_EXPANSION,
         LAST_ONLY,
     )
-    example: ClassVar[Mapping[str, Any]] = {
-        "diameter": 1,
-        "lipschitz": 1,
-        "n_records": 10000,
-        "batch_size": 100,
-        "steps": 10_000_000,
-        "step_size": 0.1,
-        "smoothness": 2,
-        "sigma": 0.2,
-    }
 
     diameter: float = number(
-        "diameter of the domain, D",
+        "diameter of the domain",
+        "D",
         check=no_bound_without(
             "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
         ),
@@ -128,15 +127,10 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         """The parts of both compositions, with the steps and shares that the numbers choose."""
         if averaged(self):
             return ()
-        import sympy
-
-        one, (c, _) = sympy.Integer(1), contraction_of(self)
-        printed = split_formulas(
-            self, "claimed", self.printed_split(), bounded=True, contraction=one
-        )
+        printed = self.printed_split()
+        found = split_formulas(self, "claimed", printed, bounded=True, contracting=False)
         if self.full():
-            return tuple(printed)
+            return tuple(found)
         best = self.run().best_split()
         bounded = self.apart(best) == self.width()
-        proved = split_formulas(self, "certified", best, bounded=bounded, contraction=c)
-        return (*printed, *proved)
+        return (*found, *split_formulas(self, "certified", best, bounded=bounded))

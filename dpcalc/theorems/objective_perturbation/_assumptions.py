@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from dpcalc.theorems.base import Assumption, Finding, Scope
-from dpcalc.vocabulary import Adjacency, Bearing
+from dpcalc.theorems.authoring import assume, finding
+from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
@@ -37,32 +37,30 @@ def _beyond(theorem: NetworkTheorem) -> bool:
     return theorem.loss_weight > min(records) or theorem.regularization == 0
 
 
-BEYOND = Finding(
+BEYOND = finding(
     "The paper takes C <= B_i at every node and ρ > 0; this instance does not, so its formula is read "
     "beyond its conditions. The certified bound needs neither.",
-    Bearing.REMARK,
+    "remark",
     _beyond,
 )
 
 PROMISES = (
-    Assumption(
-        "row-norms", "Every feature vector has Euclidean norm at most 1 and every label is ±1."
-    ),
-    Assumption(
+    assume("row-norms", "Every feature vector has Euclidean norm at most 1 and every label is ±1."),
+    assume(
         "data-independent-scaling",
         "Features are scaled by constants that do not depend on the data "
         "(column maxima over all records do).",
     ),
-    Assumption(
+    assume(
         "public-parameters",
         "Penalties, noise rates, record counts, regularisation and starting points do not depend "
         "on the data.",
     ),
-    Assumption(
+    assume(
         "exact-minimiser",
         "Every primal update is the exact minimiser; an inexact one voids the bijection.",
     ),
-    Assumption(
+    assume(
         "loss",
         "The loss is convex and twice differentiable with |L'| <= 1 and L'' at most the curvature; "
         "the regulariser is 1-strongly convex.",
@@ -70,16 +68,16 @@ PROMISES = (
 )
 """What only the caller can vouch for."""
 
-INCREASING = Assumption(
+INCREASING = assume(
     "penalties-increase",
     "Penalties do not decrease from round to round.",
-    Scope.CLAIMED,
+    "claimed",
     _decreasing,
 )
 
-REPLACED = Assumption(
+REPLACED = assume(
     "replaced-record",
     "Neighbours differ in one record that is replaced.",
-    Scope.CLAIMED,
+    "claimed",
     _other_neighbours,
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,7 +14,8 @@ from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION
 from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
 from dpcalc.guarantees import PureDP
 from dpcalc.numerics.rounding import deflate, extended, inflate
-from dpcalc.theorems.base import Bound, Scope, Theorem
+from dpcalc.theorems.authoring import Theorem, choice, count, number, theorem
+from dpcalc.theorems.base import Bound, Scope
 from dpcalc.theorems.objective_perturbation._degrees import check_degrees
 from dpcalc.theorems.objective_perturbation._rounds import (
     Noise,
@@ -34,9 +33,9 @@ from dpcalc.theorems.objective_perturbation._update import (
     curvature_share,
     gradient_cost,
 )
-from dpcalc.theorems.parameters import choice, count, number, schedule
+from dpcalc.theorems.parameters import schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Adjacency, Release
+from dpcalc.vocabulary import Adjacency
 
 Rounding = Callable[[np.floating, int], float]
 """`inflate` or `deflate`."""
@@ -48,13 +47,13 @@ def _neighbours(name: str, value: float) -> int:
     return checks.count(name, value, hint="try 1 or more")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    releases="every iterate",
+    noise="noise_rate",
+    noise_is_a_rate=True,
+)
 class NetworkTheorem(Theorem):
     """Nodes that release every noisy primal update; the record may sit at any of them."""
-
-    releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_ITERATE,)
-    noise: ClassVar[str] = "noise_rate"
-    noise_is_a_rate: ClassVar[bool] = True
 
     n_records: Schedule = schedule(
         "records per node, B; a number or one per node", check=checks.count
@@ -83,7 +82,6 @@ class NetworkTheorem(Theorem):
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
         default=Adjacency.REPLACE_ONE.value,
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         if self.curvature is None:

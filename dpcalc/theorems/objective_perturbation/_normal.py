@@ -6,21 +6,19 @@ releases the minimiser. Further updates may choose r from what was released: the
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.theorems.base import Assumption, Bound, Finding, Scope, Theorem
+from dpcalc.theorems.authoring import Theorem, assume, choice, count, finding, number, theorem
+from dpcalc.theorems.base import Bound, Scope
 from dpcalc.theorems.objective_perturbation._assumptions import PROMISES
 from dpcalc.theorems.objective_perturbation._rounds import NormalNoise, Round, Rounds, composed
-from dpcalc.theorems.parameters import choice, count, number, schedule
+from dpcalc.theorems.parameters import schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Adjacency, Bearing, Release
+from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     import sympy
@@ -43,17 +41,17 @@ def _exchanged(theorem: NormalObjective) -> str | None:
     return None
 
 
-ONE_RECORD = Assumption(
+ONE_RECORD = assume(
     "one-record",
     "Neighbours differ in one record that is present or absent.",
-    Scope.CLAIMED,
+    "claimed",
     _exchanged,
 )
 
-ONE_UPDATE = Assumption("one-update", "There is one update.", Scope.CLAIMED, _several)
+ONE_UPDATE = assume("one-update", "There is one update.", "claimed", _several)
 
 MARGIN_PROMISES = (
-    Assumption(
+    assume(
         "record-bounds",
         "A record's loss is a convex, twice differentiable function of one linear form of f; its "
         "gradient has norm at most gradient_bound, its second derivative along the form's direction "
@@ -61,27 +59,27 @@ MARGIN_PROMISES = (
         "wR and wR²/4.",
     ),
     *(p for p in PROMISES if p.key not in ("row-norms", "loss", "public-parameters")),
-    Assumption(
+    assume(
         "public-parameters",
         "Noise, regularisation, weights and starting points do not depend on the data.",
     ),
 )
 """What only the caller can vouch for."""
 
-TIED = Finding(
+TIED = finding(
     "For the logistic loss the gradient and the curvature of a record are tied, and outcomes with a "
     "large loss have little curvature: the law of the update costs hardly more than its noise.",
-    Bearing.LOOSE,
+    "loose",
     lambda theorem: theorem.loss == "logistic",
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    releases="every iterate",
+    noise="sigma",
+)
 class NormalObjective(Theorem):
     """Exact minimisers of objectives with a normal linear term; all of them are released."""
-
-    releases: ClassVar[tuple[Release, ...]] = (Release.EVERY_ITERATE,)
-    noise: ClassVar[str] = "sigma"
 
     regularization: Schedule = schedule(
         "strong convexity of all but the records' losses, λ; per update"
@@ -102,7 +100,6 @@ class NormalObjective(Theorem):
         (Adjacency.ADD_REMOVE.value, Adjacency.REPLACE_ONE.value),
         default=Adjacency.ADD_REMOVE.value,
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         if self.curvature is None:

@@ -1,10 +1,14 @@
 """Objective perturbation with Gaussian noise.
 
 Statement
+    (ε, δ)-DP if σ² = ζ²(8 ln(2/δ) + 4ε)/ε² and λ >= 2β/ε
+
     The exact minimiser of ``Σ ℓ(f; record) + r(f) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I), is (ε, δ)-DP
     if ``σ² = ζ²(8 ln(2/δ) + 4ε)/ε²`` and ``λ >= 2β/ε``.
     ζ = gradient_bound, β = curvature, λ = regularization, σ = sigma.
 Source
+    Kifer, Smith and Thakurta 2012, Gaussian noise
+
     Kifer, Smith and Thakurta 2012, the Gaussian case of their algorithm. The text was not at hand: the
     formulas are those of two public implementations, and what the paper calls neighbours was not seen;
     ζ being the norm of one record's gradient, it is read as one record added or removed.
@@ -20,15 +24,14 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from dpcalc import checks
 from dpcalc.errors import Infeasible
 from dpcalc.guarantees import ClaimedCurve
 from dpcalc.numerics.precise import context, mpf, round_up
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.authoring import finding, theorem
+from dpcalc.theorems.base import Bound, Formula, Scope
 from dpcalc.theorems.objective_perturbation._normal import (
     MARGIN_PROMISES,
     ONE_RECORD,
@@ -36,28 +39,24 @@ from dpcalc.theorems.objective_perturbation._normal import (
     TIED,
     NormalObjective,
 )
-from dpcalc.vocabulary import Bearing, Status
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    status="loose",
+    example={"regularization": 10, "sigma": 10},
+)
 class GaussianObjectivePerturbation(NormalObjective):
     """The (ε, δ) of Kifer, Smith and Thakurta."""
 
-    key: ClassVar[str] = "gaussian-objective-perturbation"
-    title: ClassVar[str] = "Objective perturbation with Gaussian noise"
-    reference: ClassVar[str] = "Kifer, Smith and Thakurta 2012, Gaussian noise"
-    statement: ClassVar[str] = "(ε, δ)-DP if σ² = ζ²(8 ln(2/δ) + 4ε)/ε² and λ >= 2β/ε"
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
+    findings = (
+        finding(
             "Half of ε is kept for the Jacobian and the normal tail is bounded by an exponential; the "
             "law of the update needs neither.",
-            Bearing.LOOSE,
+            "loose",
         ),
         TIED,
     )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (*MARGIN_PROMISES, ONE_UPDATE, ONE_RECORD)
-    example: ClassVar[Mapping[str, Any]] = {"regularization": 10, "sigma": 10}
+    assumptions = (*MARGIN_PROMISES, ONE_UPDATE, ONE_RECORD)
 
     def claimed(self) -> Bound:
         """The ε at which the printed σ is the given one, at least 2β/λ."""

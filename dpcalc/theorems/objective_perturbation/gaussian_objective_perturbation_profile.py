@@ -1,12 +1,17 @@
-"""The privacy profile of objective perturbation with Gaussian noise, for generalised linear models.
+"""Privacy profile of objective perturbation with Gaussian noise.
 
 Statement
+    δ(ε) = 2H(ε - C), C = -ln(1 - β/λ), H the profile of a Gaussian mechanism with μ = L/σ, for ε >=
+    C + μ²/2 and λ > β
+
     The exact minimiser of ``Σ ℓ(f; record) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I), λ > β, has with
     ``C = -ln(1 - β/λ)``, ``m = L/σ`` and H the profile of N(0, 1) against N(m, 1)
     ``δ(ε) = 2H(ε - C)`` for ε >= C + m²/2, and below that
     ``δ(ε) = 1 - e^x + 2e^x H(m²/2)``, ``x = ε - C - m²/2``.
     L = gradient_bound, β = curvature, λ = regularization, σ = sigma.
 Source
+    Redberg, Koskela and Wang 2023, (ε, δ) bound
+
     Redberg, Koskela and Wang 2023, the (ε, δ) bound. The text was not at hand: the formula is that of
     the authors' published code, and what the paper calls neighbours was not seen; L and β being those
     of one record, it is read as one record added or removed.
@@ -22,9 +27,7 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta
@@ -32,7 +35,8 @@ from dpcalc.errors import Infeasible
 from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.search import smallest_where
-from dpcalc.theorems.base import Assumption, Bound, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, finding, theorem
+from dpcalc.theorems.base import Bound, Formula, Scope
 from dpcalc.theorems.objective_perturbation._normal import (
     MARGIN_PROMISES,
     ONE_RECORD,
@@ -40,7 +44,6 @@ from dpcalc.theorems.objective_perturbation._normal import (
     TIED,
     NormalObjective,
 )
-from dpcalc.vocabulary import Bearing, Status
 
 
 def _not_stiff(theorem: Profile) -> str | None:
@@ -52,38 +55,32 @@ def _not_stiff(theorem: Profile) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    status="loose",
+    example={"regularization": 10, "sigma": 5},
+)
 class Profile(NormalObjective):
     """The δ(ε) of Redberg, Koskela and Wang."""
 
-    key: ClassVar[str] = "gaussian-objective-perturbation-profile"
-    title: ClassVar[str] = "Privacy profile of objective perturbation with Gaussian noise"
-    reference: ClassVar[str] = "Redberg, Koskela and Wang 2023, (ε, δ) bound"
-    statement: ClassVar[str] = (
-        "δ(ε) = 2H(ε - C), C = -ln(1 - β/λ), H the profile of a Gaussian mechanism with μ = L/σ, "
-        "for ε >= C + μ²/2 and λ > β"
-    )
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
+    findings = (
+        finding(
             "Both tails of the noise are charged, where outcomes of one of them speak for the other "
             "data set; and the Jacobian is charged in full at every outcome.",
-            Bearing.LOOSE,
+            "loose",
         ),
-        Finding(
+        finding(
             "One record changes the determinant by a factor of at most 1 + β/λ, which is less than "
             "1/(1 - β/λ) and needs no λ > β.",
-            Bearing.LOOSE,
+            "loose",
         ),
         TIED,
     )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
+    assumptions = (
         *MARGIN_PROMISES,
         ONE_UPDATE,
-        Assumption("stiffness", "λ > β.", Scope.CLAIMED, _not_stiff),
+        assume("stiffness", "λ > β.", "claimed", _not_stiff),
         ONE_RECORD,
     )
-    example: ClassVar[Mapping[str, Any]] = {"regularization": 10, "sigma": 5}
 
     def claimed(self) -> Bound:
         """The printed profile."""

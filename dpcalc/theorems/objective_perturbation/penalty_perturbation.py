@@ -1,12 +1,17 @@
-"""Penalty perturbation and dual-variable perturbation on a network.
+"""Penalty perturbation for ADMM on a network.
 
 Statement
+    β = max_i Σ_t C(1.4c₁ + α_i(t)) / (η_i(t) V_i B_i), if 2c₁ < (B_i/C)(ρ/N + 2θV_i) and η_i(t) >=
+    θ
+
     Node i minimises its data term plus 2λᵀf plus ``η Σ_j |f + ε - (f_i + f_j)/2|²``, ε with density
     ∝ exp(-α|ε|), and broadcasts the minimiser; after T rounds the algorithm is β-differentially
     private with ``β = max_i Σ_t C(1.4c₁ + α_i(t)) / (η_i(t) V_i B_i)``.
     η = penalty, α = noise_rate, V = degree, B = n_records, C = loss_weight, ρ = regularization,
     N = n_nodes, T = rounds, c₁ = curvature, θ = dual_step.
 Source
+    Zhang, Khalili and Liu 2018, theorem 4.1
+
     Zhang, Khalili and Liu 2018, theorem 4.1. Dual-variable perturbation (Zhang and Zhu 2017) is the
     case of a constant penalty η = θ.
 Certified
@@ -20,12 +25,9 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 from dpcalc.numerics.rounding import Extended, extended
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, choice, finding, number, theorem
+from dpcalc.theorems.base import Formula
 from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
     INCREASING,
@@ -35,8 +37,6 @@ from dpcalc.theorems.objective_perturbation._assumptions import (
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
 from dpcalc.theorems.objective_perturbation._update import Values
-from dpcalc.theorems.parameters import choice, number
-from dpcalc.vocabulary import Bearing, Status
 
 
 def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
@@ -64,53 +64,9 @@ def _too_curved(theorem: PenaltyPerturbation) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PenaltyPerturbation(NetworkTheorem):
-    """Noise in the penalty term, or in the dual variable; every iterate is released."""
-
-    key: ClassVar[str] = "penalty-perturbation"
-    title: ClassVar[str] = "Penalty perturbation for ADMM on a network"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2018, theorem 4.1"
-    statement: ClassVar[str] = (
-        "β = max_i Σ_t C(1.4c₁ + α_i(t)) / (η_i(t) V_i B_i), "
-        "if 2c₁ < (B_i/C)(ρ/N + 2θV_i) and η_i(t) >= θ"
-    )
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The two Hessians differ by a rank-one term on each side of a common part, so the "
-            "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁ and then drops ρ "
-            "from κ.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "For the logistic loss the gradient and the curvature of a record are tied, which makes "
-            "the Jacobian free whenever α/(2ηV) is at least 1/(ρ/N + 2ηV).",
-            Bearing.LOOSE,
-            lambda theorem: theorem.loss == "logistic",
-        ),
-        Finding(
-            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
-            "it concentrates, and the sum is far above that.",
-            Bearing.LOOSE,
-        ),
-        BEYOND,
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        *PROMISES,
-        INCREASING,
-        REPLACED,
-        Assumption(
-            "penalty-at-least-dual-step",
-            "Penalties are at least the dual step θ.",
-            Scope.CLAIMED,
-            _step_too_large,
-        ),
-        Assumption(
-            "curvature", "2c₁ < (B/C)(ρ/N + 2θV) at every node.", Scope.CLAIMED, _too_curved
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="loose",
+    example={
         "n_records": 9045,
         "n_nodes": 5,
         "degree": 2,
@@ -120,7 +76,43 @@ class PenaltyPerturbation(NetworkTheorem):
         "noise_rate": "3:1.01",
         "rounds": 50,
         "dimension": 105,
-    }
+    },
+)
+class PenaltyPerturbation(NetworkTheorem):
+    """Noise in the penalty term, or in the dual variable; every iterate is released."""
+
+    findings = (
+        finding(
+            "The two Hessians differ by a rank-one term on each side of a common part, so the "
+            "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁ and then drops ρ "
+            "from κ.",
+            "loose",
+        ),
+        finding(
+            "For the logistic loss the gradient and the curvature of a record are tied, which makes "
+            "the Jacobian free whenever α/(2ηV) is at least 1/(ρ/N + 2ηV).",
+            "loose",
+            lambda theorem: theorem.loss == "logistic",
+        ),
+        finding(
+            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
+            "it concentrates, and the sum is far above that.",
+            "loose",
+        ),
+        BEYOND,
+    )
+    assumptions = (
+        *PROMISES,
+        INCREASING,
+        REPLACED,
+        assume(
+            "penalty-at-least-dual-step",
+            "Penalties are at least the dual step θ.",
+            "claimed",
+            _step_too_large,
+        ),
+        assume("curvature", "2c₁ < (B/C)(ρ/N + 2θV) at every node.", "claimed", _too_curved),
+    )
 
     dual_step: float | None = number(
         "step of the dual update, θ (the first penalty unless given)", default=None

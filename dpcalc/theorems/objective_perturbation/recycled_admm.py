@@ -1,6 +1,9 @@
-"""Recycled ADMM: every second update reuses what was released.
+"""Recycled ADMM (R-ADMM, MR-ADMM) on a network.
 
 Statement
+    β = max_i Σ_k (2C/B_i)(1.4c₁/(ρ/N + 2η_i(2k-1)V_i) + α_i(k)), if 2c₁ < (B_i/C)(ρ/N + 2η_i(1)V_i)
+    and η_i does not decrease
+
     In odd rounds node i minimises its data term plus (2λ + ε)ᵀf plus a penalty, ε with density
     ∝ exp(-α|ε|), and broadcasts the minimiser; even rounds compute from what odd rounds released.
     After K odd rounds the algorithm is β-differentially private with
@@ -8,6 +11,8 @@ Statement
     η = penalty, α = noise_rate, V = degree, B = n_records, C = loss_weight, ρ = regularization,
     N = n_nodes, K = rounds, c₁ = curvature.
 Source
+    Zhang, Khalili and Liu 2019, lemma V.1 and theorem V.1
+
     Zhang, Khalili and Liu 2019, lemma V.1 and theorem V.1 (R-ADMM with constant, MR-ADMM with
     non-decreasing penalties).
 Certified
@@ -20,14 +25,11 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 import numpy as np
 
 from dpcalc.numerics.rounding import Extended, extended
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, finding, theorem
+from dpcalc.theorems.base import Formula
 from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
     INCREASING,
@@ -37,7 +39,6 @@ from dpcalc.theorems.objective_perturbation._assumptions import (
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
 from dpcalc.theorems.objective_perturbation._update import Values
-from dpcalc.vocabulary import Bearing, Status
 
 
 def _too_curved(theorem: RecycledADMM) -> str | None:
@@ -55,52 +56,9 @@ def _too_curved(theorem: RecycledADMM) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecycledADMM(NetworkTheorem):
-    """Linear noise in odd rounds, free even rounds; every iterate is released."""
-
-    key: ClassVar[str] = "recycled-admm"
-    title: ClassVar[str] = "Recycled ADMM (R-ADMM, MR-ADMM) on a network"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2019, lemma V.1 and theorem V.1"
-    statement: ClassVar[str] = (
-        "β = max_i Σ_k (2C/B_i)(1.4c₁/(ρ/N + 2η_i(2k-1)V_i) + α_i(k)), "
-        "if 2c₁ < (B_i/C)(ρ/N + 2η_i(1)V_i) and η_i does not decrease"
-    )
-    status: ClassVar[Status] = Status.LOOSE
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The two Hessians differ by a rank-one term on each side of a common part, so the "
-            "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "For the logistic loss the gradient and the curvature of a record are tied, which makes "
-            "the Jacobian free whenever α is at least 1/(ρ/N + 2ηV).",
-            Bearing.LOOSE,
-            lambda theorem: theorem.loss == "logistic",
-        ),
-        Finding(
-            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
-            "it concentrates, and the sum is far above that.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "The advantage over conventional ADMM was measured against twice as many noisy rounds; "
-            "stopped after as many noisy rounds, conventional ADMM with the same linear noise has "
-            "the same bound.",
-            Bearing.REMARK,
-        ),
-        BEYOND,
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        *PROMISES,
-        INCREASING,
-        REPLACED,
-        Assumption(
-            "curvature", "2c₁ < (B/C)(ρ/N + 2η(1)V) at every node.", Scope.CLAIMED, _too_curved
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    status="loose",
+    example={
         "n_records": 8000,
         "n_nodes": 5,
         "degree": 3,
@@ -110,7 +68,42 @@ class RecycledADMM(NetworkTheorem):
         "noise_rate": 1,
         "rounds": 25,
         "dimension": 105,
-    }
+    },
+)
+class RecycledADMM(NetworkTheorem):
+    """Linear noise in odd rounds, free even rounds; every iterate is released."""
+
+    findings = (
+        finding(
+            "The two Hessians differ by a rank-one term on each side of a common part, so the "
+            "determinants' ratio is at most 1 + κc₁; the paper pays twice 1.4κc₁.",
+            "loose",
+        ),
+        finding(
+            "For the logistic loss the gradient and the curvature of a record are tied, which makes "
+            "the Jacobian free whenever α is at least 1/(ρ/N + 2ηV).",
+            "loose",
+            lambda theorem: theorem.loss == "logistic",
+        ),
+        finding(
+            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
+            "it concentrates, and the sum is far above that.",
+            "loose",
+        ),
+        finding(
+            "The advantage over conventional ADMM was measured against twice as many noisy rounds; "
+            "stopped after as many noisy rounds, conventional ADMM with the same linear noise has "
+            "the same bound.",
+            "remark",
+        ),
+        BEYOND,
+    )
+    assumptions = (
+        *PROMISES,
+        INCREASING,
+        REPLACED,
+        assume("curvature", "2c₁ < (B/C)(ρ/N + 2η(1)V) at every node.", "claimed", _too_curved),
+    )
 
     def _effective_rate(self, noise_rate: Values, pull: Values) -> Values:
         return noise_rate
