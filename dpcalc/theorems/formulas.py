@@ -270,7 +270,7 @@ def _bound(
 ) -> Bound:
     value, method, *more = stated
     named = {"mu": value} | {k: v for each in more for k, v in each.items()} | dict(own or {})
-    numbers = {name: rounded(number) for name, number in named.items()}
+    numbers = {k: v if isinstance(v, int) else rounded(v) for k, v in named.items()}
     return Bound(GDP(numbers["mu"]), numbers, method)
 
 

@@ -3,13 +3,9 @@
 Statement
     (ε, δ)-DP after T rounds if σ² >= 12L²T ln(1/δ)/(q²ε²), 0 < ε <= 1, 0 < δ <= 1/3
 
-    For 0 < ε <= 1 and 0 < δ <= 1/3, ``σ² >= 12L²T ln(1/δ)/(q²ε²)`` makes T rounds
-    (ε, δ)-differentially private; q = min q_i.
-    L = lipschitz, T = rounds, q = n_records (the smallest node), σ = sigma.
+    q = min q_i is the number of records of the smallest node.
 Source
     Liu, Johansson and Shi 2022, theorem 1
-
-    Liu, Johansson and Shi 2022, theorem 1.
 Certified
     The released messages determine a(t)(ĝ + ν), ĝ the subgradient at one record drawn uniformly from
     q. Its sensitivity is 2L with probability 1/q, not 2L/q.
@@ -24,13 +20,12 @@ Rounding
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from dpcalc import checks
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 from dpcalc.errors import Infeasible, InvalidInput
-from dpcalc.guarantees import GDP, ClaimedCurve, Guarantee
+from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.mechanisms import (
@@ -38,13 +33,21 @@ from dpcalc.guarantees.mechanisms import (
     sampled_without_replacement,
 )
 from dpcalc.numerals import spelt
-from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.theorems.authoring import Theorem, assume, choice, count, finding, number, theorem
-from dpcalc.theorems.base import Bound, Formula, Scope
+from dpcalc.numerics.precise import mpf, round_down, round_up
+from dpcalc.theorems.authoring import (
+    Numbers,
+    Real,
+    Theorem,
+    assume,
+    choice,
+    count,
+    finding,
+    number,
+    theorem,
+)
+from dpcalc.theorems.base import Bound, Scope
+from dpcalc.theorems.numbers import Digits, NotAFormula
 from dpcalc.vocabulary import Adjacency
-
-if TYPE_CHECKING:
-    from dpcalc.numerics.precise import Real
 
 LARGEST_CLAIMED_EPSILON = 1.0
 LARGEST_CLAIMED_DELTA = 1 / 3
@@ -100,13 +103,13 @@ class PrivateDualAveraging(Theorem):
             "subgradient at one sampled record, whose sensitivity is 2L with probability 1/q. The "
             "prescribed noise then hides little once T/q is not far below δ.",
             "proof fails",
-            lambda theorem: theorem.sampling == "one" and theorem.n_records > 1,
+            lambda t: t.sampling == "one" and t.n_records > 1,
         ),
         finding(
             "The formula is proved for full batches; the mean of b records drawn at random has the "
             "sensitivity 2L/b with probability b/q.",
             "proof fails",
-            lambda theorem: theorem.sampling == "random-batch" and _samples(theorem),
+            lambda t: t.sampling == "random-batch" and _samples(t),
         ),
         finding(
             "The formula is proved for full batches; a batch's mean has the sensitivity 2L/b in every "
@@ -118,7 +121,7 @@ class PrivateDualAveraging(Theorem):
             "For full batches the transcript is a Gaussian mechanism, whose exact law is smaller "
             "than the Rényi conversion at a fixed order.",
             "loose",
-            lambda theorem: not _samples(theorem) and not _batches(theorem),
+            lambda t: not _samples(t) and not _batches(t),
         ),
         finding(
             "Definition 2 stops one message early: after T rounds the last noisy subgradient has "
@@ -150,17 +153,17 @@ class PrivateDualAveraging(Theorem):
         ),
     )
 
-    n_records: int = count("records of the smallest node, q")
-    rounds: int = count("rounds, T")
-    lipschitz: float = number("largest norm of a record's subgradient, L")
-    sigma: float = number("standard deviation of the noise per coordinate, σ")
+    n_records: int = count("records of the smallest node", "q")
+    rounds: int = count("rounds", "T")
+    lipschitz: float = number("largest norm of a record's subgradient", "L")
+    sigma: float = number("standard deviation of the noise per coordinate", "sigma")
     sampling: str = choice(
         "records a subgradient is computed from: one drawn at random; a batch fixed in advance, in "
         "turn; a batch drawn at random without replacement, again every round; or all",
         ("one", "mini-batch", "random-batch", "full-batch"),
         default="one",
     )
-    batch_size: int | None = count("records of a mini-batch or random-batch, b", default=None)
+    batch_size: int | None = count("records of a mini-batch or random-batch", "b", default=None)
     adjacency: str = choice(
         "neighbouring relation",
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
@@ -189,35 +192,57 @@ class PrivateDualAveraging(Theorem):
         """b, the records that a subgradient is the mean of."""
         return {"one": 1, "full-batch": self.n_records}.get(self.sampling, self.batch_size or 1)
 
-    def claimed(self) -> Bound:
+    def claimed_epsilon(self, x: Numbers, delta: Real) -> Real:
         """ε = √(12 T ln(1/δ))·L/(qσ), where that is at most 1 and δ at most 1/3."""
-        curve = ClaimedCurve(self._claimed_epsilon, {"sigma": self.sigma})
-        return Bound(curve, {"sigma": self.sigma}, "printed formula")
+        if delta > LARGEST_CLAIMED_DELTA:
+            return x.inf
+        epsilon = x.sqrt(12 * x.rounds * x.log(1 / delta)) * x.lipschitz / (x.n_records * x.sigma)
+        return epsilon if float(epsilon) <= LARGEST_CLAIMED_EPSILON else x.inf
+
+    def prescribed_noise(self, x: Numbers, epsilon: Real, delta: Real) -> Real:
+        """σ by the printed formula."""
+        root = x.sqrt(12 * x.rounds * x.log(1 / delta))
+        return root * x.lipschitz / (x.n_records * epsilon)
+
+    def prescribed(self, epsilon: float, delta: float) -> Self:
+        """σ by the printed formula, for ε <= 1 and δ <= 1/3."""
+        checks.positive("epsilon", epsilon)
+        checks.proper_delta(delta)
+        if epsilon > LARGEST_CLAIMED_EPSILON or delta > LARGEST_CLAIMED_DELTA:
+            raise Infeasible(
+                "the paper prescribes noise for epsilon <= 1 and delta <= 1/3 only; "
+                f"got epsilon={epsilon:g}, delta={spelt(delta)}"
+            )
+        return super().prescribed(epsilon, delta)
+
+    def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
+        """√uses·2L/(bσ), where chance has no part in what a round uses."""
+        if _samples(self):
+            raise NotAFormula
+        method = "exact Gaussian composition over the record's uses"
+        more = {"uses": int(self._uses(Digits(self))), "sigma": x.sigma}
+        return x.sqrt(self._uses(x)) * self._mu(x), method, more
+
+    def attained_mu(self, x: Numbers) -> tuple[Real, str]:
+        """The same: opposite constant subgradients."""
+        return self.certified_mu(x)[0], "opposite constant subgradients"
 
     def certified(self) -> Bound:
         """By what is sampled; see the module."""
-        self.require(Scope.CERTIFIED)
-        base = {"sigma": self.sigma}
         if not _samples(self):
-            uses = self._uses()
-            mu = round_up(context().sqrt(uses) * self._mu())
-            numbers = {**base, "mu": mu, "uses": uses}
-            return Bound(GDP(mu), numbers, "exact Gaussian composition over the record's uses")
-        return Bound(
-            compose((self._one_round(), self.rounds)),
-            base,
-            "numerical composition of sampled rounds",
-        )
+            return super().certified()
+        self.require(Scope.CERTIFIED)
+        found = compose((self._one_round(), self.rounds))
+        return Bound(found, {"sigma": self.sigma}, "numerical composition of sampled rounds")
 
     def attained(self) -> Bound | None:
         """What opposite, constant subgradients really leak."""
         if not _samples(self):
-            mu = round_down(context().sqrt(self._uses()) * self._mu())
-            return Bound(GDP(mu), {"mu": mu}, "opposite constant subgradients")
+            return super().attained()
         # All other records point one way, the differing one points the other way or their way: an
         # instance of both neighbouring relations, since q - 1 records of one kind look like q.
         # More noise than there is only lowers what is attained, and is easier to account for.
-        ratio = max(round_up(1 / self._mu()), 0.02)
+        ratio = max(round_up(1 / self._mu(Digits(self))), 0.02)
         rate = round_down(mpf(self.size()) / self.n_records)
         pairs = PoissonRemove(ratio, rate), PoissonAdd(ratio, rate)
         worst = DominatedMechanism(
@@ -233,56 +258,18 @@ class PrivateDualAveraging(Theorem):
         """One round whose records are drawn at random."""
         rate = round_up(mpf(self.size()) / self.n_records)
         if self.adjacency == Adjacency.REPLACE_ONE:
-            return sampled_without_replacement(round_up(self._mu()), rate)
-        return poisson_subsampled_gaussian(round_down(1 / self._mu()), rate, Adjacency.ADD_REMOVE)
+            return sampled_without_replacement(round_up(self._mu(Digits(self))), rate)
+        return poisson_subsampled_gaussian(
+            round_down(1 / self._mu(Digits(self))), rate, Adjacency.ADD_REMOVE
+        )
 
-    def _uses(self) -> int:
+    def _uses(self, x: Numbers) -> Real:
         """Rounds that use a record for sure, where chance has no part in it."""
-        return -(-self.rounds // (self.n_records // self.size()))
+        if self.size() == self.n_records:
+            return x.rounds
+        return x.ceil(x.rounds / x.floor(x.n_records / x.batch_size))
 
-    def _mu(self) -> Real:
+    def _mu(self, x: Numbers) -> Real:
         """2L/(bσ)."""
-        return 2 * mpf(self.lipschitz) / (self.size() * mpf(self.sigma))
-
-    def _claimed_epsilon(self, delta: float) -> float:
-        if delta > LARGEST_CLAIMED_DELTA:
-            return math.inf
-        ctx = context()
-        root = ctx.sqrt(-12 * self.rounds * ctx.log(mpf(delta)))
-        epsilon = float(root * mpf(self.lipschitz) / (self.n_records * mpf(self.sigma)))
-        return epsilon if epsilon <= LARGEST_CLAIMED_EPSILON else math.inf
-
-    def prescribed(self, epsilon: float, delta: float) -> Self:
-        """σ by the printed formula, for ε <= 1 and δ <= 1/3."""
-        checks.positive("epsilon", epsilon)
-        checks.proper_delta(delta)
-        if epsilon > LARGEST_CLAIMED_EPSILON or delta > LARGEST_CLAIMED_DELTA:
-            raise Infeasible(
-                "the paper prescribes noise for epsilon <= 1 and delta <= 1/3 only; "
-                f"got epsilon={epsilon:g}, delta={spelt(delta)}"
-            )
-        ctx = context()
-        root = ctx.sqrt(-12 * self.rounds * ctx.log(mpf(delta)))
-        sigma = root * mpf(self.lipschitz) / (self.n_records * mpf(epsilon))
-        return self.replace(sigma=round_up(sigma))
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The prescribed noise, and μ where the law is Gaussian."""
-        import sympy
-
-        lip, t, q, s, eps, delta, b = sympy.symbols("L T q sigma epsilon delta b", positive=True)
-        values = {
-            "L": self.lipschitz,
-            "T": float(self.rounds),
-            "q": float(self.n_records),
-            "sigma": self.sigma,
-            "b": float(self.batch_size or 1),
-        }
-        prescribed = sympy.sqrt(12 * t * sympy.log(1 / delta)) * lip / (q * eps)
-        found = [Formula("prescribed.sigma", prescribed, values)]
-        if self.sampling == "full-batch":
-            found.append(Formula("certified.mu", 2 * sympy.sqrt(t) * lip / (q * s), values))
-        if self.sampling == "mini-batch":
-            uses = sympy.ceiling(t / sympy.floor(q / b))
-            found.append(Formula("certified.mu", 2 * sympy.sqrt(uses) * lip / (b * s), values))
-        return tuple(found)
+        size = {"one": 1, "full-batch": x.n_records}.get(self.sampling, x.batch_size)
+        return 2 * x.lipschitz / (size * x.sigma)

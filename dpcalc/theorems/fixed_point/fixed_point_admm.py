@@ -3,15 +3,13 @@
 Statement
     (α, 8αKγ²L²/(n²σ²))-RDP after K steps, L = sensitivity/2
 
-    For minimising (1/n)Σf_i(x) + g(x) with convex, L-Lipschitz f_i, K steps of
-    ``x = prox_γg(z), z ← z + 2λ(prox_γf(2x - z) - x + ξ/2)``, ξ ~ N(0, σ²I), are
-    (α, 8αKγ²L²/(n²σ²))-RDP.
-    2L = sensitivity, n = n_records, K = steps, γ = prox_step, λ = relaxation, σ = sigma.
+    For minimising (1/n)Σf_i(x) + g(x) with convex, L-Lipschitz f_i a step is
+    ``x = prox_γg(z), z ← z + 2λ(prox_γf(2x - z) - x + ξ/2)``, ξ ~ N(0, σ²I).
 Source
     Cyffers, Bellet and Basu 2023, private ADMM, central setting
 
-    Cyffers, Bellet and Basu 2023, private ADMM in the central setting. The constant is that of
-    composing the steps, each of sensitivity 4λγL/n against noise λσ; it was not checked in print.
+    The constant is that of composing the steps, each of sensitivity 4λγL/n against noise λσ; it was not
+    checked in print.
 Certified
     A step is a composition of reflected resolvents, averaged: it expands no distance, and contracts by
     ``c = 1 - λ + λδ``, ``δ = 2max(1/(1 + γm), γM/(1 + γM)) - 1``, for m-strongly convex, M-smooth

@@ -3,15 +3,10 @@
 Statement
     ρ = (C/T)(ηΔ)²/σ² after 2T further iterations, C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}
 
-    After the user's own iteration and 2T further noisy iterations, the last (x, λ) is ρ-zCDP for the
-    user with ``ρ = (C/T)(ηΔ)²/σ²``, ``C = (1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}``; one iteration alone is
-    (ηΔ)²/(2σ²)-zCDP.
-    Δ = sensitivity, η = step_size, β = penalty, σ = sigma, ‖A‖ = operator_norm,
-    k = 2T + 1 = iterations.
+    After the user's own iteration and 2T further noisy iterations the last (x, λ) is ρ-zCDP for the
+    user; one iteration alone is (ηΔ)²/(2σ²)-zCDP. k = 2T + 1.
 Source
     Chan, Xie and Zhao 2023, theorem 6.1, corollaries 6.2 and 9.4, lemmas 3.2, 6.5, 6.10
-
-    Chan, Xie and Zhao 2023, lemmas 3.2, 6.5 and 6.10, theorem 6.1, corollaries 6.2 and 9.4.
 Certified
     μ-GDP with ``μ² = start/(σ² Σ_{t<k} 1/λ_t)``: every noise is divided between the iteration before it
     and the one after it, the user's own included; the start needs no factor 1 + ηβ‖A‖²; any A of full
@@ -76,7 +71,7 @@ class ADMMIteration(FirstUser):
             "Replacing σ by ησ' for noise on the gradient is unsafe in the certified constants: the "
             "noise that reaches x is smaller along the rows of A.",
             "loose",
-            lambda theorem: theorem.noise_in == "gradient",
+            lambda t: t.noise_in == "gradient",
         ),
         finding(
             "Least squares, the paper's own experiment, has no finite Δ without clipping or a "

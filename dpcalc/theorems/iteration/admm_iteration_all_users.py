@@ -3,15 +3,11 @@
 Statement
     (α, 2αC·H_n/n)-RDP for every user if C·α(α-1) <= 1
 
-    If a user followed by t iterations has Rényi divergence at most αC/t, then with n users in random
-    order, or stopped at random, and Cα(α-1) <= 1, the last (x, λ) is (α, 2αC·H_n/n)-RDP for every
-    user, H_n the n-th harmonic number.
-    n = users. C is the constant of the convex bound in iterations instead of pairs of them:
-    C = 2(1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}·(ηΔ)²/σ².
+    C bounds the Rényi divergence αC/t of a user followed by t iterations; the n users come in random
+    order, or the run stops at random; H_n is the n-th harmonic number. C is the constant of the convex
+    bound in iterations instead of pairs of them: 2(1 + ηβ‖A‖²)·max{1, 3/(2ηβ)}·(ηΔ)²/σ².
 Source
     Chan, Xie and Zhao 2023, lemma 8.2, corollary 8.3
-
-    Chan, Xie and Zhao 2023, lemma 8.2 and corollary 8.3.
 Certified
     Hockey-stick divergences are jointly convex, so ``δ(ε) <= (1/m)Σ_t δ_{μ_t}(ε)``, μ_t the bound for
     one user with t iterations, t uniform on 1..m: m = n for a permutation; for a stopping time
@@ -80,7 +76,7 @@ class ADMMIterationAllUsers(GradientADMM):
             "For a stopping time uniform on the upper half the worst user has 1 to n/2 iterations, "
             "not 1 to n: averaging over 1..n is too small.",
             "proof fails",
-            lambda theorem: theorem.order == "stopping" and theorem.first_stop() > 1,
+            lambda t: t.order == "stopping" and t.first_stop() > 1,
         ),
         finding(
             "The constant C of the assumption is not identified with that of the convex bound in the "

@@ -4,15 +4,13 @@ Statement
     ρ = (C/T) L^(T-1) (ηΔ)²/σ² after 2T further iterations, L = max(R/P, S/Q) < 1
 
     With f ν-smooth and μ-strongly convex and g μ_g-strongly convex, one iteration contracts the
-    squared norm ``P|x|² + Q|λ - βAx|²`` by ``L = max(R/P, S/Q)``, where τ = 2/(ν+μ) - η,
-    P = 1 - τ/η, R = 1 - 2ηνμ/(ν+μ) + τ/η, S = η/β, Q = S + (ητ/4)σ_min(AAᵀ). After 2T further
-    iterations the convex bound gains a factor L^(T-1).
-    η = step_size, β = penalty, ν = smoothness, μ = strong_convexity,
-    μ_g = regularizer_strong_convexity, ‖AᵀB‖ = coupling_norm, k = 2T + 1 = iterations.
+    squared norm ``P|x|² + Q|λ - βAx|²`` by L, where τ = 2/(ν+μ) - η, P = 1 - τ/η,
+    R = 1 - 2ηνμ/(ν+μ) + τ/η, S = η/β, Q = S + (ητ/4)σ_min(AAᵀ); the rest is the convex bound.
+    k = 2T + 1.
 Source
     Chan, Xie and Zhao 2023, lemma 7.6, theorem 7.2, corollary 7.3
 
-    Chan, Xie and Zhao 2023, lemmas 7.6 and 7.7, theorem 7.2, corollary 7.3.
+    The contraction is lemma 7.6, its use lemma 7.7.
 Certified
     The same chain in f-DP in the contracting norm, with its own start and kernels that share their
     noises: ``μ² = start/(σ² Σ_{t<k} L^(1-t)/λ_t)``; never above the convex or the local bound.

@@ -4,16 +4,13 @@ Statement
     μ-GDP, μ = √(1 + c^(2l-2)(1-c²)/(1-c^l)²·(1-c^(l(E-1)))/(1+c^(l(E-1))))·L/(bσ)
 
     With m-strongly convex, M-smooth losses whose gradients move by at most L if a record is
-    replaced, E passes over l batches of b records, ``x ← Π(x - η((1/b)Σ∇f_i(x) + N(0, σ²I)))``, are
-    μ-GDP with ``μ = √(1 + c^(2l-2)(1-c²)/(1-c^l)²·(1-c^(l(E-1)))/(1+c^(l(E-1))))·L/(bσ)``,
+    replaced, for E passes over l batches of b records, ``x ← Π(x - η((1/b)Σ∇f_i(x) + N(0, σ²I)))``;
     c = max(|1 - ηm|, |1 - ηM|).
-    L = sensitivity, b = batch_size, l = n_batches, E = passes, η = step_size, σ = sigma,
     m = strong_convexity, M = smoothness.
 Source
     Bok, Su and Altschuler 2024, noisy cyclic gradient descent
 
-    Bok, Su and Altschuler 2024, noisy cyclic gradient descent; for convex losses (c = 1) the limit
-    1 + (E-1)/l under the root.
+    For convex losses (c = 1) the limit is 1 + (E-1)/l under the root.
 Certified
     The cheapest shifts, for the record's own position, a fixed or a random order: never above the
     claim, below it where the last use is better paid together with the earlier ones.
@@ -61,27 +58,25 @@ class NoisyCGD(CyclicDescent):
             "The printed shifts pay the last use of the record on its own. Where earlier uses weigh "
             "more, sharing the noise of the last step among all is cheaper.",
             "loose",
-            lambda theorem: theorem.merges(),
+            lambda t: t.merges(),
         ),
         finding(
             "Optimal among all shifts for the worst position: the printed formula is the cheapest "
             "allocation here.",
             "remark",
-            lambda theorem: (
-                theorem.order == "fixed" and theorem.contraction() <= 1 and not theorem.merges()
-            ),
+            lambda t: t.order == "fixed" and t.contraction() <= 1 and not t.merges(),
         ),
         finding(
             "The claim is for the worst position in the order; a record whose batch comes earlier is "
             "protected by the steps after it.",
             "loose",
-            lambda theorem: theorem.position is not None and theorem.position < theorem.n_batches,
+            lambda t: t.position is not None and t.position < t.n_batches,
         ),
         finding(
             "For a random order the positions' profiles are averaged; in a new order each pass all "
             "passes but the last are counted at their worst.",
             "loose",
-            lambda theorem: theorem.order != "fixed",
+            lambda t: t.order != "fixed",
         ),
     )
     assumptions = (

@@ -4,15 +4,11 @@ Statement
     μ-GDP, μ = (1/σ)√((L/b)² + 3LD/(ηbl) + (L²/(b²l))⌈Db/(ηL)⌉) if E >= Db/(ηL)
 
     On a convex domain of diameter D, with convex M-smooth losses whose gradients move by at most L if
-    a record is replaced and η <= 2/M, E >= Db/(ηL) passes over l batches of b records are μ-GDP with
-    ``μ = (1/σ)√((L/b)² + 3LD/(ηbl) + (L²/(b²l))⌈Db/(ηL)⌉)``; full batch (l = 1), without the first
-    term.
-    D = diameter, L = sensitivity, b = batch_size, l = n_batches, E = passes, η = step_size,
-    σ = sigma, M = smoothness.
+    a record is replaced and η <= 2/M, for E passes over l batches of b records; for the full batch
+    (l = 1) without the first term.
+    M = smoothness.
 Source
     Bok, Su and Altschuler 2024, constrained noisy gradient descent, full and cyclic batches
-
-    Bok, Su and Altschuler 2024, constrained noisy gradient descent, full and cyclic batches.
 Certified
     The cheapest shifts over the best number of last uses, starting as far apart as the domain allows;
     any position, strongly convex losses as well. For the full batch about 4LD/(ηb) under the root.
@@ -61,23 +57,23 @@ class NoisyCGDConstrained(CyclicDescent):
             "The printed constants come from rounding the number of steps up; the best number of "
             "steps, counted from just after a use of the record, gives less.",
             "loose",
-            lambda theorem: theorem.n_batches > 1 or not theorem.whole(),
+            lambda t: t.n_batches > 1 or not t.whole(),
         ),
         finding(
             "For fewer passes than Db/(ηL) the claim is that of composing the passes, √E·L/(bσ).",
             "loose",
-            lambda theorem: not theorem.saturated(),
+            lambda t: not t.saturated(),
         ),
         finding(
             "The claim is for the worst position in a fixed order; for a random order the positions' "
             "profiles are averaged.",
             "loose",
-            lambda theorem: theorem.order != "fixed",
+            lambda t: t.order != "fixed",
         ),
         finding(
             "Strongly convex losses are not used by the claim.",
             "loose",
-            lambda theorem: theorem.curvature() > 0,
+            lambda t: t.curvature() > 0,
         ),
     )
     assumptions = (

@@ -4,14 +4,10 @@ Statement
     μ-GDP with μ = √((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ), c = max(|1 - ηm|, |1 - ηM|)
 
     With m-strongly convex, M-smooth losses whose gradients move by at most L if a record is
-    replaced, t steps of ``x ← Π(x - η((1/n)Σ∇f_i(x) + N(0, σ²I)))`` are μ-GDP with
-    ``μ = √((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ)``, c = max(|1 - ηm|, |1 - ηM|) < 1.
-    L = sensitivity, n = n_records, t = steps, η = step_size, σ = sigma, m = strong_convexity,
-    M = smoothness.
+    replaced, after t steps of ``x ← Π(x - η((1/n)Σ∇f_i(x) + N(0, σ²I)))``, c < 1.
+    m = strong_convexity, M = smoothness.
 Source
     Bok, Su and Altschuler 2024, strongly convex noisy gradient descent
-
-    Bok, Su and Altschuler 2024, noisy gradient descent, strongly convex losses.
 Certified
     The same, proved again without densities; the straight line is the cheapest allocation. Two
     quadratics of curvature m attain it whenever η <= 2/(m + M).
@@ -73,7 +69,7 @@ class NoisyGD(NoisyDescent):
         finding(
             "Exact: quadratics of curvature m reach the bound at every number of steps.",
             "remark",
-            lambda theorem: not _expanding_side(theorem),
+            lambda t: not _expanding_side(t),
         ),
         finding(
             "For a step size above 2/(m + M) the contraction is that of the largest curvature, whose "

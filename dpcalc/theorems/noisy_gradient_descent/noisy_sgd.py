@@ -4,16 +4,13 @@ Statement
     f-DP, f = G((2√2L/(bσ))(c^(ν+1) - c^t)/(1 - c)) ⊗ C(G(2√2L/(bσ))) ⊗ C(G(2L/(bσ)))^(⊗ν)
 
     With m-strongly convex, M-smooth losses, batches of b of n records drawn at random in every step
-    and c = max(|1 - ηm|, |1 - ηM|) < 1, t steps ``x ← x - η((1/b)Σ∇f_i(x) + N(0, σ²I))`` are f-DP
-    for every ν from 0 to t - 1 with ``f = G((2√2L/(bσ))(c^(ν+1) - c^t)/(1 - c)) ⊗
-    C(G(2√2L/(bσ))) ⊗ C(G(2L/(bσ)))^(⊗ν)``, C = C_{b/n} the sampling of b of n.
-    L = lipschitz, b = batch_size, n = n_records, t = steps, η = step_size, σ = sigma,
-    m = strong_convexity, M = smoothness.
+    and c = max(|1 - ηm|, |1 - ηM|) < 1, after t steps ``x ← x - η((1/b)Σ∇f_i(x) + N(0, σ²I))``, for
+    every ν from 0 to t - 1; C = C_{b/n} is the sampling of b of n.
+    t = steps, m = strong_convexity, M = smoothness.
 Source
     Bok, Su and Altschuler 2024, noisy SGD, strongly convex losses
 
-    Bok, Su and Altschuler 2024, noisy stochastic gradient descent, strongly convex losses. Restated
-    from the authors' figure code and a derivation, not from print.
+    Restated from the authors' figure code and a derivation, not from print.
 Certified
     A good number of counted steps, of closing steps and share of their noise, averaged over how
     often the record was used before; convex losses as well; never above the claim. The full batch
@@ -89,30 +86,30 @@ class NoisySGD(SplitDescent):
             "Half of the noise of one step pays the whole shift; a share of several last steps, the "
             "best one, pays it for less.",
             "loose",
-            lambda theorem: not theorem.full(),
+            lambda t: not t.full(),
         ),
         finding(
             "The runs are counted as far apart before the counted steps as if every batch had held "
             "the record; few do, and averaging over the batches gives less.",
             "loose",
-            lambda theorem: not theorem.full(),
+            lambda t: not t.full(),
         ),
         finding(
             "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
             "here it is enclosed numerically.",
             "remark",
-            lambda theorem: not theorem.full(),
+            lambda t: not t.full(),
         ),
         finding(
             "For the full batch shifted interpolation needs no split of the noise, and quadratics "
             "of curvature m attain it.",
             "loose",
-            lambda theorem: theorem.full(),
+            lambda t: t.full(),
         ),
         finding(
             "The claim needs strongly convex losses; the certified bound holds for convex ones too.",
             "loose",
-            lambda theorem: theorem.contraction() == 1,
+            lambda t: t.contraction() == 1,
         ),
     )
     assumptions = (

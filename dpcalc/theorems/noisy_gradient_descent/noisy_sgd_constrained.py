@@ -4,17 +4,14 @@ Statement
     (α, ε)-RDP with ε ≲ (αL²/(n²σ²))·min{T, Dn/(Lη)}
 
     On a convex domain of diameter D, with convex L-Lipschitz M-smooth losses, batches of b of n
-    records drawn at random in every step, η <= 2/M, σ > 8√2·L/b and orders below α*, T steps
-    ``w ← Π(w - (η/b)Σ∇f_i(w) + N(0, η²σ²I))`` are (α, ε)-RDP with
-    ``ε ≲ (αL²/(n²σ²))·min{T, Dn/(Lη)}``.
-    D = diameter, L = lipschitz, M = smoothness, b = batch_size, n = n_records, T = steps,
-    η = step_size, σ = sigma.
+    records drawn at random in every step, η <= 2/M, σ > 8√2·L/b and orders below α*, after T steps
+    ``w ← Π(w - (η/b)Σ∇f_i(w) + N(0, η²σ²I))``.
+    M = smoothness.
 Source
     Altschuler and Talwar 2022, theorem 1.3, section 3
 
-    Altschuler and Talwar 2022, theorem 1.3 and section 3. The constants hidden in ≲ are
-    reconstructed from the proof: half of the noise for the shift, S_α(q, s) <= 2αq²/s² for a sampled
-    Gaussian, s = bσ/(2√2L); from T = ⌈Dn/(4Lη)⌉ =: τ on the claim is
+    The constants hidden in ≲ are reconstructed from the proof: half of the noise for the shift,
+    S_α(q, s) <= 2αq²/s² for a sampled Gaussian, s = bσ/(2√2L); from T = ⌈Dn/(4Lη)⌉ =: τ on the claim is
     ``(αL²/(n²σ²))(16τ + (Dn/(Lη))²/τ)``, below that 16T in place of the bracket.
 Certified
     The same two ideas for trade-off functions, in doubles of the best split found: τ sampled steps
@@ -93,7 +90,7 @@ class NoisySGDConstrained(SampledDescent):
             "The claim is the same for strongly convex losses, for which the shift's cost decays "
             "geometrically.",
             "loose",
-            lambda theorem: theorem.curvature() > 0,
+            lambda t: t.curvature() > 0,
         ),
     )
     assumptions = (

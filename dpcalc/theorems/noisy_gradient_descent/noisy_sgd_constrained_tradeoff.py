@@ -4,16 +4,13 @@ Statement
     f-DP for every τ <= t, f = G(√2D/(ησ√τ)) ⊗ C(G(2√2L/(bσ)))^(⊗τ)
 
     On a convex domain of diameter D, with convex L-Lipschitz M-smooth losses, batches of b of n
-    records drawn at random in every step and η <= 2/M, t steps
-    ``x ← Π(x - η((1/b)Σ∇f_i(x) + N(0, σ²I)))`` are f-DP for every τ from 1 to t with
-    ``f = G(√2D/(ησ√τ)) ⊗ C(G(2√2L/(bσ)))^(⊗τ)``, C = C_{b/n} the sampling of b of n.
-    D = diameter, L = lipschitz, M = smoothness, b = batch_size, n = n_records, t = steps,
-    η = step_size, σ = sigma.
+    records drawn at random in every step and η <= 2/M, after t steps
+    ``x ← Π(x - η((1/b)Σ∇f_i(x) + N(0, σ²I)))``; C = C_{b/n} is the sampling of b of n.
+    t = steps, M = smoothness.
 Source
     Bok, Su and Altschuler 2024, noisy SGD, constrained
 
-    Bok, Su and Altschuler 2024, noisy stochastic gradient descent, constrained. Restated from the
-    authors' figure code and a derivation, not from print.
+    Restated from the authors' figure code and a derivation, not from print.
 Certified
     As for noisy-sgd-constrained: a good number of counted steps and share of their noise, strongly
     convex losses as well; never above the claim. The full batch by shifted interpolation.
@@ -69,23 +66,23 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
             "The noise is split in halves; the best share, or no split where all steps together "
             "cost less, gives a smaller ε.",
             "loose",
-            lambda theorem: not theorem.full(),
+            lambda t: not t.full(),
         ),
         finding(
             "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
             "here it is enclosed numerically.",
             "remark",
-            lambda theorem: not theorem.full(),
+            lambda t: not t.full(),
         ),
         finding(
             "For the full batch shifted interpolation needs no split of the noise.",
             "loose",
-            lambda theorem: theorem.full(),
+            lambda t: t.full(),
         ),
         finding(
             "Strongly convex losses are not used by the claim.",
             "loose",
-            lambda theorem: theorem.curvature() > 0,
+            lambda t: t.curvature() > 0,
         ),
     )
     assumptions = (

@@ -3,14 +3,13 @@
 Statement
     (α, 2αL²/(σ²(n + 1 - t)))-RDP for the t-th record if η <= 2/β
 
-    For convex, L-Lipschitz, β-smooth losses and η <= 2/β, one pass over n records in a fixed order,
-    ``w ← Π(w - η(∇f(w, x_t) + N(0, σ²I)))``, is (α, 2αL²/(σ²(n + 1 - t)))-RDP for its t-th record.
-    L = lipschitz, β = smoothness, η = step_size, σ = sigma, n = n_records, t = position.
+    With convex, L-Lipschitz, β-smooth losses, after one pass over n records in a fixed order,
+    ``w ← Π(w - η(∇f(w, x_t) + N(0, σ²I)))``.
+    β = smoothness, t = position.
 Source
     Feldman, Mironov, Talwar and Thakurta 2018, theorems 22 and 23
 
-    Feldman, Mironov, Talwar and Thakurta 2018, section 4 (theorems 22 and 23). Restated from the
-    proof, with the constants that later work cites.
+    Restated from the proof in section 4, with the constants that later work cites.
 Certified
     μ-GDP with ``μ = 2L/(σ√(n + 1 - t))``: the same number in the stronger notion. Linear losses
     attain it for the first record; for later ones the noise before their step counts as well.

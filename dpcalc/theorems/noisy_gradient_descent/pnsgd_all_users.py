@@ -3,15 +3,13 @@
 Statement
     (α, 4αL²H_n/(nσ²))-RDP for every record if σ >= L√(2α(α-1))
 
-    For convex, L-Lipschitz, β-smooth losses, η <= 2/β and σ >= L√(2α(α-1)), one pass over n records
-    that stops after a step drawn uniformly from 1..n is (α, 4αL²H_n/(nσ²))-RDP for every record,
-    H_n the n-th harmonic number.
-    L = lipschitz, β = smoothness, η = step_size, σ = sigma, n = n_records.
+    With convex, L-Lipschitz, β-smooth losses and η <= 2/β, after one pass over n records that stops
+    after a step drawn uniformly from 1..n; H_n is the n-th harmonic number.
+    β = smoothness.
 Source
     Feldman, Mironov, Talwar and Thakurta 2018, random stopping (weak convexity)
 
-    Feldman, Mironov, Talwar and Thakurta 2018, weak convexity and random stopping (section 4).
-    Restated from the proof; summaries print ln n for H_n.
+    Restated from the proof in section 4; summaries print ln n for H_n.
 Certified
     ``δ(ε) <= (1/m) Σ_{t<=m} δ_{μ_t}(ε)``, μ_t = 2L/(σ√t), by joint convexity of hockey-stick
     divergences, at every order; m = n for a random permutation, n - r + 1 for a stopping time
@@ -84,7 +82,7 @@ class PNSGDAllUsers(NoisyDescent):
         finding(
             "The claim is made for a random stopping time; the same average serves a random order.",
             "loose",
-            lambda theorem: theorem.order == "permutation",
+            lambda t: t.order == "permutation",
         ),
     )
     assumptions = (

@@ -3,16 +3,13 @@
 Statement
     (α, αε_i)-RDP for the i-th of n records, ε_i = 2L²/((n-i)σ²)·(1 - 2ηβρ/(β+ρ))^((n-i)/2)
 
-    For ρ-strongly convex, L-Lipschitz, β-smooth losses and η <= 2/(β + ρ), one pass over n records is
-    (α, αε_i)-RDP for its i-th record, with ``ε_n = 2L²/σ²`` and, for i < n,
-    ``ε_i = 2L²/((n-i)σ²)·(1 - 2ηβρ/(β+ρ))^((n-i)/2)``.
-    L = lipschitz, β = smoothness, ρ = strong_convexity, η = step_size, σ = sigma, n = n_records,
-    i = position.
+    With ρ-strongly convex, L-Lipschitz, β-smooth losses and η <= 2/(β + ρ), after one pass over n
+    records, for i < n; ``ε_n = 2L²/σ²``.
+    β = smoothness, ρ = strong_convexity, i = position.
 Source
     Balle, Barthe, Gaboardi and Geumlek 2019, theorem on noisy projected SGD
 
-    Balle, Barthe, Gaboardi and Geumlek 2019, theorem on noisy projected SGD. Restated from the
-    argument, with the constants that later work cites.
+    Restated from the argument, with the constants that later work cites.
 Certified
     μ-GDP with ``μ² = (2L/σ)²/Σ_{j<=n-i} c^(-2j)``, c = max(1 - ηρ, |1 - ηβ|), for every η <= 2/β: the
     exponent doubles.
@@ -71,13 +68,13 @@ class PNSGDStronglyConvex(NoisyDescent):
             "The shifts are shared so that the bound decays like c^(n-i); the best shifts grow "
             "geometrically and give c^(2(n-i)).",
             "loose",
-            lambda theorem: theorem.steps_left() > 1,
+            lambda t: t.steps_left() > 1,
         ),
         finding(
             "The gradient step contracts by max(1 - ηρ, |1 - ηβ|), which is below "
             "√(1 - 2ηβρ/(β+ρ)) unless η = 2/(β+ρ).",
             "loose",
-            lambda theorem: theorem.steps_left() > 1,
+            lambda t: t.steps_left() > 1,
         ),
         finding(
             "The same bound holds as a Gaussian trade-off, which converts to a smaller ε.",

@@ -250,9 +250,7 @@ class NetworkTheorem(Theorem):
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """The largest noise rate whose printed β is at most ε; δ plays no part."""
         del delta
-        return self._level_for(
-            epsilon, lambda theorem: theorem.claimed().numbers["beta"], "printed formula"
-        )
+        return self._level_for(epsilon, lambda t: t.claimed().numbers["beta"], "printed formula")
 
     def calibration_tolerance(self) -> float:
         """Equal rounds are summed up exactly; others compose to nine digits or so, laws to six."""

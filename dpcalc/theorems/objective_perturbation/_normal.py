@@ -70,7 +70,7 @@ TIED = finding(
     "For the logistic loss the gradient and the curvature of a record are tied, and outcomes with a "
     "large loss have little curvature: the law of the update costs hardly more than its noise.",
     "loose",
-    lambda theorem: theorem.loss == "logistic",
+    lambda t: t.loss == "logistic",
 )
 
 

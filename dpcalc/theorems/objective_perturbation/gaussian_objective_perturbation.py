@@ -3,15 +3,14 @@
 Statement
     (ε, δ)-DP if σ² = ζ²(8 ln(2/δ) + 4ε)/ε² and λ >= 2β/ε
 
-    The exact minimiser of ``Σ ℓ(f; record) + r(f) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I), is (ε, δ)-DP
-    if ``σ² = ζ²(8 ln(2/δ) + 4ε)/ε²`` and ``λ >= 2β/ε``.
+    Of the exact minimiser of ``Σ ℓ(f; record) + r(f) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I).
     ζ = gradient_bound, β = curvature, λ = regularization, σ = sigma.
 Source
     Kifer, Smith and Thakurta 2012, Gaussian noise
 
-    Kifer, Smith and Thakurta 2012, the Gaussian case of their algorithm. The text was not at hand: the
-    formulas are those of two public implementations, and what the paper calls neighbours was not seen;
-    ζ being the norm of one record's gradient, it is read as one record added or removed.
+    The text was not at hand: the formulas are those of two public implementations, and what the paper
+    calls neighbours was not seen; ζ being the norm of one record's gradient, it is read as one record
+    added or removed.
 Certified
     The law of `dpcalc.accounting.losses.gaussian_update`, without condition on λ; several updates
     compose by their laws.

@@ -4,17 +4,15 @@ Statement
     δ(ε) = 2H(ε - C), C = -ln(1 - β/λ), H the profile of a Gaussian mechanism with μ = L/σ, for ε >=
     C + μ²/2 and λ > β
 
-    The exact minimiser of ``Σ ℓ(f; record) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I), λ > β, has with
-    ``C = -ln(1 - β/λ)``, ``m = L/σ`` and H the profile of N(0, 1) against N(m, 1)
-    ``δ(ε) = 2H(ε - C)`` for ε >= C + m²/2, and below that
-    ``δ(ε) = 1 - e^x + 2e^x H(m²/2)``, ``x = ε - C - m²/2``.
+    Of the exact minimiser of ``Σ ℓ(f; record) + (λ/2)|f|² + bᵀf``, b ~ N(0, σ²I); for smaller ε
+    ``δ(ε) = 1 - e^x + 2e^x H(μ²/2)``, ``x = ε - C - μ²/2``.
     L = gradient_bound, β = curvature, λ = regularization, σ = sigma.
 Source
     Redberg, Koskela and Wang 2023, (ε, δ) bound
 
-    Redberg, Koskela and Wang 2023, the (ε, δ) bound. The text was not at hand: the formula is that of
-    the authors' published code, and what the paper calls neighbours was not seen; L and β being those
-    of one record, it is read as one record added or removed.
+    The text was not at hand: the formula is that of the authors' published code, and what the paper
+    calls neighbours was not seen; L and β being those of one record, it is read as one record added or
+    removed.
 Certified
     The law of `dpcalc.accounting.losses.gaussian_update`, for every λ > 0; several updates compose
     by their laws.

@@ -5,15 +5,13 @@ Statement
     θ
 
     Node i minimises its data term plus 2λᵀf plus ``η Σ_j |f + ε - (f_i + f_j)/2|²``, ε with density
-    ∝ exp(-α|ε|), and broadcasts the minimiser; after T rounds the algorithm is β-differentially
-    private with ``β = max_i Σ_t C(1.4c₁ + α_i(t)) / (η_i(t) V_i B_i)``.
+    ∝ exp(-α|ε|), and broadcasts the minimiser; T rounds are β-differentially private.
     η = penalty, α = noise_rate, V = degree, B = n_records, C = loss_weight, ρ = regularization,
     N = n_nodes, T = rounds, c₁ = curvature, θ = dual_step.
 Source
     Zhang, Khalili and Liu 2018, theorem 4.1
 
-    Zhang, Khalili and Liu 2018, theorem 4.1. Dual-variable perturbation (Zhang and Zhu 2017) is the
-    case of a constant penalty η = θ.
+    Dual-variable perturbation (Zhang and Zhu 2017) is the case of a constant penalty η = θ.
 Certified
     The noise enters linearly with coefficient 2ηV, so its effective rate is α/(2ηV); noise of rate α
     added to the dual variable itself enters with coefficient 2, effective rate α/2. The cost of an
@@ -92,7 +90,7 @@ class PenaltyPerturbation(NetworkTheorem):
             "For the logistic loss the gradient and the curvature of a record are tied, which makes "
             "the Jacobian free whenever α/(2ηV) is at least 1/(ρ/N + 2ηV).",
             "loose",
-            lambda theorem: theorem.loss == "logistic",
+            lambda t: t.loss == "logistic",
         ),
         finding(
             "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "

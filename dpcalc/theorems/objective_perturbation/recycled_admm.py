@@ -5,16 +5,14 @@ Statement
     and η_i does not decrease
 
     In odd rounds node i minimises its data term plus (2λ + ε)ᵀf plus a penalty, ε with density
-    ∝ exp(-α|ε|), and broadcasts the minimiser; even rounds compute from what odd rounds released.
-    After K odd rounds the algorithm is β-differentially private with
-    ``β = max_i Σ_k (2C/B_i)(1.4c₁/(ρ/N + 2η_i(2k-1)V_i) + α_i(k))``.
+    ∝ exp(-α|ε|), and broadcasts the minimiser; even rounds compute from what odd rounds released; K odd
+    rounds are β-differentially private.
     η = penalty, α = noise_rate, V = degree, B = n_records, C = loss_weight, ρ = regularization,
     N = n_nodes, K = rounds, c₁ = curvature.
 Source
     Zhang, Khalili and Liu 2019, lemma V.1 and theorem V.1
 
-    Zhang, Khalili and Liu 2019, lemma V.1 and theorem V.1 (R-ADMM with constant, MR-ADMM with
-    non-decreasing penalties).
+    R-ADMM has constant penalties, MR-ADMM non-decreasing ones.
 Certified
     Even rounds are post-processing (lemma V.1 holds). The noise is linear, its effective rate is α.
     The cost of an odd update is that of `dpcalc.theorems.objective_perturbation._update`; with a
@@ -83,7 +81,7 @@ class RecycledADMM(NetworkTheorem):
             "For the logistic loss the gradient and the curvature of a record are tied, which makes "
             "the Jacobian free whenever α is at least 1/(ρ/N + 2ηV).",
             "loose",
-            lambda theorem: theorem.loss == "logistic",
+            lambda t: t.loss == "logistic",
         ),
         finding(
             "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
