@@ -11,9 +11,7 @@ Mixing leaves of round s the share β^(t-s) at round t, so with ``S = Σ_{s<t} a
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -23,30 +21,30 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.certified_eigenvalues import UNIT, Array
-from dpcalc.theorems.base import Assumption
+from dpcalc.theorems.authoring import assume, choice, count, number, theorem
 from dpcalc.theorems.convergence._base import ConvergenceResult
 from dpcalc.theorems.convergence._mixing import check_mixing, mixing_matrix, second_singular_value
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.matrix import Matrix
-from dpcalc.theorems.parameters import choice, count, graph, matrix, number
+from dpcalc.theorems.parameters import graph, matrix
 
 _MOST_ROUNDS = 2_000_000
 
 PROMISES = (
-    Assumption(
+    assume(
         "bounded-subgradients",
         "Every subgradient of every record's loss has norm at most subgradient_bound; Lipschitz on "
         "the domain of h does not imply it at the boundary.",
     ),
-    Assumption("convex", "Losses are convex, h is strong_convexity-strongly convex."),
-    Assumption(
+    assume("convex", "Losses are convex, h is strong_convexity-strongly convex."),
+    assume(
         "uniform-samples",
         "Each round every node draws one of its records uniformly, independently.",
     ),
 )
 """What only the caller can vouch for."""
 
-NON_NEGATIVE_PROX = Assumption(
+NON_NEGATIVE_PROX = assume(
     "prox-function", "d is 1-strongly convex with d >= 0 (its minimum is taken off)."
 )
 
@@ -86,7 +84,7 @@ def inflated(value: float, rounds: int) -> float:
     return math.nextafter(value * (1 + (8 * rounds + 200) * UNIT), math.inf)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem()
 class DualAveragingResult(ConvergenceResult):
     """A result on decentralised dual averaging with noise on every subgradient."""
 
@@ -94,7 +92,7 @@ class DualAveragingResult(ConvergenceResult):
 
     strong_convexity: float = number("strong convexity of the regulariser h, μ")
     subgradient_bound: float = number("largest norm of a subgradient, L")
-    graph: Graph | None = graph(  # noqa: RUF009
+    graph: Graph | None = graph(
         "network: ring:5, complete:3, star:6, path:4 or edges:@file", default=None
     )
     mixing: str = choice(
@@ -102,14 +100,13 @@ class DualAveragingResult(ConvergenceResult):
         ("uniform", "metropolis"),
         default="uniform",
     )
-    mixing_matrix: Matrix | None = matrix(  # noqa: RUF009
+    mixing_matrix: Matrix | None = matrix(
         "mixing matrix W instead of a network: @file", default=None
     )
     second_singular_value: float | None = number(
         "second singular value β of W instead of a network", check=below_one, default=None
     )
     n_nodes: int | None = count("nodes, n (counted if a network or W is given)", default=None)
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         given = (self.graph, self.mixing_matrix, self.second_singular_value)

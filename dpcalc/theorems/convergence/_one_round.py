@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpcalc.numerics.certified_eigenvalues import UNIT, Array, largest_eigenvalue, positive_definite
 from dpcalc.numerics.precise import mpf, round_down
+from dpcalc.theorems.base import Formula
 from dpcalc.theorems.graph import Graph
 
 
@@ -115,3 +117,35 @@ def worst_quadratic_round(
     half[:nodes, : int(keep.sum())] = modes[:, keep] / np.sqrt(strength[keep])
     half[nodes:, int(keep.sum()) :] = np.eye(nodes - 1) * np.sqrt(dual_step)
     return float(np.linalg.eigvalsh(half.T @ after @ half)[-1])
+
+
+def regular_delta(
+    graph: Graph, penalty: float, dual_step: float, printed: Mapping[str, float]
+) -> Formula:
+    """(21)-(22) on a regular network with equal curvatures: one condition per eigenvalue of D - A.
+
+    There ``W(D + A)`` has the eigenvalue ``η(2V - l)`` where D - A has l.
+
+    Args:
+        graph: regular.
+        penalty: η, the same at all nodes.
+        dual_step: θ.
+        printed: theta_sigma, sigma_tilde, m, M and mu.
+    """
+    import sympy
+
+    ts, tilde, m, big, mu, eta, theta, v = sympy.symbols(
+        "theta_sigma sigma_tilde m M mu eta theta V", nonnegative=True
+    )
+    estimates = np.linalg.eigvalsh(graph.laplacian)
+    distinct = sorted({round(float(x), 9): float(x) for x in estimates}.values())
+    conditions = [ts / (mu**2 * tilde)]
+    values = {}
+    for k, value in enumerate(distinct):
+        level = sympy.Symbol(f"l{k}", real=True)
+        gap = (eta - theta) * level
+        left = (mu * gap**2 + mu**2 * big**2) / (ts * (mu - 1)) + eta * (2 * v - level)
+        conditions.append((2 * gap + 2 * m) / left)
+        values[str(level)] = value
+    values |= {**printed, "eta": penalty, "theta": dual_step, "V": float(graph.degrees[0])}
+    return Formula("certified.delta", sympy.Min(*conditions), values)

@@ -1,12 +1,15 @@
-"""Private dual averaging: how far the nodes are from their common sequence.
+"""Disagreement of the nodes in private dual averaging.
 
 Statement
-    ``(1/n) Σ_i E|x_i(t) - y(t)| <= a(t)(L + √m σ)/((1-β)(μA(t) + γ(t)))`` and
-    ``(1/n) Σ_i E|x_i(t) - y(t)|² <= a(t)²(L² + mσ²)/((1-β)²(μA(t) + γ(t))²)``.
+    (1/n) Σ E|x_i(t) - y(t)| <= a(t)(L + √m σ)/((1-β)(μA(t)+γ(t))), (1/n) Σ E|x_i(t) - y(t)|² <=
+    a(t)²(L² + mσ²)/((1-β)²(μA(t)+γ(t))²)
+
     μ = strong_convexity, L = subgradient_bound, m = dimension, σ = sigma, β = second singular value
     of the mixing matrix, a(t) = t^weight_power, γ(t) = prox_weight + prox_growth·√t.
 Source
-    Liu, Johansson and Shi 2022, lemma 4, eqs. (B.1) and (B.2).
+    Liu, Johansson and Shi 2022, lemma 4
+
+    Equations (B.1) and (B.2).
 Certified
     The sums over past rounds themselves; noise of different rounds adds up in squares.
 Rounding
@@ -15,45 +18,35 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import finding, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import PROMISES, inflated, network_values
 from dpcalc.theorems.convergence.dual_averaging_convergence import ScheduledDualAveraging
-from dpcalc.vocabulary import Bearing
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DualAveragingConsensus(ScheduledDualAveraging):
-    """Expected distance between the nodes' iterates and the auxiliary sequence."""
-
-    key: ClassVar[str] = "dual-averaging-consensus"
-    title: ClassVar[str] = "Disagreement of the nodes in private dual averaging"
-    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, lemma 4"
-    statement: ClassVar[str] = (
-        "(1/n) Σ E|x_i(t) - y(t)| <= a(t)(L + √m σ)/((1-β)(μA(t)+γ(t))), "
-        "(1/n) Σ E|x_i(t) - y(t)|² <= a(t)²(L² + mσ²)/((1-β)²(μA(t)+γ(t))²)"
-    )
-    quantity: ClassVar[str] = "(1/n) Σ_i E|x_i(t) - y(t)|"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The lemma's proof is omitted in the paper. It holds; the newest message has already been "
-            "mixed once, which saves a factor β, and noise of different rounds adds up in squares.",
-            Bearing.LOOSE,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = PROMISES
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="(1/n) Σ_i E|x_i(t) - y(t)|",
+    example={
         "strong_convexity": 0.0005,
         "subgradient_bound": 1,
         "graph": "ring:20",
         "dimension": 2000,
         "sigma": 0.09,
         "rounds": 1000,
-    }
+    },
+)
+class DualAveragingConsensus(ScheduledDualAveraging):
+    """Expected distance between the nodes' iterates and the auxiliary sequence."""
+
+    findings = (
+        finding(
+            "The lemma's proof is omitted in the paper. It holds; the newest message has already been "
+            "mixed once, which saves a factor β, and noise of different rounds adds up in squares.",
+            "loose",
+        ),
+    )
+    assumptions = PROMISES
 
     def claimed(self) -> Rate:
         """Eq. (B.1), with (B.2) as a number."""

@@ -1,13 +1,15 @@
-"""Private dual averaging: how far its averages are from the optimal value.
+"""Suboptimality of private dual averaging.
 
 Statement
-    ``E[F(ỹ(t)) - F*] <= [γ(t)d(x*) + Σ_τ a(τ)²/(μA(τ) + γ(τ)) (M + mσ²/2 + 2√m Lσ/(1-β))]/A(t)``,
-    ``M = L²/2 + 2L²/(1-β)``, ỹ the weighted average of the auxiliary sequence.
+    E[F(ỹ(t)) - F*] <= [γ(t)d(x*) + Σ_τ a(τ)²/(μA(τ)+γ(τ)) (M + mσ²/2 + 2√m Lσ/(1-β))]/A(t), M =
+    L²/2 + 2L²/(1-β)
+
+    ỹ is the weighted average of the auxiliary sequence.
     μ = strong_convexity, L = subgradient_bound, m = dimension, σ = sigma, β = second singular value
     of the mixing matrix, a(t) = t^weight_power, γ(t) = prox_weight + prox_growth·√t,
     d(x*) = prox_distance.
 Source
-    Liu, Johansson and Shi 2022, theorem 2, eq. (7).
+    Liu, Johansson and Shi 2022, theorem 2, eq. (7)
 Certified
     The same chain with the sums it comes from: the noise of n nodes is averaged in the second term,
     and disagreement is summed over rounds instead of bounded by a geometric series.
@@ -18,15 +20,13 @@ Rounding
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import (
     NON_NEGATIVE_PROX,
@@ -37,11 +37,9 @@ from dpcalc.theorems.convergence._dual_averaging import (
     inflated,
     network_values,
 )
-from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Bearing
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem()
 class ScheduledDualAveraging(DualAveragingResult):
     """Dual averaging with weights ``t^p`` and proximal terms ``γ₀ + γ₁√t``."""
 
@@ -73,44 +71,38 @@ class ScheduledDualAveraging(DualAveragingResult):
         return self.consensus_of(t**self.weight_power, prox, self.noise())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DualAveragingConvergence(ScheduledDualAveraging):
-    """Expected suboptimality of the auxiliary sequence's weighted average."""
-
-    key: ClassVar[str] = "dual-averaging-convergence"
-    title: ClassVar[str] = "Suboptimality of private dual averaging"
-    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, theorem 2, eq. (7)"
-    statement: ClassVar[str] = (
-        "E[F(ỹ(t)) - F*] <= [γ(t)d(x*) + Σ_τ a(τ)²/(μA(τ)+γ(τ)) (M + mσ²/2 + 2√m Lσ/(1-β))]/A(t), "
-        "M = L²/2 + 2L²/(1-β)"
-    )
-    quantity: ClassVar[str] = "E[F(ỹ(t)) - F*]"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "Noise of n nodes enters the mean subgradient with variance mσ²/n, the bound charges mσ².",
-            Bearing.LOOSE,
-            lambda result: result.sigma > 0 and result.nodes > 1,
-        ),
-        Finding(
-            "Disagreement is bounded by a geometric series with the latest weight for all rounds; the "
-            "sum itself is smaller, and noise of different rounds adds up in squares.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "Lipschitz losses on the domain of h do not bound subgradients at its boundary; the bound "
-            "is a promise.",
-            Bearing.REMARK,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (*PROMISES, NON_NEGATIVE_PROX)
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="E[F(ỹ(t)) - F*]",
+    example={
         "strong_convexity": 0.0005,
         "subgradient_bound": 1,
         "graph": "ring:20",
         "dimension": 2000,
         "sigma": 0.09,
         "rounds": 60000,
-    }
+    },
+)
+class DualAveragingConvergence(ScheduledDualAveraging):
+    """Expected suboptimality of the auxiliary sequence's weighted average."""
+
+    findings = (
+        finding(
+            "Noise of n nodes enters the mean subgradient with variance mσ²/n, the bound charges mσ².",
+            "loose",
+            lambda result: result.sigma > 0 and result.nodes > 1,
+        ),
+        finding(
+            "Disagreement is bounded by a geometric series with the latest weight for all rounds; the "
+            "sum itself is smaller, and noise of different rounds adds up in squares.",
+            "loose",
+        ),
+        finding(
+            "Lipschitz losses on the domain of h do not bound subgradients at its boundary; the bound "
+            "is a promise.",
+            "remark",
+        ),
+    )
+    assumptions = (*PROMISES, NON_NEGATIVE_PROX)
 
     prox_distance: float = number("d(x*)", check=checks.non_negative, default=0.0)
 

@@ -1,13 +1,13 @@
-"""Dual averaging without noise: how fast the nodes' averages approach the optimum.
+"""Rate of dual averaging without noise.
 
 Statement
-    With a(t) = t, γ = 0 and σ = 0,
-    ``(1/n) Σ_i E|x̃_i(t) - x*|² <= (16/(t+1))(L²(ln t + 1)/(μ²(1-β)²t) + M/μ²)``,
-    ``M = L²/2 + 2L²/(1-β)``.
+    (1/n) Σ E|x̃_i(t) - x*|² <= (16/(t+1))(L²(ln t + 1)/(μ²(1-β)²t) + M/μ²), M = L²/2 + 2L²/(1-β)
+
+    With a(t) = t, γ = 0 and σ = 0.
     μ = strong_convexity, L = subgradient_bound, β = second singular value of the mixing matrix,
     t = rounds.
 Source
-    Liu, Johansson and Shi 2022, corollary 2, eq. (12).
+    Liu, Johansson and Shi 2022, corollary 2, eq. (12)
 Certified
     ``(√spread + √(2·suboptimality/μ))²`` with the sums of the proof.
 Rounding
@@ -17,14 +17,11 @@ Rounding
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 import numpy as np
 
 from dpcalc.numerics.precise import context, mpf, round_up
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import count, finding, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import (
     PROMISES,
@@ -34,36 +31,28 @@ from dpcalc.theorems.convergence._dual_averaging import (
     network_values,
 )
 from dpcalc.theorems.convergence.dual_averaging_utility import combined
-from dpcalc.theorems.parameters import count
-from dpcalc.vocabulary import Bearing
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DualAveragingRate(DualAveragingResult):
-    """Expected squared distance of the nodes' averages to the optimum, without noise."""
-
-    key: ClassVar[str] = "dual-averaging-rate"
-    title: ClassVar[str] = "Rate of dual averaging without noise"
-    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, corollary 2, eq. (12)"
-    statement: ClassVar[str] = (
-        "(1/n) Σ E|x̃_i(t) - x*|² <= (16/(t+1))(L²(ln t + 1)/(μ²(1-β)²t) + M/μ²), "
-        "M = L²/2 + 2L²/(1-β)"
-    )
-    quantity: ClassVar[str] = "(1/n) Σ_i E|x̃_i(t) - x*|²"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The sums of the proof are smaller than their closed bounds, and the two errors can be "
-            "combined with the best weights instead of twice each.",
-            Bearing.LOOSE,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = PROMISES
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="(1/n) Σ_i E|x̃_i(t) - x*|²",
+    example={
         "strong_convexity": 0.0005,
         "subgradient_bound": 1,
         "graph": "ring:20",
         "rounds": 60000,
-    }
+    },
+)
+class DualAveragingRate(DualAveragingResult):
+    """Expected squared distance of the nodes' averages to the optimum, without noise."""
+
+    findings = (
+        finding(
+            "The sums of the proof are smaller than their closed bounds, and the two errors can be "
+            "combined with the best weights instead of twice each.",
+            "loose",
+        ),
+    )
+    assumptions = PROMISES
 
     rounds: int = count("rounds, t")
 

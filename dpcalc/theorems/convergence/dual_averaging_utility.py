@@ -1,15 +1,16 @@
-"""Private dual averaging with the paper's noise: how far the nodes' averages are from the optimum.
+"""Utility of private dual averaging at a budget.
 
 Statement
+    (1/n) Σ E|x̃_i(T) - x*|² <= 2·(11) + (4/μ)·(10) = O(mL² ln(1/δ)/(μ²q²ε²))
+
     With a(t) = t, γ = 0 and ``σ² = 12L²T ln(1/δ)/(q²ε²)``, 0 < ε <= 1, 0 < δ <= 1/3,
     (10) ``E[F(ỹ(T)) - F*] <= 4M/(μ(T+1)) + 16√(3m) ln(1/δ)L²/(μ(1-β)qε√(T+1)) +
     24mL² ln(1/δ)/(μq²ε²)`` and
-    (11) ``(1/n) Σ_i E|x̃_i(T) - ỹ(T)|² <= 8(L² + mσ²)(ln T + 1)/(μ²T(T+1)(1-β)²)``, so
-    ``(1/n) Σ_i E|x̃_i(T) - x*|² <= 2·(11) + (4/μ)·(10)``, of order ``mL² ln(1/δ)/(μ²q²ε²)``.
+    (11) ``(1/n) Σ_i E|x̃_i(T) - ỹ(T)|² <= 8(L² + mσ²)(ln T + 1)/(μ²T(T+1)(1-β)²)``.
     μ = strong_convexity, L = subgradient_bound, m = dimension, q = records_per_node, T = rounds,
     β = second singular value of the mixing matrix, M = L²/2 + 2L²/(1-β).
 Source
-    Liu, Johansson and Shi 2022, corollary 1, eqs. (9)-(11).
+    Liu, Johansson and Shi 2022, corollary 1, eqs. (9)-(11)
 Certified
     ``(√spread + √(2·suboptimality/μ))²`` with the sums of the proof; without a number of rounds its
     limit ``48mL² ln(1/δ)/(nμ²q²ε²)``.
@@ -22,14 +23,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.numerics.precise import Real, context, mpf, round_up
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import (
     PROMISES,
@@ -39,8 +39,6 @@ from dpcalc.theorems.convergence._dual_averaging import (
     inflated,
     network_values,
 )
-from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Bearing
 
 
 def _budget_outside(result: DualAveragingUtility) -> str | None:
@@ -49,40 +47,9 @@ def _budget_outside(result: DualAveragingUtility) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DualAveragingUtility(DualAveragingResult):
-    """Expected squared distance of the nodes' averages to the optimum, at the paper's noise."""
-
-    key: ClassVar[str] = "dual-averaging-utility"
-    title: ClassVar[str] = "Utility of private dual averaging at a budget"
-    reference: ClassVar[str] = "Liu, Johansson and Shi 2022, corollary 1, eqs. (9)-(11)"
-    statement: ClassVar[str] = (
-        "(1/n) Σ E|x̃_i(T) - x*|² <= 2·(11) + (4/μ)·(10) = O(mL² ln(1/δ)/(μ²q²ε²))"
-    )
-    quantity: ClassVar[str] = "(1/n) Σ_i E|x̃_i(T) - x*|²"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The floor for many rounds is 96 mL² ln(1/δ)/(μ²q²ε²) by the printed constants and "
-            "48/n of the same by the proof: the noise of n nodes is averaged, and the two errors are "
-            "combined with the best weights.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "The noise is that of the privacy theorem, which charges the sensitivity of a full-batch "
-            "gradient; for one sampled record it hides much less. The utility stands, the budget it "
-            "is said to have does not.",
-            Bearing.REMARK,
-        ),
-        Finding(
-            "The middle term of (10) is printed with ln(1/δ); the proof gives its square root.",
-            Bearing.LOOSE,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        *PROMISES,
-        Assumption("budget", "epsilon <= 1 and delta <= 1/3.", Scope.CLAIMED, _budget_outside),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="(1/n) Σ_i E|x̃_i(T) - x*|²",
+    example={
         "strong_convexity": 0.0005,
         "subgradient_bound": 1,
         "graph": "ring:20",
@@ -91,7 +58,33 @@ class DualAveragingUtility(DualAveragingResult):
         "epsilon": 1,
         "delta": 0.01,
         "rounds": 60000,
-    }
+    },
+)
+class DualAveragingUtility(DualAveragingResult):
+    """Expected squared distance of the nodes' averages to the optimum, at the paper's noise."""
+
+    findings = (
+        finding(
+            "The floor for many rounds is 96 mL² ln(1/δ)/(μ²q²ε²) by the printed constants and "
+            "48/n of the same by the proof: the noise of n nodes is averaged, and the two errors are "
+            "combined with the best weights.",
+            "loose",
+        ),
+        finding(
+            "The noise is that of the privacy theorem, which charges the sensitivity of a full-batch "
+            "gradient; for one sampled record it hides much less. The utility stands, the budget it "
+            "is said to have does not.",
+            "remark",
+        ),
+        finding(
+            "The middle term of (10) is printed with ln(1/δ); the proof gives its square root.",
+            "loose",
+        ),
+    )
+    assumptions = (
+        *PROMISES,
+        assume("budget", "epsilon <= 1 and delta <= 1/3.", "claimed", _budget_outside),
+    )
 
     dimension: int = count("coordinates of x, m")
     records_per_node: int = count("smallest number of records at a node, q")

@@ -1,15 +1,19 @@
-"""Noisy gradient ADMM: how far the averaged iterates are from optimal.
+"""Utility of noisy gradient ADMM.
 
 Statement
-    With unbiased gradients of bounded second moment, noise on every gradient and step size η, the
-    averages of T rounds exceed the optimal value by ``O(1/(ηT) + 1/T + η(G² + pσ²))`` in expectation.
-    The printed constants are lost in the source text; here they follow the steps of its proof:
+    order only: E[f(x̄) + g(ȳ)] - f* - g* = O(1/(ηT) + 1/T + η(G² + pσ²)); the printed constants are
+    lost and reconstructed from the proof
+
+    With unbiased gradients of bounded second moment, noise on every gradient and step size η, for the
+    averages of T rounds, in expectation. The constants here follow the steps of the proof:
     ``[|x₀-x*|²/(2η) + (|λ₀| + β|A||x₀-x*| + κ)²/(2β) + κ|A||x₀-x*| + ηκ²|A|²/2]/T + (η/2)(G² + pσ²)``
     bounds ``E[f(x̄) + g(ȳ) - f* - g* + κ|Ax̄ + Bȳ - c|]`` for x̄ the mean of x_0..x_{T-1}.
     η = step_size, β = penalty, A = matrix, |x₀ - x*| = distance, |λ₀| = dual_norm, p = dimension,
     G = gradient_bound, σ = sigma, κ = feasibility_weight, T = rounds.
 Source
-    Chan, Xie and Zhao 2023, theorem 9.1 with lemmas 9.2 and 9.3.
+    Chan, Xie and Zhao 2023, theorem 9.1
+
+    With lemmas 9.2 and 9.3.
 Certified
     For ν-smooth f and η <= 1/ν, with x̄ the mean of x_1..x_T, only the deviation of the gradients
     counts: ``[|x₀-x*|²/(2η) + (|λ₀| + β|A||x₀-x*| + κ)²/(2β)]/T + η V``,
@@ -21,21 +25,18 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.precise import Real, mpf, round_up
 from dpcalc.numerics.search import minimise
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, choice, count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
 from dpcalc.theorems.matrix import Matrix
-from dpcalc.theorems.parameters import choice, count, matrix, number
-from dpcalc.vocabulary import Bearing
+from dpcalc.theorems.parameters import matrix
 
 _MOST_SIMULATED = 20_000
 
@@ -46,54 +47,9 @@ def _state_noise(result: GradientADMMUtility) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GradientADMMUtility(ConvergenceResult):
-    """Expected excess of the averages of noisy gradient ADMM over the optimal value."""
-
-    key: ClassVar[str] = "gradient-admm-utility"
-    title: ClassVar[str] = "Utility of noisy gradient ADMM"
-    reference: ClassVar[str] = "Chan, Xie and Zhao 2023, theorem 9.1"
-    statement: ClassVar[str] = (
-        "order only: E[f(x̄) + g(ȳ)] - f* - g* = O(1/(ηT) + 1/T + η(G² + pσ²)); the printed constants "
-        "are lost and reconstructed from the proof"
-    )
-    quantity: ClassVar[str] = "E[f(x̄) + g(ȳ) - f* - g* + κ|Ax̄ + Bȳ - c|]"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The source text has lost the formulas of the theorem. What stands as its claim is what "
-            "the steps of its proof give (convexity, Fenchel-Young for the gradient step, the two "
-            "optimality conditions, Jensen); read it as an order.",
-            Bearing.INCOMPLETE,
-        ),
-        Finding(
-            "For smooth f and η <= 1/ν the norm of the gradient itself does not matter, only its "
-            "deviation from the mean, and noise is damped by (I + ηβAᵀA)⁻¹.",
-            Bearing.LOOSE,
-        ),
-        Finding(
-            "Without a weight κ above the norm of the optimal multiplier the bound says nothing on "
-            "feasibility.",
-            Bearing.REMARK,
-            lambda result: result.feasibility_weight == 0,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        Assumption("smooth", "f is convex and smoothness-smooth, g is convex."),
-        Assumption(
-            "independent-users",
-            "Every round's function is drawn independently and its gradient is unbiased.",
-        ),
-        Assumption(
-            "moments",
-            "gradient_bound² bounds E|∇f_t(x)|² and gradient_deviation² bounds E|∇f_t(x) - ∇f(x)|², "
-            "for all x.",
-        ),
-        Assumption("distance", "distance bounds |x₀ - x*| for an optimum x*."),
-        Assumption(
-            "gradient-noise", "Noise is added to the gradient.", Scope.CLAIMED, _state_noise
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="E[f(x̄) + g(ȳ) - f* - g* + κ|Ax̄ + Bȳ - c|]",
+    example={
         "matrix": 1,
         "dimension": 64,
         "penalty": 0.5,
@@ -103,9 +59,46 @@ class GradientADMMUtility(ConvergenceResult):
         "gradient_deviation": 1,
         "sigma": 0.1,
         "rounds": 1000,
-    }
+    },
+)
+class GradientADMMUtility(ConvergenceResult):
+    """Expected excess of the averages of noisy gradient ADMM over the optimal value."""
 
-    matrix: Matrix = matrix("constraint matrix A: @file, or a number for a multiple of I")  # noqa: RUF009
+    findings = (
+        finding(
+            "The source text has lost the formulas of the theorem. What stands as its claim is what "
+            "the steps of its proof give (convexity, Fenchel-Young for the gradient step, the two "
+            "optimality conditions, Jensen); read it as an order.",
+            "incomplete",
+        ),
+        finding(
+            "For smooth f and η <= 1/ν the norm of the gradient itself does not matter, only its "
+            "deviation from the mean, and noise is damped by (I + ηβAᵀA)⁻¹.",
+            "loose",
+        ),
+        finding(
+            "Without a weight κ above the norm of the optimal multiplier the bound says nothing on "
+            "feasibility.",
+            "remark",
+            lambda result: result.feasibility_weight == 0,
+        ),
+    )
+    assumptions = (
+        assume("smooth", "f is convex and smoothness-smooth, g is convex."),
+        assume(
+            "independent-users",
+            "Every round's function is drawn independently and its gradient is unbiased.",
+        ),
+        assume(
+            "moments",
+            "gradient_bound² bounds E|∇f_t(x)|² and gradient_deviation² bounds E|∇f_t(x) - ∇f(x)|², "
+            "for all x.",
+        ),
+        assume("distance", "distance bounds |x₀ - x*| for an optimum x*."),
+        assume("gradient-noise", "Noise is added to the gradient.", "claimed", _state_noise),
+    )
+
+    matrix: Matrix = matrix("constraint matrix A: @file, or a number for a multiple of I")
     dimension: int | None = count(
         "coordinates of x, p (the columns of A unless given)", default=None
     )
@@ -130,7 +123,6 @@ class GradientADMMUtility(ConvergenceResult):
         "weight κ of the constraint violation", check=checks.non_negative, default=0.0
     )
     rounds: int = count("rounds, T")
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         columns = self.matrix.columns

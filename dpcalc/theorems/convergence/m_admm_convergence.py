@@ -1,13 +1,14 @@
-"""M-ADMM, network ADMM with a penalty of its own at every node and round: does it converge?
+"""Convergence of M-ADMM (network ADMM with private penalties).
 
 Statement
+    if every O_i is convex and differentiable, η_i(t+1) >= η_i(t) >= θ > 0 and η_i(t) < ∞, then
+    (Y(t), f(t)) converges to (Y*, f*)
+
     Node i minimises ``O_i(f) + 2λ_iᵀf + η_i(t+1) Σ_j |f - (f_i + f_j)/2|²`` and then moves its dual
-    by ``λ_i += (θ/2) Σ_j (f_i - f_j)``. If every O_i is convex and differentiable,
-    ``η_i(t+1) >= η_i(t) >= θ > 0`` and ``η_i(t) < ∞``, then every f_i converges to a minimiser of
-    ``Σ O_i``.
+    by ``λ_i += (θ/2) Σ_j (f_i - f_j)``.
     η = penalty, θ = dual_step, the network = graph.
 Source
-    Zhang, Khalili and Liu 2018, theorem 3.1.
+    Zhang, Khalili and Liu 2018, theorem 3.1
 Certified
     Common penalties whose inverses are not summable, θ < 2η: convergence for all convex O_i.
     Constant penalties that differ between nodes, θ < 2η, quadratic O_i: convergence, because no
@@ -18,13 +19,11 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from dpcalc import checks
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, finding, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, finite, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
@@ -45,7 +44,6 @@ from dpcalc.theorems.convergence._quadratic import (
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.parameters import flag, graph, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Bearing
 
 if TYPE_CHECKING:
     import sympy
@@ -75,72 +73,66 @@ def _step_too_large(result: MADMMConvergence) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@theorem(
+    quantity="limit of the distance between the iterates and the minimisers",
+    example={
+        "graph": "complete:2",
+        "penalty": "0.5:1.2",
+        "dual_step": 0.5,
+    },
+)
 class MADMMConvergence(ConvergenceResult):
     """Whether M-ADMM reaches a minimiser of the sum of all objectives."""
 
-    key: ClassVar[str] = "m-admm-convergence"
-    title: ClassVar[str] = "Convergence of M-ADMM (network ADMM with private penalties)"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2018, theorem 3.1"
-    statement: ClassVar[str] = (
-        "if every O_i is convex and differentiable, η_i(t+1) >= η_i(t) >= θ > 0 and η_i(t) < ∞, "
-        "then (Y(t), f(t)) converges to (Y*, f*)"
-    )
-    quantity: ClassVar[str] = "limit of the distance between the iterates and the minimisers"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
+    findings = (
+        finding(
             "False for penalties whose inverses are summable, such as growing geometric ones: with "
             "O_i = (V_i/2)(x - 1)² and f(0) = 0 the error is Π 2η/(1 + 2η) on every network, and for "
             "η = 0.5·1.2^t the iterates stop at 0.99229. The proof treats the sum over rounds of the "
             "growth of the norm as finite because every single penalty is.",
-            Bearing.PROOF_FAILS,
+            "proof fails",
             _growing,
         ),
-        Finding(
+        finding(
             "The paper remarks that dual steps may differ between nodes. Then Σ λ_i/θ_i stays zero, "
             "so a limit minimises Σ O_i/θ_i and not Σ O_i.",
-            Bearing.PROOF_FAILS,
+            "proof fails",
             _own_steps,
         ),
-        Finding(
+        finding(
             "The proof treats W(D - A) and W(D + A) as positive semidefinite; for penalties that "
             "differ between nodes they are not even symmetric. For constant penalties and quadratic "
             "objectives the conclusion is true by another argument; beyond them nothing is proved.",
-            Bearing.PROOF_FAILS,
+            "proof fails",
             lambda result: _own_penalties(result) and not result.is_quadratic,
         ),
-        Finding(
+        finding(
             "For penalties that differ between nodes the conclusion survives on quadratic objectives "
             "although the proof does not.",
-            Bearing.REMARK,
+            "remark",
             lambda result: _own_penalties(result) and result.is_quadratic,
         ),
-        Finding(
+        finding(
             "θ < 2η is enough, and what common penalties need is that the sum of their inverses "
             "diverges; finite is not enough, bounded is more than needed.",
-            Bearing.REMARK,
+            "remark",
         ),
     )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        Assumption("convex", "Every objective is convex and continuously differentiable."),
-        Assumption("solvable", "The sum of the objectives has a minimiser."),
-        Assumption("zero-dual-start", "All dual variables start at zero."),
-        Assumption("exact-minimiser", "Every primal update is the exact minimiser."),
-        Assumption("penalties-increase", "Penalties do not decrease.", Scope.CLAIMED, _shrinking),
-        Assumption(
+    assumptions = (
+        assume("convex", "Every objective is convex and continuously differentiable."),
+        assume("solvable", "The sum of the objectives has a minimiser."),
+        assume("zero-dual-start", "All dual variables start at zero."),
+        assume("exact-minimiser", "Every primal update is the exact minimiser."),
+        assume("penalties-increase", "Penalties do not decrease.", "claimed", _shrinking),
+        assume(
             "step-at-most-penalty",
             "The dual step is at most every penalty.",
-            Scope.CLAIMED,
+            "claimed",
             _step_too_large,
         ),
     )
-    example: ClassVar[Mapping[str, Any]] = {
-        "graph": "complete:2",
-        "penalty": "0.5:1.2",
-        "dual_step": 0.5,
-    }
 
-    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")  # noqa: RUF009
+    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")
     penalty: Schedule = schedule("penalty per round and node, η; a table keeps its last row")
     dual_step: Schedule | None = schedule(
         "step of the dual update, θ; one number, or one per node (the smallest first penalty "
@@ -156,7 +148,6 @@ class MADMMConvergence(ConvergenceResult):
     linear: Schedule | None = schedule(
         "linear terms b of the objectives (h/2)f² - bf; one per node", check=finite, default=None
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         rows(self.penalty, self.graph.nodes)

@@ -1,17 +1,18 @@
-"""M-ADMM, network ADMM with penalties of its own: how fast does it converge?
+"""Linear rate of M-ADMM (network ADMM with private penalties).
 
 Statement
+    (1 + δ(t)) |Z(t) - Z*|²_J(t) <= |Z(t-1) - Z*|²_J(t) with δ(t) from (21)-(22), bounded below by
+    (23)
+
     With O_i m_i-strongly convex and M_i-smooth, Z = (Y, f), ``J(t) = diag(I/θ, W(t)(D + A))``,
-    W(t) = diag(η_i(t)), one round contracts,
-    ``(1 + δ(t)) |Z(t) - Z*|²_J(t) <= |Z(t-1) - Z*|²_J(t)``, for every δ(t) with, for some μ > 1,
+    W(t) = diag(η_i(t)), for every δ(t) with, for some μ > 1,
     (21) ``δ μ² σ̃_max <= θ σ_min(D - A)`` and
     (22) ``δ[(μ σ̄_max² I + μ² D_M)/(θ σ_min(D - A)(μ - 1)) + W(D + A)] ≼ 2(W - θI)(D - A) + 2D_m``,
-    σ̃ singular values of W(D + A), σ̄ of (W - θI)(D - A), D_m = diag(m_i), D_M = diag(M_i²); a lower
-    bound of δ(t) is (23)
+    σ̃ singular values of W(D + A), σ̄ of (W - θI)(D - A), D_m = diag(m_i), D_M = diag(M_i²); (23) is
     ``min{θσ_min(D - A)/(μ²σ̃_max), (2m + 2σ̄_min)/[(μ²M² + μσ̄_max²)/(θσ_min(D - A)(μ - 1)) + σ̃_max]}``.
     η = penalty, θ = dual_step, m = strong_convexity, M = smoothness, μ = split.
 Source
-    Zhang, Khalili and Liu 2018, theorem 3.2.
+    Zhang, Khalili and Liu 2018, theorem 3.2
 Certified
     For common penalties the largest δ of (21)-(22), solved as matrix inequalities with the best μ,
     after σ̄_max² I is replaced by the matrix ``(W - θI)²(D - A)²`` that the proof has before it is
@@ -22,12 +23,10 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,14 +34,18 @@ from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.numerics.search import minimise
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
-from dpcalc.theorems.convergence._one_round import Conditions, worst_quadratic_round
+from dpcalc.theorems.convergence._one_round import (
+    Conditions,
+    regular_delta,
+    worst_quadratic_round,
+)
 from dpcalc.theorems.convergence._penalties import Row, common, decreasing, rows
 from dpcalc.theorems.graph import Graph
-from dpcalc.theorems.parameters import count, graph, number, schedule
+from dpcalc.theorems.parameters import graph, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Bearing
 
 
 def _own_penalties(result: MADMMRate) -> bool:
@@ -71,70 +74,64 @@ def _step_too_large(result: MADMMRate) -> str | None:
     return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MADMMRate(ConvergenceResult):
-    """How much one round of M-ADMM contracts the squared distance to the optimum."""
-
-    key: ClassVar[str] = "m-admm-rate"
-    title: ClassVar[str] = "Linear rate of M-ADMM (network ADMM with private penalties)"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2018, theorem 3.2"
-    statement: ClassVar[str] = (
-        "(1 + δ(t)) |Z(t) - Z*|²_J(t) <= |Z(t-1) - Z*|²_J(t) with δ(t) from (21)-(22), "
-        "bounded below by (23)"
-    )
-    quantity: ClassVar[str] = "largest factor 1/(1 + δ) of the squared distance in one round"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "Eq. (23) is no lower bound of what (21)-(22) allow: it uses the smallest nonzero "
-            "singular value of (W - θI)(D - A) although the vector 1 is in its kernel. On K₃ with "
-            "η = 1, θ = 0.5, m = M = 0.01 it says 0.249, the largest δ of (21)-(22) is 0.00353.",
-            Bearing.PROOF_FAILS,
-            _printed_too_large,
-        ),
-        Finding(
-            "(22) replaces the matrix (W - θI)²(D - A)² by its largest eigenvalue, which costs most in "
-            "the direction 1, where it vanishes; without that step δ nears what quadratics reach.",
-            Bearing.LOOSE,
-            lambda result: not _own_penalties(result),
-        ),
-        Finding(
-            "The proof treats W(D - A) and W(D + A) as symmetric; for penalties that differ between "
-            "nodes the contraction fails on random instances even with symmetrised conditions, so "
-            "no rate is certified there.",
-            Bearing.PROOF_FAILS,
-            _own_penalties,
-        ),
-        Finding(
-            "The norm J(t) changes with the penalties: over rounds with growing penalties the factors "
-            "do not simply multiply, each growth of η costs its ratio.",
-            Bearing.LOOSE,
-            lambda result: len(set(result.penalties())) > 1,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        Assumption(
-            "curvature",
-            "Every objective is strong_convexity-strongly convex and smoothness-smooth.",
-        ),
-        Assumption("zero-dual-start", "All dual variables start at zero."),
-        Assumption("exact-minimiser", "Every primal update is the exact minimiser."),
-        Assumption("penalties-increase", "Penalties do not decrease.", Scope.CLAIMED, _shrinking),
-        Assumption(
-            "step-at-most-penalty",
-            "The dual step is at most every penalty.",
-            Scope.CLAIMED,
-            _step_too_large,
-        ),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="largest factor 1/(1 + δ) of the squared distance in one round",
+    example={
         "graph": "complete:3",
         "penalty": 1,
         "dual_step": 0.5,
         "strong_convexity": 0.01,
         "smoothness": 0.01,
-    }
+    },
+)
+class MADMMRate(ConvergenceResult):
+    """How much one round of M-ADMM contracts the squared distance to the optimum."""
 
-    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")  # noqa: RUF009
+    findings = (
+        finding(
+            "Eq. (23) is no lower bound of what (21)-(22) allow: it uses the smallest nonzero "
+            "singular value of (W - θI)(D - A) although the vector 1 is in its kernel. On K₃ with "
+            "η = 1, θ = 0.5, m = M = 0.01 it says 0.249, the largest δ of (21)-(22) is 0.00353.",
+            "proof fails",
+            _printed_too_large,
+        ),
+        finding(
+            "(22) replaces the matrix (W - θI)²(D - A)² by its largest eigenvalue, which costs most in "
+            "the direction 1, where it vanishes; without that step δ nears what quadratics reach.",
+            "loose",
+            lambda result: not _own_penalties(result),
+        ),
+        finding(
+            "The proof treats W(D - A) and W(D + A) as symmetric; for penalties that differ between "
+            "nodes the contraction fails on random instances even with symmetrised conditions, so "
+            "no rate is certified there.",
+            "proof fails",
+            _own_penalties,
+        ),
+        finding(
+            "The norm J(t) changes with the penalties: over rounds with growing penalties the factors "
+            "do not simply multiply, each growth of η costs its ratio.",
+            "loose",
+            lambda result: len(set(result.penalties())) > 1,
+        ),
+    )
+    assumptions = (
+        assume(
+            "curvature",
+            "Every objective is strong_convexity-strongly convex and smoothness-smooth.",
+        ),
+        assume("zero-dual-start", "All dual variables start at zero."),
+        assume("exact-minimiser", "Every primal update is the exact minimiser."),
+        assume("penalties-increase", "Penalties do not decrease.", "claimed", _shrinking),
+        assume(
+            "step-at-most-penalty",
+            "The dual step is at most every penalty.",
+            "claimed",
+            _step_too_large,
+        ),
+    )
+
+    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")
     penalty: Schedule = schedule("penalty per round and node, η")
     dual_step: float | None = number(
         "step of the dual update, θ (the smallest first penalty unless given)", default=None
@@ -145,7 +142,6 @@ class MADMMRate(ConvergenceResult):
     split: float | None = number(
         "the paper's free μ > 1 (the best one unless given)", check=checks.above_one, default=None
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         self.penalties()
@@ -183,8 +179,8 @@ class MADMMRate(ConvergenceResult):
         """Eq. (23) for one round and the μ that makes it largest."""
         values = self.printed_values(row)
         if self.split is not None:
-            return printed_delta(self.split, **values), self.split
-        return _best(partial(printed_delta, **values))
+            return printed_delta(self.split, values), self.split
+        return _best(partial(printed_delta, values=values))
 
     def printed_values(self, row: Row) -> dict[str, float]:
         """The singular values and constants of (23) for one round."""
@@ -197,8 +193,8 @@ class MADMMRate(ConvergenceResult):
             "sigma_tilde": float(pull[0]),
             "bar_max": float(spread[0]),
             "bar_min": float(nonzero[-1]) if spread[0] > 0 else 0.0,
-            "low": min(self.lows()),
-            "high": max(self.highs()),
+            "m": min(self.lows()),
+            "M": max(self.highs()),
         }
 
     def conditions(self, eta: float, *, printed: bool = False) -> Conditions:
@@ -251,20 +247,19 @@ class MADMMRate(ConvergenceResult):
         return rate_formulas(self)
 
 
-def printed_delta(
-    split: float,
-    *,
-    theta_sigma: float,
-    sigma_tilde: float,
-    bar_max: float,
-    bar_min: float,
-    low: float,
-    high: float,
-) -> float:
-    """Eq. (23)."""
+def printed_delta(split: Any, values: Mapping[str, Any], take: Callable[..., Any] = min) -> Any:
+    """Eq. (23), for numbers or symbols.
+
+    Args:
+        split: μ.
+        values: theta_sigma, sigma_tilde, bar_max, bar_min, m and M.
+        take: the smallest of several, in the number system of the values.
+    """
+    theta_sigma, sigma_tilde = values["theta_sigma"], values["sigma_tilde"]
     weight = theta_sigma * (split - 1)
-    below = (split**2 * high**2 + split * bar_max**2) / weight + sigma_tilde
-    return min(theta_sigma / (split**2 * sigma_tilde), (2 * low + 2 * bar_min) / below)
+    below = (split**2 * values["M"] ** 2 + split * values["bar_max"] ** 2) / weight + sigma_tilde
+    right = (2 * values["m"] + 2 * values["bar_min"]) / below
+    return take(theta_sigma / (split**2 * sigma_tilde), right)
 
 
 def _best(delta: Any) -> tuple[float, float]:
@@ -279,49 +274,14 @@ def rate_formulas(result: MADMMRate) -> tuple[Formula, ...]:
     """Eq. (23) and, where the eigenvectors of D - A and D + A agree, the certified δ."""
     import sympy
 
-    ts, tilde, high_bar, low_bar, m, big, mu = sympy.symbols(
-        "theta_sigma sigma_tilde bar_max bar_min m M mu", nonnegative=True
-    )
-    below = (mu**2 * big**2 + mu * high_bar**2) / (ts * (mu - 1)) + tilde
-    printed = sympy.Min(ts / (mu**2 * tilde), (2 * m + 2 * low_bar) / below)
     row = result.penalties()[0]
     values = result.printed_values(row)
-    symbols = {"low": "m", "high": "M"}
-    named = {symbols.get(k, k): value for k, value in values.items()}
-    split = result.printed(row)[1]
-    found = [Formula("claimed.delta", printed, {**named, "mu": split})]
+    named = {name: sympy.Symbol(name, nonnegative=True) for name in (*values, "mu")}
+    printed = printed_delta(named["mu"], named, sympy.Min)
+    found = [Formula("claimed.delta", printed, {**values, "mu": result.printed(row)[1]})]
     uniform = common(result.lows()) and common(result.highs()) and common(row)
     if result.graph.regular and uniform:
-        found.append(_certified_formula(result, named))
+        eta = row[0]
+        split = result.proved(eta)[1]
+        found.append(regular_delta(result.graph, eta, result.step(), {**values, "mu": split}))
     return tuple(found)
-
-
-def _certified_formula(result: MADMMRate, named: Mapping[str, float]) -> Formula:
-    """(21)-(22) on a regular network with equal curvatures: one condition per eigenvalue of D - A.
-
-    There ``W(D + A)`` has the eigenvalue ``η(2V - l)`` where D - A has l.
-    """
-    import sympy
-
-    ts, tilde, m, big, mu, eta, theta, v = sympy.symbols(
-        "theta_sigma sigma_tilde m M mu eta theta V", nonnegative=True
-    )
-    estimates = np.linalg.eigvalsh(result.graph.laplacian)
-    distinct = sorted({round(float(x), 9): float(x) for x in estimates}.values())
-    conditions = [ts / (mu**2 * tilde)]
-    values = {}
-    for k, value in enumerate(distinct):
-        level = sympy.Symbol(f"l{k}", real=True)
-        gap = (eta - theta) * level
-        left = (mu * gap**2 + mu**2 * big**2) / (ts * (mu - 1)) + eta * (2 * v - level)
-        conditions.append((2 * gap + 2 * m) / left)
-        values[str(level)] = value
-    eta_value = result.penalties()[0][0]
-    values |= {
-        **named,
-        "eta": eta_value,
-        "theta": result.step(),
-        "V": float(result.graph.degrees[0]),
-        "mu": result.proved(eta_value)[1],
-    }
-    return Formula("certified.delta", sympy.Min(*conditions), values)

@@ -1,14 +1,15 @@
-"""Private MR-ADMM: how many records make its classifiers as good as a reference.
+"""Records needed by private MR-ADMM.
 
 Statement
-    With the regulariser ``|f|²/2`` and noise of density ∝ exp(-α_i|ε|) in every odd round, if
-    ``B_i >= w max_k CN ln(1/δ)/[NC(τ - Δ_i(k))²/(2|f_ref|²) - (1 + a)Nd² ln²(d/δ)/(Cα_i(k)²)]`` for
-    some constants w and a > 0, then the classifier of every odd round has an expected loss of at most
-    that of the reference plus τ with probability 1 - 2δ.
+    B_i >= w max_k CN ln(1/δ)/[NC(τ - Δ_i(k))²/(2|f_ref|²) - (1+a) N d² ln²(d/δ)/(C α_i(k)²)] for
+    some w, a suffices for an expected loss of at most that of f_ref plus τ with probability 1 - 2δ
+
+    With the regulariser ``|f|²/2`` and noise of density ∝ exp(-α_i|ε|) in every odd round, for the
+    classifier of every odd round and some constants w and a > 0.
     |f_ref| = reference_norm, τ = tolerance, Δ = optimization_gap, δ = failure_probability,
     C = loss_weight, d = dimension, α = noise_rate, w = constant, a = slack, N = n_nodes.
 Source
-    Zhang, Khalili and Liu 2019, theorem VI.2.
+    Zhang, Khalili and Liu 2019, theorem VI.2
 Certified
     The noise of all nodes tilts the objective by ``b = Σ_i ε_i/(NC)``. The density exp(-α|ε|) is a
     Gaussian scale mixture, so ``|b|² = (Σ V_i)χ²_d/(NC)²`` with V_i gamma of shape (d + 1)/2 and
@@ -20,15 +21,11 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
@@ -41,49 +38,17 @@ from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
     open_unit,
     records_formula,
 )
-from dpcalc.theorems.parameters import count, number, schedule
+from dpcalc.theorems.parameters import schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Bearing
 
 
 def _unequal_rates(result: PrivateRecycledADMMSampleComplexity) -> bool:
     return len(set(result.rates())) > 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
-    """Records per node for a given excess of the expected loss, noise included."""
-
-    key: ClassVar[str] = "private-recycled-admm-sample-complexity"
-    title: ClassVar[str] = "Records needed by private MR-ADMM"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2019, theorem VI.2"
-    statement: ClassVar[str] = (
-        "B_i >= w max_k CN ln(1/δ)/[NC(τ - Δ_i(k))²/(2|f_ref|²) - (1+a) N d² ln²(d/δ)/(C α_i(k)²)] "
-        "for some w, a suffices for an expected loss of at most that of f_ref plus τ with probability "
-        "1 - 2δ"
-    )
-    quantity: ClassVar[str] = "records per node that suffice"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The constants w and a are not specified and the proof is not part of the paper; the "
-            "number is only an order until they are given.",
-            Bearing.INCOMPLETE,
-        ),
-        Finding(
-            "The formula for node i knows only the noise of node i, but the limit minimises an "
-            "objective tilted by the noise of all: next to a node with a small rate no number of "
-            "records helps.",
-            Bearing.PROOF_FAILS,
-            _unequal_rates,
-        ),
-        Finding(
-            "The noise enters by the worst norm of one node, d ln(d/δ)/α; the mean over N nodes is "
-            "smaller by about √N.",
-            Bearing.LOOSE,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="records per node that suffice",
+    example={
         "reference_norm": 3,
         "tolerance": 0.1,
         "failure_probability": 0.05,
@@ -93,7 +58,31 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
         "noise_rate": 3,
         "constant": 1,
         "slack": 1,
-    }
+    },
+)
+class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
+    """Records per node for a given excess of the expected loss, noise included."""
+
+    findings = (
+        finding(
+            "The constants w and a are not specified and the proof is not part of the paper; the "
+            "number is only an order until they are given.",
+            "incomplete",
+        ),
+        finding(
+            "The formula for node i knows only the noise of node i, but the limit minimises an "
+            "objective tilted by the noise of all: next to a node with a small rate no number of "
+            "records helps.",
+            "proof fails",
+            _unequal_rates,
+        ),
+        finding(
+            "The noise enters by the worst norm of one node, d ln(d/δ)/α; the mean over N nodes is "
+            "smaller by about √N.",
+            "loose",
+        ),
+    )
+    assumptions = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)
 
     reference_norm: float = number("norm of the reference classifier, |f_ref|")
     tolerance: float = number("how much larger the expected loss may be, τ")
@@ -111,7 +100,6 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
         "weight λ of |f|²/2 next to the mean loss, ρ/(NC) (the best unless given)", default=None
     )
     curvature: float = number("largest second derivative of the loss, c₁", default=0.25)
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         check_gap(self.tolerance, self.optimization_gap)

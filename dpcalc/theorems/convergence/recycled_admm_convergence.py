@@ -1,16 +1,18 @@
-"""MR-ADMM, network ADMM whose even rounds recycle gradients: does it converge?
+"""Convergence of R-ADMM and MR-ADMM (recycled network ADMM).
 
 Statement
+    (f(t), Λ(t)) converges to (f*, Λ*) if penalties do not decrease, are finite, and (i)-(ii) hold
+    for some L > 0, μ > 1
+
     Odd rounds are network ADMM with penalties η_i, even rounds take one step of length
-    ``1/(2η_iV_i + γ)`` along the augmented Lagrangian's gradient. If every O_i is convex and
-    M_i-smooth, penalties do not decrease and are finite, and for some L > 0, μ > 1
+    ``1/(2η_iV_i + γ)`` along the augmented Lagrangian's gradient; every O_i is convex and M_i-smooth;
     (i) ``I + W⁺(D+A)D̃⁻¹ ≻ (Lμ/(2σ_min(D̃)))(W⁺(D-A))†D_M`` and
     (ii) ``W⁺(D+A) ≻ W⁺(D+A)D̃⁻¹(W(D-A) + (2/L)W⁺(D+A)) + (Lμ/(2σ_min(D̃)(μ-1)))D_M``, with
-    W = diag(η_i(t)), W⁺ = diag(η_i(t+1)), D̃ = 2W(t)D + γI, D_M = diag(M_i²), then every f_i
-    converges to a minimiser of ``Σ O_i``. (iii)-(iv) are the case L = μ = 2 of common penalties.
+    W = diag(η_i(t)), W⁺ = diag(η_i(t+1)), D̃ = 2W(t)D + γI, D_M = diag(M_i²). (iii)-(iv) are the case
+    L = μ = 2 of common penalties.
     η = penalty, γ = proximal_weight, M = smoothness, L = coupling, μ = split.
 Source
-    Zhang, Khalili and Liu 2019, theorem IV.1.
+    Zhang, Khalili and Liu 2019, theorem IV.1
 Certified
     Common penalties that settle, γ = 0 or a regular network: convergence of the odd rounds for all
     convex O_i, without (i)-(ii). Other networks: convergence for given curvatures, with a rate.
@@ -20,15 +22,12 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, finite, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
@@ -52,9 +51,8 @@ from dpcalc.theorems.convergence._recycled_conditions import (
     margin_formula,
 )
 from dpcalc.theorems.graph import Graph
-from dpcalc.theorems.parameters import count, graph, number, schedule
+from dpcalc.theorems.parameters import graph, schedule
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.vocabulary import Bearing
 
 
 def _growing(result: RecycledADMMConvergence) -> bool:
@@ -73,69 +71,63 @@ def _shrinking(result: RecycledADMMConvergence) -> str | None:
     return decreasing(result.penalty, result.graph.nodes)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecycledADMMConvergence(ConvergenceResult):
-    """Whether R-ADMM or MR-ADMM reaches a minimiser of the sum of all objectives."""
-
-    key: ClassVar[str] = "recycled-admm-convergence"
-    title: ClassVar[str] = "Convergence of R-ADMM and MR-ADMM (recycled network ADMM)"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2019, theorem IV.1"
-    statement: ClassVar[str] = (
-        "(f(t), Λ(t)) converges to (f*, Λ*) if penalties do not decrease, are finite, and "
-        "(i)-(ii) hold for some L > 0, μ > 1"
-    )
-    quantity: ClassVar[str] = "limit of the distance between the odd iterates and the minimisers"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "False for penalties that differ between nodes: the dual step W(D - A) keeps Σ λ_i/η_i at "
-            "zero, so a limit minimises Σ O_i/η_i. On K₃ with η = (1, 2, 4), γ = 50, "
-            "O_i = f²/2 - b_i f, b = (0, 0, 3), where (i)-(ii) hold, it is 3/7 and the optimum is 1.",
-            Bearing.PROOF_FAILS,
-            _own_penalties,
-        ),
-        Finding(
-            "False for penalties whose inverses are summable, such as growing geometric ones: the "
-            "error of O_i = (x - 1)²/2 from f(0) = 0 is a convergent product above zero.",
-            Bearing.PROOF_FAILS,
-            _growing,
-        ),
-        Finding(
-            "With common penalties (i)-(ii), and so (iii)-(iv), cannot be satisfied on a bipartite "
-            "network (paths, trees, stars, even rings), whatever γ, contrary to the text: in the "
-            "direction ±1 of the two groups D + A vanishes and (ii) reads 0 > M².",
-            Bearing.LOOSE,
-            lambda result: result.graph.bipartite and not _own_penalties(result),
-        ),
-        Finding(
-            "(i)-(ii) are not needed on regular networks or for γ = 0: with common penalties the odd "
-            "rounds converge for every γ >= 0 and all convex objectives, smooth or not.",
-            Bearing.LOOSE,
-            lambda result: _proportional(result) and not _own_penalties(result),
-        ),
-        Finding(
-            "The proof is not part of the paper, and for networks of unequal degrees with γ > 0 no "
-            "proof is known; no counterexample is known either, and curvatures settle the question "
-            "for quadratics.",
-            Bearing.INCOMPLETE,
-            lambda result: not _proportional(result) and not _own_penalties(result),
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (
-        Assumption("convex", "Every objective is convex and continuously differentiable."),
-        Assumption("smooth", "Every objective is smoothness-smooth.", Scope.CLAIMED),
-        Assumption("solvable", "The sum of the objectives has a minimiser."),
-        Assumption("zero-dual-start", "All dual variables start at zero."),
-        Assumption("exact-minimiser", "Every odd primal update is the exact minimiser."),
-        Assumption("penalties-increase", "Penalties do not decrease.", Scope.CLAIMED, _shrinking),
-    )
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="limit of the distance between the odd iterates and the minimisers",
+    example={
         "graph": "complete:3",
         "penalty": 1,
         "proximal_weight": 50,
         "smoothness": 1,
-    }
+    },
+)
+class RecycledADMMConvergence(ConvergenceResult):
+    """Whether R-ADMM or MR-ADMM reaches a minimiser of the sum of all objectives."""
 
-    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or edges:@file")  # noqa: RUF009
+    findings = (
+        finding(
+            "False for penalties that differ between nodes: the dual step W(D - A) keeps Σ λ_i/η_i at "
+            "zero, so a limit minimises Σ O_i/η_i. On K₃ with η = (1, 2, 4), γ = 50, "
+            "O_i = f²/2 - b_i f, b = (0, 0, 3), where (i)-(ii) hold, it is 3/7 and the optimum is 1.",
+            "proof fails",
+            _own_penalties,
+        ),
+        finding(
+            "False for penalties whose inverses are summable, such as growing geometric ones: the "
+            "error of O_i = (x - 1)²/2 from f(0) = 0 is a convergent product above zero.",
+            "proof fails",
+            _growing,
+        ),
+        finding(
+            "With common penalties (i)-(ii), and so (iii)-(iv), cannot be satisfied on a bipartite "
+            "network (paths, trees, stars, even rings), whatever γ, contrary to the text: in the "
+            "direction ±1 of the two groups D + A vanishes and (ii) reads 0 > M².",
+            "loose",
+            lambda result: result.graph.bipartite and not _own_penalties(result),
+        ),
+        finding(
+            "(i)-(ii) are not needed on regular networks or for γ = 0: with common penalties the odd "
+            "rounds converge for every γ >= 0 and all convex objectives, smooth or not.",
+            "loose",
+            lambda result: _proportional(result) and not _own_penalties(result),
+        ),
+        finding(
+            "The proof is not part of the paper, and for networks of unequal degrees with γ > 0 no "
+            "proof is known; no counterexample is known either, and curvatures settle the question "
+            "for quadratics.",
+            "incomplete",
+            lambda result: not _proportional(result) and not _own_penalties(result),
+        ),
+    )
+    assumptions = (
+        assume("convex", "Every objective is convex and continuously differentiable."),
+        assume("smooth", "Every objective is smoothness-smooth.", "claimed"),
+        assume("solvable", "The sum of the objectives has a minimiser."),
+        assume("zero-dual-start", "All dual variables start at zero."),
+        assume("exact-minimiser", "Every odd primal update is the exact minimiser."),
+        assume("penalties-increase", "Penalties do not decrease.", "claimed", _shrinking),
+    )
+
+    graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or edges:@file")
     penalty: Schedule = schedule("penalty per odd round and node, η; a table keeps its last row")
     proximal_weight: float = number("weight of the even step, γ", check=checks.non_negative)
     smoothness: Schedule = schedule("smoothness of the objectives, M; one number, or one per node")
@@ -152,7 +144,6 @@ class RecycledADMMConvergence(ConvergenceResult):
     linear: Schedule | None = schedule(
         "linear terms b of the objectives (h/2)f² - bf; one per node", check=finite, default=None
     )
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         self.penalties()

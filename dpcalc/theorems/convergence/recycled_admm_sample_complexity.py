@@ -1,13 +1,15 @@
-"""MR-ADMM without noise: how many records make its classifiers as good as a reference.
+"""Records needed by MR-ADMM without noise.
 
 Statement
-    With the regulariser ``|f|²/2``, if ``B_i >= w max_k |f_ref|² ln(1/δ)/(τ - Δ_i(k))²`` for some
-    constant w, then the classifier of every odd round has an expected loss of at most that of the
-    reference plus τ with probability 1 - δ, where Δ_i(k) < τ is what the round loses to the limit.
+    B_i >= w max_k |f_ref|² ln(1/δ)/(τ - Δ_i(k))² for some w suffices for an expected loss of at
+    most that of f_ref plus τ with probability 1 - δ
+
+    With the regulariser ``|f|²/2``, for the classifier of every odd round; Δ_i(k) < τ is what the round
+    loses to the limit.
     |f_ref| = reference_norm, τ = tolerance, Δ = optimization_gap, δ = failure_probability,
     w = constant.
 Source
-    Zhang, Khalili and Liu 2019, theorem VI.1.
+    Zhang, Khalili and Liu 2019, theorem VI.1
 Certified
     Explicit records per node, for equal record counts, from `_learning`: the better of an
     in-expectation bound with Markov's inequality and a bounded-difference bound, with the best
@@ -18,32 +20,22 @@ Rounding
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
-
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.theorems.base import Assumption, Finding, Formula, Scope
+from dpcalc.theorems.authoring import assume, count, finding, number, theorem
+from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
 from dpcalc.theorems.convergence._learning import Learning
-from dpcalc.theorems.parameters import count, number
-from dpcalc.vocabulary import Bearing
 
-SAMPLES = Assumption(
-    "independent-records", "Records are drawn independently from one distribution."
-)
-EQUAL_COUNTS = Assumption(
-    "equal-counts", "Every node has the same number of records.", Scope.CERTIFIED
-)
-BOUNDED = Assumption(
+SAMPLES = assume("independent-records", "Records are drawn independently from one distribution.")
+EQUAL_COUNTS = assume("equal-counts", "Every node has the same number of records.", "certified")
+BOUNDED = assume(
     "bounded-loss-slope",
     "Features have norm at most 1, labels are ±1; the loss is convex with |L'| <= 1 and L'' at most "
     "the curvature.",
 )
-GAP = Assumption(
+GAP = assume(
     "gap", "optimization_gap bounds what every odd round loses to the limit of the method."
 )
 
@@ -56,38 +48,32 @@ def open_unit(name: str, value: float) -> float:
     return value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecycledADMMSampleComplexity(ConvergenceResult):
-    """Records per node for a given excess of the expected loss over a reference's."""
-
-    key: ClassVar[str] = "recycled-admm-sample-complexity"
-    title: ClassVar[str] = "Records needed by MR-ADMM without noise"
-    reference: ClassVar[str] = "Zhang, Khalili and Liu 2019, theorem VI.1"
-    statement: ClassVar[str] = (
-        "B_i >= w max_k |f_ref|² ln(1/δ)/(τ - Δ_i(k))² for some w suffices for an expected loss of at "
-        "most that of f_ref plus τ with probability 1 - δ"
-    )
-    quantity: ClassVar[str] = "records per node that suffice"
-    findings: ClassVar[tuple[Finding, ...]] = (
-        Finding(
-            "The constant w is not specified and the proof is not part of the paper; the number is "
-            "only an order until w is given.",
-            Bearing.INCOMPLETE,
-        ),
-        Finding(
-            "The formula asks every node for as many records as all nodes together need: the limit "
-            "is trained on the records of all.",
-            Bearing.LOOSE,
-        ),
-    )
-    assumptions: ClassVar[tuple[Assumption, ...]] = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)
-    example: ClassVar[Mapping[str, Any]] = {
+@theorem(
+    quantity="records per node that suffice",
+    example={
         "reference_norm": 3,
         "tolerance": 0.1,
         "failure_probability": 0.05,
         "n_nodes": 5,
         "constant": 1,
-    }
+    },
+)
+class RecycledADMMSampleComplexity(ConvergenceResult):
+    """Records per node for a given excess of the expected loss over a reference's."""
+
+    findings = (
+        finding(
+            "The constant w is not specified and the proof is not part of the paper; the number is "
+            "only an order until w is given.",
+            "incomplete",
+        ),
+        finding(
+            "The formula asks every node for as many records as all nodes together need: the limit "
+            "is trained on the records of all.",
+            "loose",
+        ),
+    )
+    assumptions = (SAMPLES, EQUAL_COUNTS, BOUNDED, GAP)
 
     reference_norm: float = number("norm of the reference classifier, |f_ref|")
     tolerance: float = number("how much larger the expected loss may be, τ")
@@ -101,7 +87,6 @@ class RecycledADMMSampleComplexity(ConvergenceResult):
         "weight λ of |f|²/2 next to the mean loss, ρ/(NC) (the best unless given)", default=None
     )
     curvature: float = number("largest second derivative of the loss, c₁", default=0.25)
-    attest: Iterable[str] = dataclasses.field(default=())
 
     def _check_together(self) -> None:
         check_gap(self.tolerance, self.optimization_gap)

@@ -1,0 +1,236 @@
+"""What authors of results use: the decorator, and one formula for two number systems."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import sympy
+from mpmath import mp, mpf
+
+import dpcalc.theorems
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.theorems import authoring
+from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, finding, number, theorem
+from dpcalc.theorems.catalogue import keys, privacy_result
+from dpcalc.theorems.numbers import Digits, NotAFormula, Symbols
+from dpcalc.theorems.parameters import parameters
+
+DOC = """Title of a result (ABC).
+
+Statement
+    First line of it,
+    and its second.
+
+    Conditions.
+Source
+    Paper 2020, theorem 1
+Certified
+    Nothing.
+"""
+
+
+@pytest.fixture
+def module() -> Any:
+    made = ModuleType("dpcalc.theorems.tests.of_authoring", DOC)
+    sys.modules[made.__name__] = made
+    yield made
+    del sys.modules[made.__name__]
+
+
+def example(module: ModuleType) -> Any:
+    """Two released numbers, with a claimed ρ and a certified μ."""
+
+    class Described(Theorem):
+        """Two numbers."""
+
+        __module__ = module.__name__
+        findings = (finding("It is loose.", "loose", lambda t: t.sigma > 1),)
+        assumptions = (assume("bounded", "Sensitivities are bounded."),)
+
+        gap: float = number("how far apart", "Delta")
+        sigma: float = number("noise", "sigma")
+        extra: float | None = number("more, e", "e", default=None)
+
+        def claimed_rho(self, x: Numbers) -> Real:
+            return (x.gap / x.sigma) ** 2
+
+        def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
+            mu = x.sqrt(2) * x.gap / x.sigma
+            return mu, "two releases", {"twice": 2 * mu, "whole": 3}
+
+        def suggestion(self, epsilon: float, delta: float) -> str:
+            return super().suggestion(epsilon, delta) + "!"
+
+    made = theorem(
+        status="loose",
+        releases=("every iterate", "last iterate"),
+        noise="sigma",
+        adjacency="replace-one",
+        example={"gap": 1, "sigma": 3},
+    )
+    return made(Described)
+
+
+def test_a_result_is_described_by_its_file_and_docstring(module: ModuleType) -> None:
+    kind = example(module)
+    assert kind.key == "of-authoring"
+    assert kind.title == "Title of a result (ABC)"
+    assert kind.statement == "First line of it, and its second."
+    assert kind.reference == "Paper 2020, theorem 1"
+    assert [str(each) for each in kind.releases] == ["every iterate", "last iterate"]
+    made = kind(gap=1, sigma=3, attest="all")
+    assert (made.release, made.attest) == ("every iterate", {"bounded"})
+    assert repr(made).endswith("(gap=1.0, sigma=3.0, extra=None, attest=frozenset({'bounded'}))")
+
+
+def test_a_docstring_without_a_statement_is_refused(module: ModuleType) -> None:
+    module.__doc__ = DOC.replace("Statement\n", "Claim\n")
+    with pytest.raises(TypeError, match="sections Statement and Source"):
+        example(module)
+
+
+def test_instances_are_frozen_keyword_only_and_have_slots(module: ModuleType) -> None:
+    kind = example(module)
+    made = kind(gap=1, sigma=3)
+    with pytest.raises(AttributeError):
+        made.sigma = 4
+    with pytest.raises(TypeError):
+        kind(1, 3)
+    assert not hasattr(made, "__dict__")
+    assert kind(gap=1, sigma=3) == made == copy.deepcopy(made)
+    assert made.suggestion(1, 1e-5).endswith("rounds!")  # super() knows the class with slots
+
+
+def test_bounds_follow_from_the_formulas_rounded_outward(module: ModuleType) -> None:
+    made = example(module)(gap=1, sigma=3)
+    certified = made.certified()
+    with mp.workdps(50):
+        exact = mp.sqrt(mpf(2)) / 3
+        mu = certified.numbers["mu"]
+        assert math.nextafter(mu, 0) < exact <= mpf(mu)
+        assert mpf(certified.numbers["twice"]) >= 2 * exact
+    assert certified.numbers["whole"] == 3
+    assert (certified.method, certified.guarantee.adjacency) == ("two releases", "replace-one")
+    assert made.claimed().numbers == {"rho": math.nextafter(1 / 9, 1)}
+    assert made.attained() is None
+    assert made.calibration_tolerance() == 0
+
+
+def test_prescribed_noise_is_the_claim_solved_for_it(module: ModuleType) -> None:
+    made = example(module)(gap=1, sigma=3)
+    found = made.prescribed(0.5, 1e-5)
+    reached = found.claimed().guarantee.epsilon(1e-5)
+    assert reached == pytest.approx(0.5, rel=1e-9)
+    with pytest.raises(InvalidInput, match="epsilon"):
+        made.prescribed(-1, 1e-5)
+
+
+def test_a_claim_without_a_solution_is_searched(module: ModuleType) -> None:
+    kind = example(module)
+
+    class Other(kind):  # type: ignore[misc] # a class made here
+        claimed_rho = Theorem.claimed_rho
+        __module__ = module.__name__
+
+        def claimed_divergence(self, x: Numbers) -> Real:
+            return (x.gap / x.sigma) ** 2 + (x.extra or 0)
+
+        def largest_order(self) -> float:
+            return 50.0
+
+    made = theorem(example={"gap": 1, "sigma": 3})(Other)(gap=1, sigma=3)
+    guarantee = made.claimed().guarantee
+    assert guarantee.renyi(50) == pytest.approx(50 / 9)
+    assert guarantee.renyi(50.1) == math.inf
+    found = made.prescribed(0.5, 1e-5).claimed().guarantee.epsilon(1e-5)
+    assert found == pytest.approx(0.5, rel=1e-9)
+    with pytest.raises(Infeasible, match="no sigma makes the printed curve"):
+        made.replace(extra=1).prescribed(0.5, 1e-5)
+
+
+def test_symbols_show_the_same_formula_and_what_it_stands_for(module: ModuleType) -> None:
+    made = example(module)(gap=2, sigma=3)
+    claim, bound = made.symbolic()
+    gap, sigma = sympy.symbols("Delta sigma", positive=True)
+    assert (claim.name, claim.expression) == ("claimed.rho", gap**2 / sigma**2)
+    assert (bound.name, bound.expression) == ("certified.mu", sympy.sqrt(2) * gap / sigma)
+    assert bound.values == {"Delta": 2.0, "sigma": 3.0}
+
+
+def test_both_number_systems_have_the_same_functions(module: ModuleType) -> None:
+    made = example(module)(gap=2.5, sigma=3, extra=0.75)
+
+    def formula(x: Numbers) -> Real:
+        parts = [x.sqrt(x.gap), x.log(x.sigma), x.exp(-x.extra), x.floor(x.gap), x.ceil(x.gap)]
+        ends = [x.max(x.gap, x.sigma, 1), x.min(x.gap, x.sigma, 7), x.harmonic(x.named("n", 4))]
+        return sum(parts + ends) + x.up(x.gap)
+
+    symbols = Symbols(made)
+    expression = formula(symbols)
+    exact = {sympy.Symbol(k, positive=True): sympy.Rational(v) for k, v in symbols.values.items()}
+    found = expression.subs(exact)
+    with mp.workdps(50):
+        assert abs(mpf(str(found.evalf(45))) - formula(Digits(made))) < mpf("1e-40")
+    assert Digits(made).inf == math.inf
+    assert symbols.inf == sympy.oo
+
+
+def test_what_a_search_gives_is_no_formula(module: ModuleType) -> None:
+    made = example(module)(gap=2, sigma=3)
+    assert Digits(made).computed(5) == 5
+    with pytest.raises(NotAFormula):
+        Symbols(made).computed(5)
+    assert Symbols(made).computed(5, lambda: 7) == 7
+    with pytest.raises(AttributeError, match="has no parameter sigmaa"):
+        _ = Digits(made).sigmaa
+    assert Digits(made).extra is None
+    assert Symbols(made).named("z", 0) == 0  # no positive symbol is
+
+
+def test_a_symbol_ends_the_help_unless_it_is_there(module: ModuleType) -> None:
+    told = {name: each.help for name, each in parameters(example(module)).items()}
+    assert told == {"gap": "how far apart, Δ", "sigma": "noise, σ", "extra": "more, e"}
+
+
+@pytest.mark.parametrize("key", keys(privacy=True))
+def test_results_survive_pickling_with_their_claims(key: str) -> None:
+    kind = privacy_result(key)
+    made = kind.from_parameters(kind.example, "all")
+    assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301 # made a line above
+
+
+def test_claims_of_formulas_survive_pickling() -> None:
+    made = dpcalc.theorems.DPADMM.from_parameters(dpcalc.theorems.DPADMM.example)
+    claim = pickle.loads(pickle.dumps(made.claimed()))  # noqa: S301 # made a line above
+    assert claim.guarantee.epsilon(1e-5) == made.claimed().guarantee.epsilon(1e-5)
+
+
+def test_ten_names_are_offered_and_the_template_needs_no_other() -> None:
+    assert len(authoring.__all__) == 10
+    root = Path(dpcalc.theorems.__file__).parents[1]
+    for path in (root / "cli/templates/theorem.py.txt", root / "theorems/gradient_admm/dp_admm.py"):
+        text = path.read_text(encoding="utf-8").replace("$class_name", "Name")
+        modules = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
+        names = [a.name for n in modules if str(n.module).endswith("authoring") for a in n.names]
+        assert set(names) <= set(authoring.__all__)
+    assert [n.module for n in modules][:2] == ["__future__", "dpcalc"]
+
+
+def test_importing_a_result_loads_no_sympy_and_docstrings_may_be_stripped() -> None:
+    script = (
+        "import sys; from dpcalc.theorems import DPADMM; assert 'sympy' not in sys.modules; "
+        "print(DPADMM.title, '|', DPADMM.reference)"
+    )
+    command = [sys.executable, "-OO", "-c", script]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    kind = dpcalc.theorems.DPADMM
+    assert found.stdout.strip() == f"{kind.title} | {kind.reference}"
