@@ -47,6 +47,10 @@ class Numbers(ABC):
         """A number that is no parameter, by the name that formulas show for it."""
 
     @abstractmethod
+    def whole(self, value: int) -> Real:
+        """A whole number that the formula itself contains, where it stands alone."""
+
+    @abstractmethod
     def computed(self, value: Real, shown: Callable[[], Real] | None = None) -> Real:
         """A number that a search or a sum gave.
 
@@ -109,6 +113,10 @@ class Digits(Numbers):
         """The number."""
         return mpf(value)
 
+    def whole(self, value: int) -> Real:
+        """The number."""
+        return mpf(value)
+
     def computed(self, value: Real, shown: Callable[[], Real] | None = None) -> Real:
         """The number."""
         return value
@@ -156,6 +164,10 @@ class Symbols(Numbers):
             return self._functions.Integer(0)
         self.values[symbol] = value if isinstance(value, float | Written) else round_up(mpf(value))
         return self.symbol(symbol)
+
+    def whole(self, value: int) -> Real:
+        """The number."""
+        return self._functions.Integer(value)
 
     def computed(self, value: Real, shown: Callable[[], Real] | None = None) -> Real:
         """The formula.

@@ -238,21 +238,22 @@ class DPADMMUtility(GradientPerturbedADMM):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed sum and the certified one from the printed start."""
-        found = self.claimed() if not self.violations(Scope.CLAIMED) else self.certified()
-        rounds, sigma = (
-            found.numbers.get("rounds", self.rounds),
-            found.numbers.get("sigma", self.sigma),
-        )
-
-        def total(x: Symbols, name: str, start: Real, noise: Real) -> Formula:
-            value = start / x.named("T", rounds) + x.named("sigma", sigma) ** 2 * noise
-            return shown(f"{name}.value", value, x)
-
-        x = Symbols(self)
-        formulas = [total(x, "claimed", self.printed_start(x), self.printed_noise(x))]
-        if self.dual_start == "data" and self.gradient_bound is None:
+        formulas = []
+        if not self.violations(Scope.CLAIMED):
             x = Symbols(self)
-            dual = x.smoothness * x.named("r", self.distance)
-            dual /= x.named("minA", self.matrix.row_rank_margin)
-            formulas += [total(x, "certified", self.proved_start(x, dual), self.proved_noise(x))]
+            printed = (self.printed_start(x), self.printed_noise(x))
+            formulas.append(self._total(x, "claimed", *printed, self.claimed()))
+        margin = self.matrix.row_rank_margin
+        if self.dual_start == "data" and self.gradient_bound is None and margin > 0:
+            x = Symbols(self)
+            dual = x.smoothness * x.named("r", self.distance) / x.named("minA", margin)
+            proved = (self.proved_start(x, dual), self.proved_noise(x))
+            formulas.append(self._total(x, "certified", *proved, self.certified()))
         return tuple(formulas)
+
+    def _total(self, x: Symbols, which: str, start: Real, noise: Real, rate: Rate) -> Formula:
+        rounds, sigma = (
+            x.named(symbol, rate.numbers.get(name, getattr(self, name)))
+            for symbol, name in (("T", "rounds"), ("sigma", "sigma"))
+        )
+        return shown(f"{which}.value", start / rounds + sigma**2 * noise, x)

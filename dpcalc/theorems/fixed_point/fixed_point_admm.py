@@ -122,9 +122,7 @@ class FixedPointADMM(Theorem):
         ),
     )
 
-    sensitivity: float = number(
-        "largest change of a record's gradient if it is replaced, 2L", "Delta"
-    )
+    sensitivity: float = number("largest change of a record's gradient if it is replaced, 2L")
     n_records: int = count("records, all used in every step", "n")
     steps: int = count("steps", "K")
     prox_step: float = number("step of the proximal maps", "gamma")
@@ -152,7 +150,7 @@ class FixedPointADMM(Theorem):
     def factor(self, x: Numbers) -> Real:
         """1 - λ + λδ: what a step multiplies distances by, at most."""
         if self.smoothness is None:
-            return 1
+            return x.whole(1)
         curved = 1 / (1 + x.prox_step * (x.strong_convexity or 0))
         flat = x.prox_step * x.smoothness / (1 + x.prox_step * x.smoothness)
         return 1 - x.relaxation + x.relaxation * (2 * x.max(curved, flat) - 1)

@@ -115,8 +115,8 @@ class NoisyDescent(Theorem):
         """The contraction max(|1 - ηm|, |1 - ηM|) as a formula."""
         found = self.contraction()
         if found == 1:
-            return 1
-        if found > 1:
+            return x.whole(1)
+        if self.weakness() > 0:
             return x.computed(found)
         low, high = x.named("m", self.curvature()), x.named("M", self.smoothness)
         return x.max(abs(1 - x.step_size * low), abs(1 - x.step_size * high))

@@ -158,12 +158,11 @@ class NoisySGD(SplitDescent):
         found = []
         if not self.violations_of_claim():
             found += split_formulas(self, "claimed", self.printed_split(), bounded=False)
+        if averaged(self) and not self.full():
+            return tuple(found)
         if not self.full():
             best = self.run().best_split()
-            found += (
-                [] if averaged(self) else split_formulas(self, "certified", best, bounded=False)
-            )
-            return tuple(found)
+            return (*found, *split_formulas(self, "certified", best, bounded=False))
         x = Symbols(self)
         if averaged(self):
             mu = self.composed_mu(x)[0]
