@@ -289,6 +289,33 @@ def on_intervals(part, c: float, step: float, gain: float, first: int, last: int
     return total
 
 
+@pytest.mark.parametrize("first", [1, 9])
+@pytest.mark.parametrize("gain", [1e-3, 0.02])
+def test_each_way_of_bounding_omitted_nodes(gain: float, first: int) -> None:
+    c, step, last = 1.2, 0.11, 200
+    part = (GaussianLoss(0.3).tilted(c), 4)
+    omitted = OmittedNodes([part], c, step, gain, first)
+    intervals = on_intervals(part, c, step, gain, first, last)
+    for refinements in (1, 3):
+        assert omitted._on_intervals([part], last, refinements) == pytest.approx(intervals)
+    y = step * np.arange(first, last + 1)
+    moduli = part[0].node_moduli(step, last + 1)[first : last + 1] ** 4
+    each = c * (c + 1) / y**2 * np.exp(-gain * y * y) * moduli
+    assert omitted._stretch([part], first, last + 1) == pytest.approx(each.sum())
+    stretches, start = 0.0, first
+    while start <= last:  # each bounded over up to eight times its first node
+        stop = min(8 * start, last + 1)
+        moduli = part[0].node_moduli(step, stop)[start:stop] ** 4
+        inside = y[start - first : stop - first]
+        stretches += float((c * (c + 1) / inside**2 * np.exp(-gain * inside**2) * moduli).sum())
+        start = stop
+    assert omitted._one_by_one([part], last) == pytest.approx(stretches)
+    # Distributions that vary most come first, and those that are enough end it.
+    both = [(GaussianLoss(3.0).tilted(c), 9), part]
+    assert omitted._stretch(both, 60, 90) < 1e-11
+    assert omitted._up_to(last) <= min(intervals, stretches) * (1 + 1e-9)
+
+
 def test_nothing_is_left_out_before_the_first_node() -> None:
     tilted = [(GaussianLoss(0.3).tilted(1.0), 1)]
     after = OmittedNodes(tilted, 1.0, 0.1, 0.01, 101).bound(100)

@@ -85,6 +85,9 @@ def test_a_first_step_of_ones_own_and_the_longest() -> None:
     infinite = Counted(lambda x: math.inf if x < 5 else -1.0)
     enclose_root(infinite, 0.0, tolerance=1e-3)
     assert infinite.asked[:4] == pytest.approx([0.0, 1.05, 3.15, 7.35])
+    falling = Counted(lambda x: math.inf if x < 2 else 10.0 - x)  # down from infinity: doubled too
+    enclose_root(falling, 0.0, tolerance=1e-3)
+    assert falling.asked[:4] == pytest.approx([0.0, 1.05, 3.15, 7.35])
     wide = Counted(lambda x: 3.0 - x)
     enclose_root(wide, 2.9999999, tolerance=0.5)
     assert wide.asked[1] == pytest.approx(3.9999999)

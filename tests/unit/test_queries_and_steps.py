@@ -374,7 +374,7 @@ def test_a_direction_that_cannot_be_the_largest_is_not_refined(
 
 
 def test_the_worst_direction_has_the_larger_ends() -> None:
-    pair = [[(PoissonRemove(1.0, 0.1), 4)], [(PoissonAdd(1.0, 0.1), 4)]]
+    pair = [[(PoissonRemove(1.0, 0.3), 40)], [(PoissonAdd(1.0, 0.3), 40)]]
     for worst, single, at in (
         (worst_epsilon, bracket_epsilon, 1e-4),
         (worst_delta, bracket_delta, 0.5),
@@ -500,7 +500,7 @@ def test_left_over_mass_is_at_zero_unless_it_may_be_rounding() -> None:
         ([(response(0.3), 40)], "sum over all outcomes", 1e-12),
         ([(GaussianLoss(0.3), 1), (LAPLACE, 20)], "moment inversion, two-sided", 1e-6),
         ([(PoissonRemove(1.0, 1e-3), 3)], "convolution, two-sided", 1e-3),
-        ([(PoissonRemove(1 / 80, 0.1), 3)], "weaker: Chernoff bound", math.inf),
+        ([(PoissonRemove(1e-5, 0.1), 3)], "weaker: Chernoff bound", math.inf),
     ],
 )
 def test_each_step_answers_what_is_its_own(parts, method: str, width: float) -> None:
@@ -543,6 +543,16 @@ def test_roots_are_looked_for_coarsely_first() -> None:
     assert find_root(height, 1.0, tolerance=1e-3, least=0.0, most=10.0, last=0.25).high >= 3.0
     assert set(widths) == {0.25e-3}
     assert find_root(height, 1.0, tolerance=1e-9, least=4.0, most=10.0) == Root(4.0, 4.0, 1.0)
+    for falls in (1.0, 100.0):  # nothing is asked for outside the range
+        asked: list[float] = []
+
+        def within(x: float, falls: float = falls, asked: list[float] = asked) -> float:
+            asked.append(x)
+            return falls * (3.0 - x)
+
+        for start in (2.9, 3.05):
+            find_root(within, start, tolerance=1e-9, least=2.95, most=3.01)
+        assert 2.95 <= min(asked) < max(asked) <= 3.01
     assert find_root(height, 1.0, tolerance=1e-9, least=0.0, most=2.0).high == math.inf
     with with_relative_width(0.5):
         assert relative_width() == 0.5
