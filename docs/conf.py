@@ -53,6 +53,7 @@ def setup(app: Sphinx) -> None:
 
 html_theme = "furo"
 html_static_path = ["_static"]
+html_css_files = ["commands.css"]
 html_title = f"dpcalc {release}"
 html_copy_source = False
 html_show_sphinx = False

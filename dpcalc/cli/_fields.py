@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import click
 
@@ -18,6 +19,33 @@ _FIELDS = (
     ("population", "Records in all."),
     ("dimension", "Coordinates of the noise."),
 )
+
+
+EXAMPLES = {
+    "gaussian": "--noise-multiplier 4",
+    "laplace": "--scale-multiplier 4",
+    "exponential-norm": "--scale-multiplier 4 --dimension 10",
+    "randomised-response": "--each 0.1 --rounds 10",
+    "poisson-subsampled-gaussian": "--noise-multiplier 1 --rate 0.01 --rounds 100",
+    "gaussian-without-replacement": "--noise-multiplier 4 --sample 100 --population 1000 --rounds 10",
+}
+"""Typical fields of every mechanism that has options."""
+
+FIELD_OF = {"each": "epsilon"}
+"""Options that are called otherwise than their field."""
+
+
+def plain_mechanisms() -> list[str]:
+    """The mechanisms whose fields are numbers, so that options can give them."""
+    from dpcalc.claims.named import mechanism, mechanism_names
+
+    return [name for name in mechanism_names() if not {"p", "points"} & {*mechanism(name).fields}]
+
+
+def table_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A mechanism as a file describes it, from options."""
+    fields = {FIELD_OF.get(key, key): value for key, value in given.items() if value is not None}
+    return {"mechanism": name, **fields}
 
 
 def each_option() -> click.Option:

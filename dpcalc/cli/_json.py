@@ -20,14 +20,19 @@ class Said:
     answer: bool = False
 
 
-def print_json(record: Mapping[str, Any]) -> None:
-    """Print the answer of the verb that is running."""
+def print_json(record: Mapping[str, Any], *, verb: str | None = None) -> None:
+    """Print an answer.
+
+    Args:
+        record: what is answered.
+        verb: whose answers have this form; the one that is running unless given.
+    """
     from dpcalc.report.output import output
     from dpcalc.report.records import to_json
 
     context = click.get_current_context()
     _, _, rest = context.command_path.partition(" ")
-    click.echo(to_json(output(rest.split(" ")[0] or None, record)))
+    click.echo(to_json(output(verb or rest.split(" ")[0] or None, record)))
     said = context.find_object(Said)
     if said is not None:
         said.answer = True

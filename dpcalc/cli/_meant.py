@@ -68,18 +68,17 @@ def meant_mechanism(given: str, verb: str) -> str:
         given: the name.
         verb: such as "epsilon".
     """
-    from dpcalc.claims.named import mechanism_key, mechanism_names
+    from dpcalc.claims.named import mechanism, mechanism_key, mechanism_names
 
     name = mechanism_key(given)
     if name not in mechanism_names():
         return ""
-    rest = f"{verb} takes theorems" if verb else "a theorem was needed"
     what = f"{given} is the mechanism {name}" if name != given else f"{given} is a mechanism"
-    return f"{what}, {rest}; " + (
-        f"its noise: dpcalc calibrate {given}, its ε: dpcalc compose"
-        if verb != "noise"
-        else f"try: dpcalc calibrate {given}"
-    )
+    if {"p", "points"} & {*mechanism(name).fields}:
+        return f"{what} whose fields are lists; try: dpcalc compose FILE"
+    if verb == "noise":
+        return f"{what}; its noise: dpcalc calibrate {given}"
+    return f"{what}; its ε: dpcalc epsilon {given}"
 
 
 def meant_option(given: str, known: Collection[str], verb: str) -> str:

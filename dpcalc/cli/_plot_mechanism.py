@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._fields import each_option, field_options
+from dpcalc.cli._fields import EXAMPLES, FIELD_OF, each_option, field_options, table_of
 from dpcalc.cli._options import NUMBER, StrictCommand, adjacency_option
 from dpcalc.cli._plotting import (
     Axis,
@@ -23,18 +23,6 @@ from dpcalc.errors import InvalidInput, missing_delta
 if TYPE_CHECKING:
     from dpcalc.pictures.curves import Picture
 
-_FIELD_OF = {"each": "epsilon"}
-"""Options that are called otherwise than their field."""
-
-_EXAMPLES = {
-    "gaussian": "--noise-multiplier 4",
-    "laplace": "--scale-multiplier 4",
-    "exponential-norm": "--scale-multiplier 4 --dimension 10",
-    "randomised-response": "--each 0.1 --rounds 10",
-    "poisson-subsampled-gaussian": "--noise-multiplier 1 --rate 0.01 --rounds 100",
-    "gaussian-without-replacement": "--noise-multiplier 4 --sample 100 --population 1000 --rounds 10",
-}
-
 
 def mechanism_command(name: str) -> click.Command:
     """The command of one mechanism, with the options of its fields."""
@@ -45,7 +33,7 @@ def mechanism_command(name: str) -> click.Command:
     own: list[click.Parameter] = [*field_options(fields)]
     if "epsilon" in fields:
         own.append(each_option())
-    words = _EXAMPLES.get(name, "")
+    words = EXAMPLES[name]
     return StrictCommand(
         name=name,
         callback=lambda **given: _run(name, **given),
@@ -76,8 +64,7 @@ def _run(
 
     files = files_of(given)
     axis = axis_of(given)
-    fields = {_FIELD_OF.get(key, key): value for key, value in given.items() if value is not None}
-    table = {"mechanism": name, **fields}
+    table = table_of(name, given)
     if adjacency is not None:
         table["adjacency"] = adjacency
     count = None if rounds is None else checks.count("rounds", rounds)
@@ -86,7 +73,7 @@ def _run(
     picture = _picture(table, count, axis, varied, at)
     if varied != "rounds" and picture.y != "rounds":
         count = count or 1
-    hidden = _FIELD_OF.get(picture.y, picture.y) if varied == "budget" else varied
+    hidden = FIELD_OF.get(picture.y, picture.y) if varied == "budget" else varied
     note = mechanism_note(
         table,
         count,
@@ -107,7 +94,7 @@ def _varied(name: str, axis: Axis, table: dict[str, Any], rounds: int | None) ->
 
     if axis.name in ("delta", "epsilon"):
         return "budget" if axis.name == "epsilon" else "delta"
-    field = _FIELD_OF.get(axis.name, axis.name)
+    field = FIELD_OF.get(axis.name, axis.name)
     known = [f for f in mechanism(name).fields if f != "adjacency"]
     if field != "rounds" and field not in known:
         options = ", ".join(["rounds", *_options_of(known)])

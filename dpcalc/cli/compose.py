@@ -115,7 +115,7 @@ def command(
     at = plan.delta if delta is None else checks.delta(delta)
     if at == 0 and plan.total().needs_delta():
         raise missing_delta("this list of releases")
-    record = _record(plan, at)
+    record = record_of(plan, at)
     if plot is not None and writing.attempt(lambda: _draw(plan, at, plot, file.stem)):
         record["plot"] = str(plot)
     if report is not None:
@@ -128,7 +128,7 @@ def command(
     if as_json:
         print_json(record)
     else:
-        _print(plan, record)
+        show(plan, record)
     writing.settle()
     return int(record.get("within_budget") is False) or status
 
@@ -159,7 +159,8 @@ def _draw(plan: Plan, delta: float, plot: Path, title: str) -> None:
     draw_profile(plan.total(), plot, delta=delta, budget=plan.epsilon, title=title)
 
 
-def _record(plan: Plan, delta: float) -> dict[str, Any]:
+def record_of(plan: Plan, delta: float) -> dict[str, Any]:
+    """The answer for JSON."""
     from dpcalc.report.enclosures import enclosure
     from dpcalc.report.records import attack_accuracy
 
@@ -182,7 +183,8 @@ def _record(plan: Plan, delta: float) -> dict[str, Any]:
     return record
 
 
-def _print(plan: Plan, record: dict[str, Any]) -> None:
+def show(plan: Plan, record: dict[str, Any]) -> None:
+    """The answer for people."""
     from dpcalc.report.enclosures import enclosure_line
     from dpcalc.report.setting import risk_line
     from dpcalc.report.text import console, escaped, plain_table, upper

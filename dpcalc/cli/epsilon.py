@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
+from dpcalc.cli._epsilon_mechanism import epsilon_command
+from dpcalc.cli._fields import plain_mechanisms
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import delta_option, json_option
 from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
@@ -100,18 +102,46 @@ _plot = click.Option(
     help="Draw ε at every δ: claimed, certified, attained (png, pdf, svg).",
 )
 
-command = TheoremVerb(
+
+class _Budgets(TheoremVerb):
+    """Theorems, and mechanisms besides."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *plain_mechanisms()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from dpcalc.claims.named import mechanism_key
+
+        name = mechanism_key(cmd_name)
+        if name in plain_mechanisms():
+            return epsilon_command(name)
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from dpcalc.theorems.catalogue import keys, result
+
+        with formatter.section("Theorems"):
+            formatter.write_dl([(key, result(key).title) for key in keys(privacy=True)])
+        with formatter.section("Mechanisms"):
+            formatter.write_text(", ".join(plain_mechanisms()))
+
+
+command = _Budgets(
     name="epsilon",
-    short_help="The budget of a paper's algorithm, claimed and certified.",
+    subcommand_metavar="NAME [OPTIONS]",
+    short_help="The budget of a paper's algorithm or a mechanism.",
     more=("--delta 1e-5",),
     run=_run,
     extra=[*_delta.__click_params__, _plot, certify_option(), *_json.__click_params__],
-    help="""The budget of a published result: what the paper claims next to what is certified.
+    help="""The budget of a published result, claimed next to certified; or of a mechanism.
 
 \b
 Example:
   dpcalc epsilon dp-admm --n-records 32561 --rounds 100 --gradient-bound 1 \\
       --sigma 0.01 --dual-start zero --delta 1e-5
+Example: DP-SGD
+  dpcalc epsilon dp-sgd --noise-multiplier 1 --rate 0.01 --rounds 1000 \\
+      --delta 1e-5
 
 A certificate of the answer: --certify out.json, then dpcalc check out.json.
 A schedule is a number, START:FACTOR, or @file (one value a line, or one column per node).

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcalc.cli._fields import plain_mechanisms
 from dpcalc.cli._plot_mechanism import mechanism_command
 from dpcalc.cli._plot_runs import runs_command
 from dpcalc.cli._plot_utility import utility_command
@@ -102,7 +103,7 @@ class _Plots(TheoremVerb):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from dpcalc.theorems.catalogue import keys
 
-        return [*super().list_commands(ctx), *keys(privacy=False), *_mechanisms(), "runs"]
+        return [*super().list_commands(ctx), *keys(privacy=False), *plain_mechanisms(), "runs"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from dpcalc.claims.named import mechanism_key
@@ -110,7 +111,7 @@ class _Plots(TheoremVerb):
 
         if cmd_name == "runs":
             return runs_command()
-        if (name := mechanism_key(cmd_name)) in _mechanisms():
+        if (name := mechanism_key(cmd_name)) in plain_mechanisms():
             return mechanism_command(name)
         if (key := key_of(cmd_name)) in keys(privacy=False):
             return utility_command(key, self._parameters)
@@ -128,16 +129,9 @@ class _Plots(TheoremVerb):
             with formatter.section(heading):
                 formatter.write_dl([(key, result(key).title) for key in keys(privacy=privacy)])
         with formatter.section("Mechanisms"):
-            formatter.write_text(", ".join(_mechanisms()))
+            formatter.write_text(", ".join(plain_mechanisms()))
         with formatter.section("Trainings"):
             formatter.write_dl([("runs", "Error over the ε that was spent, from dpcalc run.")])
-
-
-def _mechanisms() -> list[str]:
-    """The mechanisms whose fields are numbers."""
-    from dpcalc.claims.named import mechanism, mechanism_names
-
-    return [name for name in mechanism_names() if not {"p", "points"} & {*mechanism(name).fields}]
 
 
 command = _Plots(

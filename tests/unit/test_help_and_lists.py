@@ -74,7 +74,7 @@ def _verbs() -> list[str]:
 PAGES = [
     *_verbs(), "epsilon admm-iteration", "noise private-dual-averaging", "rate m-admm-rate",
     "run private-r-admm", "run dp-admm", "plot dp-sgd", "plot dp-admm-utility", "plot runs",
-    "plot dp-admm",
+    "plot dp-admm", "epsilon dp-sgd", "epsilon gaussian-without-replacement",
 ]  # fmt: skip
 
 

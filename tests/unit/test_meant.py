@@ -34,8 +34,8 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
         ("compose plan.toml --deltta 1", "did you mean '--delta'?"),
         ("version", "try: dpcalc --version"),
         ("epsilonn", "did you mean 'epsilon'?"),
-        ("noise dp-sgd --epsilon 1", "try: dpcalc calibrate dp-sgd"),
-        ("epsilon gaussian --delta 1e-5", "gaussian is a mechanism, epsilon takes theorems"),
+        ("noise dp-sgd --epsilon 1", "its noise: dpcalc calibrate dp-sgd"),
+        ("epsilon profile --delta 1e-5", "whose fields are lists; try: dpcalc compose"),
         (
             "run recycled-admm --epsilon 1",
             "algorithms that it covers: private-mr-admm, private-r-admm",

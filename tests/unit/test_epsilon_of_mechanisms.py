@@ -1,0 +1,54 @@
+"""`dpcalc epsilon MECHANISM` is `dpcalc compose` of a file with that one release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcalc.cli._fields import EXAMPLES, plain_mechanisms
+from dpcalc.cli.main import main
+
+
+def answered(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    with pytest.raises(SystemExit) as stop:
+        main([*words, "--json"])
+    assert not stop.value.code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("name", plain_mechanisms())
+def test_it_is_what_compose_answers(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = EXAMPLES[name].split()
+    found = answered(capsys, "epsilon", name, *words, "--delta", "1e-5")
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    count = given.pop("--rounds", "1")
+    lines = [
+        f"{'epsilon' if key == '--each' else key[2:].replace('-', '_')} = {value}"
+        for key, value in given.items()
+    ]
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        f'delta = 1e-5\n[[release]]\nmechanism = "{name}"\ncount = {count}\n' + "\n".join(lines)
+    )
+    assert found == answered(capsys, "compose", str(file))
+
+
+def test_the_relation_is_taken_and_a_missing_delta_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["epsilon", "gaussian", "--noise-multiplier", "4", "--delta", "1e-5"]
+    one, other = (
+        answered(capsys, *words, "--adjacency", relation)["certified"]["mu"]
+        for relation in ("add-remove", "replace-one")
+    )
+    assert other == 2 * one == 0.5
+    with pytest.raises(SystemExit) as stop:
+        main(words[:-2])
+    assert stop.value.code == 2
+    assert "--delta is needed" in capsys.readouterr().err
