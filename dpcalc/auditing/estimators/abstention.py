@@ -128,9 +128,9 @@ def chosen_rule(
 
     Rates are taken to be as far worse than the pilot's as `_CAUTION` of its standard errors and what
     the later bound takes off, at the number of runs to be counted, make together. The best of many
-    rules looks better than it is, the more so the fewer runs it answers: so of those that promise
-    hardly less it is the one that answers most, and runs are passed over only if that promises a good
-    deal more than to answer all of them.
+    rules looks better than it is, the more so the fewer runs it answers: so at δ = 0, where far tails
+    say no more than near ones, it is of those that promise hardly less the one that answers most; and
+    runs are passed over only if that promises a good deal more than to answer all of them.
     """
     found = cuts(pilot, tail_ranks(pilot.runs))
     right, wrong = _answers(found)
@@ -140,7 +140,8 @@ def chosen_rule(
     middle = _middle_of_good(whole, found)
     flat = np.where(np.tri(size, dtype=bool).T, promise, -np.inf).reshape(*promise.shape[:-2], -1)
     enough = flat.max(axis=-1, keepdims=True)
-    enough = enough - _HARDLY_LESS * np.abs(enough)
+    if delta == 0 and not curve:
+        enough = enough - _HARDLY_LESS * np.abs(enough)
     best = np.where(flat >= enough, (right + wrong).reshape(flat.shape), -1.0).argmax(axis=-1)
     value = np.take_along_axis(flat, best[..., None], axis=-1)[..., 0]
     answered = np.asarray(whole.max(axis=-1))
