@@ -175,6 +175,26 @@ def test_supplied_gaussians_are_gaussian() -> None:
     assert rounds.epsilon(1e-6) >= GDP(math.sqrt(10)).epsilon(1e-6)
 
 
+def test_mass_outside_the_support_is_charged_but_not_sure() -> None:
+    """The losses of a shifted logistic law are at most its shift: δ is exactly 0 from there on."""
+
+    def logistic(middle: float):
+        return lambda x: -(x - middle) - 2 * np.logaddexp(0, -(x - middle))
+
+    found = from_densities(
+        logistic(1),
+        logistic(0),
+        support=(-30, 31),
+        scale=1,
+        outside=1e-12,
+        adjacency="add-remove",
+    )
+    for epsilon in (1.5, 5.0, 700.0):
+        bracket = found.delta_bracket(epsilon)
+        assert bracket.lower == 0
+        assert 0 < bracket.upper <= 2.001e-12
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

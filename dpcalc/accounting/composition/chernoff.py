@@ -38,14 +38,14 @@ def _epsilon(total: LossSum, delta: float) -> Bracket:
 
 
 def _delta(total: LossSum, epsilon: float) -> Bracket:
-    revealed = failure(total.parts)
+    revealed, surely = failure(total.parts), total.infinite_mass * (1 - 1e-12)
     if epsilon >= total.largest:
-        return Bracket(revealed * (1 - 1e-12), revealed, "no finite loss is larger")
+        return Bracket(surely, revealed, "no finite loss is larger")
     orders, exponents = _exponents(total)
     logarithms = exponents - orders * epsilon
     slack = 1 + 1e-9 + 1e-15 * epsilon * float(orders[np.argmin(logarithms)])
     value = max(math.exp(min(float(logarithms.min()), 0.0)) * slack, SMALLEST_DOUBLE)
-    return Bracket(revealed * (1 - 1e-12), min(1.0, revealed + value), METHOD)
+    return Bracket(surely, min(1.0, revealed + value), METHOD)
 
 
 def _exponents(total: LossSum) -> tuple[Reals, Reals]:

@@ -19,7 +19,7 @@ _STATISTICS = os.environ.get("MUTATION_STATISTICS", "")
 _reached: set[str] = set()
 _spent: Counter[str] = Counter()
 
-SECONDS_PER_FILE = 60
+SECONDS_PER_FILE = 180
 
 
 def _noting(mutants, is_classmethod=False):
