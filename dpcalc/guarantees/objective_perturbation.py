@@ -7,10 +7,10 @@ import math
 from dpcalc import checks
 from dpcalc.accounting.losses import LaplaceLoss
 from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate
 from dpcalc.accounting.losses.objective_perturbation import (
     NoisyUpdate,
-    Update,
     removal_laws,
     replacement_law,
 )

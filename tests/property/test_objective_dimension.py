@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from dpcalc.accounting.losses import objective_perturbation
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.objective_perturbation import (
-    Update,
     linked_loss,
     removal_laws,
     replacement_law,
@@ -29,37 +31,60 @@ SETTING = {
 SECOND = SETTING | {"n_records": 9044, "noise_rate": "3:1.01", "rounds": 50}
 
 
+def spread_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves out that a record's derivative falls."""
+    monkeypatch.setattr(objective_perturbation, "mean_profile", lambda *_: None)
+    removal_laws.cache_clear()
+    replacement_law.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_laws() -> Iterator[None]:
+    yield
+    removal_laws.cache_clear()
+    replacement_law.cache_clear()
+
+
 @pytest.mark.parametrize(
-    ("kind", "changes", "dimension", "expected", "digits"),
+    ("kind", "changes", "dimension", "attained", "expected"),
     [
-        (RecycledADMM, SETTING, 105, 0.903, 3),
-        (RecycledADMM, SETTING | {"noise_rate": 0.5}, 105, 0.450, 3),
-        (RecycledADMM, SETTING | {"noise_rate": 2}, 105, 1.895, 3),
-        (RecycledADMM, SETTING, 10, 3.166, 3),
-        (RecycledADMM, SETTING, 2, 7.396, 3),
-        (RecycledADMM, SETTING | {"rounds": 1600}, 105, 9.237, 3),
-        (PenaltyPerturbation, SECOND | {"penalty": 0.5}, 105, 1.566, 3),
-        (PenaltyPerturbation, SECOND | {"penalty": "0.5:1.04"}, 105, 0.658, 3),
+        (RecycledADMM, SETTING, 105, 0.892, 0.903),
+        (RecycledADMM, SETTING | {"noise_rate": 0.5}, 105, 0.424, 0.450),
+        (RecycledADMM, SETTING | {"noise_rate": 2}, 105, 1.891, 1.895),
+        (RecycledADMM, SETTING, 10, 3.164, 3.166),
+        (RecycledADMM, SETTING, 2, 7.351, 7.396),
+        (RecycledADMM, SETTING | {"rounds": 1600}, 105, 9.098, 9.237),
+        (PenaltyPerturbation, SECOND | {"penalty": 0.5}, 105, 1.514, 1.566),
+        (PenaltyPerturbation, SECOND | {"penalty": "0.5:1.04"}, 105, 0.629, 0.658),
     ],
 )
 def test_the_papers_settings(
     kind: type[RecycledADMM | PenaltyPerturbation],
     changes: dict[str, object],
     dimension: int,
+    attained: float,
     expected: float,
-    digits: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Expected: a profile of 200 points evaluated with bisected splits, composed on a lattice."""
+    """Expected of spread losses: a profile of 200 points, bisected splits, composed on a lattice.
+
+    What is attained comes from the lattice too, the noise moved by 2C/B.
+    """
     theorem = kind.from_parameters(changes | {"dimension": dimension})
     found = theorem.certified().guarantee.epsilon(1e-6)
-    assert round(found, digits) == pytest.approx(expected, abs=1e-12)
+    assert attained <= found < expected + 5e-4
     assert theorem.replace(dimension=None).certified().guarantee.epsilon(1e-6) > found
+    spread_alone(monkeypatch)
+    assert round(theorem.certified().guarantee.epsilon(1e-6), 3) == expected
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize(("bound", "curvature"), [(0.5, 0.1), (0.2, 1.0), (2.0, 1.0)])
-def test_laws_are_what_is_stated(dimension: int, bound: float, curvature: float) -> None:
+def test_laws_are_what_is_stated(
+    dimension: int, bound: float, curvature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The best split of k by a table of R and R*; quadrature and the table are good to half a per cent."""
+    spread_alone(monkeypatch)
     update = Update(bound, curvature, dimension, tied=True)
     removed, added = removal_laws(update)
     replaced = replacement_law(update)
@@ -201,8 +226,8 @@ def test_dropping_the_jacobian_would_be_caught(monkeypatch: pytest.MonkeyPatch) 
     found = instance.divergence(record, np.zeros(2), np.array([0.1]), points)[0]
     update = Update(0.1, 4.0, 2, tied=True, cells=101)
     assert found <= removal_laws(update)[0].delta(0.1)[1]
+    spread_alone(monkeypatch)
     monkeypatch.setattr(objective_perturbation, "linked_loss", lambda a, *_, **__: a)
-    removal_laws.cache_clear()
     assert found > 1.2 * removal_laws(update)[0].delta(0.1)[1]
     removal_laws.cache_clear()
 
@@ -217,6 +242,7 @@ def test_moving_all_mass_to_the_linked_loss_would_be_caught(
         spread = whole(noise, update)  # type: ignore[arg-type]
         return type(spread)(spread.losses, noise.masses)  # type: ignore[attr-defined]
 
+    spread_alone(monkeypatch)
     update = Update(0.2, 1.0, 10, tied=True, cells=99)
     right = removal_laws(update)[0]
     monkeypatch.setattr(objective_perturbation, "_spread", all_of_it)

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from dpcalc.accounting.losses import RandomisedResponseLoss
 from dpcalc.accounting.losses.discretisation import coarse_upper
-from dpcalc.accounting.losses.objective_perturbation import Update
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove, PoissonReplace
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.objective_perturbation import perturbed_update

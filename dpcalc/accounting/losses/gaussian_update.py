@@ -21,6 +21,7 @@ import numpy as np
 from dpcalc.accounting.losses.density_pair import DensityPair
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import Reals
+from dpcalc.accounting.losses.falling_shift import Scales
 from dpcalc.accounting.losses.objective_perturbation import Losses, Moved
 
 LARGEST_MU = 6.0
@@ -63,7 +64,7 @@ class GaussianUpdate:
     Attributes:
         mu: the largest norm of one record's gradient over the noise's standard deviation per
             coordinate; positive, at most `LARGEST_MU`.
-        curvature, tied, cells: as in `dpcalc.accounting.losses.objective_perturbation.Update`.
+        curvature, tied, cells: as in `dpcalc.accounting.losses.exponential_update.Update`.
     """
 
     mu: float
@@ -74,6 +75,10 @@ class GaussianUpdate:
     def at_least(self, mu: float) -> GaussianUpdate:
         """With a larger μ, which loses more."""
         return self if self.mu >= mu else replace(self, mu=mu)
+
+    def scales(self) -> Scales:
+        """One."""
+        return ((1.0, self.mu),)
 
     def moved(self) -> Moved:
         """A from 0 up, cut where the mass under Q of a replacement would underflow."""

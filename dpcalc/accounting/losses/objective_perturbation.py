@@ -34,20 +34,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
 from dpcalc.accounting.losses.discrete import DiscreteLoss
-from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF, Reals
-from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
-from dpcalc.accounting.losses.quadrature import MASS_ERROR
+from dpcalc.accounting.losses.falling_shift import Atoms, Scales, capped, mean_profile
 from dpcalc.accounting.losses.two_steps import Steps, lower_of, meet
 
-_TAIL = 1e-60
 _SLACK = 1e-12
 """More than what rounding makes the masses of a law exceed one by."""
 
@@ -81,39 +78,8 @@ class NoisyUpdate(Hashable, Protocol):
     def moved(self) -> Moved:
         """The loss A of the noise moved by the largest gradient."""
 
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """One update with noise of density ∝ e^{-η|b|}, as far as its privacy loss goes.
-
-    Attributes:
-        bound: a, the noise rate times the largest gradient of one record; positive.
-        curvature: κ, the largest second derivative of one record's term over the curvature of the
-            rest; for a tied loss that of a record whose derivative s has s(1-s) for 1.
-        dimension: coordinates that carry noise.
-        tied: whether the record's derivative s and second derivative s(1-s) go together.
-        cells: how finely the noise's loss is cut.
-    """
-
-    bound: float
-    curvature: float
-    dimension: int
-    tied: bool
-    cells: int = 1000
-
-    def at_least(self, bound: float) -> Update:
-        """With a larger a, which loses more."""
-        return self if self.bound >= bound else replace(self, bound=bound)
-
-    def moved(self) -> Moved:
-        """A, at most a; beyond the cells a tail at a itself."""
-        if self.dimension == 1:
-            return Moved(_moved_laplace(self.bound, self.cells), MASS_ERROR)
-        pair = ExponentialNorm(self.bound, self.dimension)
-        window = (0.0, pair.truncation_interval(_TAIL)[1])
-        law = upper_and_lower(pair, plan_cells(pair, window, 0.0).edges(self.cells), _TAIL)[0]
-        losses = Losses(np.append(law.losses, self.bound), np.append(law.masses, _TAIL))
-        return Moved(losses, law.mass_error)
+    def scales(self) -> Scales:
+        """Largest gradients over standard deviations of normal noise whose mixture the noise is."""
 
 
 @lru_cache(maxsize=512)
@@ -157,6 +123,11 @@ class Losses:
 
     losses: Reals
     masses: Reals
+
+    @property
+    def atoms(self) -> Atoms:
+        """Both."""
+        return self.losses, self.masses
 
     @property
     def mirrored_masses(self) -> Reals:
@@ -218,27 +189,14 @@ class _OneRecord:
 def _one_record(update: NoisyUpdate) -> _OneRecord:
     moved = update.moved()
     noise, linked = moved.losses, _spread(moved.losses, update)
+    if update.tied and (profile := mean_profile(update.scales(), update.curvature)) is not None:
+        linked = Losses(*capped(linked.atoms, noise.atoms, profile))
     error = 16 * moved.mass_error + 8 * UNIT_ROUNDOFF * len(noise.losses)
     if update.tied:
         return _OneRecord(noise, linked, error, moved.infinite)
     both = _doubled(linked)
     unmoved = 1 - float(both.masses.sum() + both.mirrored_masses.sum())
     return _OneRecord(both, both, error, 2 * moved.infinite, max(unmoved, 0.0))
-
-
-def _moved_laplace(bound: float, cells: int) -> Losses:
-    """The same in one dimension, where P has density ``e^{-(a-l)/2}/4`` in l and half its mass at a.
-
-    A cell of width w from l has P-mass minus e^l times Q-mass ``2 e^{-(a-l)/2} sinh²(w/4)``.
-    """
-    edges = np.linspace(0.0, bound, cells + 1)
-    width = np.diff(edges)
-    scale = np.exp(-(bound - edges[:-1]) / 2)
-    mass = scale * np.expm1(width / 2) / 2
-    right = np.minimum(2 * scale * np.sinh(width / 4) ** 2 / -np.expm1(-width), mass)
-    masses = np.append(mass - right, 0.5)
-    masses[1:] += right
-    return Losses(edges, masses)
 
 
 def _spread(noise: Losses, update: NoisyUpdate) -> Losses:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
-from dpcalc.accounting.losses.objective_perturbation import Update
 from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.objective_perturbation import (
