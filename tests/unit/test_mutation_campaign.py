@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.campaign.mutation.__main__ import interval, sample, within
-from tests.campaign.mutation.areas import MEASURED, area
+from tests.campaign.mutation.areas import AREAS, MEASURED, NEAR, TESTS, area
 from tests.campaign.mutation.survivors import REGISTER, Change, registered, unnoticeable
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +50,13 @@ def test_only_messages_and_registered_changes_go_unnoticed() -> None:
     assert not unnoticeable(number, set())
     assert unnoticeable(number, {("x = 1", "x = 2")})
     assert unnoticeable(Change(("x = 1", ""), ("x = 2",)), {("x = 1", "x = 2")})
+
+
+def test_the_tests_about_an_area_stand_where_they_are_said_to() -> None:
+    assert set(NEAR) <= set(AREAS)
+    for files in (TESTS, *NEAR.values()):
+        for file in files:
+            assert (ROOT / file).exists(), file
 
 
 def test_every_area_is_a_module_and_every_entry_a_line_of_the_code() -> None:

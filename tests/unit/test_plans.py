@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpcalc.claims.composition import Plan, Release
+from dpcalc.claims.mechanisms import release_from
 from dpcalc.claims.reading import claim_from, needs_delta
 from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.claims.solve import solve
@@ -106,6 +107,23 @@ def test_the_relation_of_an_instance_says_who_chose_it() -> None:
     for stated in (True, False):
         found = relation_of(alone, stated=stated)
         assert found == Relation("neighbouring-functions", Basis.ONLY)
+
+
+def test_a_relation_said_for_all_reaches_a_theorem_that_states_none() -> None:
+    given = {k: v for k, v in privacy_result("dp-admm").example.items() if k != "adjacency"}
+    table = {"theorem": "dp-admm", "parameters": given}
+    for adjacency in ("add-remove", "replace-one"):
+        stated = DP_ADMM.replace(adjacency=adjacency)
+        for found in (
+            release_from("release 1", table, adjacency),
+            release_from(
+                "release 1", {**table, "parameters": {**given, "adjacency": adjacency}}, ""
+            ),
+        ):
+            assert found.theorem == stated
+            assert found.guarantee == stated.certified().guarantee
+            assert found.relation == Relation(adjacency, Basis.STATED)
+    assert release_from("release 1", table).relation == Relation("replace-one", Basis.DEFAULT)
 
 
 def test_a_solution_says_what_it_is_for() -> None:

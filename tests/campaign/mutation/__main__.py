@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 
-from tests.campaign.mutation.areas import AREAS, TESTS
+from tests.campaign.mutation.areas import AREAS, NEAR, TESTS
 from tests.campaign.mutation.survivors import change, registered, unnoticeable
 from tests.campaign.mutation.workcopy import (
     edition,
@@ -155,6 +155,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--area", choices=AREAS, action="append", help="default: each")
     parser.add_argument("--only", default="", help="a module's prefix")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="files of tests; default: all")
+    parser.add_argument("--near", action="store_true", help="the files about the areas alone")
     parser.add_argument("--budget", type=float, default=20, help="seconds of tests per mutant")
     parser.add_argument("--minutes", type=float, default=math.inf, help="length of this piece")
     parser.add_argument("--folder", type=Path, help="default: a new temporary one")
@@ -167,6 +168,7 @@ def main() -> int:
     until = monotonic() + 60 * given.minutes
     folder = (given.folder or Path(tempfile.mkdtemp(prefix="dpcalc-mutants-"))).resolve()
     areas = given.area or list(AREAS)
+    tests = [t for area in areas for t in NEAR.get(area, TESTS)] if given.near else given.tests
     copy = prepare(folder, areas)
     renew_tests(copy)
     everything = {
@@ -178,11 +180,11 @@ def main() -> int:
         area: sample(names, None if given.all else given.sample, given.seed)
         for area, names in everything.items()
     }
-    finished = measure_reach(folder, given.tests, until)
+    finished = measure_reach(folder, tests, until)
     if finished:
         longest = max(map(len, samples.values()), default=0)
         turns = [n[k] for k in range(longest) for n in samples.values() if k < len(n)]
-        finished = judge(folder, turns, given.tests, given.budget, until)
+        finished = judge(folder, turns, tests, given.budget, until)
     lines = table(folder, samples, {area: len(names) for area, names in everything.items()})
     sys.stdout.write(f"folder {folder}, seed {given.seed}\n" + "\n".join(lines) + "\n")
     if not finished:
