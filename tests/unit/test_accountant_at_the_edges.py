@@ -26,6 +26,8 @@ def test_what_is_left_is_the_budget_minus_what_is_spent() -> None:
     over = full.spend(PURE)
     assert (over.epsilon_left(), over.within_budget(), over.rounds) == (0.0, False, 5)
     assert Accountant().spend(PURE).epsilon_left() == math.inf
+    assert Accountant().spend({"gdp": 1}).epsilon_left() == math.inf
+    assert Accountant(epsilon=1.0).spend({"gdp": 1}).epsilon_left() == 0.0
 
 
 def test_the_budgets_delta_counts_unless_another_is_asked_for() -> None:

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from dpcalc import checks
 from dpcalc.accountant import Accountant
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.claims import composition
@@ -203,3 +204,12 @@ def test_equal_rows_of_a_table_are_read_once(
 
 def test_a_number_that_tells_no_ratio_is_the_double_that_it_says() -> None:
     assert ratio(mpf("0.75")) == (3, 4)
+
+
+def test_a_fraction_that_no_double_stands_for_is_refused_and_zero_is_not() -> None:
+    tiny, zero = Fraction(1, 10**400), Fraction(0)
+    for check in (checks.positive, checks.non_negative, checks.probability):
+        for value in (tiny, -tiny):
+            with pytest.raises(InvalidInput, match="needs a"):
+                check("x", value)
+    assert checks.non_negative("x", zero) == checks.probability("x", zero) == 0.0
