@@ -123,6 +123,7 @@ def theorem(
                 setattr(described, name, value)
         result = dataclass(frozen=True, kw_only=True, slots=True, repr=False)(described)
         _mend_super(described, result)
+        _attest_last(result)
         return result
 
     return made
@@ -151,6 +152,13 @@ def _docstring(module: str) -> str:
     if found.__doc__ is not None or found.__file__ is None:
         return found.__doc__ or ""
     return ast.get_docstring(ast.parse(Path(found.__file__).read_text(encoding="utf-8"))) or ""
+
+
+def _attest_last(result: type) -> None:
+    """In the signature that is shown while a call is typed; every result inherits it first."""
+    _, *named = inspect.signature(result.__init__).parameters.values()  # type: ignore[misc] # of this class alone
+    given = sorted(named, key=lambda parameter: parameter.name == "attest")
+    result.__signature__ = inspect.Signature(given)  # type: ignore[attr-defined] # as PEP 362 has it
 
 
 def _mend_super(described: type, result: type) -> None:

@@ -76,6 +76,22 @@ def test_from_python(case: dict[str, Any]) -> None:
         assert found == pytest.approx(value, rel=2e-6 if name == "epsilon" else 1e-13), name
 
 
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if "claimed_epsilon" in c], ids=lambda c: c["theorem"]
+)
+def test_the_noise_prescribed_for_the_printed_epsilon_is_the_noise_of_the_case(
+    case: dict[str, Any],
+) -> None:
+    """A misprint in a formula for the noise shows against the oracle's ε, which solves for it.
+
+    Searches stop within 1e-6 of their end; formulas are right to the digits of ε.
+    """
+    theorem = instance(case)
+    found = theorem.prescribed(float(case["claimed_epsilon"]), case["delta"]).noise_level()
+    searched = type(theorem).prescribed_noise is Theorem.prescribed_noise
+    assert found == pytest.approx(theorem.noise_level(), rel=1e-5 if searched else 1e-13)
+
+
 def options(parameters: dict[str, Any]) -> list[str]:
     flags = {f"--{k.replace('_', '-')}": v for k, v in parameters.items()}
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import math
 import pickle
 import subprocess
@@ -20,7 +21,7 @@ import dpcalc.theorems
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.theorems import authoring
 from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, finding, number, theorem
-from dpcalc.theorems.catalogue import keys, privacy_result
+from dpcalc.theorems.catalogue import keys, privacy_result, results
 from dpcalc.theorems.numbers import Digits, NotAFormula, Symbols
 from dpcalc.theorems.parameters import parameters
 
@@ -106,6 +107,7 @@ def test_instances_are_frozen_keyword_only_and_have_slots(module: ModuleType) ->
     with pytest.raises(TypeError):
         kind(1, 3)
     assert not hasattr(made, "__dict__")
+    assert [*inspect.signature(kind).parameters] == ["gap", "sigma", "extra", "attest"]
     assert kind(gap=1, sigma=3) == made == copy.deepcopy(made)
     assert made.suggestion(1, 1e-5).endswith("rounds!")  # super() knows the class with slots
 
@@ -199,6 +201,11 @@ def test_what_a_search_gives_is_no_formula(module: ModuleType) -> None:
 def test_a_symbol_ends_the_help_unless_it_is_there(module: ModuleType) -> None:
     told = {name: each.help for name, each in parameters(example(module)).items()}
     assert told == {"gap": "how far apart, Δ", "sigma": "noise, σ", "extra": "more, e"}
+
+
+@pytest.mark.parametrize("kind", [*results()], ids=lambda kind: kind.key)
+def test_the_signature_that_is_shown_has_every_parameter(kind: Any) -> None:
+    assert [*inspect.signature(kind).parameters] == [*parameters(kind), "attest"]
 
 
 @pytest.mark.parametrize("key", keys(privacy=True))
