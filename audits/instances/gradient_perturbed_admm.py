@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,7 +30,11 @@ ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE
 
 
 def theorem(
-    rounds: int, epsilon: float, *, adjacency: Adjacency = ADD, start: str = "zero"
+    rounds: int,
+    epsilon: float,
+    *,
+    adjacency: Adjacency = ADD,
+    start: Literal["data", "zero", "noised"] = "zero",
 ) -> THEOREM:
     """The paper's theorem with the noise that it prescribes for (ε, 1e-3)."""
     draft = THEOREM(
@@ -38,7 +42,7 @@ def theorem(
         rounds=rounds,
         gradient_bound=1.0,
         sigma=1.0,
-        adjacency=adjacency.value,
+        adjacency="add-remove" if adjacency is ADD else "replace-one",
         dual_start=start,
         attest=_ATTEST,
     )

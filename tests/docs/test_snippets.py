@@ -137,6 +137,7 @@ def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> Non
         "import dpcalc\nfrom dpcalc.theorems import DPADMM\n"
         "dpcalc.calibrat\nDPADMM(n_record=1, rounds=1, gradient_bound=1, sigma=1)\n"
         'dpcalc.mechanisms.gaussian(1.0, "replace-on")\n'
+        'DPADMM(n_records=1, rounds=1, gradient_bound=1, sigma=1, dual_start="zro")\n'
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
     found = subprocess.run(
@@ -146,6 +147,7 @@ def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> Non
     assert not [line for line in complaints if "right.py" in line], found.stdout
     assert any("calibrat" in line for line in complaints), found.stdout + found.stderr
     assert any("n_record" in line for line in complaints), found.stdout + found.stderr
+    assert any("Literal['data', 'zero'" in line for line in complaints), found.stdout
     assert any("Literal['add-remove'" in line for line in complaints), found.stdout + found.stderr
 
 

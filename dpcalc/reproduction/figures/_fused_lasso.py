@@ -8,7 +8,7 @@ charges.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,9 @@ CHOICES = (
     "The graph of W: partial correlations above 0.3 of a shrunk covariance. Not charged.",
     "The dual starts at zero: as printed it exposes the data, and there is no ε to compare at.",
 )
+
+
+AddOrReplace = Literal["add-remove", "replace-one"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,7 +93,7 @@ class Lasso:
         best = minimize(smoothed, start, jac=True, method="L-BFGS-B", options=options).x[None, :]
         return float(self.problem.objective(best, -constraint.times_A(best))[0])
 
-    def theorem(self, rounds: int, adjacency: str = "add-remove") -> DPADMM:
+    def theorem(self, rounds: int, adjacency: AddOrReplace = "add-remove") -> DPADMM:
         """Theorem 1, c the bound on rows."""
         return DPADMM(
             n_records=self.problem.count,
@@ -101,11 +104,15 @@ class Lasso:
             dual_start="zero",
         )
 
-    def printed(self, rounds: int, epsilon: float, adjacency: str = "add-remove") -> DPADMM:
+    def printed(
+        self, rounds: int, epsilon: float, adjacency: AddOrReplace = "add-remove"
+    ) -> DPADMM:
         """With σ of theorem 1."""
         return self.theorem(rounds, adjacency).prescribed(epsilon, DELTA)
 
-    def certified(self, rounds: int, epsilon: float, adjacency: str = "add-remove") -> DPADMM:
+    def certified(
+        self, rounds: int, epsilon: float, adjacency: AddOrReplace = "add-remove"
+    ) -> DPADMM:
         """With the least σ that is certified."""
         return smallest_noise(self.theorem(rounds, adjacency), epsilon, DELTA)
 

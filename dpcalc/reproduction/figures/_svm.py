@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,9 @@ class SVM:
         best = solver.fit(x, y).coef_
         return float(self.problem.objective(best)[0])
 
-    def theorem(self, sampling: str, rounds: int) -> PrivateDualAveraging:
+    def theorem(
+        self, sampling: Literal["one", "mini-batch", "random-batch", "full-batch"], rounds: int
+    ) -> PrivateDualAveraging:
         """Theorem 1 with L = 1."""
         return PrivateDualAveraging(
             n_records=self.q, rounds=rounds, lipschitz=1.0, sigma=1.0, sampling=sampling

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class DualAveragingResult(ConvergenceResult):
     graph: Graph | None = graph(
         "network: ring:5, complete:3, star:6, path:4 or edges:@file", default=None
     )
-    mixing: str = choice(
+    mixing: Literal["uniform", "metropolis"] = choice(
         "weights on the edges of the network: 1/(1 + largest degree), or by the larger degree",
         ("uniform", "metropolis"),
         default="uniform",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import Real, context, mpf, round_up
@@ -39,7 +41,7 @@ class GradientPerturbedADMM(ConvergenceResult):
         default=None,
     )
     rounds: int | None = count("iterations, T (the best number unless given)", default=None)
-    dual_start: str = choice(
+    dual_start: Literal["data", "zero", "noised"] = choice(
         "where the initial dual comes from: the data as printed, zero, or a gradient with noise",
         ("data", "zero", "noised"),
         default="data",

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -114,7 +115,7 @@ class GradientADMMUtility(ConvergenceResult):
         default=None,
     )
     sigma: float = number("standard deviation of the noise, σ", check=checks.non_negative)
-    noise_in: str = choice(
+    noise_in: Literal["gradient", "state"] = choice(
         "where noise is added: to the gradient, or to the state x",
         ("gradient", "state"),
         default="gradient",

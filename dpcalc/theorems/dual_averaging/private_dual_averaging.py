@@ -20,7 +20,7 @@ Rounding
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from dpcalc import checks
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
@@ -157,7 +157,7 @@ class PrivateDualAveraging(Theorem):
     rounds: int = count("rounds", "T")
     lipschitz: float = number("largest norm of a record's subgradient", "L")
     sigma: float = number("standard deviation of the noise per coordinate", "sigma")
-    sampling: str = choice(
+    sampling: Literal["one", "mini-batch", "random-batch", "full-batch"] = choice(
         "records a subgradient is computed from: one drawn at random; a batch fixed in advance, in "
         "turn; a batch drawn at random without replacement, again every round; or all",
         ("one", "mini-batch", "random-batch", "full-batch"),

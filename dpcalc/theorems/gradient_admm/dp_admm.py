@@ -24,6 +24,8 @@ Rounding
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.authoring import (
@@ -145,12 +147,12 @@ class DPADMM(Theorem):
     gradient_bound: float = number("largest norm of a record's gradient", "c")
     sigma: float = number("standard deviation of the noise per coordinate", "sigma")
     split: float = number("the paper's free μ in (0, 1)", "mu", check=_open_unit, default=0.5)
-    adjacency: str = choice(
+    adjacency: Literal["add-remove", "replace-one"] = choice(
         "neighbouring relation",
         ("add-remove", "replace-one"),
         default="replace-one",
     )
-    dual_start: str = choice(
+    dual_start: Literal["data", "zero", "noised"] = choice(
         "where the initial dual comes from: the data as printed (then ε = ∞), zero, or a gradient "
         "with noise",
         ("data", "zero", "noised"),
@@ -160,7 +162,7 @@ class DPADMM(Theorem):
         "what the adversary sees: every iterate (the transcript) or the last one, (x_T, y_T), alone",
         RELEASES,
     )
-    regularizer: str = choice(
+    regularizer: Literal["any", "l1"] = choice(
         "the g that the claim is made for: any convex function, as the theorem says, or λ|y|₁, as in "
         "the paper's experiments",
         ("any", "l1"),

@@ -8,6 +8,8 @@ Neighbouring users have gradients that differ by at most Δ everywhere.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcalc import checks
 from dpcalc.accounting.iteration import (
     Kernels,
@@ -43,7 +45,7 @@ class GradientADMM(Theorem):
     operator_norm: float = number("largest singular value of A", "norm_A")
     min_singular_value: float = number("smallest singular value of A", "sigma_min")
     square: bool = flag("A is square (otherwise it has fewer rows than columns)")
-    noise_in: str = choice(
+    noise_in: Literal["state", "gradient"] = choice(
         "where noise is added: to the state x, or to the gradient",
         ("state", "gradient"),
         default="state",

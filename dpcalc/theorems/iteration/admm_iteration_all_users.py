@@ -19,6 +19,8 @@ Rounding
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
@@ -103,7 +105,7 @@ class ADMMIterationAllUsers(GradientADMM):
 
     weak_convexity: float = weak_convexity()
     users: int = count("users", "n")
-    order: str = choice(
+    order: Literal["permutation", "stopping"] = choice(
         "what is random: the users' order, or the iteration after which to stop",
         ("permutation", "stopping"),
         default="permutation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Literal
 
 from dpcalc.accounting.iteration import Descent, Expanding, Visits, mixed_positions
 from dpcalc.errors import InvalidInput
@@ -37,7 +38,7 @@ class CyclicDescent(NoisyDescent):
         "strong convexity of every record's loss, m (convex unless given)", default=None
     )
     weak_convexity: float = weak_convexity()
-    order: str = choice(
+    order: Literal["fixed", "shuffled-once", "reshuffled"] = choice(
         "order of the batches: the same in every pass, one random order kept, or a new one each pass",
         ORDERS,
         default="fixed",

@@ -20,6 +20,8 @@ Rounding
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
@@ -102,7 +104,7 @@ class PNSGDAllUsers(NoisyDescent):
     weak_convexity: float = weak_convexity()
     lipschitz: float = number("largest norm of a record's gradient", "L")
     n_records: int = count("records", "n")
-    order: str = choice(
+    order: Literal["stopping", "permutation"] = choice(
         "what is random: the step after which to stop, or the records' order",
         ("stopping", "permutation"),
         default="stopping",

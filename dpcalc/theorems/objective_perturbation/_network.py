@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -68,7 +68,9 @@ class NetworkTheorem(Theorem):
     penalty: Schedule = schedule("penalty per noisy round, η")
     noise_rate: Schedule = schedule("rate of the noise density exp(-α|b|) per noisy round, α")
     rounds: int = count("noisy rounds, T or K")
-    loss: str = choice("loss function", ("logistic", "general"), default="logistic")
+    loss: Literal["logistic", "general"] = choice(
+        "loss function", ("logistic", "general"), default="logistic"
+    )
     curvature: float | None = number(
         "largest second derivative of the loss, c₁ (1/4 for the logistic loss)", default=None
     )

@@ -7,7 +7,7 @@ releases the minimiser. Further updates may choose r from what was released: the
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
@@ -94,7 +94,9 @@ class NormalObjective(Theorem):
         "of norm at most 1)",
         default=None,
     )
-    loss: str = choice("loss function", ("logistic", "general"), default="logistic")
+    loss: Literal["logistic", "general"] = choice(
+        "loss function", ("logistic", "general"), default="logistic"
+    )
     adjacency: str = choice(
         "neighbouring relation",
         (Adjacency.ADD_REMOVE.value, Adjacency.REPLACE_ONE.value),

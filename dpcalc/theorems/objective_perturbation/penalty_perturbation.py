@@ -23,6 +23,8 @@ Rounding
 
 from __future__ import annotations
 
+from typing import Literal
+
 from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.authoring import assume, choice, finding, number, theorem
 from dpcalc.theorems.base import Formula
@@ -115,7 +117,7 @@ class PenaltyPerturbation(NetworkTheorem):
     dual_step: float | None = number(
         "step of the dual update, θ (the first penalty unless given)", default=None
     )
-    noise_on: str = choice(
+    noise_on: Literal["penalty", "dual"] = choice(
         "where noise of rate noise_rate is added: the penalty term, or the dual variable itself",
         ("penalty", "dual"),
         default="penalty",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class DPADMM(ConstrainedMethod):
         ("last", "mean"),
         default="last",
     )
-    adjacency: str = choice(
+    adjacency: Literal["add-remove", "replace-one"] = choice(
         "neighbouring relation",
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
         default=Adjacency.REPLACE_ONE.value,

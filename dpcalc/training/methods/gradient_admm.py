@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class GradientADMM(Method):
         "full-row-rank",
         "random-order",
     )
-    noise_in: ClassVar[str] = "state"
+    noise_in: ClassVar[Literal["state", "gradient"]] = "state"
 
     loss: str | Loss = loss_choice(
         "logistic", "smoothed-hinge", "huber", default="logistic", of_one="user"

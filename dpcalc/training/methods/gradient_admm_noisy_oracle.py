@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from dpcalc.training.methods.gradient_admm import GradientADMM
 
@@ -14,7 +14,7 @@ class GradientADMMNoisyOracle(GradientADMM):
 
     key: ClassVar[str] = "gradient-admm-noisy-oracle"
     title: ClassVar[str] = "Gradient ADMM with noise on gradients, last iterate released"
-    noise_in: ClassVar[str] = "gradient"
+    noise_in: ClassVar[Literal["state", "gradient"]] = "gradient"
 
 
 METHOD = GradientADMMNoisyOracle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpcalc.theorems.parameters import choice, count
 from dpcalc.training.method import require_calibrated
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.theorems.base import Theorem
 
-_WORDS = {"one": "one", "cyclic": "mini-batch", "full": "full-batch"}
+_WORDS: dict[str, Literal["one", "mini-batch", "full-batch"]] = {
+    "one": "one",
+    "cyclic": "mini-batch",
+    "full": "full-batch",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
