@@ -76,7 +76,7 @@ def audit_transcripts(
     def promised(values: Array) -> float:
         return float(chosen_rule(Observations(is_in=flags, score=values), **terms)[1])
 
-    name, score = best(scores, np.concatenate(tried), promised)
+    name, score = best(scores, np.concatenate(tried), flags, promised)
     return audit_scores(
         claim,
         *(score(rows) for rows in counted),

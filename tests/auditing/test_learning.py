@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Claim, Outcome, audit, features, mechanism
-from dpcalc.auditing.learning.choice import best, candidates
+from dpcalc.auditing.learning.choice import ONE_SIDED, best, candidates
 from dpcalc.auditing.learning.lattice import Lattice
 from dpcalc.auditing.learning.linear import exact_direction
-from dpcalc.auditing.learning.repeats import Odds, hashes, number_odds, repeated_releases
+from dpcalc.auditing.learning.repeats import (
+    Odds,
+    hashes,
+    number_odds,
+    one_sided_releases,
+    repeated_releases,
+)
 from dpcalc.auditing.learning.scaling import Scaling
 from dpcalc.auditing.targets.target import LOST
+from dpcalc.audits.bugs.leaks import LEAKS
 from dpcalc.errors import InvalidInput
 
 PURE = Claim.of(epsilon=1.0, adjacency="add-remove")
@@ -98,9 +105,34 @@ def test_the_best_on_fresh_runs_is_kept():
     name, _ = best(
         {"constant": lambda v: 0 * v[:, 0], "itself": lambda v: v[:, 0]},
         np.arange(4.0)[:, None],
+        np.array([False, False, True, True]),
         lambda values: float(np.ptp(values)),
     )
     assert name == "itself"
+
+
+def test_what_one_world_alone_releases_is_kept_before_better_luck():
+    """NaN in one run of ten of one world: its score answers few runs, all of them rightly."""
+    rng = np.random.default_rng(9)
+    is_in = rng.random(800) < 0.5
+    released = rng.laplace(size=(800, 1)) + is_in[:, None]
+    released[is_in & (rng.random(800) < 0.1)] = LOST
+    learnt = one_sided_releases(released[:400][is_in[:400]], released[:400][~is_in[:400]])
+    assert learnt is not None
+    assert set(learnt(released[400:])) == {0.0, 1.0}
+    scores = {ONE_SIDED: learnt, "luck": lambda v: v[:, 0]}
+    promises = iter([1.4, 1.6, 1.4, 3.0])
+    chosen = [best(scores, released[400:], is_in[400:], lambda _: next(promises))[0] for _ in "ab"]
+    assert chosen == [ONE_SIDED, "luck"]
+    assert one_sided_releases(released[:5], released[:5]) is None
+
+
+def test_nan_in_one_run_of_ten_is_refuted_whatever_the_seed():
+    """Seeds at which a rule that looked better by luck was taken."""
+    (leak,) = (leak for leak in LEAKS if leak.name == "NaN in one world")
+    target = mechanism(leak.broken, 1.0, 0.0, adjacency="add-remove")
+    for seed in (47, 53, 68, 70, 80):
+        assert audit(target, PURE, seed=seed, controls=False).outcome is Outcome.REFUTED
 
 
 def test_a_score_of_nan_names_the_target():

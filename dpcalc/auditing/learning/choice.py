@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from dpcalc.auditing.learning.lattice import lattice_score
 from dpcalc.auditing.learning.linear import exact_direction, linear_score, means_score
 from dpcalc.auditing.learning.quadratic import quadratic_score
-from dpcalc.auditing.learning.repeats import number_odds, repeated_releases
+from dpcalc.auditing.learning.repeats import (
+    number_odds,
+    one_sided_releases,
+    repeated_releases,
+)
+
+ONE_SIDED = "releases of one world only"
+_CERTAIN = 10  # right answers without a wrong one that are no luck
 
 Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
@@ -32,21 +39,33 @@ def candidates(first: Array, second: Array) -> dict[str, Score]:
         "means and covariances": quadratic_score(first, second),
         **odds,
         "repeated releases": repeated_releases(first, second),
+        ONE_SIDED: one_sided_releases(first, second),
         "lattices": lattice_score(first, second),
     }
     return {name: score for name, score in found.items() if score is not None}
 
 
 def best(
-    scores: dict[str, Score], released: Array, promise: Callable[[Array], float]
+    scores: dict[str, Score],
+    released: Array,
+    is_in: NDArray[np.bool_],
+    promise: Callable[[Array], float],
 ) -> tuple[str, Score]:
     """The score with the largest promise, the first of equal ones.
+
+    Releases of one world only come first where they tell ten runs and more without a mistake and
+    promise half as much as the best: what they promise is not luck, and of the others it may be.
 
     Args:
         scores: by name.
         released: what pilot runs released that no score was learnt from, shape (runs, numbers).
+        is_in: which of them were in the world IN, shape (runs,).
         promise: one number per such run -> how much a score with these values promises.
     """
     promised = {name: promise(score(released)) for name, score in scores.items()}
     name = max(promised, key=lambda name: promised[name])
+    if ONE_SIDED in scores and 2 * promised[ONE_SIDED] >= promised[name]:
+        right = scores[ONE_SIDED](released) * np.where(is_in, 1, -1)
+        if right.sum() >= _CERTAIN and not (right < 0).any():
+            name = ONE_SIDED
     return name, scores[name]

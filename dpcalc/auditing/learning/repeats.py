@@ -50,6 +50,27 @@ def repeated_releases(first: Array, second: Array) -> Score | None:
     return lambda values: odds(hashes(values))
 
 
+def one_sided_releases(first: Array, second: Array) -> Score | None:
+    """1 for what one sample released and never the other, -1 the other way round; None without any.
+
+    Only releases that came twice or more count, and all others get 0. What is not finite is such a
+    release where it comes in one world only.
+    """
+    one, other = hashes(first), hashes(second)
+    sides = []
+    for own, opposite in ((one, other), (other, one)):
+        values, counts = np.unique(own, return_counts=True)
+        sides.append(np.setdiff1d(values[counts > 1], opposite))
+    if not len(sides[0]) + len(sides[1]):
+        return None
+
+    def score(values: Array) -> Array:
+        seen = hashes(values)
+        return np.isin(seen, sides[0]).astype(float) - np.isin(seen, sides[1])
+
+    return score
+
+
 def number_odds(first: Array, second: Array) -> list[Score]:
     """The number that separates best, and the sum over all; empty with too many numbers."""
     width = first.shape[1]

@@ -91,7 +91,7 @@ def pilot(
     def promised(values: Array) -> float:
         return promise(Observations(is_in=flags, score=values, fair_coins=True))
 
-    name, score = best(scores, released, promised)
+    name, score = best(scores, released, flags, promised)
     return Pilot(
         score=lambda outputs: score(numbers_of(target, outputs)),
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
