@@ -16,7 +16,7 @@ import pytest
 import dpcalc
 from dpcalc import archive
 from dpcalc.archive import checksum, read_arrays, write_arrays
-from dpcalc.auditing.sampling.observations import Observations, joined
+from dpcalc.auditing.sampling.observations import Observations, joined, seldom_repeats
 from dpcalc.errors import InvalidInput
 
 ARRAYS = {"b": np.arange(6.0).reshape(2, 3).T, "a": np.array([True, False]), "c": np.array(3)}
@@ -155,3 +155,9 @@ def test_scores_of_one_world_are_of_one_repetition() -> None:
     twice = Observations(is_in=np.ones((2, 3), bool), score=np.ones((2, 3)))
     with pytest.raises(InvalidInput, match=r"^a single repetition was needed; got shape=\(2, 3\)$"):
         twice.scores_of(True)
+
+
+def test_scores_seldom_repeat_where_more_than_one_run_in_twenty_is_alone() -> None:
+    for runs, alone, seldom in ((20, 1, False), (19, 1, True), (40, 2, False), (40, 3, True)):
+        values = np.array([*range(1, alone + 1), *[0] * (runs - alone)], dtype=float)
+        assert seldom_repeats(values) is seldom
