@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from dpcalc.errors import DpcalcError
@@ -58,6 +59,10 @@ def tried(call: Callable[[], Any]) -> Any:
         return call()
     except DpcalcError as error:
         return f"{type(error).__name__}: {error}"
+
+
+def _said(made: Made) -> Any:
+    return tried(lambda: str(made()))
 
 
 def asked(made: Made, *, thoroughly: bool) -> Any:
@@ -121,16 +126,15 @@ def _described(found: Guarantee) -> Plain:
     }
 
 
-PARTS: dict[str, Callable[[], Plain]] = {
-    "guarantees in closed form": lambda: {
-        name: asked(made, thoroughly=name not in SEARCHED) for name, made in CLOSED.items()
+PARTS: dict[str, dict[str, Callable[[], Any]]] = {
+    "guarantees in closed form": {
+        name: partial(asked, made, thoroughly=name not in SEARCHED) for name, made in CLOSED.items()
     },
-    "guarantees by enclosures": lambda: {
-        name: enclosed(made, thoroughly=name not in COSTLY) for name, made in ENCLOSED.items()
+    "guarantees by enclosures": {
+        name: partial(enclosed, made, thoroughly=name not in COSTLY)
+        for name, made in ENCLOSED.items()
     },
-    "guarantees refused": lambda: {
-        name: tried(lambda made=made: str(made())) for name, made in REFUSED.items()
-    },
-    "noise and other numbers": lambda: {name: call() for name, call in NUMBERS.items()},
+    "guarantees refused": {name: partial(_said, made) for name, made in REFUSED.items()},
+    "noise and other numbers": dict(NUMBERS),
 }
-"""All answers, by name, in parts."""
+"""Questions by name, in parts."""

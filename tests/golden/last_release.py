@@ -76,7 +76,7 @@ _ANY = {
 def found(key: str) -> Plain:
     """What the code answers now about a result, by setting, or about guarantees."""
     if key in PARTS:
-        return PARTS[key]()
+        return {name: question() for name, question in PARTS[key].items()}
     full = {
         json.dumps(change): answers(
             key, changed(key, change), points=1 if change else 2, budget=k < _PRESCRIBED
