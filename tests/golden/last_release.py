@@ -77,15 +77,25 @@ def found(key: str) -> Plain:
     """What the code answers now about a result, by setting, or about guarantees."""
     if key in PARTS:
         return {name: question() for name, question in PARTS[key].items()}
-    full = {
-        json.dumps(change): answers(
-            key, changed(key, change), points=1 if change else 2, budget=k < _PRESCRIBED
-        )
-        for k, change in enumerate(answered(key))
+    settings = (json.dumps(change) for change in answered(key))
+    return {
+        "answered": {setting: at(key, k) for k, setting in enumerate(settings)},
+        "refused": refused(key),
     }
-    seen = {json.dumps(c): glance(key, changed(key, c)) for c in glanced_at(key)}
-    refused = {change: said for change, said in seen.items() if said}
-    return {"answered": _without(full, _ANY.get(key, set())), "refused": refused}
+
+
+def at(key: str, k: int) -> Any:
+    """All answers in setting number k of a result, as they are recorded."""
+    change = answered(key)[k]
+    given, first = changed(key, change), not change
+    answer = answers(key, given, points=2 if first else 1, budget=k < _PRESCRIBED)
+    return json.loads(json.dumps(_without(answer, _ANY.get(key, set()))))
+
+
+def refused(key: str) -> Plain:
+    """What is said of one parameter changed after the other, where something is said."""
+    said = {json.dumps(c): glance(key, changed(key, c)) for c in glanced_at(key)}
+    return {change: words for change, words in said.items() if words}
 
 
 def _without(answer: Any, names: set[str]) -> Any:

@@ -11,18 +11,34 @@ import json
 import pytest
 
 from dpcalc.theorems.catalogue import keys
-from tests.golden.last_release import KEYS, differences, found, recorded
+from tests.golden.last_release import KEYS, at, differences, recorded, refused
+from tests.golden.settings import answered
+
+RECORDED = recorded()
+SETTINGS = [
+    (key, k, json.dumps(change)) for key in keys() for k, change in enumerate(answered(key))
+]
 
 
-@pytest.mark.parametrize("key", keys())
-def test_answers_are_those_of_the_last_release(key: str) -> None:
-    now = json.loads(json.dumps(found(key)))
-    changed = list(differences(recorded()[key], now, key))
+def _same(was: object, now: object, where: str) -> None:
+    changed = list(differences(was, now, where))
     assert not changed, "\n".join([f"{len(changed)} answers differ", *changed[:20]])
 
 
+@pytest.mark.parametrize(("key", "k", "setting"), SETTINGS)
+def test_answers_are_those_of_the_last_release(key: str, k: int, setting: str) -> None:
+    _same(RECORDED[key]["answered"][setting], at(key, k), f"{key}/{setting}")
+
+
+@pytest.mark.parametrize("key", keys())
+def test_refusals_are_those_of_the_last_release(key: str) -> None:
+    _same(RECORDED[key]["refused"], refused(key), f"{key}/refused")
+
+
 def test_everything_is_recorded() -> None:
-    assert {*recorded()} == {*KEYS}
+    assert {*RECORDED} == {*KEYS}
+    for key in keys():
+        assert [*RECORDED[key]["answered"]] == [s for k, _, s in SETTINGS if k == key]
 
 
 @pytest.mark.parametrize(
