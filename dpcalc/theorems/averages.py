@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcalc.theorems.base import Assumption, Scope
+from dpcalc.theorems.authoring import assume
 from dpcalc.vocabulary import Release
 
 RELEASES = (Release.LAST_ITERATE, Release.AVERAGE)
@@ -32,9 +32,9 @@ def _another_release(theorem: Any) -> str | None:
     return None
 
 
-LAST_ONLY = Assumption(
+LAST_ONLY = assume(
     "last-iterate",
     "The last iterate is released, not an average of iterates.",
-    Scope.CLAIMED,
+    "claimed",
     _another_release,
 )
