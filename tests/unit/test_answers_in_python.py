@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import dpcalc
 from dpcalc.answers.asked import delta_asked, instance_of, kind_of, relation_asked
 from dpcalc.claims.relations import Basis, Relation
+from dpcalc.cli._recorded import _scores
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.report.records import attack_accuracy, bound, budget, instance_verdict
 from dpcalc.theorems import DPADMM
@@ -105,6 +107,9 @@ def test_a_budget_has_the_numbers_of_its_instance() -> None:
         "release      every iterate",
     ]
     assert found._repr_html_().count("<tr>") == 7
+    assert repr(found) == (
+        "Budget(dp-admm at δ = 1e-5: claimed ε = 0.147843, certified ε = 0.0939214, LOOSE)"
+    )
 
 
 def test_a_violated_assumption_is_told_at_once_and_a_missing_claim_in_the_answer() -> None:
@@ -220,4 +225,28 @@ def test_a_bound_names_its_method_and_its_worst_node() -> None:
     assert enclosed["epsilon_lower"] < enclosed["epsilon"]
     assert (
         attack_accuracy(dpcalc.PureDP(1.0), math.inf, 0.0) == dpcalc.PureDP(1.0).attack_accuracy()
+    )
+
+
+def test_a_rate_of_noise_is_rounded_down_and_a_deviation_up() -> None:
+    rate = dpcalc.noise("penalty-perturbation", epsilon=1, delta=1e-5, **ADAPTED)
+    shown = str(rate).splitlines()[2].split()[-1]
+    assert float(shown) < rate.value < float(shown) + 2e-7
+    deviation = dpcalc.noise("dp-admm", epsilon=1, delta=1e-5, **NO_NOISE)
+    shown = str(deviation).splitlines()[2].split()[-1]
+    assert float(shown) - 2e-10 < deviation.value <= float(shown)
+
+
+def test_recorded_scores_are_read_by_the_same_column_from_both_files(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("in.csv", "out.csv")]
+    for k, file in enumerate(files):
+        Path(file).write_text(f"aa,bb\n{k},{k + 5}\n")
+    given: dict[str, Any] = {"scores": files, "column": "bb", "member": None}
+    first, second = _scores(given)
+    assert (first.tolist(), second.tolist()) == ([5.0], [6.0])
+    assert _refused(_scores, {**given, "scores": files[:1] * 2}) == (
+        f"two files were needed; got {files[0]!r} twice; give it once with --member"
+    )
+    assert _refused(_scores, {**given, "member": "world"}) == (
+        "--member goes with one file of --scores; got two"
     )
