@@ -147,3 +147,12 @@ def test_two_losses_of_which_the_common_one_is_above_epsilon() -> None:
     assert found is not None
     assert mpf(found.lower) <= exact.finite_delta(p, q, 3, 0.0) <= mpf(found.upper)
     assert found.relative_width < 0.2
+
+
+def test_where_nothing_is_known_of_falls_everything_may_have_fallen() -> None:
+    from dpcalc.accounting.composition.lattice import sums
+
+    unknown = np.full(len(sums.SLOPES), np.nan)
+    assert sums._fallen(unknown, 1.0, weighed=True) == 1.0
+    half = np.where(np.arange(len(unknown)) % 2, unknown, -3.0)
+    assert sums._fallen(half, 1.0, weighed=True) < 1.0

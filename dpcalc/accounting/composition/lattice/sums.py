@@ -169,4 +169,7 @@ def _fallen(falls: Reals, floor: float, weighed: bool) -> float:
     if not weighed:
         orders = SLOPES / floor
         exponent = exponent - floor - np.log1p(orders) - orders * np.log1p(1 / orders)
-    return min(1.0, math.exp(min(float(np.nanmin(exponent)), 0.0)) * (1 + 1e-9))
+    known = exponent[
+        ~np.isnan(exponent)
+    ]  # none where nothing is known of the falls: all may be there
+    return min(1.0, math.exp(float(known.min(initial=0.0))) * (1 + 1e-9))
