@@ -228,6 +228,7 @@ def _short(value: Any) -> str:
 
 def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
     """A connection that writes every piece at once and waits until the disk has it."""
+    begun = is_there(path) and Path(path).stat().st_size > 0
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = FULL")
@@ -240,6 +241,8 @@ def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
         (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         connection.close()
+        if not begun:  # nothing in it that could be damaged
+            raise OutputFailed(f"{str(path)!r} could not be written: {error}") from error
         raise _needed(path, str(error)) from error
     if found != "ok":
         connection.close()

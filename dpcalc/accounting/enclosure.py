@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 
 from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.root import Height, Root, enclose_root
@@ -17,10 +18,37 @@ _FARTHEST = 1e15
 _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
 
-_STEEP = 10.0
-"""Where a function falls faster, wide enclosures tell places apart that are nearer than their width."""
-
 _relative_width = ContextVar("relative width", default=1e-6)
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """A search for a root, in which not every enclosure has to be as good as it can be.
+
+    Attributes:
+        hurried: whether some enclosure was left wider than one by all methods may be.
+    """
+
+    hurried: bool = False
+
+
+_search: ContextVar[Search | None] = ContextVar("search", default=None)
+
+
+def current_search() -> Search | None:
+    """The search that goes on, if one does."""
+    return _search.get()
+
+
+@contextmanager
+def searching() -> Iterator[Search]:
+    """Within this block an enclosure may rest on the first method that gives a fair one."""
+    search = Search()
+    token = _search.set(search)
+    try:
+        yield search
+    finally:
+        _search.reset(token)
 
 
 def relative_width() -> float:
@@ -53,7 +81,9 @@ def find_root(
 ) -> Root:
     """`enclose_root` for a function of enclosures: wide ones find the place, narrow ones the digits.
 
-    All are valid, and what is returned was tested with the narrow ones.
+    All are valid, and what is returned was tested with the narrow ones. Where one method alone
+    enclosed them, the answer is tested with all methods, and sought with them if they gain more
+    than the tolerance.
 
     Args:
         height: the function.
@@ -64,31 +94,30 @@ def find_root(
         widths: of the enclosures, and tolerances, of the searches before the last, falling.
         last: width of the last enclosures over the tolerance; they cost the more the narrower.
     """
-    slope, step = 1.0, None
-    for width in widths:
-        if tolerance >= width:
-            break
-        with with_relative_width(width):
-            rough = enclose_root(
-                height, start, tolerance=width, slope=slope, step=step, least=least, most=most
-            )
-            if rough.low < rough.high < math.inf and rough.slope > _STEEP:
-                rough = enclose_root(
-                    height,
-                    rough.high,
-                    tolerance=max(1 / rough.slope, tolerance),
-                    slope=rough.slope,
-                    least=least,
-                    most=most,
-                )
-        if rough.low == rough.high or (rough.high == math.inf and width == widths[-1]):
-            return rough
-        start, slope = min(rough.high, most), rough.slope
-        step = 2 * (start - rough.low) if len(widths) > 1 else None
+    within = partial(enclose_root, height, least=least, most=most)
+    slope, known = 1.0, False
+    with searching() as search:
+        for width in widths:
+            if tolerance >= width:
+                break
+            with with_relative_width(width):
+                rough = within(start, tolerance=width, slope=slope, slope_known=known)
+                if rough.low < rough.high < math.inf and rough.slope * width > 1:
+                    # Here wide enclosures tell places apart that are nearer than their width.
+                    nearer = max(1 / rough.slope, tolerance)
+                    rough = within(rough.high, tolerance=nearer, slope=rough.slope)
+            if rough.low == rough.high or (rough.high == math.inf and width == widths[-1]):
+                return rough
+            start, slope = min(rough.likely, most), rough.slope
+            known = rough.high < math.inf and rough.slope * width <= 1
+        with with_relative_width(last * tolerance):
+            found = within(start, tolerance=tolerance, slope=slope, slope_known=known)
+    if not search.hurried:
+        return found
     with with_relative_width(last * tolerance):
-        return enclose_root(
-            height, start, tolerance=tolerance, slope=slope, step=step, least=least, most=most
-        )
+        if found.high < math.inf and height(found.high) >= -2 * tolerance * found.slope:
+            return found
+        return within(min(found.high, most), tolerance=tolerance, slope=found.slope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import find_root
+from dpcalc.accounting.enclosure import find_root, relative_width, with_relative_width
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.claims.named import mechanism, mechanism_fields
 from dpcalc.claims.relations import Relation
@@ -50,6 +50,7 @@ _RANGES = {
 
 _MORE_IS_PRIVATE = {"noise_multiplier", "scale_multiplier"}
 _SOLVED_FOR = {*_RANGES, "sample", "rounds"}
+_FEW_ROUNDS = 16
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -221,7 +222,7 @@ def largest_count(
     """
 
     def height(n: int) -> float:
-        return _height(of(n), epsilon, delta)
+        return _sign_of_height(of(n), epsilon, delta)
 
     at_low = height(low)
     if at_low > 0:
@@ -270,11 +271,11 @@ def _real(
         return _height(of(value(x)), *budget)
 
     start = max(0.0, least) if field in _MORE_IS_PRIVATE else most - 8.0
-    first = of(value(start))
-    exact = _exact(first)
+    exact = _exact(first := of(value(start)))
     search = enclose_root if exact else _search(first)
-    tolerance = _EXACT_TOLERANCE if exact else TOLERANCE
-    found = search(height, start, tolerance=tolerance, least=least, most=most)
+    found = search(
+        height, start, tolerance=_EXACT_TOLERANCE if exact else TOLERANCE, least=least, most=most
+    )
     if found.high == math.inf:
         raise _infeasible(
             *budget, f" with {field.replace('_', ' ')} in [{spelt(span[0])}, {spelt(span[1])}]"
@@ -283,14 +284,10 @@ def _real(
 
 
 def _search(guarantee: Guarantee) -> Callable[..., Root]:
-    """How to search: with wider enclosures for few rounds, where narrow ones take seconds each."""
+    """How to search; with wider enclosures for few rounds, where narrow ones take seconds."""
     parts = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
-    if sum(count for _, count in parts) > _FEW_ROUNDS:
-        return find_root
-    return partial(find_root, widths=(0.05, 1e-3), last=4.0)
-
-
-_FEW_ROUNDS = 16
+    last = 4.0 if sum(count for _, count in parts) <= _FEW_ROUNDS else 1.0
+    return partial(find_root, widths=(0.05, 1e-3), last=last)
 
 
 def _exact(guarantee: Guarantee) -> bool:
@@ -305,6 +302,19 @@ def _height(guarantee: Guarantee, epsilon: float, delta: float) -> float:
     if found in (0.0, math.inf):
         return -math.inf if found == 0 else math.inf
     return math.log(found / epsilon) if found > epsilon else min(math.log(found / epsilon), 0.0)
+
+
+def _sign_of_height(guarantee: Guarantee, epsilon: float, delta: float) -> float:
+    """`_height` with the widest enclosure that tells its sign."""
+    if not isinstance(guarantee, Composition):
+        return _height(guarantee, epsilon, delta)
+    for width in (0.05, 1e-3, relative_width()):
+        with with_relative_width(width):
+            found = guarantee.bracket(delta)
+            if not found.lower <= epsilon < found.upper:
+                break
+    with with_relative_width(width):
+        return _height(guarantee, epsilon, delta)
 
 
 def _infeasible(epsilon: float, delta: float, where: str = "") -> Infeasible:

@@ -27,11 +27,13 @@ class Root:
         low: the left end; equal to ``high`` if the function is nowhere above zero.
         high: the right end; infinite if the function is above zero everywhere.
         slope: about how fast the function falls between them, down to zero if it is infinite there.
+        likely: where a line through both ends crosses zero; an end if one is infinite.
     """
 
     low: float
     high: float
     slope: float
+    likely: float
 
 
 def enclose_root(
@@ -40,7 +42,7 @@ def enclose_root(
     *,
     tolerance: float,
     slope: float = 1.0,
-    step: float | None = None,
+    slope_known: bool = False,
     least: float = -math.inf,
     most: float = math.inf,
 ) -> Root:
@@ -51,29 +53,34 @@ def enclose_root(
         start: where to begin.
         tolerance: width aimed at; no less than the spacing of doubles is reached.
         slope: how fast the function may be expected to fall.
-        step: how far to go first; what the slope promises if left out.
+        slope_known: whether that holds to a percent or two, so that a step hardly beyond the root
+            that it promises crosses it.
         least: left end of the range.
         most: right end of the range.
     """
     low = high = min(max(start, least), most)
     at_low = at_high = height(low)
     expected = min(abs(at_low), _LONGEST) if math.isfinite(at_low) else 1.0
-    step = max(1.05 * expected / slope if step is None else step, 2 * tolerance)
+    step = max(1.05 * expected / slope, 2 * tolerance)
+    if slope_known:
+        step = 1.003 * expected / slope + tolerance / 4
     while at_high > 0:
         if high >= most:
-            return Root(high, math.inf, slope)
+            return Root(high, math.inf, slope, high)
         low, at_low, high = high, at_high, min(high + step, most)
         at_high = height(high)
         step = _next_step(step, at_low - at_high, at_high)
     while at_low <= 0:
         if low <= least:
-            return Root(low, low, slope)
+            return Root(low, low, slope, low)
         high, at_high, low = low, at_low, max(low - step, least)
         at_low = height(low)
         step = _next_step(step, at_low - at_high, at_low)
     (low, at_low), (high, at_high) = _narrowed(height, (low, at_low), (high, at_high), tolerance)
     fall = (at_low - (at_high if math.isfinite(at_high) else 0.0)) / (high - low)
-    return Root(low, high, fall if 0 < fall < math.inf else slope)
+    if not 0 < fall < math.inf:
+        return Root(low, high, slope, high)
+    return Root(low, high, fall, min(low + at_low / fall, high))
 
 
 def _next_step(step: float, fall: float, left: float) -> float:

@@ -226,6 +226,16 @@ def sums_of(parts, epsilon: float, unit: float = 0.1, points: int = 2048) -> Lat
 PARTS = [(PoissonRemove(1.0, 0.01), 5), (LaplaceLoss(0.3, 0.3), 2)]
 
 
+def test_the_upper_end_alone_is_the_same_and_claims_nothing_below() -> None:
+    rounds = rounds_of(PARTS)
+    assert rounds is not None
+    both = sums_of(PARTS, 0.5)
+    alone = lattice_sum.convolved(rounds, 0.5, 0.1, 2048, 4.0, upper_only=True)
+    for epsilon in (0.0, 0.1, 0.5):
+        assert alone.upper(epsilon) == both.upper(epsilon)
+        assert alone.lower(epsilon) == 0 < both.lower(epsilon)
+
+
 @pytest.mark.parametrize("doubt", [1e-12, 1e-4])
 def test_both_ends_are_what_their_masses_say(doubt: float) -> None:
     found = replace(sums_of(PARTS, 0.5), drifts=((5, (doubt / 3, doubt)), (2, (doubt, doubt))))

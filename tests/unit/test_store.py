@@ -192,6 +192,18 @@ def test_a_full_disk_keeps_what_was_finished(tmp_path: Path) -> None:
         assert all(store.read(key) is not None for key in pieces)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of POSIX")
+def test_a_store_that_cannot_be_begun_is_not_called_damaged(tmp_path: Path) -> None:
+    script, file = tmp_path / "full.py", tmp_path / "pieces"
+    small = FULL.replace("400_000", "1024").replace("with open", "try:\n  with open", 1)
+    head = small[: small.index("    for number")]
+    script.write_text(head + "    pass\nexcept OutputFailed as error:\n  print(error)\n", "utf-8")
+    found = subprocess.run(
+        [sys.executable, str(script), str(file)], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith(f"{str(file)!r} could not be written")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="owners are those of POSIX")
 def test_a_secret_store_is_for_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "pieces"

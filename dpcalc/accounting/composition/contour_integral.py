@@ -25,6 +25,9 @@ METHOD = "moment inversion, two-sided"
 _ATTEMPTS = 4
 """How often smoothing and cells are refined."""
 
+_LOST = 0.5
+"""Of δ(ε): where errors are more, other distributions do not help, nor does a third contour."""
+
 _ESTIMATE_NODES = 1024
 _NARROW = 0.01
 """Below this relative width neither another contour nor slow progress is worth another attempt."""
@@ -59,7 +62,7 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
     smoothing, cells = initial_resolution(
         total, estimate.tail, contour.c, query.first_width(contour)
     )
-    best = query.start(estimate.upper).named(METHOD)
+    best, lost = query.start(estimate.upper).named(METHOD), False
     for _ in range(_ATTEMPTS):
         sums = upper_and_lower_sums(total, estimate.tail, contour, smoothing, cells)
         unit, tolerance = 1 / contour.c, query.first_width(contour) / 20
@@ -69,9 +72,13 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
         if query.narrow(best, 1 / estimate.contour.c) or best.upper == 0:
             break
         better = query.recentred(estimate.saddle_points, contour, Bracket(0.0, high, METHOD))
-        if better is not None and best.relative_width > _NARROW:
+        lost_before, lost = lost, sums[0].error_share(query.place(best)[1]) > _LOST
+        hopeless = sums[0].truncated > 1 or (lost and lost_before)
+        if better is not None and best.relative_width > _NARROW and not hopeless:
             contour = better
             continue
+        if lost:
+            break
         # The same distribution from both sides tells how much of the width is due to smoothing.
         smoothed = high - query.read(sums[0].upper, sums[0].lower, *where)[0]
         goal = max(width * best.upper / 2.5, 1e-300)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from dpcalc.accounting.composition import (
@@ -23,8 +24,8 @@ from dpcalc.accounting.composition import (
     lattice_sum,
 )
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.composition.query import Estimate, Query
-from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.composition.query import Estimate, Query, settled_for
+from dpcalc.accounting.enclosure import Bracket, Search, current_search
 from dpcalc.errors import NumericalFailure
 
 Step = Callable[[LossSum, Query, Estimate | None], Bracket | None]
@@ -34,9 +35,12 @@ _WIDE = 0.05
 _PATIENCE = 10
 """How much wider than aimed at an enclosure may be before both general methods are tried."""
 
+_FAIR = 5e-4
+"""During a search a contour's enclosure of this relative width will do."""
+
 _MANY_NODES = 300
 _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
-_RARE = 0.03
+_RARE = 1.0
 """So few expected events are rare: a contour then needs more nodes than a lattice has points."""
 
 
@@ -89,10 +93,33 @@ def finish(total: LossSum, query: Query, beginning: Beginning) -> Bracket:
     if found is None:
         unit = 0.0 if estimate is None else 1 / estimate.contour.c
         for step in general_methods(total, estimate):
-            found = intersection(found, attempt(step, total, query, estimate))
-            if found is not None and query.narrow(found, unit, _PATIENCE):
+            found = intersection(found, remembered(step, total, query, estimate))
+            if found is None:
+                continue
+            fair = lattice_sum.FAIR if step is lattice_sum.enclose else _FAIR
+            if query.narrow(found, unit, _PATIENCE) or settled_for(found, query, unit, fair):
                 break
     return query.clipped(weakened(found, total, query), total)
+
+
+def remembered(
+    step: Step, total: LossSum, query: Query, estimate: Estimate | None
+) -> Bracket | None:
+    """`attempt`, kept for when what a search found is asked for again, with all methods.
+
+    The estimate is that of the sum and the query.
+    """
+    kept = _kept(step, total, query, current_search())
+    if not kept:
+        kept.append(attempt(step, total, query, estimate))
+    return kept[0]
+
+
+@lru_cache(maxsize=64)
+def _kept(step: Step, total: LossSum, query: Query, search: Search | None) -> list[Bracket | None]:
+    """A place for one result."""
+    del step, total, query, search
+    return []
 
 
 def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:

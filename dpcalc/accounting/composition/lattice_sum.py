@@ -36,11 +36,14 @@ from dpcalc.accounting.composition.lattice.sums import (
     listed,
 )
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
-from dpcalc.accounting.composition.query import EpsilonAt, Estimate, Query
+from dpcalc.accounting.composition.query import EpsilonAt, Estimate, Query, settled_for
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.errors import NumericalFailure
 
 METHOD = "convolution, two-sided"
+
+_FIRST_POINTS = 2**9
+"""Of the first pass, which tells how far a lattice has to reach."""
 
 _MIN_POINTS, _MAX_POINTS = 2**11, 2**15
 _WORK = 2.5e9
@@ -54,6 +57,10 @@ _NESTED = 8
 """The coarsest lattice has so many times the points of a finer one."""
 
 _DEEPEST = 24
+FAIR = 1.0
+"""Relative width that a search settles for: any, as its last pass is for the upper end alone."""
+
+_NOTHING = ListedMasses(np.zeros(0), np.zeros(0), (0.0, 0.0), 0.0)
 _SPREADS = 15.0
 """How many standard deviations of what is common the floor lies below zero."""
 
@@ -75,25 +82,28 @@ def refined(total: LossSum, query: Query, start: Bracket, unit: float) -> Bracke
         unit: a typical |dε/d ln δ|, positive.
     """
     rounds = rounds_of(total.parts)
-    most, size = None if rounds is None else _most_points(rounds), _MIN_POINTS
+    most, size = None if rounds is None else _most_points(rounds), _FIRST_POINTS
     if rounds is None or most is None:
         return None
-    found, variance = start.named(METHOD), 4.0
+    found, variance, upper_only = start.named(METHOD), 4.0, False
     for _ in range(_PASSES):
         reach = query.place(found)[1]
-        sums = convolved(rounds, reach, unit, size, variance)
+        sums = convolved(rounds, reach, unit, size, variance, upper_only=upper_only)
         tolerance = reach * min(query.relative_width / 20, 1e-3)
         found = found.narrowed(*query.read(sums.upper, sums.lower, reach, unit, tolerance))
-        if found.upper == 0:
+        if found.upper == 0 or upper_only:
             break
         at = query.place(found)[1]
         variance = sums.variance(at)
         farther, unit = unit, query.unit(sums.unit(at), at, unit)
         if at + unit < (reach + farther) / 2:
-            continue  # the lattice reaches too far to be fine
+            size = max(size, _MIN_POINTS)  # no finer: the lattice reached too far
+            continue
         if found.relative_width <= query.relative_width or size == most:
             break
-        size = _finer(size, found.relative_width / query.relative_width, most)
+        finer = _finer(size, found.relative_width / query.relative_width, most)
+        size = max(finer, _MIN_POINTS)
+        upper_only = settled_for(found, query, unit, FAIR)
     return found
 
 
@@ -155,9 +165,18 @@ def _framed(rounds: Sequence[Round], reach: float, spread: float, points: int) -
 
 
 def convolved(
-    rounds: Sequence[Round], epsilon: float, unit: float, points: int, variance: float
+    rounds: Sequence[Round],
+    epsilon: float,
+    unit: float,
+    points: int,
+    variance: float,
+    *,
+    upper_only: bool = False,
 ) -> LatticeSum:
-    """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below."""
+    """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below.
+
+    With ``upper_only`` nothing is known of the lower end, for a third of the work.
+    """
     rounds, spread = _shifted(rounds, epsilon)
     shift = math.fsum(part.count * part.shift for part in rounds)
     reach = epsilon + max(0.2 * epsilon, unit)
@@ -174,17 +193,23 @@ def convolved(
         ]
         return summed(each, frame, mode)
 
-    weighed = total(moved, -1.0)
-    lowest = ListedMasses(*listed((weighed.raised[0],), frame), (0.0, 0.0), 0.0)
+    below = moved_masses = lowest = _NOTHING
+    higher = 0.0
+    if not upper_only:
+        below = ListedMasses.of(total(lower_masses, -1.0), frame)
+        weighed = total(moved, -1.0)
+        moved_masses = ListedMasses.of(weighed, frame, weighed=True)
+        lowest = ListedMasses(*listed((weighed.raised[0],), frame), (0.0, 0.0), 0.0)
+        higher = weighed.raised[1]
     count = sum(part.count for part in rounds)
     return LatticeSum(
         frame=frame,
         reach=reach,
         shift=shift,
         upper_masses=ListedMasses.of(total(upper_masses, 1.0), frame),
-        lower_masses=ListedMasses.of(total(lower_masses, -1.0), frame),
-        moved=ListedMasses.of(weighed, frame, weighed=True),
-        raised=(lowest, weighed.raised[1]),
+        lower_masses=below,
+        moved=moved_masses,
+        raised=(lowest, higher),
         splitting=splitting,
         drifts=tuple(
             (part.count, piece.certain(1).drift)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
 from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
-from dpcalc.accounting.enclosure import Bracket, invert_bound
+from dpcalc.accounting.enclosure import Bracket, current_search, invert_bound
 
 Bound = Callable[[float], float]
 """A bound of δ(ε)."""
@@ -279,3 +279,15 @@ class DeltaAt(Query):
         if upper == 0 and total.parts and self.at < total.largest:
             upper = SMALLEST_DOUBLE
         return Bracket(found.lower, upper, found.method)
+
+
+def settled_for(found: Bracket, query: Query, unit: float, width: float) -> bool:
+    """Whether a search goes on with an enclosure of this relative width, which it is told.
+
+    Its answer is tested with the narrowest enclosure there is.
+    """
+    search = current_search()
+    if search is None or not query.narrow(found, unit, width / query.relative_width):
+        return False
+    search.hurried = True
+    return True

@@ -86,6 +86,11 @@ class ContourSum:
         total, allowance = self._sum(epsilon, self.values)
         return self.infinite + self._scaled(epsilon, total + allowance)
 
+    def error_share(self, epsilon: float) -> float:
+        """What is allowed for rounding and nodes left out, as a share of the upper bound of δ(ε)."""
+        total, allowance = self._sum(epsilon, self.values)
+        return min(max(allowance / max(total + allowance, _SMALLEST), 0.0), 1.0)
+
     def lower(self, epsilon: float) -> float:
         """A lower bound of δ(ε), possibly zero."""
         width = 2 * self.smoothing
