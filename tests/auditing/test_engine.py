@@ -57,7 +57,7 @@ def test_an_audit_of_ones_own_mechanism_takes_a_function_two_inputs_and_a_claim(
     assert holds.outcome.exit_status == 0
     assert 0.6 < holds.epsilon_lower < 1
     assert holds.detectable is not None
-    assert holds.detectable < 1.1
+    assert 1.1 < holds.detectable < 1.15  # of Laplace noise; of randomised response 1.07
     false = audit(OWN, Claim.of(epsilon=0.5, adjacency="add-remove"), runs=20_000, seed=1)
     assert false.outcome is Outcome.REFUTED
     assert false.outcome.exit_status == 1
