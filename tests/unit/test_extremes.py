@@ -34,3 +34,14 @@ def test_a_release_without_noise_leaves_nothing_of_a_renyi_guarantee() -> None:
     together = compose(RDP.from_points({2.0: 0.1, 4.0: 0.3}), GDP(math.inf))
     assert together.epsilon(1e-6) == math.inf
     assert together.delta(100.0) == 1.0
+
+
+def test_a_loss_beyond_all_measure_is_not_integrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took 14 s, with warnings of overflow; warnings are errors here."""
+
+    def evaluated(*_: object) -> None:
+        raise AssertionError("nodes were evaluated")
+
+    monkeypatch.setattr("dpcalc.accounting.contour.nodes.Nodes._evaluate", evaluated)
+    found = compose((GDP(0.4), 3), (PureDP(99999999999999999999.1), 12)).epsilon(1e-6)
+    assert 1.2e21 <= found <= 1.3e21

@@ -19,7 +19,7 @@ SMALLEST_TAIL = 1e-280
 
 _LARGEST_SIGNAL = 60
 _MOST_ROUNDS = 10**13
-_SMALLEST_LOSS = 1e-100
+_SMALLEST_LOSS, _LARGEST_LOSS = 1e-100, 1e12
 
 
 @dataclass(frozen=True)
@@ -118,5 +118,7 @@ class LossSum:
         if self.rounds > _MOST_ROUNDS:
             raise NumericalFailure(f"at most {_MOST_ROUNDS} rounds can be composed numerically")
         losses = [p.mu if isinstance(p, GaussianLoss) else p.supremum for p, _ in self.parts]
+        if any(_LARGEST_LOSS < loss < math.inf for loss in losses):
+            raise NumericalFailure(f"losses of at most {_LARGEST_LOSS:g} were needed")
         if max(losses, default=1) < _SMALLEST_LOSS:
             raise NumericalFailure(f"losses must be at least {_SMALLEST_LOSS}")
