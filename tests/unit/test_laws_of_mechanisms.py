@@ -20,11 +20,11 @@ from dpcalc.accounting.losses.discretisation import (
     upper_and_lower,
 )
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate, MovedGaussian
 from dpcalc.accounting.losses.laplace_density import LaplaceBody
 from dpcalc.accounting.losses.objective_perturbation import (
     Losses,
-    Update,
     linked_loss,
     removal_laws,
     replacement_law,

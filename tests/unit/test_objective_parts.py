@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.accounting.losses.objective_perturbation import (
     Losses,
-    Update,
     _doubled,
     _law,
     _one_record,
