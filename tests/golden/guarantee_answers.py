@@ -78,7 +78,7 @@ def asked(made: Made, *, thoroughly: bool) -> Any:
         return first
     return {
         **first,
-        "far": [found.epsilon(2**-40), found.epsilon(0.25), found.delta(0.0), found.delta(2.0)],
+        "far": [*map(found.epsilon, (2**-40, 2**-25, 0.25)), *map(found.delta, (0.0, 2.0))],
         "misses": [found.tradeoff(a) for a in (0.0, 0.125, 1.0)],
         "many": [found.epsilons([0.25]), found.deltas([0.125]), found.tradeoffs([0.5])],
         "attacks": [found.advantage(), *map(found.attack_accuracy, (0.0, 0.5, 0.875))],
@@ -122,6 +122,7 @@ def _described(found: Guarantee) -> Plain:
         "page": "" if " at 0x" in (page := found._repr_html_()) else page,
         "post-processed": found.post_processed() == found,
         "worst": found.worst(2**-10) if isinstance(found, WorstOf) else None,
+        "labels": [label for label, _ in found.cases] if isinstance(found, WorstOf) else [],
         "needs delta": found.needs_delta() if not isinstance(found, BestCount) else None,
     }
 
