@@ -10,8 +10,8 @@ reason, in ``survivors.toml`` beside this file; any other is a missing test.
 It takes minutes to hours and goes on where it was stopped: ``--minutes 5`` ends a piece, the same
 command again goes on (status 3 says that there is more to do). Tests that have changed since are copied
 again, and mutants that survived are judged again; the library stays as it was when the folder was filled.
-Tests that fail in the copy with honest code are left out. What runs at import only is not measured.
-Needs ``pip install 'mutmut==3.8.*'``.
+Tests that fail in the copy with honest code are left out. What runs at import only
+is noticed by tests that import again. Needs ``pip install 'mutmut==3.8.*'``.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,9 @@ def _switchable(mutants: dict[str, Any], is_classmethod: bool = False) -> Callab
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         owner, _, name = function.__qualname__.rpartition(".")
         key = f"{function.__module__}." + (f"xǁ{owner}ǁ{name}" if owner else f"x_{name}")
-        cell = [function]
+        active = os.environ.get("MUTANT_UNDER_TEST", "")
+        anew = active.partition("__mutmut_")[0] == key  # its module is imported again by a test
+        cell = [partial(_mutant, mutants, active) if anew else function]
         _CELLS.setdefault(key, []).append((cell, mutants))
 
         @functools.wraps(function)
@@ -43,6 +46,16 @@ def _switchable(mutants: dict[str, Any], is_classmethod: bool = False) -> Callab
         return call
 
     return decorate
+
+
+def _mutant(mutants: dict[str, Any], name: str, *given: Any, **named: Any) -> Any:
+    """Call a mutant of a function; the table is filled after the function is wrapped."""
+    return _function(mutants, name)(*given, **named)
+
+
+def _function(mutants: dict[str, Any], name: str) -> Callable[..., Any]:
+    found = mutants[name.rpartition(".")[2]]
+    return getattr(found, "__func__", found)
 
 
 def load() -> None:
@@ -97,8 +110,7 @@ def _first_failure(
         if name is not None:
             os.environ["MUTANT_UNDER_TEST"] = name
             for cell, mutants in _CELLS.get(name.partition("__mutmut_")[0], []):
-                found = mutants[name.rpartition(".")[2]]
-                cell[0] = getattr(found, "__func__", found)
+                cell[0] = _function(mutants, name)
         code = int(not _passes(items, seconds, writing))
     finally:
         os._exit(code)
