@@ -1,0 +1,64 @@
+"""Bounds of eigenvalues and rates: what they allow for rounding, and no more."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpcalc.numerics.certified_eigenvalues import (
+    UNIT,
+    contraction,
+    largest_eigenvalue,
+    singular_values,
+    smallest_eigenvalue,
+)
+
+MARGINS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_a_rate_has_the_smallest_margin_that_proves_it(margin: float) -> None:
+    """For a number r₀ with errors of b the proof takes P = 1/(1 - (r₀/r)²); 1 exceeds 8·17u(b²/r² + 1)P."""
+    radius = 0.5
+    rate = radius * (1 + margin)
+    form = 1 / (1 - (radius / rate) ** 2)
+    # Half of the errors that this margin allows; the next smaller one allows a tenth or less.
+    error = rate * math.sqrt(0.5 / (8 * 17 * UNIT * form) - 1)
+    assert contraction(np.array([[radius]]), np.array([[error]])) == rate
+
+
+def test_errors_beyond_the_largest_margin_prove_nothing() -> None:
+    radius, rate = 0.5, 0.55
+    form = 1 / (1 - (radius / rate) ** 2)
+    error = rate * math.sqrt(2 / (8 * 17 * UNIT * form) - 1)
+    assert contraction(np.array([[radius]]), np.array([[error]])) is None
+
+
+@pytest.mark.parametrize("entries", [(3.0, 4.0), (0.5, 1.0, 2.0), (0.75,)])
+def test_what_is_allowed_for_an_eigenvalue_is_what_is_said(entries: tuple[float, ...]) -> None:
+    """Of a diagonal matrix the estimate is right: 16nu times the Frobenius norm is added, once."""
+    matrix = np.diag(entries)
+    allowed = 16 * len(entries) * UNIT * math.hypot(*entries)
+    room = 8 * UNIT * max(map(abs, entries))  # of the estimate, and of adding
+    assert abs(largest_eigenvalue(matrix) - max(entries) - allowed) <= room
+    assert abs(min(entries) - smallest_eigenvalue(matrix) - allowed) <= room
+
+
+@pytest.mark.parametrize("columns", [2**12, 2**14])
+def test_what_a_long_product_loses_in_rounding_is_covered(columns: int) -> None:
+    """Terms below half a unit of the first are lost one by one, in whatever order they are added."""
+    row = np.full((1, columns), math.sqrt(0.99 * UNIT))
+    row[0, 0] = 1.0
+    exact = 1 + (columns - 1) * Fraction(float(row[0, 1])) ** 2
+    for matrix in (row, row.T):
+        low, high = singular_values(matrix)
+        assert Fraction(low) ** 2 <= exact <= Fraction(high) ** 2
+    # (n + 2)·2u of the moduli, whatever this machine's order of adding lost.
+    low, high = singular_values(np.ones((1, columns)))
+    allowed = (columns + 2) * UNIT
+    assert high >= math.sqrt(columns) * (1 + 0.99 * allowed)
+    assert low <= math.sqrt(columns) * (1 - 0.99 * allowed)
+    assert high - low <= 3 * math.sqrt(columns) * (allowed + 16 * UNIT)

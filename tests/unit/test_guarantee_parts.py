@@ -1,0 +1,248 @@
+"""Guarantees part by part: where their searches look, and what they answer at the ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+from mpmath import mp, mpf
+
+from dpcalc.calibration import _to_the_last_double, smallest_noise
+from dpcalc.guarantees import GDP, RDP, ApproxDP, Guarantee, PrivacyProfile, PureDP, compose
+from dpcalc.guarantees.best_count import BestCount
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.groups import GroupProfile, group
+from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.guarantees.selection import RandomSelection
+from dpcalc.theorems.catalogue import privacy_result
+
+
+def parabola(least: float, factor: float = 1.0) -> Callable[[int], float]:
+    """A parabola in the logarithm of the number, 0 at ``least``."""
+    return lambda count: factor * math.log(count / least) ** 2
+
+
+def counts(start: int = 10, least: int = 1, most: int = 10**6) -> BestCount:
+    return BestCount(lambda count: PureDP(float(count)), start, least, most)
+
+
+@pytest.mark.parametrize("middle", [90, 137, 150, 4000, 3])
+def test_the_vertex_of_a_parabola_is_found_at_once(middle: int) -> None:
+    found = counts()
+    for factor in (1.4, 1.1):
+        assert found._vertex(parabola(137), middle, factor) == 137
+        assert found._vertex(parabola(137.0, 1e-3), middle, factor) == 137
+    # Of a parabola through three numbers the vertex need not be near the middle one.
+    assert counts()._vertex(parabola(100), 100, 1.4) == 100
+
+
+def test_the_steps_of_a_search_over_numbers() -> None:
+    found = counts(least=4, most=50)
+    assert [found._below(n, 1.4) for n in (50, 14, 6, 5, 4)] == [35, 10, 4, 4, 4]
+    assert [found._above(n, 1.4) for n in (4, 10, 35, 36, 49, 50)] == [6, 14, 49, 50, 50, 50]
+    # Close factors still step by one.
+    assert (found._below(20, 1.004), found._above(20, 1.004)) == (19, 21)
+
+
+def test_where_no_parabola_has_a_vertex_the_least_of_the_three_is_taken() -> None:
+    found = counts(least=4, most=50)
+    assert found._vertex(lambda n: float(n), 20, 1.4) == 4
+    assert found._vertex(lambda n: -float(n), 20, 1.4) == 50
+    assert found._vertex(lambda _: 1.0, 20, 1.4) == 20
+    assert found._vertex(lambda n: 0.0 if n == 20 else math.inf, 20, 1.4) == 20
+    assert found._vertex(lambda n: -math.inf if n == 20 else 1.0, 20, 1.4) == 20
+
+
+def test_the_best_number_is_found_among_few_and_among_many() -> None:
+    def stepped(least: float) -> Callable[[int], Guarantee]:
+        return lambda count: PureDP(math.exp(parabola(least)(count)))
+
+    few = BestCount(stepped(41), 45, 38, 49)
+    assert few.best(lambda bound: bound.epsilon(0.0)) == 41
+    assert few.epsilon(0.0) == 1.0
+    for end in (38, 49):
+        ends = BestCount(lambda n, end=end: PureDP(1.0 + abs(n - end)), 45, 38, 49)
+        assert ends.epsilon(0.0) == 1.0
+    # Twelve numbers are all tried, also where answers rise and fall more than once.
+    valleys = BestCount(lambda n: PureDP({38: 1.0, 45: 2.0}.get(n, 3.0)), 45, 38, 49)
+    assert valleys.epsilon(0.0) == 1.0
+    many = BestCount(stepped(300), 10, 1, 1000)
+    assert many.best(lambda bound: bound.epsilon(0.0)) == 300
+    assert many.epsilon(0.0) == 1.0
+    # A start at which nothing follows: the search begins at the largest number instead.
+    ending = BestCount(lambda n: PureDP(math.inf if n < 500 else float(n)), 10, 1, 1000)
+    assert ending.epsilon(0.0) < 510.0
+    rising = BestCount(lambda count: PureDP(float(count)), 30, 20, 1000)
+    assert rising.epsilon(0.0) == 20.0
+    # Nothing at all is the least there can be.
+    nothing = BestCount(lambda count: PureDP(0.0 if count == 40 else 1.0), 45, 38, 49)
+    assert nothing.best(lambda bound: bound.epsilon(0.0)) == 40
+
+
+def test_what_does_not_depend_on_a_search_is_that_of_the_first_number() -> None:
+    found = BestCount(lambda count: GDP(count / 8), 4, 2, 9)
+    assert found.renyi(3.0) == GDP(0.5).renyi(3.0)
+    assert found.losses() == GDP(0.5).losses()
+    assert group(found, 3) == GDP(1.5)
+    assert dict(found.parameters()) == {"least": 2.0, "most": 9.0}
+    assert found.delta(0.25) == GDP(0.25).delta(0.25)
+
+
+def test_pure_rounds_add_up_where_nothing_may_fail() -> None:
+    found = compose((PureDP(0.1), 3), PureDP(0.7))
+    bracket = found.bracket(0.0)
+    exact = 3 * mpf(0.1) + mpf(0.7)
+    assert bracket.method == "plain sum"
+    assert (
+        mpf(bracket.lower) <= exact <= mpf(bracket.upper) <= mpf(math.nextafter(bracket.lower, 2))
+    )
+    assert found.bracket(1e-6).method != "plain sum"
+    # Losses of which nobody knows that they are attained are enclosed from zero.
+    assert compose((ApproxDP(0.1, 1e-9), 3)).bracket(0.0).lower == 0.0
+    assert compose(GDP(1.0), PureDP(1.0)).bracket(0.0).upper == math.inf
+
+
+def test_the_plain_sum_where_failures_use_up_delta() -> None:
+    """At δ = 1-(1-δ₀)² nothing is left to gain; below it the sum does not hold."""
+    found = Composition(((ApproxDP(0.1, 1e-3), 2),))
+    plain = found._plain_sum()
+    assert plain is not None
+    assert mpf(plain.failure) >= 1 - (1 - mpf(1e-3)) ** 2
+    assert found.bracket(plain.failure).upper <= plain.bound
+    assert found.bracket(plain.failure).lower <= found.bracket(plain.failure).upper
+    assert found.epsilon(plain.failure / 2) == math.inf
+    alone = Composition(((ApproxDP(0.1, 1e-3), 1), (PureDP(0.2), 2)))._plain_sum()
+    assert alone is not None
+    assert alone.failure == 1e-3
+    assert Composition(((GDP(0.5), 1), (PureDP(0.1), 1)))._plain_sum() is None
+    assert Composition(((PureDP(math.inf), 1),))._plain_sum() is None
+
+
+def step(first: float, second: float, at: float) -> PrivacyProfile:
+    return PrivacyProfile(lambda epsilon: first if epsilon < at else second)
+
+
+def test_a_group_is_bounded_at_the_best_share() -> None:
+    """Where a profile is flat beyond a step, the share at the step is best, not an end."""
+    found = group(step(1e-2, 1e-6, 0.3), 3)
+    assert isinstance(found, GroupProfile)
+    for epsilon in (1.5, 3.0):
+        best = mpf(1e-6) * (1 + mp.exp(mpf(0.3)) + mp.exp(mpf(0.6)))
+        assert best <= mpf(found.delta(epsilon)) <= best * (1 + mpf(1e-9))
+    # Without that much ε the step is not reached, and the share of 0 is best: δ(0)·3.
+    assert found.delta(0.6) == pytest.approx(3e-2, rel=1e-12)
+    assert found.delta(0.6) >= 3e-2
+    assert found.delta(0.0) == pytest.approx(3e-2, rel=1e-12)
+    # A profile that falls faster than the factor grows is best at the largest share.
+    falling = group(PrivacyProfile(lambda e: 1e-3 * math.exp(-9 * e)), 3)
+    for epsilon in (0.75, 1.5):
+        share = mpf(epsilon) / 3
+        exact = mpf(1e-3) * mp.exp(-9 * share) * (1 + mp.exp(share) + mp.exp(2 * share))
+        assert falling.delta(epsilon) == pytest.approx(float(exact), rel=1e-12)
+    assert group(step(0.5, 0.0, 0.3), 3).delta(1.5) == 0.0
+    assert group(step(0.5, 0.4, 0.3), 3).delta(1.5) == 1.0
+    assert found.delta(math.inf) == 0.0
+
+
+def test_the_orders_that_points_are_searched_at() -> None:
+    """Beyond the largest order nothing is known; between two the best may lie."""
+    assert RDP.from_points({2: 0.1}).searched_orders() == (math.log(1e-9), 0.0)
+    assert RDP.from_points({2: 0.1, 9: 1.0}).searched_orders() == (math.log(1e-9), math.log(8))
+    assert RDP(lambda order: order).searched_orders() == (math.log(1e-9), math.log(1e12))
+    between = RDP.from_points({2: 0.5, 64: 4.0})
+    # (α-1)β is on its chord from (1, 1/2) to (63, 252): the best α at δ = 1e-9 is inside.
+    with mp.workdps(30):
+
+        def bound(order: mpf) -> mpf:
+            chord = 0.5 + 251.5 * (order - 2) / 62
+            rest = mp.log((order - 1) / order) - (mp.log(mpf(1e-9)) + mp.log(order)) / (order - 1)
+            return chord / (order - 1) + rest
+
+        best = min(bound(2 + mpf(k) / 64) for k in range(1, 62 * 64 + 1))
+    assert between.epsilon(1e-9) == pytest.approx(float(best), rel=1e-6)
+
+
+def test_a_mixture_far_out_counts_those_it_leaves_alone() -> None:
+    """ln(1 - w + w e^x)/(α-1), also where w e^x is about 1 and e^x beyond the doubles."""
+    for exponent, log_weight in ((601.0, -601), (605.0, -602), (650.0, -640), (599.0, -599)):
+        weight, order = math.exp(log_weight), 2.0
+        mu = math.sqrt(exponent)
+        with mp.workdps(40):
+            exact = mp.log(1 - mpf(weight) + mpf(weight) * mp.exp(mpf(mu) ** 2))
+        found = GaussianMixture((mu,), (weight,)).renyi(order)
+        assert exact <= mpf(found) <= exact + mpf(700 * 2.5e-13)
+    # Weights that rounding left above 1 are all counted.
+    over = GaussianMixture((1e-9,), (1 + 1e-12,)).renyi(2.0)
+    assert math.log1p(1e-12) <= over <= 1.001e-12 * (1 + 1e-3)
+    assert GaussianMixture((1e-9,), (0.5,)).renyi(2.0) == pytest.approx(0.5e-18, rel=1e-9)
+
+
+def test_the_losses_of_a_gaussian_that_hides_all_or_nothing() -> None:
+    assert GDP(0.0).losses() == ((),)
+    assert len((GDP(5e-324).losses() or ())[0]) == 1
+    [(_, rounds)] = (GDP(math.inf).losses() or ())[0]
+    assert rounds == 1
+    assert Composition(((GDP(math.inf), 1),)).delta(9.0) == 1.0
+
+
+@pytest.mark.parametrize("law", ["logarithmic", "geometric"])
+def test_the_delta_of_a_selection_is_a_probability(law: str) -> None:
+    found = RandomSelection(ApproxDP(0.1, 0.25), 0.01, law)
+    assert found.expected_runs * 0.25 > 2
+    for epsilon in (0.0, 3.0, 700.0):
+        assert found.delta(epsilon) == 1.0
+    few = RandomSelection(PureDP(0.1), 0.5, law)
+    assert few.delta(math.inf) == 0.0
+    assert few.delta(0.0) == 1.0
+    shift = few.shift
+    rest = math.nextafter(shift + 0.05 - shift, 0.0)
+    exact = few._expected() * mpf(PureDP(0.1).delta(rest))
+    assert mpf(few.delta(shift + 0.05)) >= exact
+    assert few.delta(shift + 0.05) == pytest.approx(float(exact), rel=1e-12)
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release with a pure ε of three noise levels, or of three over the noise level."""
+
+    level: float
+    noise_is_a_rate: bool
+
+    def noise_level(self) -> float:
+        return self.level
+
+    def with_noise_level(self, level: float) -> Released:
+        return Released(level, self.noise_is_a_rate)
+
+    def certified(self) -> SimpleNamespace:
+        epsilon = 3 * self.level if self.noise_is_a_rate else 3 / self.level
+        return SimpleNamespace(guarantee=PureDP(epsilon))
+
+
+@pytest.mark.parametrize("rate", [True, False])
+@pytest.mark.parametrize("budget", [0.7, 2.0])
+def test_calibration_stops_at_the_last_double(rate: bool, budget: float) -> None:
+    exact = budget / 3 if rate else 3 / budget
+    start = Released(exact * (1 - 9e-12 if rate else 1 + 9e-12), rate)
+    found = _to_the_last_double(start, budget, 0.0)  # type: ignore[type-var]
+
+    def spent(level: float) -> float:
+        return found.with_noise_level(level).certified().guarantee.epsilon(0.0)
+
+    level = found.noise_level()
+    assert spent(level) <= budget
+    assert spent(math.nextafter(level, math.inf if rate else 0.0)) > budget
+
+
+def test_calibration_of_a_closed_form_stops_at_the_last_double() -> None:
+    kind = privacy_result("pnsgd")
+    theorem = kind.from_parameters(kind.example)
+    for budget in (0.5, 3.0):
+        found = smallest_noise(theorem, budget, 1e-6)
+        level = found.noise_level()
+        assert found.certified().guarantee.epsilon(1e-6) <= budget
+        less = found.with_noise_level(math.nextafter(level, 0.0))
+        assert less.certified().guarantee.epsilon(1e-6) > budget
