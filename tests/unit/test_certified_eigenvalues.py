@@ -62,3 +62,10 @@ def test_what_a_long_product_loses_in_rounding_is_covered(columns: int) -> None:
     assert high >= math.sqrt(columns) * (1 + 0.99 * allowed)
     assert low <= math.sqrt(columns) * (1 - 0.99 * allowed)
     assert high - low <= 3 * math.sqrt(columns) * (allowed + 16 * UNIT)
+
+
+def test_powers_beyond_the_doubles_prove_nothing_and_say_nothing() -> None:
+    for far in (1e160, 1e200):
+        matrix = np.array([[0.5, far], [0.0, 0.5]])
+        with np.errstate(over="raise", invalid="raise"):
+            assert contraction(matrix, np.abs(matrix)) is None
