@@ -228,8 +228,8 @@ def test_ten_names_are_offered_and_the_template_needs_no_other() -> None:
         text = path.read_text(encoding="utf-8").replace("$class_name", "Name")
         modules = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom)]
         names = [a.name for n in modules if str(n.module).endswith("authoring") for a in n.names]
+        assert names
         assert set(names) <= set(authoring.__all__)
-    assert [n.module for n in modules][:2] == ["__future__", "dpcalc"]
 
 
 def test_importing_a_result_loads_no_sympy_and_docstrings_may_be_stripped() -> None:
