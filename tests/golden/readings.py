@@ -25,7 +25,9 @@ from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import Guarantee
 from dpcalc.numerals import Written
 from dpcalc.theorems.base import Theorem
-from tests.golden import file_readers, readers
+from tests.golden import file_readers, readers, result_readers
+
+_READERS = (readers, file_readers, result_readers)
 
 FOLDER = Path(__file__).with_name("readings")
 
@@ -52,7 +54,7 @@ def answer(case: Case) -> str:
     for name, text in case.get("files", {}).items():
         Path(name).write_bytes(text.encode("latin-1" if name.startswith("bytes") else "utf-8"))
     name = case["call"]
-    own = getattr(readers, name, None) or getattr(file_readers, name, None)
+    own = next((getattr(m, name) for m in _READERS if hasattr(m, name)), None)
     call = own or pkgutil.resolve_name(f"dpcalc.{name}")
     try:
         return shown(call(*case.get("given", ()), **case.get("named", {})))

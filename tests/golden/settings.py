@@ -53,5 +53,5 @@ def _values(parameter: Parameter) -> list[Any]:
     if parameter.kind == "count":
         return [1, 6, 0, 1.5]
     if parameter.kind == "schedule":
-        return ["1:1.25", "2:0.5", 0, "1:", [[1, 2], [3]], -1]
+        return ["1:1.25", "2:0.5", 0, "1:", [[1, 2], [3]], -1, [[2]] * 7, [[2] * 7]]
     return [0.25, 3, 0, 1, -1, float("inf"), "1,5"]
