@@ -46,6 +46,11 @@ def test_only_messages_and_registered_changes_go_unnoticed() -> None:
         ('raise InvalidInput("XXa number was neededXX")',),
     )
     assert unnoticeable(message, set())
+    shouted = Change(('said = "not here"',), ('said = "NOT HERE"',))
+    assert unnoticeable(shouted, set())
+    for name in ('"XXgradientXX"', '"GRADIENT"'):
+        compared = Change(('if where == "gradient":',), (f"if where == {name}:",))
+        assert not unnoticeable(compared, set())
     number = Change(("x = 1",), ("x = 2",))
     assert not unnoticeable(number, set())
     assert unnoticeable(number, {("x = 1", "x = 2")})

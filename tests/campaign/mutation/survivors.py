@@ -10,7 +10,8 @@ from pathlib import Path
 
 REGISTER = Path(__file__).with_name("survivors.toml")
 
-_WORDS = re.compile(r"XX|[\"'][A-Z ]{4,}[\"']")
+_WORDS = re.compile(r"XX.* .*XX|[\"'](?=[^\"']* )[A-Z ]{4,}[\"']")
+"""Several words: one alone may be a name that is compared or looked up."""
 
 
 @dataclass(frozen=True, slots=True)
