@@ -15,6 +15,9 @@ from dpcalc.theorems.convergence._base import ConvergenceResult, Rate
 
 DELTAS = (2.0**-10, 2.0**-20)
 BUDGET = (0.5, 2.0**-10)
+_FREE = {"epsilon": 0.5, "delta": 2.0**-10, "alpha": 1.5, "eta": 1.25}
+"""For symbols of formulas that stand for no parameter: a budget, or the noise and penalty of a round."""
+
 _DIGITS = 40
 
 Plain = dict[str, Any]
@@ -116,9 +119,13 @@ def _formula(found: Formula) -> Plain:
     record: Plain = {"symbols": " ".join(names)}
     if found.shown:
         record["shown"] = found.shown
-    if not {*names} <= {*found.values} or found.expression.has(sympy.Product):
+    known = {**_FREE, **found.values}
+    if not {*names} <= {*known}:
         return record
-    values = {s: sympy.Rational(float(found.values[str(s)])) for s in symbols}
+    values = {s: sympy.Rational(float(known[str(s)])) for s in symbols}
+    if found.expression.has(sympy.Product):
+        factors = found.expression.replace(sympy.Product, _three_factors)
+        return record | {"three factors": str(sympy.N(factors.subs(values), 25))}
     if found.expression.has(sympy.Sum):
         return record | {"value": str(sympy.N(found.expression.subs(values).doit(), 25))}
     evaluated = sympy.lambdify(symbols, found.expression, "mpmath")
@@ -128,3 +135,9 @@ def _formula(found: Formula) -> Plain:
         except ZeroDivisionError:
             return record | {"value": "none: a division by zero"}
         return record | {"value": mp.nstr(mpf(value), 25)}
+
+
+def _three_factors(term: Any, limits: Any) -> Any:
+    """The first of an infinite product, which has no closed form."""
+    symbol, first, _ = limits
+    return sympy.prod(term.subs(symbol, first + k) for k in range(3))
