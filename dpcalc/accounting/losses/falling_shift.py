@@ -70,10 +70,10 @@ def exponential_scales(bound: float, dimension: int) -> Scales:
         bound: a, the rate of the exponential noise times the shift.
         dimension: 1 or above.
     """
-    from scipy.stats import chi2
+    from scipy.special import gammaincinv
 
     # A millionth is beyond what a quantile is off by, at any number of degrees of freedom.
-    variances = chi2.ppf(np.array(_LEVELS[:-1]), dimension + 1) * (1 - 1e-6)
+    variances = 2 * gammaincinv((dimension + 1) / 2, np.array(_LEVELS[:-1])) * (1 - 1e-6)
     shifts = [_rounded_up(float(mu), _SHIFTS_PER_E) for mu in bound / np.sqrt(variances)]
     return tuple(zip(np.diff(_LEVELS).tolist(), shifts, strict=True))
 
