@@ -8,8 +8,11 @@ import math
 import pytest
 from mpmath import mp, mpf
 
+from dpcalc.accounting.enclosure import relative_width
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, PureDP, compose, composition
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
+from dpcalc.guarantees.tradeoff import curve_below
 
 RATES = [0.0, 1e-6, 0.003, 0.05, 0.2, 0.5, 0.9, 1.0]
 
@@ -94,3 +97,61 @@ def test_vectors_of_closed_forms() -> None:
     assert GDP(1.0).epsilons([1e-5, 1e-6]) == (GDP(1.0).epsilon(1e-5), GDP(1.0).epsilon(1e-6))
     assert PureDP(1.0).deltas([0.0, 2.0]) == (PureDP(1.0).delta(0.0), 0.0)
     assert PureDP(1.0).tradeoffs([0.1]) == (PureDP(1.0).tradeoff(0.1),)
+
+
+class Asked:
+    """The profile of 1-GDP, remembering the ε that were asked for together."""
+
+    def __init__(self) -> None:
+        self.together: list[list[float]] = []
+        self.widths: list[float] = []
+        self.spent: list[float] = []
+
+    def epsilon(self, delta: float) -> float:
+        self.widths.append(relative_width())
+        self.spent.append(delta)
+        return GDP(1.0).epsilon(delta)
+
+    def delta(self, epsilon: float) -> float:
+        assert epsilon == 700.0
+        return GDP(1.0).delta(epsilon)
+
+    def deltas(self, epsilons: list[float]) -> tuple[float, ...]:
+        self.together.append(epsilons)
+        return GDP(1.0).deltas(epsilons)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.05, 0.3, 0.9])
+def test_lines_are_looked_for_next_to_the_best_of_a_grid(rate: float) -> None:
+    asked = Asked()
+    [found] = curve_below(asked, [rate])  # type: ignore[arg-type]
+    grid, *finer = asked.together
+    reach = GDP(1.0).epsilon(1e-12)
+    assert asked.spent == pytest.approx([1e-12], rel=1e-9)
+    assert asked.widths == [1e-2]
+    assert relative_width() < 1e-2
+    # A hundred and sixty steps, closer together near 0; then eight between two neighbours, for each
+    # kind of line, thrice: 4³ times as close.
+    assert grid == pytest.approx([reach * (k / 160) ** 1.5 for k in range(161)], rel=1e-12)
+    assert len(finer) == 3
+    for wide, near in itertools.pairwise(asked.together):
+        assert {near[0], near[-1]} <= set(wide)
+        assert 9 <= len(near) <= 18
+        assert near == sorted(near)
+    closest = [min(y - x for x, y in itertools.pairwise(near)) for near in finer]
+    assert closest[1] <= closest[0] / 2
+    assert closest[2] <= closest[1] / 2
+    # At a distance h of the best ε a line loses h²/2 times its curvature, below 1 for either kind.
+    distance = 1.5 * reach / 160 / 4**3
+    exact = GDP(1.0).tradeoff(rate)
+    assert exact - distance**2 / 2 - (1e-12 if rate == 0 else 1e-13 + 2e-15) <= found <= exact
+
+
+def test_no_rates_ask_nothing_and_one_that_reveals_all_is_answered() -> None:
+    asked = Asked()
+    assert curve_below(asked, []) == ()  # type: ignore[arg-type]
+    assert asked.together == []
+    assert curve_below(PureDP(math.inf), [0.0, 0.5, 1.0]) == (0.0, 0.0, 0.0)
+    assert curve_below(ApproxDP(0.0, 0.25), [0.5]) == (pytest.approx(0.25, rel=1e-12),)
+    with pytest.raises(InvalidInput, match="false_positive_rate"):
+        curve_below(GDP(1.0), [1.5])
