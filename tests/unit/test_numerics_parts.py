@@ -92,6 +92,17 @@ def test_a_first_step_of_ones_own_and_the_longest() -> None:
     assert wide.asked[1] == pytest.approx(3.9999999)
 
 
+def test_a_function_that_falls_slowly() -> None:
+    """Falls below one say as much about the next step, and about the slope, as larger ones do."""
+    height = Counted(lambda x: 0.1 * (3.0 - x))
+    found = enclose_root(height, 0.0, tolerance=1e-6, slope=0.12)
+    first = 1.05 * 0.3 / 0.12
+    assert height.asked[1] == pytest.approx(first)
+    assert height.asked[2] == pytest.approx(first + 1.05 * (3.0 - first))
+    assert found.slope == pytest.approx(0.1, rel=1e-6)
+    assert found.likely == pytest.approx(3.0, abs=1e-9)
+
+
 def test_from_the_right_of_the_root() -> None:
     height = Counted(lambda x: 3.0 - x)
     found = enclose_root(height, 5.0, tolerance=1e-6)
@@ -297,6 +308,10 @@ def test_normal_quantiles(p: str) -> None:
     x = normal_quantile(context().mpf(p))
     with mp.workdps(60):
         assert abs(mp.ncdf(mpf(x)) / mpf(p) - 1) < mpf(10) ** -40
+
+
+def test_the_middle_of_a_normal_law_is_no_approximation() -> None:
+    assert normal_quantile(context().mpf(0.5)) == 0
 
 
 def test_a_quantile_that_does_not_converge() -> None:
