@@ -10,13 +10,19 @@ from types import SimpleNamespace
 import pytest
 from mpmath import mp, mpf
 
+from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.calibration import _to_the_last_double, smallest_noise
-from dpcalc.guarantees import GDP, RDP, ApproxDP, Guarantee, PrivacyProfile, PureDP, compose
+from dpcalc.errors import InvalidInput
+from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyProfile, PureDP, compose
+from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.best_count import BestCount
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.groups import GroupProfile, group
+from dpcalc.guarantees.mechanisms import laplace
 from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.guarantees.objective_perturbation import perturbed_update
 from dpcalc.guarantees.selection import RandomSelection
+from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.theorems.catalogue import privacy_result
 
 
@@ -125,6 +131,61 @@ def test_the_plain_sum_where_failures_use_up_delta() -> None:
     assert alone.failure == 1e-3
     assert Composition(((GDP(0.5), 1), (PureDP(0.1), 1)))._plain_sum() is None
     assert Composition(((PureDP(math.inf), 1),))._plain_sum() is None
+
+
+def test_infinite_rounds_stay_infinite() -> None:
+    assert compose((ZCDP(math.inf), 2), ZCDP(0.5)).epsilon(1e-5) == math.inf
+    assert compose((PureDP(math.inf), 2), ApproxDP(0.5, 0.1)).epsilon(0.5) == math.inf
+    assert compose((GDP(math.inf), 2), GDP(0.5)).epsilon(1e-5) == math.inf
+
+
+def test_the_best_of_several_knows_losses_where_one_does() -> None:
+    assert BestOf((ZCDP(0.1), GDP(0.5))).losses() == GDP(0.5).losses()
+    assert BestOf((ZCDP(0.1), ZCDP(0.2))).losses() is None
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_updates_say_what_they_are_of(relation: str) -> None:
+    update = Update(bound=0.5, curvature=0.25, dimension=3, tied=False)
+    found = perturbed_update(update, relation, 0.75)
+    assert repr(found) == "DominatedMechanism(objective perturbation, a = 0.5, d = 3)"
+    assert found.epsilon(0.0) == 0.75
+    assert len(found.losses() or ()) == (2 if relation == "add-remove" else 1)
+
+
+KINDS: dict[str, Callable[[float], Guarantee]] = {
+    "pure": PureDP,
+    "approximate": lambda size: ApproxDP(size, 0.5),
+    "gaussian": GDP,
+    "zcdp": ZCDP,
+    "renyi": lambda size: RDP.from_points({2: size}),
+    "profile": lambda size: PrivacyProfile(lambda e: size * math.exp(-e)),
+    "mixture": lambda size: GaussianMixture((size, size), (0.5, 0.5)),
+    "group": lambda size: group(ApproxDP(size, 0.25), 3),
+    "selection": lambda size: RandomSelection(ApproxDP(size, 0.25), 0.125),
+    "failing": lambda size: ApproximateRDP(ZCDP(size), 0.5),
+    "composition": lambda size: Composition(((PureDP(size), 2), (PureDP(2 * size), 1))),
+    "laplace": lambda size: laplace(1 / size, "add-remove"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_refusals_name_what_is_out_of_range(kind: str) -> None:
+    found = KINDS[kind](0.5)
+    for ask, name in (
+        (lambda: found.delta(-1.0), "epsilon"),
+        (lambda: found.epsilon(1.5), "delta"),
+        (lambda: found.renyi(1.0), "order"),
+        (lambda: found.tradeoff(1.5), "false_positive_rate"),
+        (lambda: found.attack_accuracy(1.5), "prior"),
+    ):
+        with pytest.raises(InvalidInput, match=rf"^{name} "):
+            ask()
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"composition", "laplace"}))
+def test_what_hides_next_to_nothing_has_delta_one_and_no_more(kind: str) -> None:
+    assert KINDS[kind](650.0).delta(0.0) == 1.0
 
 
 def step(first: float, second: float, at: float) -> PrivacyProfile:

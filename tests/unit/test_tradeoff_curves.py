@@ -138,6 +138,9 @@ def test_lines_are_looked_for_next_to_the_best_of_a_grid(rate: float) -> None:
         assert {near[0], near[-1]} <= set(wide)
         assert 9 <= len(near) <= 18
         assert near == sorted(near)
+    # At the ends of the range they are looked for up to the ends.
+    assert rate != 0.0 or finer[0][-1] == grid[-1]
+    assert rate != 0.9 or finer[0][0] == 0.0
     closest = [min(y - x for x, y in itertools.pairwise(near)) for near in finer]
     assert closest[1] <= closest[0] / 2
     assert closest[2] <= closest[1] / 2
