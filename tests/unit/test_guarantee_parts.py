@@ -139,6 +139,16 @@ def test_infinite_rounds_stay_infinite() -> None:
     assert compose((GDP(math.inf), 2), GDP(0.5)).epsilon(1e-5) == math.inf
 
 
+def test_failures_of_renyi_curves_multiply() -> None:
+    """Curves that fail with δ₀ composed twice with one that does not: 1-(1-δ₀)² may fail."""
+    found = compose((ApproximateRDP(ZCDP(0.125), 1e-3), 2), (ZCDP(0.25), 1))
+    assert isinstance(found, ApproximateRDP)
+    failure = 1 - (1 - mpf(1e-3)) ** 2
+    assert failure <= found.failure <= failure * (1 + mpf("1e-15"))
+    assert found.base.renyi(4.0) == pytest.approx(4 * 0.5, rel=1e-14)
+    assert found.base.renyi(4.0) >= 2.0
+
+
 def test_the_best_of_several_knows_losses_where_one_does() -> None:
     assert BestOf((ZCDP(0.1), GDP(0.5))).losses() == GDP(0.5).losses()
     assert BestOf((ZCDP(0.1), ZCDP(0.2))).losses() is None
