@@ -159,8 +159,9 @@ def _nodes(
             here, there = context.Pipe(duplex=False)
             told.append(here)
             given = (algorithm.alone(node), links[node], entropy, runs, there)
-            processes.append(context.Process(target=_node, args=given, daemon=True))
-            processes[-1].start()
+            started = context.Process(target=_node, args=given, daemon=True)
+            started.start()
+            processes.append(started)
             for end in (there, *links[node].values()):
                 end.close()  # the node has it; so its neighbours notice when it dies
         yield told

@@ -50,8 +50,13 @@ def relation_asked(instance: Theorem, given: Mapping[str, Any]) -> Relation:
     return relation_of(instance, stated=stated)
 
 
-def delta_asked(instance: Theorem, delta: float | None) -> float:
+def delta_asked(instance: Theorem, delta: float | None, *, option: str = "--delta 1e-6") -> float:
     """δ, 0 if none was given and 0 has an answer.
+
+    Args:
+        instance: what is asked about.
+        delta: in [0, 1), or None.
+        option: how δ is said where the question is asked.
 
     Raises:
         InvalidInput: for a question at δ = 0 that has an answer at larger δ only.
@@ -60,5 +65,5 @@ def delta_asked(instance: Theorem, delta: float | None) -> float:
     if (at == 0 and instance.certified().guarantee.needs_delta()) or (
         delta is None and needs_delta(instance)
     ):
-        raise missing_delta(instance.key)
+        raise missing_delta(instance.key, option=option)
     return at

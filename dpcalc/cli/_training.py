@@ -7,15 +7,38 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.cli._kept import OPERATING_SYSTEM, kept_work, refuse_checkpoint
+from dpcalc.cli._options import refuse_given
 from dpcalc.cli._workers import refuse_workers, workers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from dpcalc.training.data import Split
     from dpcalc.training.prepared_run import PreparedRun
     from dpcalc.training.repetition import Repetition
     from dpcalc.transcript import Transcript
+
+
+def refuse_idle(common: dict[str, Any], suffixes: Collection[str]) -> None:
+    """Refuse what would change nothing about runs like these, and a table of looks nobody takes.
+
+    Args:
+        common: options that all methods have.
+        suffixes: of the files that are written.
+    """
+    from dpcalc.errors import InvalidInput
+
+    if common["apart"]:
+        if ".csv" in suffixes:
+            raise InvalidInput(
+                "--out with .csv holds looks at all nodes between rounds, which nobody takes "
+                "--apart; take .json or .npz"
+            )
+        refuse_given(("runs_at_once",), "a run that is not --apart")
+    if common["runs"] == 1:
+        refuse_given(("runs_at_once",), "--runs above 1")
+    if common["measure_every"] and ".csv" not in suffixes:
+        refuse_given(("measure_every",), "--out FILE.csv, where the looks are written")
 
 
 def repetition_of(common: dict[str, Any], rounds: int, *, full_release: bool) -> Repetition:

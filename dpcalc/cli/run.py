@@ -21,7 +21,7 @@ from dpcalc.cli._options import (
 )
 from dpcalc.cli._outputs import Writing, check_outputs
 from dpcalc.cli._theorem_verb import KINDS
-from dpcalc.cli._training import carried_out, repetition_of
+from dpcalc.cli._training import carried_out, refuse_idle, repetition_of
 from dpcalc.cli._workers import workers_options
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.extras import need
@@ -48,6 +48,7 @@ def _run(kind: type[Method], **given: Any) -> None:
     targets = [Path(path) for path in common["out"]]
     for target in targets:
         check_suffix(target)
+    refuse_idle(common, {target.suffix for target in targets})
     _check_files(targets, common)
     epsilon, delta = common["epsilon"], common["delta"]
     if kind.theorem_key is not None and epsilon is None:
@@ -163,8 +164,8 @@ def _output_options() -> list[click.Option]:
         option(
             ["--measure-every"],
             type=Whole(0),
-            help="Rounds between two looks at objective and consensus; about 100 looks in all unless "
-            "given.",
+            help="Rounds between two looks at objective and consensus, for --out FILE.csv; 0 for none; "
+            "about 100 looks in all unless given.",
         ),
         option(["--json", "as_json"], is_flag=True, help="Print JSON."),
     ]

@@ -153,6 +153,7 @@ def _told(sweep: Sweep) -> Iterator[Callable[[int], None]]:
 def _show(
     sweep: Sweep, rows: Sequence[dict[str, Any]], written: Sequence[Path], *, as_json: bool
 ) -> None:
+    from dpcalc.numerals import unpadded
     from dpcalc.report.text import console, escaped, plain_table
     from dpcalc.sweep.table import columns_of
 
@@ -169,7 +170,7 @@ def _show(
     more = f", the first {_SHOWN} shown" if len(rows) > _SHOWN else ""
     out.print(f"{len(rows)} settings{more}" + (f"; {refused} refused" if refused else ""))
     for name, value in {**sweep.fixed, **same_text}.items():
-        out.print(f"{name.replace('_', ' ')} = {escaped(str(value))}", style="dim")
+        out.print(f"{name.replace('_', ' ')} = {escaped(unpadded(str(value)))}", style="dim")
     for path in written:
         click.echo(f"written: {path}")
 

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.accounting.enclosure import with_relative_width
+from dpcalc.answers.asked import delta_asked
 from dpcalc.claims.tables import as_real
-from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.errors import DpcalcError, InvalidInput, missing_delta
 from dpcalc.guarantees.composition import compose
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.sweep.grid import all_numbers
@@ -18,6 +19,8 @@ from dpcalc.sweep.lines import answered
 if TYPE_CHECKING:
     from dpcalc.sweep.grid import Sweep
     from dpcalc.theorems.base import Theorem
+
+_WITH_DELTA = "delta = 1e-6"
 
 Row = dict[str, Any]
 Point = dict[str, Any]
@@ -101,10 +104,10 @@ def _asked(
         return Asked(partial(float), {"refused": str(error)}, 0.0)
 
 
-def _delta(given: Point) -> float:
+def _delta(given: Point) -> float | None:
     from dpcalc import checks
 
-    return checks.delta(as_real("delta", given.pop("delta", 0.0)))
+    return checks.delta(as_real("delta", given.pop("delta"))) if "delta" in given else None
 
 
 def _of_theorem(sweep: Sweep, axis: str | None, given: Point) -> Asked:
@@ -112,11 +115,12 @@ def _of_theorem(sweep: Sweep, axis: str | None, given: Point) -> Asked:
 
     kind = privacy_result(sweep.name)
     place = float(given[axis]) if axis is not None else 0.0
-    delta = _delta(given)
+    said = _delta(given)
     if "epsilon" in given:
         raise InvalidInput("a sweep of a theorem answers with epsilon; leave it out of the file")
     promises = [sweep.attest] if isinstance(sweep.attest, str) else list(sweep.attest)
     theorem = kind.from_parameters(given, promises)
+    delta = delta_asked(theorem, said, option=_WITH_DELTA)
     if axis == kind.noise and kind.noise_is_a_rate:
         place = -place
     row: Row = {"claimed": _claimed(theorem, delta)}
@@ -154,10 +158,12 @@ def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     from dpcalc.claims.mechanisms import release_from
 
     place = float(given[axis]) if axis is not None else 0.0
-    delta = _delta(given)
+    delta = _delta(given) or 0.0
     if "rounds" in given:
         given["count"] = given.pop("rounds")
     found = release_from(sweep.name, {"mechanism": sweep.name, **given})
+    if delta == 0 and found.guarantee.needs_delta():
+        raise missing_delta(sweep.name, option=_WITH_DELTA)
 
     def bound() -> float:
         return compose((found.guarantee, found.count)).epsilon(delta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -109,6 +110,18 @@ def test_a_node_that_dies_ends_the_run() -> None:
 
     with pytest.raises(WorkersLost, match="nothing is released"):
         carry_out_apart(example("m-admm"), 1, progress=kill)
+
+
+def test_a_process_that_cannot_be_started_is_what_the_error_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(_: object) -> None:
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(multiprocessing.get_context("spawn").Process, "start", full)
+    with pytest.raises(OSError, match="no more processes"):
+        carry_out_apart(example("m-admm"), 1)
+    assert not multiprocessing.active_children()
 
 
 def test_what_makes_no_sense_apart_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ compose nofile.toml --delta 1e-5
 verify nofile.toml --strict
 audit --counts 40 60 50 50 --claim eps=1 --adjacency add-remove
 run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --data nofile --out x.json
-run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --seed 1 --runs 1 --measure-every 1
+run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --seed 1 --runs 1 --measure-every 0
 reproduce nothing --quick
 sweep nofile.toml --workers 1 --scheduler tcp://127.0.0.1:1 --checkpoint x.json --resume
 verify --workers 1 --scheduler tcp://127.0.0.1:1 --certify x.json

@@ -432,6 +432,10 @@ def test_chains_that_forget_and_records_that_are_not_used() -> None:
     assert 1 < far < 1 + 1e-11
     assert optimal_shifts([0.0, 0.0], 0.5, 1.0).mu.tolist() == [0.0]
     assert optimal_shifts([1e-300, 0.0], 0.5, 1e20).mu[0] >= 5e-324
+    # Every noise counts, so μ² = (2^-599)² / Σ 4^-k over the 600 steps, here without its root.
+    faint = Fraction(float(optimal_shifts([1.0] + [0.0] * 599, 0.5, 1.0).mu[0]))
+    assert faint**2 >= Fraction(1, 4**599) * Fraction(3, 4)
+    assert float(faint) < 1e-98
     for scale in (1e-150, 1e150):
         unit = optimal_shifts([scale, 0.0, scale], 0.9, 2.0 * scale).mu[0]
         assert unit == pytest.approx(optimal_shifts([1.0, 0.0, 1.0], 0.9, 2.0).mu[0], rel=1e-13)

@@ -28,6 +28,25 @@ gradient_bound = 1
 dual_start = "zero"
 sigma = 1
 """
+GRIDS = {
+    "dp-admm": """
+theorem = "dp-admm"
+attest = "all"
+{delta}
+[parameters]
+n_records = 1000
+rounds = [1, 2]
+gradient_bound = 1
+dual_start = "zero"
+sigma = 1
+""",
+    "gaussian": """
+mechanism = "gaussian"
+{delta}
+[parameters]
+noise_multiplier = [1, 2]
+""",
+}
 PLAN = '[[release]]\nmechanism = "gaussian"\nnoise_multiplier = 2\n'
 
 
@@ -90,6 +109,22 @@ def test_a_claim_that_says_zero_is_judged_and_one_that_says_nothing_is_not(
     status, out, _ = run("verify HERE/zero.toml --json")
     assert status == 1
     assert json.loads(out)["claims"][0]["verdict"] == "REFUTED"
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_sweep_asks_for_it_in_words_of_its_file(run: Any, tmp_path: Path, name: str) -> None:
+    grid = tmp_path / "grid.toml"
+    grid.write_text(GRIDS[name].format(delta=""))
+    status, out, err = run("sweep HERE/grid.toml")
+    assert (status, out) == (2, "")
+    assert f"delta is needed: {name} gives no ε at δ = 0; try delta = 1e-6" in err
+    grid.write_text(GRIDS[name].format(delta="delta = [0, 1e-6]"))
+    _, out, _ = run("sweep HERE/grid.toml --json")
+    rows = json.loads(out)["rows"]
+    assert [row["delta"] == 0 for row in rows] == ["refused" in row for row in rows]
+    assert all(0 < row["certified"] < 10 for row in rows if row["delta"])
+    grid.write_text(GRIDS[name].format(delta="delta = 1e-6"))
+    assert "delta = 1e-6\n" in run("sweep HERE/grid.toml")[1]
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,18 @@ def test_what_another_result_answers_is_sent_there(
         _changed(key, **changes)
 
 
+@pytest.mark.parametrize("key", ["admm-iteration", "admm-iteration-strongly-convex"])
+def test_a_pass_that_ends_before_the_run_does_is_not_taken_for_one_use(key: str) -> None:
+    """One pass of 3 iterations within a run of 9: the user may well have taken part three times."""
+    with pytest.raises(InvalidInput, match=r"pass_length=3 with iterations=9 can mean .* passes=2"):
+        _changed(key, iterations=9, pass_length=3)
+    once = _changed(key, iterations=9).certified().guarantee
+    for length in (9, 10):
+        assert _changed(key, iterations=9, pass_length=length).certified().guarantee == once
+    often = _changed(key, iterations=3, passes=3, pass_length=3).certified().guarantee
+    assert often.epsilon(1e-5) > once.epsilon(1e-5)
+
+
 def test_the_result_named_for_convex_losses_answers() -> None:
     kind = privacy_result("noisy-gd")
     given = dict(kind.example)

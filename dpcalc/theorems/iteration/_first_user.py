@@ -32,6 +32,12 @@ class FirstUser(GradientADMM):
                 "several passes need the iterations between them; "
                 f"got passes={self.passes}; try --pass-length with the number of users"
             )
+        if self.passes == 1 and self.pass_length is not None and self.pass_length < self.iterations:
+            raise InvalidInput(
+                f"pass_length={self.pass_length} with iterations={self.iterations} can mean that the "
+                "user took part again, or only that others followed; got passes=1; try passes=2 or "
+                "more, or leave out pass_length"
+            )
 
     def claimed_rho(self, x: Numbers) -> Real:
         """The printed ρ: (C/T)(ηΔ)²/σ² after 2T further iterations, local for fewer than two."""
