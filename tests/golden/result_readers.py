@@ -99,3 +99,9 @@ def privacy_result(name: Any) -> str:
 def by_class_name(name: str) -> Any:
     found = catalogue.by_class_name(name)
     return None if found is None else found.key
+
+
+def largest_order(key: str, changes: Mapping[str, Any]) -> float:
+    """Up to which order a paper claims its Rényi divergence, to some digits."""
+    found: float = _changed(key, changes).largest_order()
+    return shortly(found, _DIGITS)

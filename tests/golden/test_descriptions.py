@@ -12,15 +12,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from dpcalc.errors import InvalidInput
 from dpcalc.theorems.base import Result
 from dpcalc.theorems.catalogue import keys, result
+from dpcalc.theorems.parameters import Parameter, parameters
 from tests.golden import last_release
 from tests.golden.descriptions import FOLDER, recorded, told
 
 _REFUSED = last_release.recorded()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def declared_before() -> Iterator[dict[str, type[Result]]]:
     """The results as they were; meanwhile their modules are imported a second time."""
     before = {key: result(key) for key in keys()}
@@ -50,6 +52,27 @@ def test_every_declaration_refuses_what_was_refused(
     assert result(key) is not declared_before[key]
     was, now = _REFUSED[key]["refused"], last_release.refused(key)
     assert not list(last_release.differences(was, now, key))
+
+
+@pytest.mark.parametrize("key", keys())
+def test_every_declaration_keeps_fractions_as_they_are_written(
+    key: str, declared_before: dict[str, type[Result]]
+) -> None:
+    assert result(key) is not declared_before[key]
+    for name, parameter in parameters(result(key)).items():
+        if parameter.kind == "number":
+            written = "4/3" if _above_one(parameter, name) else "1/3"
+            found = parameter.convert(name, written)
+            assert f"{found.numerator}/{found.denominator}" == written, name
+            assert type(parameter.convert(name, float(found))) is float
+
+
+def _above_one(parameter: Parameter, name: str) -> bool:
+    try:
+        parameter.convert(name, 0.5)
+    except InvalidInput:
+        return True
+    return False
 
 
 def test_every_result_is_written_down() -> None:
