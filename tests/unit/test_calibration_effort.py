@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpcalc import calibration
 from dpcalc.accounting.composition import contour_integral
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import EpsilonAt
@@ -15,6 +16,7 @@ from dpcalc.accounting.enclosure import Bracket, current_search, find_root, rela
 from dpcalc.claims import solve
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.guarantees import composition
+from dpcalc.theorems.catalogue import privacy_result
 
 
 def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,3 +151,21 @@ def test_a_contour_that_loses_all_digits_is_left_at_once(monkeypatch: pytest.Mon
     total, query = LossSum.of([(loss, 6975 * n) for loss, n in parts[0]]), EpsilonAt(8.05e-93, 1e-3)
     contour_integral.enclose(total, query, contour_integral.estimate(total, query))
     assert len(tried) <= 2  # were 4
+
+
+@pytest.mark.parametrize("key", ["gaussian-objective-perturbation", "recycled-admm"])
+def test_a_search_that_stops_short_of_the_budget_is_carried_on(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search tests ε at a width of its own; what is returned meets the budget as it is reported."""
+    run, short = calibration._Search.run, []
+
+    def stops_short(search: Any, enclose: Any, tolerance: float) -> Any:
+        short.append(search.quieter(run(search, enclose, tolerance), -2.5 * tolerance))
+        return short[-1]
+
+    monkeypatch.setattr(calibration._Search, "run", stops_short)
+    kind = privacy_result(key)
+    found = calibration.smallest_noise(kind.from_parameters(kind.example), 1.0, 1e-5)
+    assert short[0].certified().guarantee.epsilon(1e-5) > 1
+    assert found.certified().guarantee.epsilon(1e-5) <= 1
