@@ -10,6 +10,7 @@ import pytest
 
 from dpcalc.numerics.certified_eigenvalues import (
     UNIT,
+    _norm,
     contraction,
     largest_eigenvalue,
     singular_values,
@@ -35,6 +36,27 @@ def test_errors_beyond_the_largest_margin_prove_nothing() -> None:
     form = 1 / (1 - (radius / rate) ** 2)
     error = rate * math.sqrt(1.03 / (8 * 17 * UNIT * form) - 1)
     assert contraction(np.array([[radius]]), np.array([[error]])) is None
+
+
+@pytest.mark.parametrize("share", [0.97, 1.03])
+def test_errors_of_the_size_of_the_entries_count_twice(share: float) -> None:
+    """P and |M|ᵀ|P||M|/r² are both of its size: 8·18u·2|P| has to be below 1, by the series of P."""
+    rate = 0.5 * 1.1
+    unscaled = np.array([[0.5, 1e6], [0.0, 0.5]])
+    form, power = np.eye(2), np.eye(2)
+    for _ in range(400):
+        power = power @ unscaled / rate
+        form += power.T @ power
+    entry = 1e6 * math.sqrt(share / (2 * 8 * 18 * UNIT * float(np.linalg.norm(form))))
+    block = np.array([[0.5, entry], [0.0, 0.5]])
+    assert contraction(block, block) == (rate if share < 1 else None)
+
+
+def test_the_frobenius_norm_is_no_less_than_it_is() -> None:
+    for entries in ([[3.0, 4.0]], [[0.1] * 7], [[1e-3, 7.0], [0.3, 2.0]]):
+        exact = sum(Fraction(x) ** 2 for row in entries for x in row)
+        found = Fraction(_norm(np.array(entries)))
+        assert exact <= found**2 <= exact * (1 + Fraction(3e-12))
 
 
 @pytest.mark.parametrize("entries", [(3.0, 4.0), (0.5, 1.0, 2.0), (0.75,)])
@@ -75,7 +97,7 @@ def test_what_is_allowed_for_a_short_product_is_what_is_said() -> None:
 
 
 def test_powers_beyond_the_doubles_prove_nothing_and_say_nothing() -> None:
-    for far in (1e160, 1e200):
+    for far in (1e150, 5e153, 1e160, 1e200):
         matrix = np.array([[0.5, far], [0.0, 0.5]])
         with np.errstate(over="raise", invalid="raise"):
             assert contraction(matrix, np.abs(matrix)) is None

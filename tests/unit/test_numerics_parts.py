@@ -33,7 +33,7 @@ from dpcalc.numerics.precise import (
 )
 from dpcalc.numerics.precise import mpf as real
 from dpcalc.numerics.products import convolution, product
-from dpcalc.numerics.root import enclose_root
+from dpcalc.numerics.root import Root, enclose_root
 from dpcalc.numerics.rounding import Extended, extended, sum_up
 from dpcalc.numerics.search import (
     largest_integer_where,
@@ -78,6 +78,9 @@ def test_a_first_step_of_ones_own_and_the_longest() -> None:
     known = Counted(lambda x: 3.0 - x)
     enclose_root(known, 1.0, tolerance=1e-3, slope_known=True)
     assert known.asked[1] == pytest.approx(1 + 1.003 * 2 + 0.25e-3)
+    steep = Counted(lambda x: 4 * (3.0 - x))
+    enclose_root(steep, 1.0, tolerance=1e-3, slope=4.0, slope_known=True)
+    assert steep.asked[1] == pytest.approx(1 + 1.003 * 2 + 0.25e-3)
     far = Counted(lambda x: 1000.0 - x)
     enclose_root(far, 0.0, tolerance=1e-6)
     assert far.asked[1] == pytest.approx(1.05 * 32)
@@ -118,11 +121,11 @@ def test_from_the_right_of_the_root() -> None:
 def test_the_ends_of_the_range() -> None:
     above, below = (lambda _: 1.0), (lambda _: -1.0)
     found = enclose_root(above, 0.0, tolerance=0.1, most=7.0)
-    assert (found.low, found.high, found.slope) == (7.0, math.inf, 1.0)
+    assert found == Root(7.0, math.inf, 1.0, 7.0)
     found = enclose_root(below, 9.0, tolerance=0.1, least=2.0)
-    assert (found.low, found.high, found.slope) == (2.0, 2.0, 1.0)
+    assert found == Root(2.0, 2.0, 1.0, 2.0)
     found = enclose_root(below, -9.0, tolerance=0.1, least=2.0, slope=3.0)
-    assert (found.low, found.high, found.slope) == (2.0, 2.0, 3.0)
+    assert found == Root(2.0, 2.0, 3.0, 2.0)
     at_end = enclose_root(lambda x: 3.0 - x, 0.0, tolerance=1e-3, most=3.0)
     assert at_end.high == 3.0
     from_end = enclose_root(lambda x: 3.0 - x, 9.0, tolerance=1e-3, most=4.0, least=2.0)
