@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from mpmath import mp, mpf
@@ -13,16 +14,29 @@ from mpmath import mp, mpf
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.calibration import _to_the_last_double, smallest_noise
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyProfile, PureDP, compose
+from dpcalc.guarantees import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ClaimedCurve,
+    Guarantee,
+    PrivacyProfile,
+    PureDP,
+    compose,
+)
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.best_count import BestCount
 from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.distributions import finite_distributions
 from dpcalc.guarantees.groups import GroupProfile, group
 from dpcalc.guarantees.mechanisms import laplace
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.objective_perturbation import perturbed_update
 from dpcalc.guarantees.selection import RandomSelection
-from dpcalc.guarantees.through_renyi import ApproximateRDP
+from dpcalc.guarantees.through_renyi import ApproximateRDP, _FiniteLossRDP
+from dpcalc.guarantees.worst import WorstOf
+from dpcalc.pictures import answers
 from dpcalc.theorems.catalogue import privacy_result
 
 
@@ -126,6 +140,10 @@ def test_the_plain_sum_where_failures_use_up_delta() -> None:
     assert found.bracket(plain.failure).upper <= plain.bound
     assert found.bracket(plain.failure).lower <= found.bracket(plain.failure).upper
     assert found.epsilon(plain.failure / 2) == math.inf
+    unlike = Composition(((ApproxDP(0.1, 1e-3), 2), (ApproxDP(0.2, 1e-2), 1)))._plain_sum()
+    assert unlike is not None
+    exact = 1 - (1 - mpf(1e-3)) ** 2 * (1 - mpf(1e-2))
+    assert exact <= unlike.failure <= exact * (1 + mpf("1e-15"))
     alone = Composition(((ApproxDP(0.1, 1e-3), 1), (PureDP(0.2), 2)))._plain_sum()
     assert alone is not None
     assert alone.failure == 1e-3
@@ -175,8 +193,33 @@ KINDS: dict[str, Callable[[float], Guarantee]] = {
     "selection": lambda size: RandomSelection(ApproxDP(size, 0.25), 0.125),
     "failing": lambda size: ApproximateRDP(ZCDP(size), 0.5),
     "composition": lambda size: Composition(((PureDP(size), 2), (PureDP(2 * size), 1))),
+    "claimed": lambda size: ClaimedCurve(lambda delta: -size * math.log(delta), {}),
+    "finite losses": lambda size: _FiniteLossRDP(GDP(size)),
+    "best": lambda size: BestOf((PureDP(size), GDP(size))),
+    "worst": lambda size: WorstOf(((1, PureDP(size)), (2, GDP(size)))),
+    "best count": lambda size: BestCount(lambda count: GDP(size * count), 1, 1, 3),
     "laplace": lambda size: laplace(1 / size, "add-remove"),
 }
+
+
+def test_a_picture_says_what_it_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[dict[str, Any]] = []
+
+    def axes(curves: dict[str, Any], **said: Any) -> None:
+        drawn.append({"curves": curves, **said})
+
+    monkeypatch.setattr(answers, "epsilon_axes", axes)
+    GDP(0.5).plot()
+    GDP(0.5).under("add-remove").plot([1e-3, 1e-2])
+    plain, under = drawn
+    assert list(plain["curves"]) == ["certified"]
+    assert plain["curves"]["certified"](1e-3) == GDP(0.5).epsilon(1e-3)
+    assert (plain["title"], plain["setting"]) == ("gdp", "GDP(mu=0.5).")
+    assert plain["deltas"] == answers.DELTAS
+    assert under["setting"] == "GDP(mu=0.5). Neighbours: add-remove."
+    assert under["deltas"] == [1e-3, 1e-2]
+    compose(*[(PureDP(k / 64), 1) for k in range(1, 60)]).plot()
+    assert len(drawn[2]["setting"]) <= 301
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,7 +236,7 @@ def test_refusals_name_what_is_out_of_range(kind: str) -> None:
             ask()
 
 
-@pytest.mark.parametrize("kind", sorted({*KINDS} - {"composition", "laplace"}))
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"composition", "laplace", "claimed"}))
 def test_what_hides_next_to_nothing_has_delta_one_and_no_more(kind: str) -> None:
     assert KINDS[kind](650.0).delta(0.0) == 1.0
 
@@ -224,6 +267,15 @@ def test_a_group_is_bounded_at_the_best_share() -> None:
     assert found.delta(math.inf) == 0.0
 
 
+def test_a_group_of_a_profile_that_falls_a_little_faster_than_the_factor_grows() -> None:
+    """δ falls like e^{-3s} up to a share of 0.4 and like e^{-s} beyond: with two more, 0.4 is best."""
+    profile = PrivacyProfile(lambda s: 1e-3 * math.exp(-3 * s if s < 0.4 else -0.8 - s))
+    found = group(profile, 3)
+    share = mpf(0.4)
+    exact = mpf(1e-3) * mp.exp(-3 * share) * (1 + mp.exp(share) + mp.exp(2 * share))
+    assert found.delta(3.0) == pytest.approx(float(exact), rel=1e-6)
+
+
 def test_the_orders_that_points_are_searched_at() -> None:
     """Beyond the largest order nothing is known; between two the best may lie."""
     assert RDP.from_points({2: 0.1}).searched_orders() == (math.log(1e-9), 0.0)
@@ -244,7 +296,13 @@ def test_the_orders_that_points_are_searched_at() -> None:
 
 def test_a_mixture_far_out_counts_those_it_leaves_alone() -> None:
     """ln(1 - w + w e^x)/(α-1), also where w e^x is about 1 and e^x beyond the doubles."""
-    for exponent, log_weight in ((601.0, -601), (605.0, -602), (650.0, -640), (599.0, -599)):
+    for exponent, log_weight in (
+        (600.0, -600),
+        (601.0, -601),
+        (605.0, -602),
+        (650.0, -640),
+        (599.0, -599),
+    ):
         weight, order = math.exp(log_weight), 2.0
         mu = math.sqrt(exponent)
         with mp.workdps(40):
@@ -263,6 +321,31 @@ def test_the_losses_of_a_gaussian_that_hides_all_or_nothing() -> None:
     [(_, rounds)] = (GDP(math.inf).losses() or ())[0]
     assert rounds == 1
     assert Composition(((GDP(math.inf), 1),)).delta(9.0) == 1.0
+
+
+def test_the_losses_of_what_fails_or_hides_all() -> None:
+    assert PureDP(0.0).losses() == ((),)
+    [alone] = ApproxDP(0.0, 0.25).losses() or ()
+    assert len(alone) == 1
+    [both] = ApproxDP(0.5, 0.25).losses() or ()
+    assert len(both) == 2
+
+
+def test_a_curve_that_is_known_at_low_orders_composes() -> None:
+    """What is finite at an order of 2, or just above 1, is a known divergence."""
+    for order in (1.001, 1.5, 2.0, 2.5):
+        known = RDP(lambda a, top=order: 0.1 * a if a <= top else math.inf)
+        assert compose((known, 2)).renyi(1.001) == pytest.approx(0.2 * 1.001)
+    high = RDP(lambda a: 0.1 * a if a > 1.5 and a <= 2 else math.inf)
+    assert compose((high, 2)).renyi(2.0) == pytest.approx(0.4)
+    with pytest.raises(InvalidInput, match="known loss or Rényi divergence"):
+        compose((RDP(lambda a: 0.1 * a if a > 2.5 else math.inf), 2))
+
+
+@pytest.mark.parametrize("adjacency", [None, "", "sideways"])
+def test_two_distributions_need_a_known_relation(adjacency: str | None) -> None:
+    with pytest.raises(InvalidInput, match="adjacency is needed for two distributions"):
+        finite_distributions([0.5, 0.5], [0.25, 0.75], adjacency)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("law", ["logarithmic", "geometric"])
