@@ -97,7 +97,7 @@ def _narrowed(height: Height, left: Point, right: Point, tolerance: float) -> tu
     while high - low > max(tolerance, 1e-15 * abs(high)):
         width = high - low
         middle = low + width / 2
-        if math.isfinite(at_low) and math.isfinite(at_high) and abs(run) < _STUBBORN:
+        if 0 < at_low - at_high < math.inf and abs(run) < _STUBBORN:
             root = low + width * at_low / (at_low - at_high)
             aimed = root + (tolerance / 3 if run >= 0 else -tolerance / 3)
             middle = min(max(aimed, low + width * _NEAREST), high - width * _NEAREST)

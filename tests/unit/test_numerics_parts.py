@@ -106,6 +106,13 @@ def test_a_function_that_falls_slowly() -> None:
     assert found.likely == pytest.approx(3.0, abs=1e-9)
 
 
+def test_a_fall_too_small_for_a_double() -> None:
+    """The least double over a width of more than two is nothing: then the slope is as it was said."""
+    found = enclose_root(lambda x: 5e-324 if x < 5 else 0.0, 0.0, tolerance=20.0, slope=3.0)
+    assert found.high - found.low > 2
+    assert (found.slope, found.likely) == (3.0, found.high)
+
+
 def test_from_the_right_of_the_root() -> None:
     height = Counted(lambda x: 3.0 - x)
     found = enclose_root(height, 5.0, tolerance=1e-6)
