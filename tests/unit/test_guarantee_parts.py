@@ -151,6 +151,13 @@ def test_the_plain_sum_where_failures_use_up_delta() -> None:
     assert Composition(((PureDP(math.inf), 1),))._plain_sum() is None
 
 
+def test_equal_parts_are_counted_together() -> None:
+    found = compose(PureDP(0.1), (PureDP(0.2), 3), (PureDP(0.1), 2), (PureDP(0.3), 0))
+    assert isinstance(found, Composition)
+    assert found.parts == ((PureDP(0.1), 3), (PureDP(0.2), 3))
+    assert compose((found, 2), PureDP(0.2)) == Composition(((PureDP(0.1), 6), (PureDP(0.2), 7)))
+
+
 def test_infinite_rounds_stay_infinite() -> None:
     assert compose((ZCDP(math.inf), 2), ZCDP(0.5)).epsilon(1e-5) == math.inf
     assert compose((PureDP(math.inf), 2), ApproxDP(0.5, 0.1)).epsilon(0.5) == math.inf
@@ -354,6 +361,8 @@ def test_the_delta_of_a_selection_is_a_probability(law: str) -> None:
     assert found.expected_runs * 0.25 > 2
     for epsilon in (0.0, 3.0, 700.0):
         assert found.delta(epsilon) == 1.0
+    with pytest.raises(InvalidInput, match=r"^stop "):
+        RandomSelection(PureDP(0.1), 1.5, law)
     few = RandomSelection(PureDP(0.1), 0.5, law)
     assert few.delta(math.inf) == 0.0
     assert few.delta(0.0) == 1.0
