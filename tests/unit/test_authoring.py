@@ -23,7 +23,7 @@ from dpcalc.theorems import authoring
 from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, finding, number, theorem
 from dpcalc.theorems.catalogue import keys, privacy_result, results
 from dpcalc.theorems.numbers import Digits, NotAFormula, Symbols
-from dpcalc.theorems.parameters import parameters
+from dpcalc.theorems.parameters import Parameter, count, graph, matrix, parameters, schedule
 
 DOC = """Title of a result (ABC).
 
@@ -201,6 +201,19 @@ def test_what_a_search_gives_is_no_formula(module: ModuleType) -> None:
 def test_a_symbol_ends_the_help_unless_it_is_there(module: ModuleType) -> None:
     told = {name: each.help for name, each in parameters(example(module)).items()}
     assert told == {"gap": "how far apart, Δ", "sigma": "noise, σ", "extra": "more, e"}
+
+
+@pytest.mark.parametrize("kind", [count, graph, matrix, number, schedule])
+def test_a_parameter_may_be_left_out_if_it_says_so(kind: Any) -> None:
+    def known(**given: Any) -> Parameter:
+        (found,) = kind("how many", **given).metadata.values()
+        return found
+
+    assert known(default=None).convert("x", None) is None
+    assert known().help == "how many"
+    for needed in (known(), known(default=2)):
+        with pytest.raises(InvalidInput, match="x"):
+            needed.convert("x", None)
 
 
 @pytest.mark.parametrize("kind", [*results()], ids=lambda kind: kind.key)
