@@ -158,6 +158,16 @@ def test_equal_parts_are_counted_together() -> None:
     assert compose((found, 2), PureDP(0.2)) == Composition(((PureDP(0.1), 6), (PureDP(0.2), 7)))
 
 
+@pytest.mark.parametrize("failure", [0.0, 0.1, 0.25])
+def test_a_pair_at_a_larger_delta_has_the_smaller_epsilon_that_follows(failure: float) -> None:
+    """δ(ε) = δ₀ + (1-δ₀)(e^{ε₀} - e^ε)/(1 + e^{ε₀}), solved for ε."""
+    for delta in (0.3, 0.4):
+        share = (mpf(delta) - mpf(failure)) / (1 - mpf(failure))
+        exact = mp.log(mp.exp(mpf(1.5)) - share * (1 + mp.exp(mpf(1.5))))
+        assert exact <= ApproxDP(1.5, failure).epsilon(delta) <= exact * (1 + mpf(2) ** -51)
+    assert ApproxDP(1.5, failure).epsilon(0.9) == 0.0
+
+
 def test_infinite_rounds_stay_infinite() -> None:
     assert compose((ZCDP(math.inf), 2), ZCDP(0.5)).epsilon(1e-5) == math.inf
     assert compose((PureDP(math.inf), 2), ApproxDP(0.5, 0.1)).epsilon(0.5) == math.inf
