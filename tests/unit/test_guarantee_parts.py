@@ -196,6 +196,8 @@ def test_updates_say_what_they_are_of(relation: str) -> None:
     assert repr(found) == "DominatedMechanism(objective perturbation, a = 0.5, d = 3)"
     assert found.epsilon(0.0) == 0.75
     assert len(found.losses() or ()) == (2 if relation == "add-remove" else 1)
+    quiet = Update(bound=301.0, curvature=0.25, dimension=3, tied=False)
+    assert perturbed_update(quiet, relation, 302.0) == PureDP(302.0)
 
 
 KINDS: dict[str, Callable[[float], Guarantee]] = {
