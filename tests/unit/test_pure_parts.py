@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -251,3 +252,10 @@ def test_a_valley_is_found_by_golden_section() -> None:
         for at in (-300, -2, 0, 5, 700):
             found = chernoff._least(lambda x, c=at: (mp.log(x) - c) ** 2 + 3)
             assert 0 <= found - 3 < mpf("1e-24")
+
+
+def test_a_plain_sum_is_enclosed() -> None:
+    """0.1 three times is no double: one on either side of it."""
+    found, exact = pure_epsilon({0.1: 3}, 0.0), 3 * Fraction(0.1)
+    assert Fraction(found.lower) < exact < Fraction(found.upper)
+    assert found.upper == math.nextafter(found.lower, math.inf)

@@ -26,7 +26,7 @@ from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.losses import RandomisedResponseLoss
 from dpcalc.accounting.pure.chernoff import delta_by_chernoff, epsilon_by_chernoff
-from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.numerics.rounding import Extended, deflate, inflate
 
 _METHOD_EQUAL = "optimal composition, binomial sum"
@@ -56,7 +56,7 @@ def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float, width: float) 
     parts = dict(rounds)
     total = _sum(parts)
     if delta == 0 or not parts:
-        return Bracket(total, total, _METHOD_SUM)
+        return Bracket(_sum(parts, round_down), total, _METHOD_SUM)
     if total / 2 <= delta:  # the total variation of ε-DP is tanh(ε/2) at most, and adds up
         return Bracket(0.0, 0.0, "total variation")
     small = _without_revealing(parts)
@@ -111,11 +111,11 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     return bracket_delta([(law, 1)], epsilon)
 
 
-def _sum(parts: Mapping[float, int]) -> float:
+def _sum(parts: Mapping[float, int], rounded: Callable[[Real], float] = round_up) -> float:
     total = mpf(0)
     for epsilon, count in parts.items():
         total += mpf(epsilon) * count
-    return round_up(total)
+    return rounded(total)
 
 
 def _without_revealing(parts: Mapping[float, int]) -> dict[float, int]:
