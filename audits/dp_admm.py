@@ -18,7 +18,7 @@ from typing import Any
 
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Role, SupportingTable, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, SupportingTable, case
 from dpcalc.audits.bugs.gradient_perturbed_admm import BUGS
 from dpcalc.audits.instances.gradient_perturbed_admm import (
     ADD,
@@ -34,7 +34,7 @@ from dpcalc.audits.instances.gradient_perturbed_admm import (
 def cases(kind: Any) -> tuple[Case, ...]:
     """All cases for DP-ADMM, or for its accelerated form."""
     planted = (
-        case(key, title, Role.BUG, partial(instance, kind, *given), DETECTED)
+        case(key, title, ClaimSource.BUG, partial(instance, kind, *given), DETECTED)
         for key, title, instance, given in BUGS
     )
     return (*_printed(kind), *_corrected(kind), *planted)
@@ -48,14 +48,14 @@ def _printed(kind: Any) -> Iterator[Case]:
     yield case(
         "as-printed",
         "dual start from the data, whole transcript, claimed (1, 1e-3)",
-        Role.PAPER,
+        ClaimSource.PAPER,
         partial(transcript_instance, kind, "printed", ADD, None, epsilon=1.0),
         _BROKEN,
     )
     yield case(
         "last-iterate-as-printed",
         "dual start from the data, (x, y) after two rounds, claimed (1, 1e-3)",
-        Role.PAPER,
+        ClaimSource.PAPER,
         partial(last_iterate_instance, kind, "printed", 2),
         _BROKEN,
         alpha=1e-6,
@@ -63,7 +63,7 @@ def _printed(kind: Any) -> Iterator[Case]:
     yield case(
         "replace-one",
         "zero start, a record replaced, claimed (2, 1e-3) with sensitivity c/n",
-        Role.PAPER,
+        ClaimSource.PAPER,
         partial(transcript_instance, kind, "zero", REPLACE, None, epsilon=2.0),
         _BROKEN,
         alpha=1e-6,
@@ -77,21 +77,21 @@ def _corrected(kind: Any) -> Iterator[Case]:
         yield case(
             f"zero-start{name}",
             f"zero start, {adjacency}, the certified curve",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             partial(certified_instance, kind, adjacency),
             _HELD,
         )
     yield case(
         "noised-start",
         "noised or shared start, add-remove, claimed (1, 1e-3)",
-        Role.CERTIFIED,
+        ClaimSource.CERTIFIED,
         partial(transcript_instance, kind, "shared", ADD, None, epsilon=1.0),
         _HELD,
     )
     yield case(
         "last-iterate-zero-start",
         "zero start, (x, y) after ten rounds, claimed (1, 1e-3)",
-        Role.PAPER,
+        ClaimSource.PAPER,
         partial(last_iterate_instance, kind, "zero", 10),
         _HELD,
     )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing import Claim, Outcome, Target, World
 from dpcalc.auditing.recorded import audit_canaries
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role, SupportingTable
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, Instance, SupportingTable
 from dpcalc.vocabulary import Adjacency, Release
 
 Array = NDArray[np.float64]
@@ -188,7 +188,13 @@ def _margin(models: Array, record: tuple[float, ...]) -> Array:
 
 
 def _case(
-    key: str, title: str, role: Role, made: Any, expected: Any, *, only_on_request: bool = False
+    key: str,
+    title: str,
+    role: ClaimSource,
+    made: Any,
+    expected: Any,
+    *,
+    only_on_request: bool = False,
 ) -> Case:
     return Case(
         key=key,
@@ -217,7 +223,7 @@ AUDIT = Audit(
             _case(
                 f"{kind.removesuffix('Classifier').lower()}-{attack}",
                 f"{kind}, {'loss threshold' if attack == 'loss' else 'shadow models'}",
-                Role.CERTIFIED,
+                ClaimSource.CERTIFIED,
                 partial(instance, kind, attack),
                 _HELD,
                 only_on_request=kind == "NetworkClassifier",
@@ -228,7 +234,7 @@ AUDIT = Audit(
         _case(
             "overspent",
             "ADMMClassifier fitted with 40 times the budget it is sold with",
-            Role.BUG,
+            ClaimSource.BUG,
             partial(instance, "ADMMClassifier", "shadow", 40 * EPSILON),
             DETECTED,
         ),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, Instance, case
 from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target
 from dpcalc.guarantees import Guarantee
 from dpcalc.theorems.catalogue import privacy_result
@@ -140,7 +140,7 @@ def no_curvature() -> Instance:
 
 
 def _bug(key: str, title: str, made: Any) -> Case:
-    return case(key, title, Role.BUG, made, DETECTED, runs=4000)
+    return case(key, title, ClaimSource.BUG, made, DETECTED, runs=4000)
 
 
 _QUIET = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)
@@ -155,14 +155,14 @@ AUDIT = Audit(
         case(
             "fixed-point-admm",
             "the last of 20 steps, the certified bound",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             lambda: instance("certified"),
             _QUIET,
         ),
         case(
             "fixed-point-admm-claimed",
             "the last of 20 steps, the printed bound",
-            Role.PAPER,
+            ClaimSource.PAPER,
             lambda: instance("claimed"),
             _QUIET,
         ),

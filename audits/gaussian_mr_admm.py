@@ -20,7 +20,7 @@ from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.noise import UnitExponentialNorm
 from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.auditing import Claim, Outcome
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, Instance
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.bugs.objective_perturbation import EarlyStoppedProblem
@@ -159,7 +159,7 @@ def early_stopped() -> Instance:
 
 
 def _planted(key: str, title: str, made: Any) -> Case:
-    return Case(key=key, title=title, role=Role.BUG, instance=made, expected=DETECTED)
+    return Case(key=key, title=title, role=ClaimSource.BUG, instance=made, expected=DETECTED)
 
 
 AUDIT = Audit(
@@ -173,7 +173,7 @@ AUDIT = Audit(
         Case(
             key="certified",
             title=f"the certified composition at δ = {DELTA:g}",
-            role=Role.CERTIFIED,
+            role=ClaimSource.CERTIFIED,
             instance=instance,
             expected=(Outcome.NOT_REFUTED, Outcome.UNDERPOWERED),
         ),

@@ -26,7 +26,7 @@ from dpcalc.algorithms.problems.records import Records, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import DETECTED, Audit, Instance, Role, SupportingTable, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances import admm_iteration
@@ -209,7 +209,7 @@ AUDIT = Audit(
         case(
             "local",
             "all iterates, the certified local bound",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             partial(transcript, 5),
             _HELD,
         ),
@@ -217,7 +217,7 @@ AUDIT = Audit(
             case(
                 f"last-iterate-{k}",
                 f"the last of {k} iterations, the certified amplification",
-                Role.CERTIFIED,
+                ClaimSource.CERTIFIED,
                 partial(last_iterate, k, "certified"),
                 _HELD,
             )
@@ -226,14 +226,14 @@ AUDIT = Audit(
         case(
             "last-iterate-claimed",
             "the last of 9 iterations, the printed amplification",
-            Role.PAPER,
+            ClaimSource.PAPER,
             partial(last_iterate, 9, "claimed"),
             _HELD,
         ),
         case(
             "stopping-over-all",
             "stopping on the upper half, averaged over 1..n",
-            Role.PAPER,
+            ClaimSource.PAPER,
             partial(stopping, USERS),
             _BROKEN,
             alpha=1e-6,
@@ -243,7 +243,7 @@ AUDIT = Audit(
         case(
             "stopping-over-half",
             "stopping on the upper half, averaged over the middle user's positions",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             partial(stopping, USERS - MIDDLE),
             _HELD,
             tilted=8000,
@@ -253,7 +253,7 @@ AUDIT = Audit(
             case(
                 f"{key.removeprefix('admm-iteration-')}-{bound}",
                 f"{_BUILT_TITLES[key]}, the {'printed' if bound == 'claimed' else bound} bound",
-                Role.PAPER if bound == "claimed" else Role.CERTIFIED,
+                ClaimSource.PAPER if bound == "claimed" else ClaimSource.CERTIFIED,
                 partial(built, key, bound),
                 _HELD,
                 theorem=key,
@@ -261,25 +261,31 @@ AUDIT = Audit(
             for key in _BUILT
             for bound in ("certified", "claimed")
         ),
-        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, DETECTED),
+        case(
+            "half-the-noise",
+            "half of the modelled noise",
+            ClaimSource.BUG,
+            half_the_noise,
+            DETECTED,
+        ),
         case(
             "amplified-transcript",
             "the last iterate's bound for a released transcript",
-            Role.BUG,
+            ClaimSource.BUG,
             amplified_transcript,
             DETECTED,
         ),
         case(
             "noise-before-solving",
             "noise added before the linear system is solved",
-            Role.BUG,
+            ClaimSource.BUG,
             state_without_damping,
             DETECTED,
         ),
         case(
             "wider-functions",
             "functions further apart than promised",
-            Role.BUG,
+            ClaimSource.BUG,
             wider_functions,
             DETECTED,
         ),

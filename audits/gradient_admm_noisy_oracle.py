@@ -21,7 +21,7 @@ from dpcalc.algorithms.problems.records import split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import DETECTED, Audit, Instance, Role, SupportingTable, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.gradient_admm import theorem
@@ -135,7 +135,7 @@ AUDIT = Audit(
         case(
             "shortcut",
             "the last of 3 iterations, sigma replaced by step size times sigma",
-            Role.PAPER,
+            ClaimSource.PAPER,
             partial(last_iterate, 3, "state"),
             (Outcome.REFUTED,),
             alpha=1e-6,
@@ -143,22 +143,22 @@ AUDIT = Audit(
         case(
             "last-iterate",
             "the last of 3 iterations, the certified bound",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             partial(last_iterate, 3, "gradient"),
             _HELD,
         ),
-        case("local", "all iterates, the local bound", Role.CERTIFIED, transcript, _HELD),
+        case("local", "all iterates, the local bound", ClaimSource.CERTIFIED, transcript, _HELD),
         case(
             "deviation-for-variance",
             "a variance drawn as a standard deviation",
-            Role.BUG,
+            ClaimSource.BUG,
             deviation_for_variance,
             DETECTED,
         ),
         case(
             "far-shortcut",
             "the shortcut after 8 iterations",
-            Role.BUG,
+            ClaimSource.BUG,
             partial(last_iterate, 8, "state"),
             DETECTED,
         ),

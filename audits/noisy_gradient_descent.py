@@ -18,7 +18,15 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target, World
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Instance, Role, SupportingTable, case
+from dpcalc.auditing.suite.case import (
+    DETECTED,
+    Audit,
+    Case,
+    ClaimSource,
+    Instance,
+    SupportingTable,
+    case,
+)
 from dpcalc.audits.instances import noisy_gradient_descent
 from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target, scored_target
 from dpcalc.guarantees import GDP, Guarantee
@@ -222,7 +230,7 @@ def norm_for_sensitivity() -> Instance:
 
 
 def _bug(key: str, title: str, made: Any) -> Case:
-    return case(key, title, Role.BUG, made, DETECTED, runs=4000)
+    return case(key, title, ClaimSource.BUG, made, DETECTED, runs=4000)
 
 
 _HELD = (Outcome.NOT_REFUTED,)
@@ -244,7 +252,7 @@ def _cases() -> tuple[Case, ...]:
     found = []
     for key, title in _TITLES.items():
         runs = 20_000 if key in _SCORED else 2000
-        for bound, role in (("certified", Role.CERTIFIED), ("claimed", Role.PAPER)):
+        for bound, role in (("certified", ClaimSource.CERTIFIED), ("claimed", ClaimSource.PAPER)):
             name = key if bound == "certified" else f"{key}-claimed"
             text = f"{title}, the {'certified' if bound == 'certified' else 'printed'} bound"
             made = partial(instance, key, bound)

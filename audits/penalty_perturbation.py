@@ -14,7 +14,7 @@ from typing import Any
 
 from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Role, SupportingTable
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, SupportingTable
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.audits.bugs.objective_perturbation import (
     LaplacePerCoordinate,
@@ -42,32 +42,32 @@ def cases(method: Method) -> tuple[Case, ...]:
     """All cases of a method of objective perturbation."""
     quiet = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)
 
-    def case(key: str, title: str, role: Role, made: Any, expected: Any) -> Case:
+    def case(key: str, title: str, role: ClaimSource, made: Any, expected: Any) -> Case:
         return Case(key=key, title=title, role=role, instance=made, expected=expected)
 
     def planted(key: str, title: str, made: Any) -> Case:
-        return case(key, title, Role.BUG, made, DETECTED)
+        return case(key, title, ClaimSource.BUG, made, DETECTED)
 
     return (
-        case("claimed", "the printed β", Role.PAPER, lambda: claimed(method), quiet),
+        case("claimed", "the printed β", ClaimSource.PAPER, lambda: claimed(method), quiet),
         case(
             "certified",
             "the certified β where the Jacobian is free",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             lambda: instance(method, *STRONG),
             quiet,
         ),
         case(
             "certified-curved",
             "the certified β where the Jacobian costs",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             lambda: instance(method, *CURVED),
             quiet,
         ),
         case(
             "composed",
             "the certified composition at δ = 1e-6",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             lambda: instance(method, *STRONG, delta=DELTA),
             quiet,
         ),

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import DETECTED, Audit, Instance, Role, SupportingTable, case
+from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances.dual_averaging import (
@@ -97,7 +97,7 @@ AUDIT = Audit(
         case(
             "as-printed",
             "one sampled record, claimed (1, 0.01)",
-            Role.PAPER,
+            ClaimSource.PAPER,
             partial(as_printed, 2000, 1000),
             (Outcome.REFUTED,),
             runs=600,
@@ -108,28 +108,28 @@ AUDIT = Audit(
         case(
             "full-batch",
             "full batches, the certified curve",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             partial(averaged, "full", "certified"),
             _HELD,
         ),
         case(
             "full-batch-claimed",
             "full batches, claimed (1, 0.01)",
-            Role.PAPER,
+            ClaimSource.PAPER,
             partial(averaged, "full", "claimed"),
             _HELD,
         ),
         case(
             "mini-batch",
             "batches in turn, the certified curve",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             partial(averaged, "cyclic", "certified"),
             _HELD,
         ),
         case(
             "sampled-certified",
             "one sampled record, the certified composition",
-            Role.CERTIFIED,
+            ClaimSource.CERTIFIED,
             sampled_certified,
             _HELD,
             tilted=4000,
@@ -137,31 +137,37 @@ AUDIT = Audit(
         case(
             "mini-batch-claimed",
             "batches in turn, claimed (1, 0.01) with the full batch's sensitivity",
-            Role.PAPER,
+            ClaimSource.PAPER,
             partial(averaged, "cyclic", "claimed"),
             (Outcome.REFUTED,),
             alpha=1e-6,
             tilted=2000,
         ),
-        case("half-the-noise", "half of the modelled noise", Role.BUG, half_the_noise, DETECTED),
+        case(
+            "half-the-noise",
+            "half of the modelled noise",
+            ClaimSource.BUG,
+            half_the_noise,
+            DETECTED,
+        ),
         case(
             "one-round-charged",
             "one round's budget sold as the run's",
-            Role.BUG,
+            ClaimSource.BUG,
             one_round_charged,
             DETECTED,
         ),
         case(
             "norm-for-sensitivity",
             "sensitivity L in place of 2L under sampling",
-            Role.BUG,
+            ClaimSource.BUG,
             norm_for_sensitivity,
             DETECTED,
         ),
         case(
             "reshuffled",
             "batches in turn accounted for as independent sampling",
-            Role.BUG,
+            ClaimSource.BUG,
             reshuffled,
             DETECTED,
         ),

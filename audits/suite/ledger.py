@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcalc.auditing.suite.case import Case, Role
+from dpcalc.auditing.suite.case import Case, ClaimSource
 from dpcalc.auditing.suite.run import carry_out, compute_tables
 from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.suite.catalogue import audit_of, keys
@@ -55,8 +55,8 @@ def entries(
                 key=key,
                 title=audit.title,
                 reference=audit.reference,
-                results=[r for r in results if r.role != Role.BUG.value],
-                bugs=[r for r in results if r.role == Role.BUG.value],
+                results=[r for r in results if r.role != ClaimSource.BUG.value],
+                bugs=[r for r in results if r.role == ClaimSource.BUG.value],
                 theorems={case.key: case.theorem or audit.theorem for case in audit.cases},
                 tables=compute_tables(audit.exhibits, seed=seed, executor=executor),
             )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from dpcalc.errors import NumericalFailure
-from dpcalc.numerics.root import Height, Root, enclose_root
+from dpcalc.numerics.root import Objective, Root, enclose_root
 
 _FARTHEST = 1e15
 """In units of the crossing's slope: farther away it is not looked for."""
@@ -70,7 +70,7 @@ def with_relative_width(width: float) -> Iterator[None]:
 
 
 def find_root(
-    height: Height,
+    height: Objective,
     start: float,
     *,
     tolerance: float,

@@ -165,7 +165,7 @@ def guarded(target: Target) -> Target:
 def own_cases(path: str) -> tuple[Case, ...]:
     """Cases from an object of the user's: a Target, a (Target, Claim), an Audit, or their maker."""
     from dpcalc.auditing import Claim, Target
-    from dpcalc.auditing.suite.case import Audit, Case, Instance, Role
+    from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, Instance
 
     found = loaded(path)
     if callable(found) and not isinstance(found, type):
@@ -190,19 +190,21 @@ def own_cases(path: str) -> tuple[Case, ...]:
 
     if claim is None:
         return (_unclaimed(target, path),)
-    return (Case(key=target.name, title=path, role=Role.PAPER, instance=instance, expected=()),)
+    return (
+        Case(key=target.name, title=path, role=ClaimSource.PAPER, instance=instance, expected=()),
+    )
 
 
 def _unclaimed(target: Any, path: str) -> Case:
     """A case whose claim comes from the command line."""
     from dpcalc.auditing import Claim
-    from dpcalc.auditing.suite.case import Case, Instance, Role
+    from dpcalc.auditing.suite.case import Case, ClaimSource, Instance
 
     nothing = Claim.of(epsilon=0.0, adjacency=target.adjacency)
     return Case(
         key=target.name,
         title=path,
-        role=Role.PAPER,
+        role=ClaimSource.PAPER,
         instance=lambda: Instance(target=target, claim=nothing),
         expected=(),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Height = Callable[[float], float]
+Objective = Callable[[float], float]
 Point = tuple[float, float]
 
 _STUBBORN = 4
@@ -37,7 +37,7 @@ class Root:
 
 
 def enclose_root(
-    height: Height,
+    height: Objective,
     start: float,
     *,
     tolerance: float,
@@ -90,7 +90,9 @@ def _next_step(step: float, fall: float, left: float) -> float:
     return min(max(1.05 * step * abs(left) / fall, step / 100), 2 * step)
 
 
-def _narrowed(height: Height, left: Point, right: Point, tolerance: float) -> tuple[Point, Point]:
+def _narrowed(
+    height: Objective, left: Point, right: Point, tolerance: float
+) -> tuple[Point, Point]:
     """Guarded false position, aimed a little past the root on the side that has not moved of late."""
     (low, at_low), (high, at_high) = left, right  # heights halved where an end does not move
     run = 0  # steps on the same side: positive if the left end moved

@@ -81,7 +81,7 @@ def test_its_sensitivity_is_that_of_the_bound() -> None:
     )
     chain = bound.descent()
     for access in EXAMPLE.data_accesses():
-        assert access.sensitivity == pytest.approx(float(chain.jump), rel=1e-12)
+        assert access.sensitivity == pytest.approx(float(chain.step_sensitivity), rel=1e-12)
         assert access.noise.sigma == pytest.approx(float(chain.noise), rel=1e-12)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, Role
+from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource
 from dpcalc.auditing.suite.run import carry_out, compute_table
 from dpcalc.audits.suite.catalogue import audit_of, keys
 
@@ -54,8 +54,8 @@ def test_folder_and_names_agree() -> None:
 @pytest.mark.parametrize("audit", AUDITS, ids=lambda audit: audit.key)
 def test_every_audit_has_a_twin_and_a_planted_bug(audit: Audit) -> None:
     roles = [case.role for case in audit.cases]
-    assert Role.CERTIFIED in roles
-    assert Role.BUG in roles
+    assert ClaimSource.CERTIFIED in roles
+    assert ClaimSource.BUG in roles
     assert len({case.key for case in audit.cases}) == len(audit.cases)
     assert audit.title
     assert audit.reference
@@ -65,9 +65,9 @@ def test_every_audit_has_a_twin_and_a_planted_bug(audit: Audit) -> None:
 def test_expectations_make_sense(pair: tuple[Audit, Case]) -> None:
     _, case = pair
     assert case.expected
-    if case.role is Role.BUG:
+    if case.role is ClaimSource.BUG:
         assert set(case.expected) <= set(DETECTED)
-    if case.role is Role.CERTIFIED:
+    if case.role is ClaimSource.CERTIFIED:
         assert Outcome.REFUTED not in case.expected
 
 

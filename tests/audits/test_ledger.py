@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import Audit, Role
+from dpcalc.auditing.suite.case import Audit, ClaimSource
 from dpcalc.audits.suite import ledger
 from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.cli.main import main
@@ -38,7 +38,7 @@ def test_alpha_is_shared_by_an_audits_cases(entries: list[ledger.Entry]) -> None
     results = [*entry.results, *entry.bugs]
     assert sum(r.verdict.alpha for r in results) <= 1e-4 * (1 + 1e-12)
     assert {r.key for r in entry.bugs} == {
-        c.key for c in audit_of(QUICK).cases if c.role is Role.BUG
+        c.key for c in audit_of(QUICK).cases if c.role is ClaimSource.BUG
     }
 
 
@@ -114,13 +114,13 @@ def test_the_published_page_has_every_audit_and_case() -> None:
         case.theorem or audit_of(key).theorem
         for key in keys()
         for case in audit_of(key).cases
-        if case.role is Role.CERTIFIED
+        if case.role is ClaimSource.CERTIFIED
     }
     for key, section in found.items():
         audit = audit_of(key)
         listed = set(re.findall(r"^\| `([a-z0-9-]+)` \|", section, flags=re.MULTILINE))
-        assert listed == {c.key for c in audit.cases if c.role is not Role.BUG}, key
-        bugs = [c for c in audit.cases if c.role is Role.BUG]
+        assert listed == {c.key for c in audit.cases if c.role is not ClaimSource.BUG}, key
+        bugs = [c for c in audit.cases if c.role is ClaimSource.BUG]
         assert f"Planted bugs caught: {len(bugs)} of {len(bugs)} " in section, key
         assert all(exhibit.title in section for exhibit in audit.exhibits), key
         assert "UNDERPOWERED" not in section or key == "noisy-gradient-descent"

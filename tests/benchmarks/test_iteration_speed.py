@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from dpcalc.accounting.iteration import Descent, Visits, optimal_shifts
+from dpcalc.accounting.iteration import NoisyContraction, Participation, optimal_shifts
 from dpcalc.numerics.precise import mpf
 
 pytestmark = pytest.mark.campaign
@@ -25,12 +25,12 @@ def fastest(function, repeats=5):
 
 def many_times(descent, passes, repeats=200):
     for _ in range(repeats):
-        descent.mu(Visits(passes, 20))
+        descent.mu(Participation(passes, 20))
 
 
 @pytest.mark.parametrize("contraction", ["1", "0.999"])
 def test_cost_does_not_grow_with_the_number_of_passes(contraction):
-    descent = Descent(mpf(contraction), mpf(1), mpf(1))
+    descent = NoisyContraction(mpf(contraction), mpf(1), mpf(1))
     few = fastest(lambda: many_times(descent, 10))
     many = fastest(lambda: many_times(descent, 10**9))
     assert many < 4 * few, f"a thousand million passes cost {many / few:.2f} times ten"

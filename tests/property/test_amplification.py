@@ -95,7 +95,7 @@ def test_convex_bound_is_never_below_many_instances_in_one_dimension(on_gradient
         kept = 10 ** rng.uniform(-6, -1e-9, each)
         jump = 1 / (1 + e)
         exact = scalar_mu_squared(
-            np.full(each, e), moved, kept, jump=jump, noise=jump if on_gradient else 1.0
+            np.full(each, e), moved, kept, step_sensitivity=jump, noise=jump if on_gradient else 1.0
         )
         theorem = privacy_result("admm-iteration").from_parameters(
             {
@@ -320,7 +320,7 @@ def test_scalar_instances_have_the_law_of_the_update_equations() -> None:
             exact = problem.mu_squared(change, 0.7, on_gradient=False, again=again)
             assert found.mu_squared() == pytest.approx(exact, rel=1e-6)
             columns = scalar_mu_squared(
-                np.array([e]), moved, np.array([kept]), jump=0.3, noise=0.7, again=again
+                np.array([e]), moved, np.array([kept]), step_sensitivity=0.3, noise=0.7, again=again
             )
             assert found.mu_squared() == pytest.approx(float(columns[0]), rel=1e-9)
 

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from dpcalc.accounting.iteration import Descent, Expanding, Visits, optimal_shifts
+from dpcalc.accounting.iteration import Expanding, NoisyContraction, Participation, optimal_shifts
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.catalogue import privacy_result
@@ -35,7 +35,7 @@ def test_the_closed_form_is_the_cheapest_of_all_shifts() -> None:
     for _ in range(60):
         passes, gap = int(rng.integers(1, 5)), int(rng.integers(1, 7))
         tail, c = int(rng.integers(1, gap + 1)), 1 + float(rng.uniform(0, 0.4))
-        found = Expanding(mpf(c), mpf(0.3), mpf(0.7)).mu_squared(Visits(passes, gap, tail))
+        found = Expanding(mpf(c), mpf(0.3), mpf(0.7)).mu_squared(Participation(passes, gap, tail))
         jumps = np.zeros(gap * (passes - 1) + tail)
         jumps[: gap * (passes - 1) + 1 : gap] = 0.3
         general = optimal_shifts(jumps, c, 0.7).mu[0] ** 2
@@ -44,11 +44,11 @@ def test_the_closed_form_is_the_cheapest_of_all_shifts() -> None:
 
 
 def test_convex_limit_and_long_runs() -> None:
-    for visits in (Visits(1, 5, 5), Visits(1, 1, 1)):
-        plain = Descent(mpf(1), mpf(0.3), mpf(0.7)).mu(visits) ** 2
-        limit = Expanding(mpf(1), mpf(0.3), mpf(0.7)).mu_squared(visits)
+    for participation in (Participation(1, 5, 5), Participation(1, 1, 1)):
+        plain = NoisyContraction(mpf(1), mpf(0.3), mpf(0.7)).mu(participation) ** 2
+        limit = Expanding(mpf(1), mpf(0.3), mpf(0.7)).mu_squared(participation)
         assert float(limit) == pytest.approx(float(plain), rel=1e-15)
-    long = Expanding(mpf(1.3), mpf(1), mpf(1)).mu_squared(Visits(10**9, 10**9, 10**9))
+    long = Expanding(mpf(1.3), mpf(1), mpf(1)).mu_squared(Participation(10**9, 10**9, 10**9))
     assert float(long) == pytest.approx(1e9 * (1 - 1.3**-2), rel=1e-12)
 
 
@@ -148,7 +148,7 @@ def test_where_the_proof_needs_a_contraction_it_is_refused() -> None:
 
 def test_landmarks_for_an_expanding_chain_would_be_caught() -> None:
     """A planted bug: the closed form for contractions leaves out points that expansion needs."""
-    visits = Visits(5, 10, 1)
-    wrong = Descent(mpf(1.3), mpf(1), mpf(1)).mu(visits) ** 2
-    right = Expanding(mpf(1.3), mpf(1), mpf(1)).mu_squared(visits)
+    participation = Participation(5, 10, 1)
+    wrong = NoisyContraction(mpf(1.3), mpf(1), mpf(1)).mu(participation) ** 2
+    right = Expanding(mpf(1.3), mpf(1), mpf(1)).mu_squared(participation)
     assert wrong < right * 0.95

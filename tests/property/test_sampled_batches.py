@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
-from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, levels
-from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split
+from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, upper_quantiles
+from dpcalc.accounting.iteration.sampled_batches import NoiseSplit, SampledRun
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import compose
@@ -38,10 +38,10 @@ def _free(c: float, jump: float, omega: float, steps: int, n: int, b: int) -> Sa
     )  # fmt: skip
 
 
-def _random_split(rng: np.random.Generator, steps: int) -> Split:
+def _random_split(rng: np.random.Generator, steps: int) -> NoiseSplit:
     counted = int(rng.integers(1, steps + 1))
     closing = int(rng.integers(1, counted + 1))
-    return Split(steps=counted, closing=closing, share=float(rng.uniform(0.05, 0.95)))
+    return NoiseSplit(steps=counted, closing=closing, share=float(rng.uniform(0.05, 0.95)))
 
 
 def test_every_split_of_a_full_batch_is_above_the_exact_law() -> None:
@@ -85,9 +85,9 @@ def test_splits_of_sampled_batches_are_above_the_exact_mixture(c: float, jump: f
     density = weights @ norm.pdf(x, means[:, None], spread)
     theorem = _free(c, jump, omega, steps, 3, 1)
     splits = [
-        Split(steps=4, closing=2, share=0.4),
-        Split(steps=2, closing=2, share=0.7),
-        Split(steps=10, closing=0, share=0.0),
+        NoiseSplit(steps=4, closing=2, share=0.4),
+        NoiseSplit(steps=2, closing=2, share=0.7),
+        NoiseSplit(steps=10, closing=0, share=0.0),
     ]
     bounds = [theorem.composed(split, theorem.shift_mu(split))[0] for split in splits]
     for split in splits[:2]:
@@ -115,7 +115,10 @@ def test_a_split_on_a_curved_interval_is_above_the_exact_law() -> None:
         "noisy-sgd-constrained-tradeoff", diameter=width, lipschitz=push, n_records=n,
         batch_size=1, steps=25, step_size=1, sigma=omega, smoothness=1, strong_convexity=slope,
     )  # fmt: skip
-    for split in (Split(steps=3, closing=1, share=0.5), Split(steps=6, closing=4, share=0.3)):
+    for split in (
+        NoiseSplit(steps=3, closing=1, share=0.5),
+        NoiseSplit(steps=6, closing=4, share=0.3),
+    ):
         bound = theorem.composed(split, theorem.shift_mu(split))[0]
         assert line.delta(p, q, 0.3) <= bound.delta(0.3) + 1e-7
 
@@ -128,9 +131,9 @@ def test_distances_before_the_counted_steps_are_not_exceeded_more_often_than_sai
     used = np.array(list(product([0, 1], repeat=12)))
     weights = rate ** used.sum(axis=1) * (1 - rate) ** (12 - used.sum(axis=1))
     sums = used @ c ** np.arange(12)
-    for level, p in zip(levels(rate, c, 12), TAIL_PROBABILITIES, strict=True):
+    for level, p in zip(upper_quantiles(rate, c, 12), TAIL_PROBABILITIES, strict=True):
         assert weights[sums > level].sum() <= p
-    many = levels(rate, 1.0, 100_000)
+    many = upper_quantiles(rate, 1.0, 100_000)
     assert all(
         binom.sf(x, 100_000, rate) <= p for x, p in zip(many, TAIL_PROBABILITIES, strict=True)
     )
@@ -212,7 +215,7 @@ def test_the_search_finds_what_random_splits_do_not_beat() -> None:
     for _ in range(20):
         run = SampledRun(
             steps=int(10 ** rng.uniform(0, 5)), rate=10 ** rng.uniform(-3, -0.5),
-            jump=10 ** rng.uniform(-2, 0), contraction=1 - 10 ** rng.uniform(-4, -0.5),
+            step_sensitivity=10 ** rng.uniform(-2, 0), contraction=1 - 10 ** rng.uniform(-4, -0.5),
             diameter=rng.choice([np.inf, 10 ** rng.uniform(-1, 2)]),
         )  # fmt: skip
         found = run.rough_cost(run.best_split())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpcalc.accounting.iteration import Descent, Visits, optimal_shifts
+from dpcalc.accounting.iteration import NoisyContraction, Participation, optimal_shifts
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.base import Theorem
@@ -261,11 +261,11 @@ def test_regular_uses_agree_with_any_chain(
     count: int, gap: int, tail: int, lead: int, last_gap: int, c: float, start: float
 ) -> None:
     """Two ways to the same number: four points in sixty digits, all points in doubles."""
-    visits = Visits(count, gap, tail, lead, last_gap)
-    jumps = np.zeros(visits.steps)
-    for visit in range(1, count + 1):
-        jumps[visits.steps_before(visit)] += 0.7
-    closed = float(Descent(mpf(c), mpf(0.7), mpf(1.3)).mu(visits, mpf(start)))
+    participation = Participation(count, gap, tail, lead, last_gap)
+    jumps = np.zeros(participation.steps)
+    for use in range(1, count + 1):
+        jumps[participation.steps_until(use)] += 0.7
+    closed = float(NoisyContraction(mpf(c), mpf(0.7), mpf(1.3)).mu(participation, mpf(start)))
     general = optimal_shifts(jumps, c, 1.3, start).mu[0]
     assert closed <= general <= closed * (1 + 1e-11) + 1e-150
 

@@ -403,7 +403,7 @@ def test_contours_beyond_the_grid() -> None:
     assert points.contour_for_epsilon(0.0).log_delta <= 0
     assert points.contour_for_delta(0.999).epsilon == 0.0
     with pytest.raises(NumericalFailure, match="no order at which"):
-        points.cheapest(math.nan, -1.0)
+        points.fewest_nodes(math.nan, -1.0)
     far = DiscreteLoss(np.array([1e308]), np.array([0.5]))
     with np.errstate(all="ignore"):
         nowhere = SaddlePoints([(far, 1)])

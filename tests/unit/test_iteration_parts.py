@@ -1,4 +1,4 @@
-"""Amplification by iteration part by part: kernels, shares, visits, shifts and mixtures by plain loops."""
+"""Amplification by iteration part by part: kernels, shares, participation, shifts and mixtures by plain loops."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dpcalc.accounting.iteration.admm import (
     strongly_convex_kernels,
     strongly_convex_norm,
 )
-from dpcalc.accounting.iteration.descent import Descent, Visits, contraction_factor
-from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, levels
+from dpcalc.accounting.iteration.descent import NoisyContraction, Participation, contraction_factor
+from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, upper_quantiles
 from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.kernels import Direction, Kernels, largest_eigenvalue
 from dpcalc.accounting.iteration.minorant import convex_minorant, total_cost
 from dpcalc.accounting.iteration.optimal_shifts import optimal_shifts
 from dpcalc.accounting.iteration.position_mixture import mixed_down, mixed_positions
-from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split, max_distance
+from dpcalc.accounting.iteration.sampled_batches import NoiseSplit, SampledRun, max_distance
 from dpcalc.accounting.iteration.shares import best_shares
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import mpf as real
@@ -183,24 +183,28 @@ def test_several_uses_of_a_chain_of_kernels() -> None:
     grid = np.linspace(0, 1, 2001)
     equal = max(float(kernels.worth(x, 1 - x)) for x in grid[900:1100:5])
     noise = real(1.5) * real(equal) ** 0.5
-    plain = Descent(real(0.9) ** 0.5, real(2.0) ** 0.5, noise).mu(Visits(3, 4, 4)) ** 2
+    plain = (
+        NoisyContraction(real(0.9) ** 0.5, real(2.0) ** 0.5, noise).mu(Participation(3, 4, 4)) ** 2
+    )
     paired = (
-        Descent(real(0.9), real(2.0) ** 0.5, real(1.5) * kernels.worth(1, 1) ** 0.5).mu(
-            Visits(3, 2, 2)
+        NoisyContraction(real(0.9), real(2.0) ** 0.5, real(1.5) * kernels.worth(1, 1) ** 0.5).mu(
+            Participation(3, 2, 2)
         )
         ** 2
     )
     assert found <= float(min(plain, paired)) * (1 + 1e-3)
     assert found >= float(kernels.mu_squared(1.5, 5))
     odd = (
-        Descent(
+        NoisyContraction(
             real(0.9), (real(2.0) * real(0.9)) ** 0.5, real(1.5) * kernels.worth(1, 1) ** 0.5
-        ).mu(Visits(3, 2, 2))
+        ).mu(Participation(3, 2, 2))
         ** 2
     )
     assert kernels.repeated_mu_squared(1.5, passes=3, gap=5, tail=5) <= odd
     growing = Kernels(real(2.0), real(1.1), (WITHOUT_FLOOR,))
-    expanding = Expanding(real(1.1) ** 0.5, real(2.0) ** 0.5, noise).mu_squared(Visits(3, 4, 4))
+    expanding = Expanding(real(1.1) ** 0.5, real(2.0) ** 0.5, noise).mu_squared(
+        Participation(3, 4, 4)
+    )
     found = float(growing.repeated_mu_squared(1.5, passes=3, gap=4, tail=5))
     assert found <= float(expanding) * (1 + 1e-3)
 
@@ -261,36 +265,44 @@ def test_minorants_by_trying_all_vertices() -> None:
     assert total_cost([(real(0), real(0)), (real(0), real(0))], [0, 1]) == 0
 
 
-def jumps_of(visits: Visits) -> list[float]:
+def jumps_of(participation: Participation) -> list[float]:
     """1 in every counted step that uses the record, by walking through them."""
-    found = [0.0] * visits.lead
-    for k in range(visits.count):
-        last = k == visits.count - 1
-        gap = visits.last_gap if k == visits.count - 2 and visits.last_gap else visits.gap
-        found += [1.0] + [0.0] * ((visits.tail if last else gap) - 1)
+    found = [0.0] * participation.steps_before
+    for k in range(participation.count):
+        last = k == participation.count - 1
+        gap = (
+            participation.last_gap
+            if k == participation.count - 2 and participation.last_gap
+            else participation.gap
+        )
+        found += [1.0] + [0.0] * ((participation.steps_after if last else gap) - 1)
     return found
 
 
-VISITS = [
-    Visits(1, 1, 4), Visits(3, 2, 5), Visits(4, 3, 1, 2), Visits(3, 4, 2, 1, 2), Visits(2, 5, 3, 0, 1)
+PARTICIPATIONS = [
+    Participation(1, 1, 4), Participation(3, 2, 5), Participation(4, 3, 1, 2), Participation(3, 4, 2, 1, 2), Participation(2, 5, 3, 0, 1)
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("visits", VISITS, ids=repr)
+@pytest.mark.parametrize("participation", PARTICIPATIONS, ids=repr)
 @pytest.mark.parametrize("c", [0.8, 1.0])
 @pytest.mark.parametrize("start", [0.0, 2.5])
-def test_visits_cost_what_any_chain_does(visits: Visits, c: float, start: float) -> None:
-    jumps = jumps_of(visits)
-    assert visits.steps == len(jumps)
+def test_participations_cost_what_any_chain_does(
+    participation: Participation, c: float, start: float
+) -> None:
+    jumps = jumps_of(participation)
+    assert participation.steps == len(jumps)
     places = [k for k, jump in enumerate(jumps) if jump]
-    assert [visits.steps_before(v) for v in range(1, visits.count + 1)] == places
-    assert visits.breakpoints() == sorted({1, max(visits.count - 1, 1), visits.count})
-    descent = Descent(real(c), real(0.7), real(1.3))
-    found = float(descent.mu(visits, start))
+    assert [participation.steps_until(v) for v in range(1, participation.count + 1)] == places
+    assert participation.breakpoints() == sorted(
+        {1, max(participation.count - 1, 1), participation.count}
+    )
+    descent = NoisyContraction(real(c), real(0.7), real(1.3))
+    found = float(descent.mu(participation, start))
     chain = optimal_shifts(0.7 * np.array(jumps), c, 1.3, start).mu[0]
     assert found == pytest.approx(float(chain), rel=1e-12)
-    for count in range(visits.count):
-        latest = visits.latest(count)
+    for count in range(participation.count):
+        latest = participation.latest(count)
         after = places[-count - 1] + 1
         tail = jumps[after:]
         assert latest.steps == len(tail)
@@ -299,33 +311,33 @@ def test_visits_cost_what_any_chain_does(visits: Visits, c: float, start: float)
 
 
 def test_no_visits_at_all() -> None:
-    nothing = Visits(0, 1, 4, 0)
+    nothing = Participation(0, 1, 4, 0)
     assert (nothing.steps, nothing.breakpoints()) == (4, [])
-    assert Descent(real(0.9), real(1), real(1)).mu(nothing) == 0
-    assert Visits(3, 2, 5).latest(0) == Visits(0, 2, 4, 0)
+    assert NoisyContraction(real(0.9), real(1), real(1)).mu(nothing) == 0
+    assert Participation(3, 2, 5).latest(0) == Participation(0, 2, 4, 0)
 
 
 @pytest.mark.parametrize(
-    "visits",
+    "participation",
     [
-        Visits(8, 3, 2),
-        Visits(8, 3, 2, 0, 1),
-        Visits(20, 5, 2, 0, 2),
-        Visits(2, 5, 2, 0, 1),
-        Visits(1, 1, 6),
+        Participation(8, 3, 2),
+        Participation(8, 3, 2, 0, 1),
+        Participation(20, 5, 2, 0, 2),
+        Participation(2, 5, 2, 0, 1),
+        Participation(1, 1, 6),
     ],
 )
 @pytest.mark.parametrize("diameter", [0.1, 1.0, 4.0, 1e6])
-def test_the_best_number_of_visits_to_count(visits: Visits, diameter: float) -> None:
-    descent = Descent(real(0.95), real(1.0), real(1.0))
-    each = [descent.mu(visits.latest(k), diameter) for k in range(visits.count)]
-    each.append(descent.mu(visits))
+def test_the_best_number_of_visits_to_count(participation: Participation, diameter: float) -> None:
+    descent = NoisyContraction(real(0.95), real(1.0), real(1.0))
+    each = [descent.mu(participation.latest(k), diameter) for k in range(participation.count)]
+    each.append(descent.mu(participation))
     best = min(each)
-    found, counted = descent.mu_bounded(visits, diameter)
+    found, counted = descent.mu_bounded(participation, diameter)
     assert (found, each[counted]) == (best, best)
-    for near in range(visits.count):
-        assert descent.mu_bounded(visits, diameter, near)[0] == best
-    with_no_steps = Visits(3, 1, 1)
+    for near in range(participation.count):
+        assert descent.mu_bounded(participation, diameter, near)[0] == best
+    with_no_steps = Participation(3, 1, 1)
     last = descent.mu_bounded(with_no_steps, 1e-9)
     assert last[0] <= descent.mu(with_no_steps.latest(1), 1e-9)
 
@@ -340,27 +352,27 @@ def test_expanding_steps_by_plain_sums() -> None:
     assert float(expanding.weight(5)) == pytest.approx(weight(5))
     assert Expanding(real(1), real(s), real(w)).weight(5) == 5
     unit = (s / w) ** 2
-    regular, once = Visits(4, 5, 3), Visits(1, 5, 3)
+    regular, once = Participation(4, 5, 3), Participation(1, 5, 3)
     assert float(expanding.mu_squared(regular)) == pytest.approx(
         unit * (3 / weight(5) + 1 / weight(3))
     )
-    assert float(expanding.mu_squared(Visits(4, 5, 3, 0, 4))) == pytest.approx(
+    assert float(expanding.mu_squared(Participation(4, 5, 3, 0, 4))) == pytest.approx(
         unit * (3 + 1 / weight(3))
     )
     for diameter in (0.01, 0.3, 0.8, 2.0, 1e5):
         apart = diameter / w
-        for visits in (regular, once, Visits(4, 1, 1), Visits(4, 5, 3, 0, 2)):
-            tail, lead = visits.tail, visits.before_last - 1
-            found = [float(expanding.mu_squared(visits))]
+        for participation in (regular, once, Participation(4, 1, 1), Participation(4, 5, 3, 0, 2)):
+            tail, lead = participation.steps_after, participation.before_last - 1
+            found = [float(expanding.mu_squared(participation))]
             if tail > 1:
                 found.append((apart * c) ** 2 / weight(tail - 1))
-            if lead and visits.count > 1:
+            if lead and participation.count > 1:
                 found.append(apart**2 * c**2 / weight(lead) + unit / weight(tail))
                 whole = weight(lead + tail) / c**2
                 total = apart + s / w / c ** (lead + 1)
                 if total * weight(lead) / c**2 <= apart * whole:
                     found.append(total**2 / whole)
-            got = float(expanding.mu_squared_bounded(visits, diameter))
+            got = float(expanding.mu_squared_bounded(participation, diameter))
             assert got == pytest.approx(min(found))
 
 
@@ -469,7 +481,7 @@ def test_mixtures_of_positions() -> None:
 
 @pytest.mark.parametrize(("rate", "c", "steps"), [(0.1, 0.9, 30), (0.5, 1.0, 12), (0.01, 0.0, 5)])
 def test_levels_are_the_best_of_the_markov_bounds(rate: float, c: float, steps: int) -> None:
-    found = levels(rate, c, steps)
+    found = upper_quantiles(rate, c, steps)
     slopes = np.geomspace(1e-6, 600, 4000)
     values = c ** np.arange(steps)
     growth = np.log1p(rate * np.expm1(np.outer(slopes, values))).sum(axis=1)
@@ -477,24 +489,29 @@ def test_levels_are_the_best_of_the_markov_bounds(rate: float, c: float, steps: 
         best = min(float(((growth - math.log(p)) / slopes).min()), values.sum())
         assert best * (1 - 1e-9) <= level <= best * 1.01
     assert found == sorted(found)
-    assert levels(rate, 1.0, 10**20)[0] > 0
+    assert upper_quantiles(rate, 1.0, 10**20)[0] > 0
 
 
 def run(c: float = 0.95, diameter: float = math.inf, likely: float = 1.0) -> SampledRun:
     return SampledRun(
-        steps=200, rate=0.1, jump=0.3, contraction=c, diameter=diameter, likely=likely
+        steps=200,
+        rate=0.1,
+        step_sensitivity=0.3,
+        contraction=c,
+        diameter=diameter,
+        distance_share=likely,
     )
 
 
 def test_splits_and_distances() -> None:
     assert float(max_distance(2.0, 0.5, 4)) == pytest.approx(2 * (1 + 0.5 + 0.25 + 0.125))
     assert max_distance(2.0, 1.0, 4) == 8
-    split = Split(steps=7, closing=3, share=0.2)
+    split = NoiseSplit(steps=7, closing=3, share=0.2)
     weight = 1 + 0.9**2 + 0.9**4
     shift = 1.5 * 0.9**7 / (0.8 * math.sqrt(0.2 * weight))
     assert float(split.shift_mu(1.5, 0.8, 0.9)) == pytest.approx(shift)
     assert float(split.shift_mu(1.5, 0.8, 1.0)) == pytest.approx(1.5 / 0.8 / math.sqrt(0.6))
-    assert Split(steps=7, closing=0, share=0.0).shift_mu(1.5, 0.8, 0.9) == 0
+    assert NoiseSplit(steps=7, closing=0, share=0.0).shift_mu(1.5, 0.8, 0.9) == 0
     assert float(split.closing_mu(0.5, 0.8)) == pytest.approx(0.5 / 0.8 / math.sqrt(0.8))
 
 
@@ -507,11 +524,11 @@ def test_the_rough_cost_of_hiding_a_record() -> None:
         square = 0.09 / (1 - share)
         mu = math.sqrt(square)
         bracket = math.exp(square) * normal(1.5 * mu) + 3 * normal(-0.5 * mu) - 2
-        assert run().hidden(share) == pytest.approx(0.02 * bracket)
-    tiny = SampledRun(steps=5, rate=0.1, jump=1e-4, contraction=0.9)
-    assert tiny.hidden() == pytest.approx(1e-10)
-    huge = SampledRun(steps=5, rate=0.1, jump=1e200, contraction=0.9)
-    assert math.isfinite(huge.hidden())
+        assert run().step_cost(share) == pytest.approx(0.02 * bracket)
+    tiny = SampledRun(steps=5, rate=0.1, step_sensitivity=1e-4, contraction=0.9)
+    assert tiny.step_cost() == pytest.approx(1e-10)
+    huge = SampledRun(steps=5, rate=0.1, step_sensitivity=1e200, contraction=0.9)
+    assert math.isfinite(huge.step_cost())
 
 
 @pytest.mark.parametrize("c", [0.0, 0.95, 1.0])
@@ -524,21 +541,21 @@ def test_the_rough_cost_of_a_split_and_the_best_one(c, diameter: float, likely: 
         early = sum(c**i for i in range(200 - steps))
         apart = min(diameter, likely * 0.3 * early) * c**steps
         weight = sum(c ** (2 * i) for i in range(closing))
-        hidden = (steps - closing) * search.hidden() + closing * search.hidden(share)
+        hidden = (steps - closing) * search.step_cost() + closing * search.step_cost(share)
         return hidden + apart**2 / (share * weight)
 
     for tried in ((150, 20, 0.3), (40, 40, 0.9), (10, 1, 0.01)):
-        split = Split(steps=tried[0], closing=tried[1], share=tried[2])
+        split = NoiseSplit(steps=tried[0], closing=tried[1], share=tried[2])
         assert search.rough_cost(split) == pytest.approx(cost(*tried), rel=1e-9)
-    assert search.composed() == Split(steps=200, closing=0, share=0.0)
-    assert search.rough_cost(search.composed()) == pytest.approx(200 * search.hidden())
+    assert search.composed() == NoiseSplit(steps=200, closing=0, share=0.0)
+    assert search.rough_cost(search.composed()) == pytest.approx(200 * search.step_cost())
     best = search.best_split()
     rng = np.random.default_rng(1)
     for _ in range(300):
         closing = int(rng.integers(1, 200))
         steps = int(rng.integers(closing, 201))
         other = cost(steps, closing, float(rng.uniform(0.001, 0.999)))
-        assert search.rough_cost(best) <= min(other, 200 * search.hidden()) * (1 + 1e-3)
+        assert search.rough_cost(best) <= min(other, 200 * search.step_cost()) * (1 + 1e-3)
     for closing, share in ((5, 0.3), (60, 0.8)):
         chosen = search.with_best_count(closing, share)
         assert (chosen.closing, chosen.share) == (closing, share)

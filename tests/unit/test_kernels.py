@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcalc.accounting.iteration import (
-    Descent,
     Kernels,
-    Visits,
+    NoisyContraction,
+    Participation,
     convex_kernels,
     gradient_noise_kernels,
     strongly_convex_kernels,
@@ -119,8 +119,8 @@ def test_undivided_noises_are_never_better_with_several_uses() -> None:
             found = kernels.repeated_mu_squared(1.0, passes=passes, gap=gap, tail=tail)
             spare = kernels.contraction if gap % 2 and tail % 2 else mpf(1)
             noise, root = kernels.worth(mpf(1), mpf(1)) ** 0.5, (kernels.start * spare) ** 0.5
-            paired = Descent(kernels.contraction, root, noise)
-            assert found <= paired.mu(Visits(passes, gap // 2, tail // 2)) ** 2
+            paired = NoisyContraction(kernels.contraction, root, noise)
+            assert found <= paired.mu(Participation(passes, gap // 2, tail // 2)) ** 2
 
 
 @pytest.mark.parametrize(

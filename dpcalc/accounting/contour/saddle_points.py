@@ -81,13 +81,13 @@ class SaddlePoints:
         """A contour that serves the ε at which δ(ε) = ``delta``, as the saddle point estimates it."""
         log_delta = math.log(max(delta - self._infinite, 1e-3 * delta))
         epsilon = self._where(-self.log_deltas, -log_delta, self.epsilons)
-        return self.cheapest(max(epsilon, 0.0), log_delta)
+        return self.fewest_nodes(max(epsilon, 0.0), log_delta)
 
     def contour_for_epsilon(self, epsilon: float, log_delta: float | None = None) -> Contour:
         """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
         if log_delta is None:
             log_delta = min(self._where(self.epsilons, epsilon, self.log_deltas), 0.0)
-        return self.cheapest(epsilon, log_delta)
+        return self.fewest_nodes(epsilon, log_delta)
 
     def _where(self, rising: Reals, level: float, value: Reals) -> float:
         """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""
@@ -104,7 +104,7 @@ class SaddlePoints:
         share = (level - rising[k - 1]) / (rising[k] - rising[k - 1])
         return float(value[k - 1] + share * (value[k] - value[k - 1]))
 
-    def cheapest(self, epsilon: float, log_delta: float) -> Contour:
+    def fewest_nodes(self, epsilon: float, log_delta: float) -> Contour:
         """The contour with the shortest period, which the fewest nodes cover.
 
         Next to the saddle point aliases from the right may decay slowly; away from it the integrand

@@ -14,7 +14,7 @@ from dpcalc.accounting.iteration.admm import (
     strongly_convex_kernels,
     strongly_convex_norm,
 )
-from dpcalc.accounting.iteration.descent import Descent, Visits, contraction_factor
+from dpcalc.accounting.iteration.descent import NoisyContraction, Participation, contraction_factor
 from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.kernels import Kernels
 from dpcalc.accounting.iteration.minorant import convex_minorant, total_cost
@@ -22,12 +22,12 @@ from dpcalc.accounting.iteration.optimal_shifts import Shifts, optimal_shifts
 from dpcalc.accounting.iteration.position_mixture import mixed_positions
 
 __all__ = [
-    "Descent",
     "Expanding",
     "Kernels",
+    "NoisyContraction",
+    "Participation",
     "Shifts",
     "StronglyConvexNorm",
-    "Visits",
     "contraction_factor",
     "convex_kernels",
     "convex_minorant",

@@ -26,13 +26,13 @@ class Averaged:
     """Iterations of which the mean is released.
 
     Attributes:
-        jump: s, how far one use of the record moves an iterate.
+        step_sensitivity: s, how far one use of the record moves an iterate.
         noise: ω, per coordinate.
         least: the least factor that a step may multiply by; negative if it may turn.
         most: the largest.
     """
 
-    jump: Real
+    step_sensitivity: Real
     noise: Real
     least: Real
     most: Real
@@ -54,7 +54,7 @@ class Averaged:
         """The same for the last iterate, its steps after a use keeping or expanding all through."""
         forget = min(max(self.least, mpf(0)), self.most)
         own = self.most if passes > 1 else forget
-        begin, keep = self._step(own, self.jump), self._step(self.most)
+        begin, keep = self._step(own, self.step_sensitivity), self._step(self.most)
         run = self._step(forget if passes == 1 else self.most).repeated(lead)
         run = run.then(begin.then(keep.repeated(gap - 1)).repeated(passes - 1))
         run = run.then(begin).then(keep.repeated(tail - 1))
@@ -67,14 +67,20 @@ class Averaged:
 
         def block(length: int) -> Stretch:
             kept = min(switch, length - 1)
-            begin = self._step(own, self.jump).then(self._step(self.most).repeated(kept))
+            begin = self._step(own, self.step_sensitivity).then(
+                self._step(self.most).repeated(kept)
+            )
             return begin.then(self._step(forget).repeated(length - 1 - kept))
 
         run = self._step(forget).repeated(lead).then(block(gap).repeated(passes - 1))
         run = run.then(block(tail))
         return run.shift[1] ** 2 / run.spread[2]
 
-    def _step(self, factor: Real, jump: Real | int = 0) -> Stretch:
+    def _step(self, factor: Real, step_sensitivity: Real | int = 0) -> Stretch:
         """X and the sum of all x so far."""
         square = self.noise**2
-        return Stretch((factor, mpf(0), factor, mpf(1)), (jump, jump), (square, square, square))
+        return Stretch(
+            (factor, mpf(0), factor, mpf(1)),
+            (step_sensitivity, step_sensitivity),
+            (square, square, square),
+        )

@@ -33,21 +33,21 @@ def contraction_factor(step_size: float, smoothness: float, strong_convexity: fl
 
 
 @dataclass(frozen=True, slots=True)
-class Visits:
+class Participation:
     """When the steps use the differing record.
 
     Attributes:
         count: how often, E.
         gap: steps from one use to the next, l.
-        tail: steps from the last use to the end, both included.
-        lead: steps before the first use that are counted (they matter only after a start apart).
+        steps_after: steps from the last use to the end, both included.
+        steps_before: counted steps before the first use (they matter only after a start apart).
         last_gap: steps from the last use but one to the last, if not ``gap``.
     """
 
     count: int
     gap: int = 1
-    tail: int = 1
-    lead: int = 0
+    steps_after: int = 1
+    steps_before: int = 0
     last_gap: int | None = None
 
     @property
@@ -55,16 +55,18 @@ class Visits:
         """Steps from the last use but one to the last use."""
         return self.gap if self.last_gap is None else self.last_gap
 
-    def steps_before(self, visit: int) -> int:
+    def steps_until(self, use: int) -> int:
         """Counted steps before the visit with this number, from 1."""
-        if visit == self.count and visit > 1:
-            return self.lead + self.gap * (visit - 2) + self.before_last
-        return self.lead + self.gap * (visit - 1)
+        if use == self.count and use > 1:
+            return self.steps_before + self.gap * (use - 2) + self.before_last
+        return self.steps_before + self.gap * (use - 1)
 
     @property
     def steps(self) -> int:
         """All counted steps."""
-        return (self.steps_before(self.count) if self.count else self.lead) + self.tail
+        return (
+            self.steps_until(self.count) if self.count else self.steps_before
+        ) + self.steps_after
 
     def breakpoints(self) -> list[int]:
         """The visits before which the cheapest allocation may bend.
@@ -73,40 +75,42 @@ class Visits:
         """
         return sorted({v for v in (1, self.count - 1, self.count) if 1 <= v <= self.count})
 
-    def latest(self, count: int) -> Visits:
+    def latest(self, count: int) -> Participation:
         """Only the last ``count`` visits, from just after the one before them."""
         if count == 0:
-            return replace(self, count=0, lead=0, tail=self.tail - 1)
-        lead = (self.before_last if count == 1 else self.gap) - 1
-        return replace(self, count=count, lead=lead)
+            return replace(self, count=0, steps_before=0, steps_after=self.steps_after - 1)
+        steps_before = (self.before_last if count == 1 else self.gap) - 1
+        return replace(self, count=count, steps_before=steps_before)
 
 
 @dataclass(frozen=True, slots=True)
-class Descent:
+class NoisyContraction:
     """One differing record in noisy gradient descent.
 
     Attributes:
         contraction: c, from 0 to 1.
-        jump: s: how far one use of the record may move an iterate.
+        step_sensitivity: s: how far one use of the record may move an iterate.
         noise: ω: the standard deviation, per coordinate, of the noise that reaches an iterate.
     """
 
     contraction: Real
-    jump: Real
+    step_sensitivity: Real
     noise: Real
 
-    def mu(self, visits: Visits, start: Real = 0) -> Real:
+    def mu(self, participation: Participation, start: Real = 0) -> Real:
         """μ of the last iterate if the runs are ``start`` apart before the counted steps."""
-        points = self.points(visits, start)
+        points = self.points(participation, start)
         return context().sqrt(total_cost(points, convex_minorant(points)))
 
-    def points(self, visits: Visits, start: Real = 0) -> list[Point]:
+    def points(self, participation: Participation, start: Real = 0) -> list[Point]:
         """(Σw, Σu) before each landmark and at the end, from the origin on."""
         c = self.contraction
-        return sample_profile(c, self.jump, self.noise, mpf(start), visits, _geometric)
+        return sample_profile(
+            c, self.step_sensitivity, self.noise, mpf(start), participation, _geometric
+        )
 
     def mu_bounded(
-        self, visits: Visits, diameter: Real, near: int | None = None
+        self, participation: Participation, diameter: Real, near: int | None = None
     ) -> tuple[Real, int]:
         """The least μ over how many of the last visits to count, all points within a diameter.
 
@@ -114,7 +118,7 @@ class Descent:
         if all visits count. Every number gives a valid bound, so the search may miss the best.
 
         Args:
-            visits: when the record is used.
+            participation: when the record is used.
             diameter: of the domain.
             near: a number that is nearly the best, such as that of a similar run.
 
@@ -123,64 +127,84 @@ class Descent:
         """
 
         def at(count: int) -> Real:
-            if count == visits.count:
-                return self.mu(visits)
-            latest = visits.latest(count)
+            if count == participation.count:
+                return self.mu(participation)
+            latest = participation.latest(count)
             return self.mu(latest, diameter) if latest.steps else mpf("inf")
 
-        last = at(visits.count)
+        last = at(participation.count)
         best = 0
-        if visits.count:
-            most = visits.count - 1
+        if participation.count:
+            most = participation.count - 1
             # A last gap of its own makes the first two numbers differ in kind from the others.
-            regular = 0 if visits.last_gap is None else min(2, most)
+            regular = 0 if participation.last_gap is None else min(2, most)
             if near is None:
                 best = _integer_minimum(at, regular, most)
             else:
                 best = _downhill(at, max(near, regular), most)
             best = min({best, *range(regular)}, key=at)
         found = at(best)
-        return (found, best) if found < last else (last, visits.count)
+        return (found, best) if found < last else (last, participation.count)
 
 
 def sample_profile(
-    c: Any, jump: Any, noise: Any, start: Any, visits: Visits, geometric: Callable[[Any, int], Any]
+    c: Any,
+    step_sensitivity: Any,
+    noise: Any,
+    start: Any,
+    participation: Participation,
+    geometric: Callable[[Any, int], Any],
 ) -> list[Any]:
     """The points whose convex minorant is the cheapest allocation, in any arithmetic.
 
     Args:
         c: contraction.
-        jump: s.
+        step_sensitivity: s.
         noise: ω.
         start: distance before the counted steps.
-        visits: when the record is used.
+        participation: when the record is used.
         geometric: (x, k) -> 1 + x + ... + x^(k-1).
     """
-    total = visits.steps
-    breakpoints = visits.breakpoints()
-    found = [_point(c, jump, noise, start, visits, visit, geometric) for visit in breakpoints]
+    total = participation.steps
+    breakpoints = participation.breakpoints()
+    found = [
+        _point(c, step_sensitivity, noise, start, participation, use, geometric)
+        for use in breakpoints
+    ]
     weight = noise**2 * geometric(c**2, total)
     height = start * c**total
-    if visits.count:
-        height += _jumps(c, jump, visits, visits.count + 1, geometric)
-    return [(0 * noise, 0 * jump), *found, (weight, height)]
+    if participation.count:
+        height += _distances(c, step_sensitivity, participation, participation.count + 1, geometric)
+    return [(0 * noise, 0 * step_sensitivity), *found, (weight, height)]
 
 
 def _point(
-    c: Any, jump: Any, noise: Any, start: Any, visits: Visits, visit: int, geometric: Any
+    c: Any,
+    step_sensitivity: Any,
+    noise: Any,
+    start: Any,
+    participation: Participation,
+    use: int,
+    geometric: Any,
 ) -> tuple[Any, Any]:
-    steps, total = visits.steps_before(visit), visits.steps
+    steps, total = participation.steps_until(use), participation.steps
     weight = noise**2 * c ** (2 * (total - steps)) * geometric(c**2, steps)
-    return weight, start * c**total + _jumps(c, jump, visits, visit, geometric)
+    return weight, start * c**total + _distances(c, step_sensitivity, participation, use, geometric)
 
 
-def _jumps(c: Any, jump: Any, visits: Visits, visit: int, geometric: Any) -> Any:
+def _distances(
+    c: Any, step_sensitivity: Any, participation: Participation, use: int, geometric: Any
+) -> Any:
     """Σu over the visits before one, all carried to the end of the run."""
-    regular = min(visit - 1, visits.count - 1 if visits.count > 1 else 1)
-    first = visits.steps - visits.lead - 1 - visits.gap * (regular - 1)
-    total = jump * c**first * geometric(c**visits.gap, regular) if regular > 0 else 0 * jump
-    if visits.count > 1 and visit > visits.count:
-        total += jump * c ** (visits.tail - 1)
+    regular = min(use - 1, participation.count - 1 if participation.count > 1 else 1)
+    first = participation.steps - participation.steps_before - 1 - participation.gap * (regular - 1)
+    total = (
+        step_sensitivity * c**first * geometric(c**participation.gap, regular)
+        if regular > 0
+        else 0 * step_sensitivity
+    )
+    if participation.count > 1 and use > participation.count:
+        total += step_sensitivity * c ** (participation.steps_after - 1)
     return total
 
 

@@ -41,7 +41,7 @@ TAIL_PROBABILITIES = (
 _GROUPS = 2000
 
 
-def levels(rate: float, contraction: float, steps: int) -> list[float]:
+def upper_quantiles(rate: float, contraction: float, steps: int) -> list[float]:
     """Upper ends of the sum, exceeded with at most each of `TAIL_PROBABILITIES`; units of s.
 
     Args:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcalc.accounting.iteration.descent import Visits
+from dpcalc.accounting.iteration.descent import Participation
 from dpcalc.numerics.precise import Real, mpf
 
 
@@ -26,12 +26,12 @@ class Expanding:
 
     Attributes:
         expansion: c.
-        jump: s.
+        step_sensitivity: s.
         noise: ω.
     """
 
     expansion: Real
-    jump: Real
+    step_sensitivity: Real
     noise: Real
 
     def weight(self, steps: int) -> Real:
@@ -39,25 +39,31 @@ class Expanding:
         x = 1 / mpf(self.expansion) ** 2
         return mpf(steps) if x == 1 else (1 - x**steps) / (1 - x)
 
-    def mu_squared(self, visits: Visits) -> Real:
+    def mu_squared(self, participation: Participation) -> Real:
         """μ² from a common start; the tail is at most the gap."""
-        regular = visits.last_gap is None
-        earlier = (visits.count - 1) / (self.weight(visits.gap) if regular else mpf(1))
-        return (self.jump / self.noise) ** 2 * (earlier + 1 / self.weight(visits.tail))
+        regular = participation.last_gap is None
+        earlier = (participation.count - 1) / (
+            self.weight(participation.gap) if regular else mpf(1)
+        )
+        return (self.step_sensitivity / self.noise) ** 2 * (
+            earlier + 1 / self.weight(participation.steps_after)
+        )
 
-    def mu_squared_bounded(self, visits: Visits, diameter: Real) -> Real:
+    def mu_squared_bounded(self, participation: Participation, diameter: Real) -> Real:
         """The least of that and of starts a diameter apart, before the last use or just after it."""
-        found = [self.mu_squared(visits)]
+        found = [self.mu_squared(participation)]
         apart, c = mpf(diameter) / self.noise, mpf(self.expansion)
-        after, lead = visits.tail - 1, visits.before_last - 1
+        after, lead = participation.steps_after - 1, participation.before_last - 1
         if after:
             found.append((apart * c) ** 2 / self.weight(after))
-        if lead and visits.count > 1:
+        if lead and participation.count > 1:
             paid = self.weight(lead) / c**2
-            last = (self.jump / self.noise) ** 2 / self.weight(visits.tail)
+            last = (self.step_sensitivity / self.noise) ** 2 / self.weight(
+                participation.steps_after
+            )
             found.append(apart**2 / paid + last)
-            whole, total = self.weight(lead + visits.tail) / c**2, apart
-            total += self.jump / self.noise / c ** (lead + 1)
+            whole, total = self.weight(lead + participation.steps_after) / c**2, apart
+            total += self.step_sensitivity / self.noise / c ** (lead + 1)
             if total * paid <= apart * whole:
                 # One straight line stays below the distance that is there before the last use.
                 found.append(total**2 / whole)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.accounting.iteration.descent import Descent, Visits
+from dpcalc.accounting.iteration.descent import NoisyContraction, Participation
 from dpcalc.accounting.iteration.expanding import Expanding
 from dpcalc.accounting.iteration.optimal_shifts import optimal_shifts
 from dpcalc.accounting.iteration.shares import best_shares
@@ -141,8 +141,8 @@ class Kernels:
     def repeated_mu_squared(self, sigma: float, *, passes: int, gap: int, tail: int) -> Real:
         """μ² of the last iterate if the user takes part several times.
 
-        A kernel is a step of `Descent` in the gauge N; pairs of iterations with undivided noises are
-        steps as well, and the best of both counts.
+        A kernel is a step of `NoisyContraction` in the gauge N; pairs of iterations with undivided
+        noises are steps as well, and the best of both counts.
 
         Args:
             sigma: standard deviation of the noise.
@@ -154,18 +154,23 @@ class Kernels:
             return self.mu_squared(sigma, tail)
         root = context().sqrt
         noise = mpf(sigma) * root(self._constant(_equal_share(self)))
-        jump, visits = root(self.start), Visits(passes, gap, tail - 1)
+        step_sensitivity, participation = root(self.start), Participation(passes, gap, tail - 1)
         if self.contraction > 1:
-            found = [Expanding(root(self.contraction), jump, noise).mu_squared(visits)]
+            found = [
+                Expanding(root(self.contraction), step_sensitivity, noise).mu_squared(participation)
+            ]
         else:
-            found = [Descent(root(self.contraction), jump, noise).mu(visits) ** 2]
+            found = [
+                NoisyContraction(root(self.contraction), step_sensitivity, noise).mu(participation)
+                ** 2
+            ]
         if gap >= 2 and self.contraction <= 1:
             # In a pass of odd length the spare iteration follows the user's own and contracts.
             spare = self.contraction if gap % 2 and tail % 2 else mpf(1)
-            descent = Descent(
+            descent = NoisyContraction(
                 self.contraction, root(self.start * spare), mpf(sigma) * root(self.worth(1, 1))
             )
-            found.append(descent.mu(Visits(passes, gap // 2, tail // 2)) ** 2)
+            found.append(descent.mu(Participation(passes, gap // 2, tail // 2)) ** 2)
         steps = gap * (passes - 1) + tail
         if steps <= _SCHEDULE and self.contraction**steps < _SPREAD:
             found.append(self._scheduled(sigma, passes, gap, tail))

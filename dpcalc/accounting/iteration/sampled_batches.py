@@ -28,14 +28,14 @@ Reals = NDArray[np.float64]
 _GRID, _ZOOMS = 33, 8
 
 
-def max_distance(jump: Real, contraction: Real, steps: int) -> Real:
+def max_distance(step_sensitivity: Real, contraction: Real, steps: int) -> Real:
     """s(1 - c^k)/(1 - c): how far apart k steps with shared batches can bring two runs."""
     c = mpf(contraction)
-    return mpf(jump) * (mpf(steps) if c == 1 else (1 - c**steps) / (1 - c))
+    return mpf(step_sensitivity) * (mpf(steps) if c == 1 else (1 - c**steps) / (1 - c))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class NoiseSplit:
     """How the last steps' noise is used.
 
     Attributes:
@@ -58,9 +58,9 @@ class Split:
         weight = (1 - square**self.closing) / (1 - square) if contracts else mpf(self.closing)
         return mpf(apart) * c**self.steps / (mpf(noise) * ctx.sqrt(mpf(self.share) * weight))
 
-    def closing_mu(self, jump: Real, noise: Real) -> Real:
+    def closing_mu(self, step_sensitivity: Real, noise: Real) -> Real:
         """μ of one use of the record against what is left of a closing step's noise."""
-        return mpf(jump) / (mpf(noise) * context().sqrt(1 - mpf(self.share)))
+        return mpf(step_sensitivity) / (mpf(noise) * context().sqrt(1 - mpf(self.share)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,33 +70,33 @@ class SampledRun:
     Attributes:
         steps: T, all steps of the run.
         rate: q, probability that a batch holds the record.
-        jump: s/ω, how far one use may move an iterate, in units of a step's noise.
+        step_sensitivity: s/ω, how far one use may move an iterate, in units of a step's noise.
         contraction: c, in [0, 1].
         diameter: D/ω, the largest distance of two iterates, in the same units.
-        likely: share of the farthest distance that the batches before the counted steps are likely
-            to bring about.
+        distance_share: share of the farthest distance that the batches before the counted steps
+            are likely to bring about.
     """
 
     steps: int
     rate: float
-    jump: float
+    step_sensitivity: float
     contraction: float
     diameter: float = math.inf
-    likely: float = 1.0
+    distance_share: float = 1.0
 
-    def hidden(self, share: float = 0.0) -> float:
+    def step_cost(self, share: float = 0.0) -> float:
         """What hiding the record costs in a step of which a share is used up, as a rough μ².
 
         By the central limit theorem; used to choose, never as a bound.
         """
-        square = min(_squared(self.jump) / (1 - share), 600.0)
+        square = min(_squared(self.step_sensitivity) / (1 - share), 600.0)
         if square < 1e-6:
             return self.rate**2 * square
         mu = math.sqrt(square)
         bracket = math.exp(square) * _normal(1.5 * mu) + 3 * _normal(-0.5 * mu) - 2
         return 2 * self.rate**2 * bracket
 
-    def best_split(self) -> Split:
+    def best_split(self) -> NoiseSplit:
         """A split whose rough cost is small; without a shift if that is cheaper."""
         shares, closings = np.array([1e-3, 0.999]), np.array([0.0, math.log(self.steps)])
         for _ in range(_ZOOMS):
@@ -107,26 +107,26 @@ class SampledRun:
             shares, closings = _around(shares, int(i)), _around(closings, int(k))
         closing = min(max(round(closing), 1), self.steps)
         count = min(max(round(count), closing), self.steps)
-        found = Split(steps=count, closing=closing, share=float(share))
+        found = NoiseSplit(steps=count, closing=closing, share=float(share))
         return min(self.composed(), found, key=self.rough_cost)
 
-    def composed(self) -> Split:
+    def composed(self) -> NoiseSplit:
         """All steps from the common start."""
-        return Split(steps=self.steps, closing=0, share=0.0)
+        return NoiseSplit(steps=self.steps, closing=0, share=0.0)
 
-    def rough_cost(self, split: Split) -> float:
+    def rough_cost(self, split: NoiseSplit) -> float:
         """What a split costs, as a rough μ²."""
         if not split.share:
-            return split.steps * self.hidden()
+            return split.steps * self.step_cost()
         parts = (np.array(float(x)) for x in (split.steps, split.closing, split.share))
         return float(self._cost(*parts))
 
-    def with_best_count(self, closing: int, share: float) -> Split:
+    def with_best_count(self, closing: int, share: float) -> NoiseSplit:
         """A split with these closing steps and share, and a good number of steps."""
         _, counts = self._grid(np.array([share]), np.array([float(closing)]))
         near = float(counts[0, 0])
         tried = {min(max(n, closing), self.steps) for n in (math.floor(near), math.ceil(near))}
-        splits = [Split(steps=n, closing=closing, share=share) for n in tried]
+        splits = [NoiseSplit(steps=n, closing=closing, share=share) for n in tried]
         return min(splits, key=self.rough_cost)
 
     def _grid(self, shares: Reals, closings: Reals) -> tuple[Reals, Reals]:
@@ -140,19 +140,22 @@ class SampledRun:
 
     def _cost(self, steps: Reals, closing: Reals, share: Reals) -> Reals:
         """Hiding the record in every step, and the shift."""
-        split = np.vectorize(self.hidden, otypes=[float])(share)
+        split = np.vectorize(self.step_cost, otypes=[float])(share)
         rest, c = self._decayed(self.steps - steps), self.contraction
-        reach = self.likely * self.jump
+        reach = self.distance_share * self.step_sensitivity
         spread = (1 - rest) / (1 - c) if c < 1 else self.steps - steps
         reached = np.minimum(self.diameter, reach * spread) * self._decayed(steps)
         pulled = np.clip(reached, 0, 1e140) ** 2 / (share * self._weight(closing))
-        found: Reals = (steps - closing) * self.hidden() + closing * split + pulled
+        found: Reals = (steps - closing) * self.step_cost() + closing * split + pulled
         return found
 
     def _counts(self, closing: Reals, share: Reals) -> list[Reals]:
         """Where the cost may be least in the number of steps, both ends included."""
-        c, per_step, last = self.contraction, self.hidden(), float(self.steps)
-        unit, reach = 1 / (share * self._weight(closing)), self.likely * self.jump
+        c, per_step, last = self.contraction, self.step_cost(), float(self.steps)
+        unit, reach = (
+            1 / (share * self._weight(closing)),
+            self.distance_share * self.step_sensitivity,
+        )
         found = [closing, np.array(last)]
         if c == 1:
             found.append(last - per_step / (2 * unit * _squared(reach)))

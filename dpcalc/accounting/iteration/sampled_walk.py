@@ -42,13 +42,13 @@ class SampledWalk:
         steps: T.
         rate: q, rounded down.
         contraction: c, in [0, 1], rounded down.
-        jump: s/ω, rounded down.
+        step_sensitivity: s/ω, rounded down.
     """
 
     steps: int
     rate: float
     contraction: float
-    jump: float
+    step_sensitivity: float
 
     def __call__(self, epsilon: float) -> float:
         """δ(ε) is at least this; 0 or above."""
@@ -58,7 +58,7 @@ class SampledWalk:
 
         sums, law = _lower_law(self.steps, self.rate, self.contraction)
         root = math.sqrt(_spread(self.contraction, self.steps))
-        shifts = sums * (self.jump / 2) / root
+        shifts = sums * (self.step_sensitivity / 2) / root
         mean = max(float(product(law, shifts)), 1e-300)
         found = 0.0
         for at in (*(share * epsilon / (2 * mean) for share in _BEYOND), 0.0):

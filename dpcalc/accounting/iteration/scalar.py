@@ -83,13 +83,13 @@ class ScalarADMM:
     Attributes:
         pull: e = ηβs²; 0 in the kernel of A, where x alone counts.
         kept: r, in (0, 1).
-        jump: how far the differing user's own iteration moves x.
+        step_sensitivity: how far the differing user's own iteration moves x.
         noise: standard deviation of the noise that reaches x.
     """
 
     pull: Any
     kept: Any
-    jump: Any
+    step_sensitivity: Any
     noise: Any
 
     def iteration(self, moved: Any, *, own: bool = False) -> Stretch:
@@ -97,7 +97,7 @@ class ScalarADMM:
         swing = self.pull * (2 * self.kept - 1)
         return Stretch(
             ((moved - swing) / (1 + self.pull), swing / (1 + self.pull), -self.kept, self.kept),
-            (self.jump if own else 0, 0),
+            (self.step_sensitivity if own else 0, 0),
             (self.noise * self.noise, 0, 0),
         )
 

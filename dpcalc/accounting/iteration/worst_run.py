@@ -35,13 +35,13 @@ _STEPS = 60
 _KEPT = (1e-7, 0.02, 0.1, 0.3, 0.5, 0.8, 1 - 1e-7)
 
 
-def worst_law(sectors: Sectors, iterations: int, jump: Any, noise: Any) -> Stretch:
+def worst_law(sectors: Sectors, iterations: int, step_sensitivity: Any, noise: Any) -> Stretch:
     """The exact law after so many iterations, the first the user's own, of the worst run found.
 
     Args:
         sectors: which factors are allowed, for one singular value; what A's kernel does is left out.
         iterations: 2 or more.
-        jump: how far the user's own iteration moves x.
+        step_sensitivity: how far the user's own iteration moves x.
         noise: standard deviation of the noise that reaches x.
     """
     rough, count = in_doubles(sectors), min(iterations, LONGEST) - 1
@@ -51,9 +51,9 @@ def worst_law(sectors: Sectors, iterations: int, jump: Any, noise: Any) -> Stret
 
     def step(m: float, r: float) -> Stretch:
         allowed = min(max(mpf(m), least), most), min(max(mpf(r), low), 1 - mpf(_EDGE))
-        return ScalarADMM(sectors.pull, allowed[1], jump, noise).iteration(allowed[0])
+        return ScalarADMM(sectors.pull, allowed[1], step_sensitivity, noise).iteration(allowed[0])
 
-    own = ScalarADMM(sectors.pull, low, jump, noise).iteration(most, own=True)
+    own = ScalarADMM(sectors.pull, low, step_sensitivity, noise).iteration(most, own=True)
     law = own.then(step(moved[0], kept[0]).repeated(repeats))
     for m, r in zip(moved, kept, strict=True):
         law = law.then(step(m, r))

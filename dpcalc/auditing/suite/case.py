@@ -14,7 +14,7 @@ from dpcalc.errors import unknown_name
 from dpcalc.extras import need
 
 
-class Role(StrEnum):
+class ClaimSource(StrEnum):
     """Whose claim is under attack."""
 
     PAPER = "paper"
@@ -69,7 +69,7 @@ class Case:
 
     key: str
     title: str
-    role: Role
+    role: ClaimSource
     instance: Callable[[], Instance]
     expected: tuple[Outcome, ...]
     runs: int = 2000
@@ -84,7 +84,7 @@ class Case:
 def case(
     key: str,
     title: str,
-    role: Role,
+    role: ClaimSource,
     instance: Callable[[], Instance],
     expected: tuple[Outcome, ...],
     **more: Any,
@@ -160,7 +160,9 @@ class Audit:
 
     def default_cases(self) -> tuple[Case, ...]:
         """The published claims and their correct twins; planted bugs are for those who ask."""
-        return tuple(c for c in self.cases if c.role is not Role.BUG and not c.only_on_request)
+        return tuple(
+            c for c in self.cases if c.role is not ClaimSource.BUG and not c.only_on_request
+        )
 
     @property
     def theorems(self) -> tuple[str, ...]:
@@ -170,7 +172,7 @@ class Audit:
     @property
     def certified_case(self) -> Case:
         """The case used to test a claim given by the user."""
-        return next(c for c in self.cases if c.role is Role.CERTIFIED)
+        return next(c for c in self.cases if c.role is ClaimSource.CERTIFIED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ Rounding
 
 from __future__ import annotations
 
-from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.accounting.iteration import NoisyContraction, Participation
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import context, mpf
@@ -159,12 +159,12 @@ class FixedPointADMM(Theorem):
         """The same with sixty digits."""
         return self.factor(Digits(self))
 
-    def descent(self) -> Descent:
+    def descent(self) -> NoisyContraction:
         """Every step moves z by s against noise λσ."""
         x = Digits(self)
         moved = x.prox_step * x.sensitivity / x.n_records
-        jump = 2 * x.relaxation * moved / (1 + x.prox_step * self.curvature())
-        return Descent(self.contraction(), jump, x.relaxation * x.sigma)
+        step_sensitivity = 2 * x.relaxation * moved / (1 + x.prox_step * self.curvature())
+        return NoisyContraction(self.contraction(), step_sensitivity, x.relaxation * x.sigma)
 
     def claimed_rho(self, x: Numbers) -> Real:
         """The printed Rényi divergence per order, 2K(γΔ/(nσ))²."""
@@ -175,10 +175,10 @@ class FixedPointADMM(Theorem):
         """Steps composed, or shifted interpolation for the last iterate."""
         chain = self.descent()
         if self.release != Release.LAST_ITERATE:
-            composed = context().sqrt(self.steps) * chain.jump / chain.noise
+            composed = context().sqrt(self.steps) * chain.step_sensitivity / chain.noise
             mu = x.computed(composed, lambda: self._composed(x))
             return mu, "exact Gaussian composition" if self._whole() else COMPOSED, {}
-        mu = x.computed(chain.mu(Visits(self.steps)), lambda: self._interpolated(x))
+        mu = x.computed(chain.mu(Participation(self.steps)), lambda: self._interpolated(x))
         return mu, "shifted interpolation in f-DP", {"contraction": self.factor(x)}
 
     def _composed(self, x: Numbers) -> Real:
@@ -199,11 +199,11 @@ class FixedPointADMM(Theorem):
         """Linear losses, or quadratics of the smallest curvature, with g = 0: a Gaussian law."""
         chain, factor = self.descent(), self._factor()
         if self._whole():
-            mu = context().sqrt(self.steps) * chain.jump / chain.noise
+            mu = context().sqrt(self.steps) * chain.step_sensitivity / chain.noise
         elif self.release == Release.LAST_ITERATE:
             mu = _exact(chain, factor, self.steps)
         else:
-            law = Averaged(chain.jump, chain.noise, factor, factor)
+            law = Averaged(chain.step_sensitivity, chain.noise, factor, factor)
             mu = context().sqrt(law.mu_squared(passes=self.steps, gap=1, tail=1, lead=0))
         return mu, "quadratics of the smallest curvature, g = 0"
 
@@ -216,10 +216,10 @@ class FixedPointADMM(Theorem):
         return 1 - mpf(self.relaxation) * 2 * step * m / (1 + step * m)
 
 
-def _exact(chain: Descent, factor: Real, steps: int) -> Real:
+def _exact(chain: NoisyContraction, factor: Real, steps: int) -> Real:
     """μ of the law after steps that multiply by a factor and jump, each with its noise."""
     if factor == 1:
-        return chain.jump * context().sqrt(steps) / chain.noise
+        return chain.step_sensitivity * context().sqrt(steps) / chain.noise
     total = (1 - factor**steps) / (1 - factor)
     variance = mpf(steps) if factor == -1 else (1 - factor ** (2 * steps)) / (1 - factor**2)
-    return chain.jump * abs(total) / (chain.noise * context().sqrt(variance))
+    return chain.step_sensitivity * abs(total) / (chain.noise * context().sqrt(variance))

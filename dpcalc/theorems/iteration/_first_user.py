@@ -95,11 +95,11 @@ class FirstUser(GradientADMM):
         eta = mpf(self.step_size)
         e = eta * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
         scale = eta / (1 + e) if self.noise_in == "gradient" else mpf(1)
-        noise, jump = mpf(self.sigma) * scale, eta * mpf(self.sensitivity) / (1 + e)
+        noise, step_sensitivity = mpf(self.sigma) * scale, eta * mpf(self.sensitivity) / (1 + e)
         least = (1 - eta * mpf(self.smoothness) + e) / (1 + e)
         gap = self.pass_length or self.iterations
         most = 1 + eta * mpf(self.weakness()) / (1 + e)
-        law = Averaged(jump, noise, least, most)
+        law = Averaged(step_sensitivity, noise, least, most)
         found = law.mu_squared(passes=self.passes, gap=gap, tail=self.iterations)
         mu = round_down(context().sqrt(found))
         return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, g → 0")

@@ -72,9 +72,9 @@ def single_use(theorem: GradientADMM, iterations: int) -> Real:
     """Other users' curvatures and that of g chosen for every iteration; walks in the kernel of A."""
     found = []
     for value in {theorem.min_singular_value, theorem.operator_norm}:
-        jump, noise = _scales(theorem, value)
+        step_sensitivity, noise = _scales(theorem, value)
         sectors = theorem.sectors(value, wide=False)
-        found.append(worst_law(sectors, iterations, jump, noise).surely_revealed())
+        found.append(worst_law(sectors, iterations, step_sensitivity, noise).surely_revealed())
     if not theorem.square:
         walk = Averaged(
             *_scales(theorem, 0.0), mpf(0), 1 - mpf(theorem.step_size) * mpf(theorem.curvature())
@@ -121,8 +121,8 @@ def _law(
     number = mpf if exact else float
     eta = number(theorem.step_size)
     pull = eta * number(theorem.penalty) * number(value) ** 2
-    jump, noise = (number(x) for x in _scales(theorem, value))
-    return ScalarADMM(pull, kept, jump, noise).run(
+    step_sensitivity, noise = (number(x) for x in _scales(theorem, value))
+    return ScalarADMM(pull, kept, step_sensitivity, noise).run(
         1 - eta * number(pattern.early),
         1 - eta * number(pattern.late),
         switch=pattern.switch,

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 
 from dpcalc import checks
-from dpcalc.accounting.iteration import Expanding, Visits, contraction_factor
+from dpcalc.accounting.iteration import Expanding, Participation, contraction_factor
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.accounting.iteration.quadratics import Uses, last_mu_squared
 from dpcalc.checks import told_apart
@@ -137,7 +137,7 @@ class NoisyDescent(Theorem):
         """μ of a record used once with so many steps left, its own included."""
         unit = self.own_unit()
         c = max(self.contraction(), mpf(1))
-        return context().sqrt(Expanding(c, unit, mpf(1)).mu_squared(Visits(1, steps, steps)))
+        return context().sqrt(Expanding(c, unit, mpf(1)).mu_squared(Participation(1, steps, steps)))
 
     def composed_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
         """What holds for every function of all iterates, averages among them."""

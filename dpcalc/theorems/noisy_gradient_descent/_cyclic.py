@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Literal
 
-from dpcalc.accounting.iteration import Descent, Expanding, Visits, mixed_positions
+from dpcalc.accounting.iteration import Expanding, NoisyContraction, Participation, mixed_positions
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import context
@@ -62,30 +62,30 @@ class CyclicDescent(NoisyDescent):
         """One a pass."""
         return self.passes
 
-    def steps(self, x: Numbers) -> Descent:
+    def steps(self, x: Numbers) -> NoisyContraction:
         """The record's batch moves an iterate by ηL/b against noise ησ."""
-        jump = x.step_size * x.sensitivity / x.batch_size
-        return Descent(self.factor(x), jump, x.step_size * x.sigma)
+        step_sensitivity = x.step_size * x.sensitivity / x.batch_size
+        return NoisyContraction(self.factor(x), step_sensitivity, x.step_size * x.sigma)
 
-    def descent(self) -> Descent:
+    def descent(self) -> NoisyContraction:
         """The same with sixty digits."""
         return self.steps(Digits(self))
 
-    def visits(self, left: int | None = None) -> Visits:
+    def participation(self, left: int | None = None) -> Participation:
         """When the record's batch is used, with a number of steps left in the last pass."""
         if left is None:
             left = 1 if self.position is None else self.n_batches + 1 - self.position
         if self.order == "reshuffled":
             # Earlier passes at their worst: last in the order. Then the last pass decides.
-            return Visits(self.passes, self.n_batches, left, 0, self.n_batches + 1 - left)
-        return Visits(self.passes, self.n_batches, left)
+            return Participation(self.passes, self.n_batches, left, 0, self.n_batches + 1 - left)
+        return Participation(self.passes, self.n_batches, left)
 
     def mu_left(self, left: int) -> Real:
         """μ with a number of steps left after the last use, that one included."""
         expanding = self.expanding()
         if expanding is not None:
-            return context().sqrt(expanding.mu_squared(self.visits(left)))
-        return self.descent().mu(self.visits(left))
+            return context().sqrt(expanding.mu_squared(self.participation(left)))
+        return self.descent().mu(self.participation(left))
 
     def mu_in_turn(self) -> Callable[[int], Real]:
         """The same for one position after the other."""
@@ -96,7 +96,7 @@ class CyclicDescent(NoisyDescent):
         found = self.descent()
         if found.contraction <= 1:
             return None
-        return Expanding(found.contraction, found.jump, found.noise)
+        return Expanding(found.contraction, found.step_sensitivity, found.noise)
 
     @abstractmethod
     def method(self) -> str:
@@ -112,10 +112,10 @@ class CyclicDescent(NoisyDescent):
 
     def position_mu(self, x: Numbers) -> Real:
         """By the cheapest shifts."""
-        visits = self.visits()
+        participation = self.participation()
         if self.contraction() > 1:
-            return x.computed(self.mu_left(visits.tail))
-        return last_iterate_mu(x, self.descent(), self.steps(x), visits)
+            return x.computed(self.mu_left(participation.steps_after))
+        return last_iterate_mu(x, self.descent(), self.steps(x), participation)
 
     def certified(self) -> Bound:
         """For the record's position, or averaged over random positions."""

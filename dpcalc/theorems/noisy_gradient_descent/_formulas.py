@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from dpcalc.accounting.iteration import Descent, Visits, convex_minorant
+from dpcalc.accounting.iteration import NoisyContraction, Participation, convex_minorant
 from dpcalc.accounting.iteration.descent import sample_profile
-from dpcalc.accounting.iteration.sampled_batches import Split
+from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
 from dpcalc.theorems.base import Formula
 from dpcalc.theorems.formulas import shown
 from dpcalc.theorems.numbers import Numbers, Real, Symbols
@@ -36,7 +36,11 @@ def geometric(x: Real, count: int) -> Real:
 
 
 def last_iterate_mu(
-    x: Numbers, numbers: Descent, formula: Descent, visits: Visits, start: Start | None = None
+    x: Numbers,
+    numbers: NoisyContraction,
+    formula: NoisyContraction,
+    participation: Participation,
+    start: Start | None = None,
 ) -> Real:
     """μ of the last iterate along the vertices that the numbers choose.
 
@@ -44,13 +48,13 @@ def last_iterate_mu(
         x: the number system.
         numbers: contraction, jump and noise with sixty digits.
         formula: the same in the number system.
-        visits: when the record is used.
+        participation: when the record is used.
         start: how far apart the runs begin; together unless given.
     """
     apart = start or Start()
-    vertices = convex_minorant(numbers.points(visits, apart.value))
-    parts = (formula.contraction, formula.jump, formula.noise)
-    points = sample_profile(*parts, apart.shown, visits, geometric)
+    vertices = convex_minorant(numbers.points(participation, apart.value))
+    parts = (formula.contraction, formula.step_sensitivity, formula.noise)
+    points = sample_profile(*parts, apart.shown, participation, geometric)
     total: Real = 0
     for k, j in pairwise(vertices):
         width, height = points[j][0] - points[k][0], points[j][1] - points[k][1]
@@ -60,7 +64,12 @@ def last_iterate_mu(
 
 
 def split_formulas(
-    theorem: SampledDescent, which: str, split: Split, *, bounded: bool, contracting: bool = True
+    theorem: SampledDescent,
+    which: str,
+    split: NoiseSplit,
+    *,
+    bounded: bool,
+    contracting: bool = True,
 ) -> list[Formula]:
     """μ of the shift, of a step and of a closing step.
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Self
 
 from dpcalc import checks
-from dpcalc.accounting.iteration import Descent, Visits
-from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, levels
-from dpcalc.accounting.iteration.sampled_batches import SampledRun, Split, max_distance
+from dpcalc.accounting.iteration import NoisyContraction, Participation
+from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, upper_quantiles
+from dpcalc.accounting.iteration.sampled_batches import NoiseSplit, SampledRun, max_distance
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, compose
 from dpcalc.guarantees.best import BestOf
@@ -68,12 +68,12 @@ class SampledDescent(NoisyDescent):
         """How far apart two iterates can be; infinite without a bounded domain."""
         return mpf(getattr(self, "diameter", math.inf))
 
-    def moves(self, x: Numbers) -> Descent:
+    def moves(self, x: Numbers) -> NoisyContraction:
         """A sampled record moves an iterate by 2ηL/b against noise ησ."""
-        jump = 2 * x.step_size * x.lipschitz / x.batch_size
-        return Descent(self.factor(x), jump, x.step_size * x.sigma)
+        step_sensitivity = 2 * x.step_size * x.lipschitz / x.batch_size
+        return NoisyContraction(self.factor(x), step_sensitivity, x.step_size * x.sigma)
 
-    def descent(self) -> Descent:
+    def descent(self) -> NoisyContraction:
         """The same with sixty digits."""
         return self.moves(Digits(self))
 
@@ -83,30 +83,30 @@ class SampledDescent(NoisyDescent):
         return SampledRun(
             steps=self.steps,
             rate=self.batch_size / self.n_records,
-            jump=_in_range(found.jump / found.noise),
+            step_sensitivity=_in_range(found.step_sensitivity / found.noise),
             contraction=min(float(found.contraction), 1.0),
             diameter=_in_range(self.width() / found.noise),
-            likely=self._likely(min(float(found.contraction), 1.0)),
+            distance_share=self._likely_share(min(float(found.contraction), 1.0)),
         )
 
-    def _likely(self, c: float) -> float:
-        """Mean and three standard deviations of the distance, as a share of the max_distance."""
+    def _likely_share(self, c: float) -> float:
+        """Mean and three standard deviations of the distance, as a share of the largest distance."""
         rate = self.batch_size / self.n_records
         spread = rate * (1 - rate) * max((1 - c) / (1 + c), 1 / self.steps)
         return min(1.0, rate + 3 * math.sqrt(spread))
 
-    def apart(self, split: Split) -> Real:
+    def apart(self, split: NoiseSplit) -> Real:
         """How far apart the runs can be before the counted steps."""
         found = self.descent()
-        before = max_distance(found.jump, found.contraction, self.steps - split.steps)
+        before = max_distance(found.step_sensitivity, found.contraction, self.steps - split.steps)
         return min(self.width(), before)
 
-    def shift_mu(self, split: Split) -> Real:
+    def shift_mu(self, split: NoiseSplit) -> Real:
         """μ of pulling the runs together within the counted steps."""
         found = self.descent()
         return split.shift_mu(self.apart(split), found.noise, found.contraction)
 
-    def likely_shift(self, split: Split) -> GaussianMixture | None:
+    def likely_shift(self, split: NoiseSplit) -> GaussianMixture | None:
         """The shift averaged over the batches before the counted steps.
 
         None where they make no difference, or may make it too large to be worth an average.
@@ -116,7 +116,10 @@ class SampledDescent(NoisyDescent):
             return None
         c = found.contraction
         rate = min(round_up(mpf(self.batch_size) / self.n_records), 1.0)
-        reached = [found.jump * mpf(x) for x in levels(rate, min(round_up(c), 1.0), before)]
+        reached = [
+            found.step_sensitivity * mpf(x)
+            for x in upper_quantiles(rate, min(round_up(c), 1.0), before)
+        ]
         apart = [min(self.apart(split), x) for x in reached] + [self.apart(split)]
         mus = tuple(round_up(split.shift_mu(x, found.noise, c)) for x in apart)
         exceeded = (1.0, *TAIL_PROBABILITIES, 0.0)
@@ -125,7 +128,7 @@ class SampledDescent(NoisyDescent):
         return GaussianMixture(mus, weights) if varies else None
 
     def composed(
-        self, split: Split, shift_mu: Real, likely: GaussianMixture | None = None
+        self, split: NoiseSplit, shift_mu: Real, likely: GaussianMixture | None = None
     ) -> tuple[Guarantee, dict[str, float]]:
         """The composition of a shift and the counted steps, and its numbers.
 
@@ -136,8 +139,8 @@ class SampledDescent(NoisyDescent):
         """
         found = self.descent()
         shift = round_up(shift_mu)
-        plain = round_up(found.jump / found.noise)
-        closing = round_up(split.closing_mu(found.jump, found.noise))
+        plain = round_up(found.step_sensitivity / found.noise)
+        closing = round_up(split.closing_mu(found.step_sensitivity, found.noise))
         rate = round_up(mpf(self.batch_size) / self.n_records)
         parts: list[tuple[Guarantee, int]] = []
         numbers = {"counted_steps": float(split.steps), "shift_mu": shift}
@@ -164,11 +167,11 @@ class SampledDescent(NoisyDescent):
         run = self.run()
         chosen = run.best_split()
         likely = self.likely_shift(chosen)
-        if likely is None and run.likely < 1:
-            chosen = replace(run, likely=1.0).best_split()
+        if likely is None and run.distance_share < 1:
+            chosen = replace(run, distance_share=1.0).best_split()
         found, numbers = self.composed(chosen, self.shift_mu(chosen), likely)
         near = run.rough_cost(run.composed()) < _NEAR * run.rough_cost(chosen)
-        if chosen.share and (near or run.jump > _TRUSTED):
+        if chosen.share and (near or run.step_sensitivity > _TRUSTED):
             every = run.composed()
             others = (self.composed(every, self.shift_mu(every))[0], *others)
         best = BestOf((found, *others)) if others else found
@@ -190,11 +193,11 @@ class SampledDescent(NoisyDescent):
         return Bound(found, numbers, COMPOSED)
 
     def _full_batch(self) -> Bound:
-        found, visits = self.descent(), Visits(self.steps)
+        found, participation = self.descent(), Participation(self.steps)
         if self.width() == mpf("inf"):
-            mu, counted = found.mu(visits), self.steps
+            mu, counted = found.mu(participation), self.steps
         else:
-            mu, counted = found.mu_bounded(visits, self.width())
+            mu, counted = found.mu_bounded(participation, self.width())
         numbers = {"mu": round_up(mu), "counted_steps": float(counted)}
         return Bound(GDP(round_up(mu)), numbers, "shifted interpolation in f-DP")
 
@@ -208,15 +211,15 @@ class SplitDescent(SampledDescent):
     """A claim that is a composition, for the best number of steps that are counted."""
 
     @abstractmethod
-    def printed_split(self) -> Split:
+    def printed_split(self) -> NoiseSplit:
         """The printed split with the number of steps that makes a rough cost small."""
 
-    def printed_shift(self, split: Split) -> Real:
+    def printed_shift(self, split: NoiseSplit) -> Real:
         """The printed μ of the shift."""
         return self.shift_mu(split)
 
     @abstractmethod
-    def with_count(self, split: Split, count: int) -> Split:
+    def with_count(self, split: NoiseSplit, count: int) -> NoiseSplit:
         """The printed split with another number of counted steps."""
 
     def printed(self, count: int) -> Guarantee:
@@ -235,11 +238,11 @@ class SplitDescent(SampledDescent):
         method = "printed composition, composed numerically, least over the counted steps"
         return Bound(self._printed_for_all(split), numbers, method)
 
-    def best_count(self, split: Split) -> BestCount:
+    def best_count(self, split: NoiseSplit) -> BestCount:
         """The printed composition for every number of counted steps; a split begins the search."""
         return BestCount(self.printed, split.steps, 1, self.steps)
 
-    def _printed_for_all(self, split: Split) -> Guarantee:
+    def _printed_for_all(self, split: NoiseSplit) -> Guarantee:
         every = self.best_count(split)
         if not self.full():
             return every

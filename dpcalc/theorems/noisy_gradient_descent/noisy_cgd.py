@@ -113,7 +113,7 @@ class NoisyCGD(CyclicDescent):
         """Quadratics and linear changes: an exact Gaussian law."""
         if self.order != "fixed":
             return None
-        tail = self.visits().tail
+        tail = self.participation().steps_after
         uses = Uses(self.n_batches - tail, self.passes, self.n_batches, tail)
         if averaged(self):
             return self.averaged_instance(

@@ -96,9 +96,9 @@ class NoisyCGDConstrained(CyclicDescent):
         """μ with a number of steps left, over the best number of last uses."""
         expanding = self.expanding()
         if expanding is not None:
-            visits, width = self.visits(left), mpf(self.diameter)
-            return context().sqrt(expanding.mu_squared_bounded(visits, width))
-        return self.descent().mu_bounded(self.visits(left), mpf(self.diameter))[0]
+            participation, width = self.participation(left), mpf(self.diameter)
+            return context().sqrt(expanding.mu_squared_bounded(participation, width))
+        return self.descent().mu_bounded(self.participation(left), mpf(self.diameter))[0]
 
     def mu_in_turn(self) -> Callable[[int], Real]:
         """The same for one position after the other, each search begun where the last one ended."""
@@ -108,7 +108,7 @@ class NoisyCGDConstrained(CyclicDescent):
 
         def mu(left: int) -> Real:
             nonlocal near
-            found, near = descent.mu_bounded(self.visits(left), width, near)
+            found, near = descent.mu_bounded(self.participation(left), width, near)
             return found
 
         return mu
@@ -148,16 +148,16 @@ class NoisyCGDConstrained(CyclicDescent):
         mu, method, numbers = super().certified_mu(x)
         if averaged(self) or self.contraction() > 1:
             return mu, method, numbers
-        _, counted = self.descent().mu_bounded(self.visits(), mpf(self.diameter))
+        _, counted = self.descent().mu_bounded(self.participation(), mpf(self.diameter))
         return mu, method, {**numbers, "counted_uses": x.named("counted", counted)}
 
     def position_mu(self, x: Numbers) -> Real:
         """Counted from just after a use of the record, as far apart as the domain allows."""
         if self.contraction() > 1:
             return super().position_mu(x)
-        visits, descent = self.visits(), self.descent()
-        _, counted = descent.mu_bounded(visits, mpf(self.diameter))
-        if counted == visits.count:
+        participation, descent = self.participation(), self.descent()
+        _, counted = descent.mu_bounded(participation, mpf(self.diameter))
+        if counted == participation.count:
             return super().position_mu(x)
         start = Start(mpf(self.diameter), x.diameter)
-        return last_iterate_mu(x, descent, self.steps(x), visits.latest(counted), start)
+        return last_iterate_mu(x, descent, self.steps(x), participation.latest(counted), start)

@@ -17,7 +17,7 @@ Rounding
 
 from __future__ import annotations
 
-from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.accounting.iteration import NoisyContraction, Participation
 from dpcalc.checks import no_bound_without
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import context, mpf, round_down
@@ -111,11 +111,11 @@ class NoisyGD(NoisyDescent):
         """Every step."""
         return self.steps
 
-    def descent(self) -> Descent:
+    def descent(self) -> NoisyContraction:
         """Every step moves by ηL/n against noise ησ."""
         x = Digits(self)
-        jump = x.step_size * x.sensitivity / x.n_records
-        return Descent(self.contraction(), jump, x.step_size * x.sigma)
+        step_sensitivity = x.step_size * x.sensitivity / x.n_records
+        return NoisyContraction(self.contraction(), step_sensitivity, x.step_size * x.sigma)
 
     def claimed_mu(self, x: Numbers) -> Real:
         """√((1 - c^t)/(1 + c^t)·(1 + c)/(1 - c))·L/(nσ)."""
@@ -129,7 +129,7 @@ class NoisyGD(NoisyDescent):
             return self.composed_mu(x)
         composed = self.contraction() == 1
         mu = x.computed(
-            self.descent().mu(Visits(self.steps)),
+            self.descent().mu(Participation(self.steps)),
             lambda: x.sqrt(x.steps) * self.own_mu(x) if composed else self.claimed_mu(x),
         )
         return mu, "shifted interpolation in f-DP", {"contraction": self.factor(x)}
@@ -145,11 +145,11 @@ class NoisyGD(NoisyDescent):
         return Bound(GDP(mu), {"mu": mu}, "quadratics of one curvature, no projection")
 
 
-def exact_mu(descent: Descent, factor: Real, steps: int) -> Real:
+def exact_mu(descent: NoisyContraction, factor: Real, steps: int) -> Real:
     """μ of the exact law if every step multiplies by a factor, possibly negative, and jumps."""
     if factor == 1:
         total, variance = mpf(steps), mpf(steps)
     else:
         total = (1 - factor**steps) / (1 - factor)
         variance = (1 - factor ** (2 * steps)) / (1 - factor**2) if factor != -1 else mpf(steps)
-    return descent.jump * abs(total) / (descent.noise * context().sqrt(variance))
+    return descent.step_sensitivity * abs(total) / (descent.noise * context().sqrt(variance))

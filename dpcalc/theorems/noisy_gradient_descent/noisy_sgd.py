@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpcalc.accounting.iteration import Visits
-from dpcalc.accounting.iteration.sampled_batches import Split
+from dpcalc.accounting.iteration import Participation
+from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
 from dpcalc.accounting.iteration.sampled_walk import SampledWalk
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.profile import PrivacyProfile
@@ -123,11 +123,11 @@ class NoisySGD(SplitDescent):
         assume("contracts", "A step strictly contracts.", "claimed", _stalls),
     )
 
-    def printed_split(self) -> Split:
+    def printed_split(self) -> NoiseSplit:
         """The last step closes with half of its noise."""
-        return replace(self.run(), likely=1.0).with_best_count(closing=1, share=0.5)
+        return replace(self.run(), distance_share=1.0).with_best_count(closing=1, share=0.5)
 
-    def with_count(self, split: Split, count: int) -> Split:
+    def with_count(self, split: NoiseSplit, count: int) -> NoiseSplit:
         """ν + 1 counted steps."""
         return replace(split, steps=count)
 
@@ -148,10 +148,12 @@ class NoisySGD(SplitDescent):
             self.steps,
             round_down(mpf(self.batch_size) / self.n_records),
             max(round_down(1 - mpf(self.step_size) * mpf(self.curvature())), 0.0),
-            round_down(found.jump / found.noise),
+            round_down(found.step_sensitivity / found.noise),
         )
         method = "quadratics of one curvature, sampled records, a threshold"
-        return Bound(PrivacyProfile(walk, "threshold test"), {"jump": walk.jump}, method)
+        return Bound(
+            PrivacyProfile(walk, "threshold test"), {"jump": walk.step_sensitivity}, method
+        )
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The parts of both compositions, with the steps and shares that the numbers choose."""
@@ -167,5 +169,5 @@ class NoisySGD(SplitDescent):
         if averaged(self):
             mu = self.composed_mu(x)[0]
         else:
-            mu = last_iterate_mu(x, self.descent(), self.moves(x), Visits(self.steps))
+            mu = last_iterate_mu(x, self.descent(), self.moves(x), Participation(self.steps))
         return (*found, shown("certified.mu", mu, x))

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dpcalc.accounting.iteration.sampled_batches import Split
+from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
 from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import Real, mpf
 from dpcalc.theorems.authoring import finding, number, theorem
@@ -104,19 +104,19 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
         ),
     )
 
-    def printed_split(self) -> Split:
+    def printed_split(self) -> NoiseSplit:
         """Half of the noise of every counted step; steps that make a rough cost small."""
         run = self.run()
-        balance = run.diameter * math.sqrt(2 / max(run.hidden(0.5), 1e-280))
+        balance = run.diameter * math.sqrt(2 / max(run.step_cost(0.5), 1e-280))
         near = min(max(balance, 1.0), float(self.steps))
         steps = min({math.floor(near), math.ceil(near)}, key=lambda n: abs(math.log(n / balance)))
-        return Split(steps=steps, closing=steps, share=0.5)
+        return NoiseSplit(steps=steps, closing=steps, share=0.5)
 
-    def with_count(self, split: Split, count: int) -> Split:
+    def with_count(self, split: NoiseSplit, count: int) -> NoiseSplit:
         """τ counted steps, all closing."""
         return replace(split, steps=count, closing=count)
 
-    def printed_shift(self, split: Split) -> Real:
+    def printed_shift(self, split: NoiseSplit) -> Real:
         """√2D/(ησ√τ)."""
         return split.shift_mu(mpf(self.diameter), self.descent().noise, mpf(1))
 

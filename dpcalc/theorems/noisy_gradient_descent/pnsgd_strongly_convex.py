@@ -19,7 +19,7 @@ Rounding
 
 from __future__ import annotations
 
-from dpcalc.accounting.iteration import Descent, Visits
+from dpcalc.accounting.iteration import NoisyContraction, Participation
 from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.checks import no_bound_without
 from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
@@ -132,9 +132,11 @@ class PNSGDStronglyConvex(NoisyDescent):
         square = 1 - 2 * x.step_size * low * high / (low + high)
         return unit / later * x.sqrt(square) ** later
 
-    def steps(self, x: Numbers) -> Descent:
+    def steps(self, x: Numbers) -> NoisyContraction:
         """The differing step: 2ηL against noise ησ, then contractions."""
-        return Descent(self.factor(x), 2 * x.step_size * x.lipschitz, x.step_size * x.sigma)
+        return NoisyContraction(
+            self.factor(x), 2 * x.step_size * x.lipschitz, x.step_size * x.sigma
+        )
 
     def own_mu(self, x: Numbers) -> Real:
         """2L/σ."""
@@ -144,8 +146,8 @@ class PNSGDStronglyConvex(NoisyDescent):
         """By shifted interpolation with the best shifts."""
         if averaged(self):
             return self.composed_mu(x)
-        visits = Visits(1, tail=self.steps_left())
-        mu = last_iterate_mu(x, self.steps(Digits(self)), self.steps(x), visits)
+        participation = Participation(1, steps_after=self.steps_left())
+        mu = last_iterate_mu(x, self.steps(Digits(self)), self.steps(x), participation)
         more = {"rho": x.up(mu) ** 2 / 2, "contraction": self.factor(x)}
         return mu, "shifted interpolation in f-DP", more
 
