@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -69,13 +69,15 @@ def pair(sigma: Sequence[float], stiffness: Sequence[float], *, weight: float = 
     return Pair(attacked=attacked, other=other)
 
 
-def bound(adjacency: Adjacency = Adjacency.REPLACE_ONE) -> GaussianObjectivePerturbation:
+def bound(
+    adjacency: Literal["add-remove", "replace-one"] = "replace-one",
+) -> GaussianObjectivePerturbation:
     """The theorem for the setting of the cases."""
     return GaussianObjectivePerturbation(
         regularization=Schedule(2 * PENALTY / 0.9),
         sigma=Schedule(SIGMA),
         rounds=NOISY,
-        adjacency=adjacency.value,
+        adjacency=adjacency,
     )
 
 
@@ -124,7 +126,7 @@ def _by_round(schedule: Schedule, rounds: int) -> list[float]:
 
 def one_gradient() -> Instance:
     """The shift of one record's gradient, where two differ."""
-    return instance(bound(Adjacency.ADD_REMOVE).certified().guarantee)
+    return instance(bound("add-remove").certified().guarantee)
 
 
 def one_round() -> Instance:

@@ -14,13 +14,14 @@ from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.checks import deterministic_findings, repetition
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.controls.run import run_controls
+from dpcalc.auditing.decision import decide
 from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress, RunOptions, carry_out
 from dpcalc.auditing.lower_bounds import evaluate
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, decide, strength
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic

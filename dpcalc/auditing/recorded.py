@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.coin_game import FEWEST, coin_game
+from dpcalc.auditing.decision import decide
 from dpcalc.auditing.design import check_terms
 from dpcalc.auditing.estimators import (
     accuracy,
@@ -28,7 +29,7 @@ from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.many_scores import MANY, many_scores
 from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores, seldom_repeats
 from dpcalc.auditing.sampling.runner import new_seed
-from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, decide, strength
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic

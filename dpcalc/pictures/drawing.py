@@ -153,7 +153,9 @@ def _styles(curves: Sequence[Curve]) -> dict[str, tuple[str, Any]]:
     """Colour and dashes of every curve: of its kind, of levels, else the next of the palette."""
     levels = [curve.name for curve in curves if curve.level]
     own = [c.name for c in curves if c.name not in STYLES and not c.level]
-    found = {name: (PALETTE[k % len(PALETTE)], "solid") for k, name in enumerate(own)}
+    taken = {STYLES[curve.name][0] for curve in curves if curve.name in STYLES}
+    free = [colour for colour in PALETTE if colour not in taken]
+    found = {name: (free[k % len(free)], "solid") for k, name in enumerate(own)}
     greys = {name: _LEVELS[k % len(_LEVELS)] for k, name in enumerate(levels)}
     return {**STYLES, **found, **greys}
 

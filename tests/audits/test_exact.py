@@ -10,9 +10,9 @@ import pytest
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Claim, Evidence, Finding, Severity, World
 from dpcalc.auditing.claim import Quantity
+from dpcalc.auditing.decision import decide
 from dpcalc.auditing.evidence import AdversaryAccess
 from dpcalc.auditing.gaussian import separation
-from dpcalc.auditing.verdict import decide
 from dpcalc.audits import gradient_admm, gradient_admm_noisy_oracle, noisy_gradient_descent
 from dpcalc.audits import private_dual_averaging as averaging
 from dpcalc.audits.evidence import convergence_counterexamples, reconstruction

@@ -138,6 +138,9 @@ def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> Non
         "dpcalc.calibrat\nDPADMM(n_record=1, rounds=1, gradient_bound=1, sigma=1)\n"
         'dpcalc.mechanisms.gaussian(1.0, "replace-on")\n'
         'DPADMM(n_records=1, rounds=1, gradient_bound=1, sigma=1, dual_start="zro")\n'
+        "from dpcalc.theorems import PrivateDualAveraging\n"
+        "PrivateDualAveraging(n_records=9, rounds=1, lipschitz=1, sigma=1, "
+        'adjacency="add-remov")\n'
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
     found = subprocess.run(
@@ -149,6 +152,7 @@ def test_the_python_of_the_readme_passes_the_type_checker(tmp_path: Path) -> Non
     assert any("n_record" in line for line in complaints), found.stdout + found.stderr
     assert any("Literal['data', 'zero'" in line for line in complaints), found.stdout
     assert any("Literal['add-remove'" in line for line in complaints), found.stdout + found.stderr
+    assert any("PrivateDualAveraging" in line for line in complaints), found.stdout + found.stderr
 
 
 def test_the_capability_table_is_the_catalogue() -> None:

@@ -7,8 +7,9 @@ import json
 import math
 import subprocess
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -17,6 +18,7 @@ from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems import DPADMM, stub
 from dpcalc.theorems.catalogue import keys, privacy_result, results
+from dpcalc.theorems.parameters import parameters
 
 SETTING: dict[str, Any] = {
     "n_records": 32561,
@@ -75,6 +77,20 @@ def test_every_result_can_be_imported_by_its_class_name() -> None:
         assert getattr(package, result.__name__) is result
         assert result.__name__ in dir(package)
     assert not hasattr(package, "DPADM")
+
+
+@pytest.mark.parametrize("result", [*results()], ids=lambda result: result.key)
+def test_choices_are_known_to_type_checkers(result: Any) -> None:
+    """As literals or as an enum, the very words that are taken."""
+    types = get_type_hints(result)
+    for name, parameter in parameters(result).items():
+        if parameter.kind == "choice":
+            parts = [types[name], *get_args(types[name])]
+            enums = [part for part in parts if isinstance(part, type) and issubclass(part, StrEnum)]
+            literals = [part for part in parts if get_origin(part) is Literal]
+            words = {str(w) for part in enums for w in part}
+            words |= {str(w) for part in literals for w in get_args(part)}
+            assert {word.replace(" ", "-") for word in words} >= set(parameter.choices), name
 
 
 def test_epsilon_is_what_the_command_line_prints(capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,7 +203,9 @@ def test_guarantees_are_short_in_a_notebook_and_on_the_screen() -> None:
 def _shown() -> dict[str, Any]:
     """Every kind of answer that a notebook shows."""
     from dpcalc.accountant import Accountant
-    from dpcalc.claims.verdict import Claim, judge
+    from dpcalc.auditing import Claim, Counts, audit_counts
+    from dpcalc.claims.verdict import Claim as Statement
+    from dpcalc.claims.verdict import judge
     from dpcalc.sweep import sweep_table
 
     theorem = DPADMM(sigma=0.01, **SETTING)
@@ -206,14 +224,17 @@ def _shown() -> dict[str, Any]:
         "Noise": dpcalc.noise("dp-admm", epsilon=1, delta=1e-5, **SETTING),
         "Solution": dpcalc.calibrate("gaussian", epsilon=1, delta=1e-5),
         "Accountant": Accountant(1.0, 1e-6).spend(step, 3),
-        "Judgement": judge(Claim("ours", theorem, 0.1, 1e-5)),
+        "Judgement": judge(Statement("ours", theorem, 0.1, 1e-5)),
         "SweepTable": sweep_table(grid),
+        "Verdict": audit_counts(
+            Claim.of(epsilon=1, adjacency="replace-one"), Counts.of(95, 5, 5, 95), alpha=0.05
+        ),
     }
 
 
 SHOWN = (
     "GDP", "Composition", "RDP", "Bound", "Budget", "Noise", "Solution", "Accountant", "Judgement",
-    "SweepTable",
+    "SweepTable", "Verdict",
 )  # fmt: skip
 
 

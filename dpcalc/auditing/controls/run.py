@@ -14,13 +14,14 @@ from functools import partial
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.controls.mechanisms import gaussian, randomised_response
+from dpcalc.auditing.decision import decide
 from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.experiment import carry_out
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.lower_bounds import evaluate
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.verdict import Outcome, decide
+from dpcalc.auditing.verdict import Outcome
 from dpcalc.execution import in_order
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.arithmetic import own_arithmetic

@@ -77,7 +77,7 @@ def _batches(theorem: PrivateDualAveraging) -> bool:
 
 
 def _shifted(theorem: PrivateDualAveraging) -> str | None:
-    if theorem.sampling == "mini-batch" and theorem.adjacency != Adjacency.REPLACE_ONE:
+    if theorem.sampling == "mini-batch" and theorem.adjacency != "replace-one":
         return "a record more or less shifts all later batches; try --adjacency replace-one"
     return None
 
@@ -164,7 +164,7 @@ class PrivateDualAveraging(Theorem):
         default="one",
     )
     batch_size: int | None = count("records of a mini-batch or random-batch", "b", default=None)
-    adjacency: str = choice(
+    adjacency: Literal["replace-one", "add-remove"] = choice(
         "neighbouring relation",
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
         default=Adjacency.REPLACE_ONE.value,
@@ -179,7 +179,7 @@ class PrivateDualAveraging(Theorem):
             raise InvalidInput(
                 f"sampling {self.sampling} needs the batch's size; got none; try --batch-size 100"
             )
-        random = self.sampling == "random-batch" and self.adjacency == Adjacency.ADD_REMOVE
+        random = self.sampling == "random-batch" and self.adjacency == "add-remove"
         largest = self.n_records - 1 if random else self.n_records
         if self.batch_size > largest:
             why = ", all that the neighbour without the record has" if random else ""
@@ -257,7 +257,7 @@ class PrivateDualAveraging(Theorem):
     def _one_round(self) -> Guarantee:
         """One round whose records are drawn at random."""
         rate = round_up(mpf(self.size()) / self.n_records)
-        if self.adjacency == Adjacency.REPLACE_ONE:
+        if self.adjacency == "replace-one":
             return sampled_without_replacement(round_up(self._mu(Digits(self))), rate)
         return poisson_subsampled_gaussian(
             round_down(1 / self._mu(Digits(self))), rate, Adjacency.ADD_REMOVE

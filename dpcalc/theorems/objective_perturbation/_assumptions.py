@@ -6,7 +6,6 @@ import itertools
 from typing import TYPE_CHECKING
 
 from dpcalc.theorems.authoring import assume, finding
-from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
@@ -24,7 +23,7 @@ def _decreasing(theorem: NetworkTheorem) -> str | None:
 
 
 def _other_neighbours(theorem: NetworkTheorem) -> str | None:
-    if theorem.adjacency != Adjacency.REPLACE_ONE:
+    if theorem.adjacency != "replace-one":
         return (
             "the paper's neighbours differ in one record replaced; got "
             f"adjacency={theorem.adjacency}; try replace-one"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcalc.theorems.base import Formula
-from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     import sympy
@@ -36,7 +35,7 @@ def network_formulas(
     else:
         certified = 2 * a + sympy.log(1 + kappa * c1)
         shown = "2*a + log(1 + kappa*c_1)"
-    if theorem.adjacency == Adjacency.ADD_REMOVE:
+    if theorem.adjacency == "add-remove":
         certified, shown = certified - a, f"a less than {shown}"
     shown += f", where a = {a} and kappa = {kappa}"
     return (

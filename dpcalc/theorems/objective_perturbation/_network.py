@@ -79,7 +79,7 @@ class NetworkTheorem(Theorem):
         "bound at δ > 0 tighter (any dimension unless given)",
         default=None,
     )
-    adjacency: str = choice(
+    adjacency: Literal["replace-one", "add-remove"] = choice(
         "neighbouring relation; the papers' is replace-one",
         (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
         default=Adjacency.REPLACE_ONE.value,
@@ -167,7 +167,7 @@ class NetworkTheorem(Theorem):
         self.require(Scope.CERTIFIED)
         nodes = self._nodes(deflate)
         rounds = nodes[int(largest_total(nodes)[1]) - 1]
-        plane = 2 if self.adjacency == Adjacency.REPLACE_ONE else 1
+        plane = 2 if self.adjacency == "replace-one" else 1
         noise = self._noise(plane if self.dimension is None else self.dimension)
         return Bound(
             attained(rounds, noise),
@@ -193,7 +193,7 @@ class NetworkTheorem(Theorem):
     def _update_cost(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         a = self._bound(noise_rate, pull, n_records)
         curvature = self._curvature(noise_rate, pull, n_records)
-        records = 2 if self.adjacency == Adjacency.REPLACE_ONE else 1
+        records = 2 if self.adjacency == "replace-one" else 1
         if self.tied:
             return cost_of_logistic_loss(a, curvature, records=records)
         return cost_of_any_loss(a, curvature, records=records)

@@ -33,7 +33,7 @@ def _several(theorem: NormalObjective) -> str | None:
 
 
 def _exchanged(theorem: NormalObjective) -> str | None:
-    if theorem.adjacency != Adjacency.ADD_REMOVE:
+    if theorem.adjacency != "add-remove":
         return (
             "the printed bound is read for one record more or less; got "
             f"adjacency={theorem.adjacency}; try add-remove"
@@ -97,7 +97,7 @@ class NormalObjective(Theorem):
     loss: Literal["logistic", "general"] = choice(
         "loss function", ("logistic", "general"), default="logistic"
     )
-    adjacency: str = choice(
+    adjacency: Literal["add-remove", "replace-one"] = choice(
         "neighbouring relation",
         (Adjacency.ADD_REMOVE.value, Adjacency.REPLACE_ONE.value),
         default=Adjacency.ADD_REMOVE.value,
@@ -139,7 +139,7 @@ class NormalObjective(Theorem):
         return self._records() * mpf(self.gradient_bound) * context().sqrt(square)
 
     def _records(self) -> int:
-        return 2 if self.adjacency == Adjacency.REPLACE_ONE else 1
+        return 2 if self.adjacency == "replace-one" else 1
 
     def _sigmas(self) -> list[tuple[tuple[float, ...], int]]:
         return self.sigma.rounds("sigma", self.rounds, 1)

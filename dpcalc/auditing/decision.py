@@ -1,0 +1,102 @@
+"""Which verdict follows from the evidence and the findings, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpcalc.auditing.advice import Unused, advice
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.verdict import DEFAULT_DETECTABLE_RATIO, Outcome, strength
+from dpcalc.auditing.wording import at_least, at_most, confidence, runs_text
+from dpcalc.numerals import spelt
+
+_NOTHING = Unused()
+
+
+def decide(
+    claim: Claim,
+    evidence: Sequence[Evidence],
+    findings: Sequence[Finding],
+    *,
+    detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
+    unused: Unused = _NOTHING,
+) -> tuple[Outcome, str]:
+    """The outcome and its reason.
+
+    Certain counterexamples come first; then what makes every bound void, such as runs that are not
+    independent; then statistical counterexamples, other broken preconditions, and the question whether
+    a violation would have been noticed.
+    """
+    for finding in findings:
+        if finding.severity is Severity.REFUTES:
+            return Outcome.REFUTED, finding.text
+    for finding in findings:
+        if finding.severity is Severity.PREMISE and _voids(finding):
+            return Outcome.PRECONDITION_FAILED, finding.text
+    refuting = [e for e in evidence if e.refutes(claim)]
+    if refuting:
+        best = max(refuting, key=strength)
+        return Outcome.REFUTED, _refutation(claim, best)
+    for finding in findings:
+        if finding.severity is Severity.PREMISE:
+            return Outcome.PRECONDITION_FAILED, finding.text
+    for finding in findings:
+        if finding.check == "pointwise" and _reaches(claim, finding, detectable_ratio):
+            share = math.floor(100 * float(finding.numbers["largest"]) / claim.epsilon)
+            return Outcome.NOT_REFUTED, (
+                f"no lower bound exceeds the claim; {finding.text}: a search that attains {share} per "
+                f"cent of it, and {100 / detectable_ratio:.3g} were asked for, would have found more "
+                "if there was much more"
+            )
+    return _power(claim, [e for e in evidence if e.gates], detectable_ratio, unused)
+
+
+def _voids(finding: Finding) -> bool:
+    """Whether counted runs prove nothing: they are not independent, or the estimators fail."""
+    if finding.check in ("exposure", "control"):
+        return True
+    dependent = {"neighbouring runs", "the two worlds"} & set(finding.numbers.get("failed", ()))
+    return finding.check == "noise" and bool(dependent)
+
+
+def _reaches(claim: Claim, finding: Finding, detectable_ratio: float) -> bool:
+    """Whether an outcome was found so near to the claim that a larger loss would have shown.
+
+    A search has no error rates; how tight it is shows in the share of the claim that it attains. One
+    that attains claim/detectable_ratio finds a violation by that factor if it does as well there: the
+    same reading of power, and the same threshold, as for a statistical bound.
+    """
+    largest = float(finding.numbers.get("largest", 0.0))
+    return finding.severity is Severity.HOLDS and 0 < claim.epsilon <= detectable_ratio * largest
+
+
+def _refutation(claim: Claim, e: Evidence) -> str:
+    what = f"{e.quantity} >= {at_least(e.lower)} at confidence {confidence(e.alpha)}"
+    claimed = f"claimed {e.quantity} = {at_most(claim.bound(e.quantity))}"
+    if e.quantity is Quantity.MU:
+        return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {runs_text(e.runs)})"
+    at = f" at delta = {spelt(e.delta)}" if e.quantity is Quantity.EPSILON else ""
+    return f"{what}{at}, {claimed} ({e.method}, {runs_text(e.runs)})"
+
+
+def _power(
+    claim: Claim, gating: Sequence[Evidence], detectable_ratio: float, unused: Unused
+) -> tuple[Outcome, str]:
+    """Whether some method would have noticed ``detectable_ratio`` times the claimed value."""
+    known = [e for e in gating if e.detectable is not None]
+    if not known:
+        return Outcome.UNDERPOWERED, "no method says how large a violation it would have noticed"
+    best = min(known, key=lambda e: (e.detectable or 0.0) / max(claim.bound(e.quantity), 1e-300))
+    claimed = claim.bound(best.quantity)
+    seen = best.detectable if best.detectable is not None else math.inf
+    text = (
+        f"with {runs_text(best.runs)}, {best.method} would have noticed {best.quantity} = {seen:.4g} "
+        f"({best.reference}); claimed {at_most(claimed)}"
+    )
+    if math.isfinite(seen) and seen <= detectable_ratio * claimed:
+        return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
+    text += f", and {detectable_ratio:g} times the claim was to be noticed"
+    help_ = advice(claim, best, detectable_ratio, unused)
+    return Outcome.UNDERPOWERED, f"{text}; {help_}" if help_ else text
