@@ -107,7 +107,15 @@ class Result(OwnArithmetic, ABC):
         return {k: str(v) if isinstance(v, Schedule) else v for k, v in found.items()}
 
     def replace(self, **changes: Any) -> Self:
-        """The same instance with other values for some parameters."""
+        """The same instance with other values for some parameters, or other promises.
+
+        Raises:
+            InvalidInput: for an unknown name, with the nearest known one.
+        """
+        known = parameters(type(self))
+        for name in changes:
+            if name not in known and name != "attest":
+                raise unknown_name(f"parameter of {self.key}", name, known)
         return dataclasses.replace(self, **changes)
 
     def violations(self, scope: Scope) -> list[str]:

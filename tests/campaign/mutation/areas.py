@@ -79,18 +79,30 @@ NEAR = {
     ),
     "answers": (
         "tests/algorithms/test_own_data.py",
+        "tests/algorithms/test_records_and_data.py",
         "tests/auditing/test_recorded.py",
+        "tests/audits/test_command_line.py",
+        "tests/golden/test_descriptions.py",
         "tests/golden/test_readings.py",
+        "tests/unit/test_answers_at_their_limits.py",
         "tests/unit/test_answers_in_python.py",
+        "tests/unit/test_answers_off_the_beaten_track.py",
         "tests/unit/test_convergence_cli.py",
+        "tests/unit/test_enclosures.py",
+        "tests/unit/test_files_at_their_limits.py",
+        "tests/unit/test_files_written.py",
+        "tests/unit/test_json_answers.py",
         "tests/unit/test_missing_delta.py",
         "tests/unit/test_names_and_graphs.py",
         "tests/unit/test_odometer.py",
         "tests/unit/test_plans.py",
         "tests/unit/test_public_face.py",
+        "tests/unit/test_recorded_on_the_command_line.py",
         "tests/unit/test_relations_in_python.py",
         "tests/unit/test_reported_numbers.py",
         "tests/unit/test_rule.py",
+        "tests/unit/test_settings.py",
+        "tests/unit/test_tables_of_rates.py",
         "tests/unit/test_trail.py",
         "tests/unit/test_training_data.py",
     ),
@@ -106,7 +118,7 @@ ABOUT_SURROUNDINGS = (
     "surroundings",
     "verify_on_the_screen",
 )
-"""Files of tests left out: they start processes, draw, or read the screen, and cost the most time."""
+"""Files of tests left out of a folder: they start processes, draw, or read the screen, and cost the most time."""
 
 MEASURED = tuple(module for modules in AREAS.values() for module in modules)
 

@@ -90,12 +90,14 @@ def _record(folder: Path, name: str) -> Path:
 
 
 def _files(tests: Sequence[str]) -> list[str]:
+    """Files of tests: those that are named, and of a folder all but those about surroundings."""
     found = []
     for test in tests:
         path = ROOT / test
-        found += [path] if path.is_file() else sorted(path.glob("test_*.py"))
-    kept = [path for path in found if path.stem.removeprefix("test_") not in ABOUT_SURROUNDINGS]
-    return [str(path.relative_to(ROOT)) for path in kept]
+        inside = [] if path.is_file() else sorted(path.glob("test_*.py"))
+        named = [path] if path.is_file() else []
+        found += named + [p for p in inside if p.stem[len("test_") :] not in ABOUT_SURROUNDINGS]
+    return [str(path.relative_to(ROOT)) for path in found]
 
 
 def measure_reach(folder: Path, tests: Sequence[str], until: float) -> bool:
