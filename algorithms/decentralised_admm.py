@@ -12,14 +12,17 @@ term of (8) is 2λ_i - η Σ_j (f_i + f_j) and its curvature 2ηV_i.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.algorithms.engine.network_admm import Array, NetworkADMM
+from dpcalc.algorithms.engine.schedules import settle
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from dpcalc.algorithms.engine.algorithm import Arrays
 
 
@@ -56,6 +59,34 @@ class DecentralisedADMM(NetworkADMM):
     def _follow(self, t: int, memory: Arrays, primal: Array) -> Arrays:
         dual = memory["dual"] + self.penalty / 2 * self.differences(primal)
         return {"primal": primal, "dual": dual}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyVariableADMM(DecentralisedADMM):
+    """ADMM that noises one of its variables in every round.
+
+    Attributes:
+        penalty: η, above 0.
+        noise_rate: α_i(t), above 0: a number, one per round, or shape (rounds, nodes); infinite for
+            no noise.
+    """
+
+    reference = "Zhang and Zhu 2017, as described in zhang2018, section 2.4"
+    example_rate: ClassVar[float]
+
+    noise_rate: ArrayLike
+
+    def __post_init__(self) -> None:
+        DecentralisedADMM.__post_init__(self)
+        nodes = self.problem.nodes
+        settle(self, "noise_rate", rounds=self.rounds, nodes=nodes, infinite=True)
+
+    @classmethod
+    def example(cls) -> Self:
+        """Four nodes on a ring."""
+        from dpcalc.algorithms.problems.builtin import consensus_example
+
+        return cls(consensus_example(), rounds=3, penalty=0.5, noise_rate=cls.example_rate)
 
 
 ALGORITHM = DecentralisedADMM

@@ -13,43 +13,21 @@ the noise: rate α there is rate α/(ηV) here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from dpcalc.algorithms.decentralised_admm import DecentralisedADMM
-from dpcalc.algorithms.engine.schedules import at, settle
+from dpcalc.algorithms.decentralised_admm import NoisyVariableADMM
+from dpcalc.algorithms.engine.schedules import at
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from dpcalc.algorithms.engine.network_admm import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DualVariablePerturbation(DecentralisedADMM):
-    """ADMM with a noised dual variable.
-
-    Attributes:
-        penalty: η, above 0.
-        noise_rate: α_i(t), above 0: a number, one per round, or shape (rounds, nodes); infinite for
-            no noise.
-    """
+class DualVariablePerturbation(NoisyVariableADMM):
+    """ADMM with a noised dual variable; the attributes are those of `NoisyVariableADMM`."""
 
     key = "dual-variable-perturbation"
-    reference = "Zhang and Zhu 2017, as described in zhang2018, section 2.4"
-
-    noise_rate: ArrayLike
-
-    def __post_init__(self) -> None:
-        DecentralisedADMM.__post_init__(self)
-        nodes = self.problem.nodes
-        settle(self, "noise_rate", rounds=self.rounds, nodes=nodes, infinite=True)
-
-    @classmethod
-    def example(cls) -> Self:
-        """Four nodes on a ring."""
-        from dpcalc.algorithms.problems.builtin import consensus_example
-
-        return cls(consensus_example(), rounds=3, penalty=0.5, noise_rate=4.0)
+    example_rate = 4.0
 
     def _gain(self, t: int) -> Array:
         """2/α_i: what multiplies unit noise in the linear term."""

@@ -23,6 +23,7 @@ from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import replace_one_only
 from dpcalc.algorithms.engine.recording import ArrayDescription
+from dpcalc.algorithms.engine.starting_point import starting_point
 from dpcalc.algorithms.problems.noise import Gaussian, NoiseLaw, NoNoise, StandardNormal
 from dpcalc.errors import InvalidInput
 
@@ -86,10 +87,7 @@ class FixedPointADMM(Algorithm):
                 f"{self.key} needs the constraint x - y = 0; got another one; "
                 "use dpcalc.algorithms.problems.constraints.copies"
             )
-        start = np.zeros(d) if self.initial is None else np.asarray(self.initial, dtype=np.float64)
-        if start.shape != (d,) or not np.isfinite(start).all():
-            raise InvalidInput(f"initial needs {d} finite numbers; got shape={start.shape!r}")
-        object.__setattr__(self, "initial", start)
+        object.__setattr__(self, "initial", starting_point(self.initial, d))
 
     @classmethod
     def example(cls) -> Self:

@@ -14,20 +14,18 @@ moves the minimiser by at most 2C·max|L'|·max‖x‖/(B_i·h), h = ρ/N + 2ηV
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcalc.algorithms.decentralised_admm import DecentralisedADMM
+from dpcalc.algorithms.decentralised_admm import NoisyVariableADMM
 from dpcalc.algorithms.engine.access import DataAccess
 from dpcalc.algorithms.engine.implied import ImpliedNoise
-from dpcalc.algorithms.engine.schedules import at, settle
+from dpcalc.algorithms.engine.schedules import at
 from dpcalc.algorithms.problems.noise import ExponentialNorm, NoNoise, UnitExponentialNorm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike
 
     from dpcalc.algorithms.engine.algorithm import Arrays
     from dpcalc.algorithms.engine.network_admm import Array
@@ -39,31 +37,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PrimalVariablePerturbation(DecentralisedADMM):
-    """ADMM with noised iterates.
-
-    Attributes:
-        penalty: η, above 0.
-        noise_rate: α_i(t), above 0: a number, one per round, or shape (rounds, nodes); infinite for
-            no noise.
-    """
+class PrimalVariablePerturbation(NoisyVariableADMM):
+    """ADMM with noised iterates; the attributes are those of `NoisyVariableADMM`."""
 
     key = "primal-variable-perturbation"
-    reference = "Zhang and Zhu 2017, as described in zhang2018, section 2.4"
-
-    noise_rate: ArrayLike
-
-    def __post_init__(self) -> None:
-        DecentralisedADMM.__post_init__(self)
-        nodes = self.problem.nodes
-        settle(self, "noise_rate", rounds=self.rounds, nodes=nodes, infinite=True)
-
-    @classmethod
-    def example(cls) -> Self:
-        """Four nodes on a ring."""
-        from dpcalc.algorithms.problems.builtin import consensus_example
-
-        return cls(consensus_example(), rounds=3, penalty=0.5, noise_rate=8.0)
+    example_rate = 8.0
 
     def _draws(self, t: int) -> Mapping[str, Draw]:
         return {"noise": UnitExponentialNorm((self.problem.nodes, self.problem.dimension))}

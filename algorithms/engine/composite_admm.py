@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.algorithms.engine.algorithm import Algorithm, Arrays
 from dpcalc.algorithms.engine.recording import ArrayDescription
+from dpcalc.algorithms.engine.starting_point import starting_point
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -96,12 +97,7 @@ class CompositeADMM(Algorithm):
                 f"dual_start needs one of {', '.join(self.dual_starts)}; "
                 f"got dual_start={self.dual_start!r}"
             )
-        start = np.zeros(self.problem.dimension) if self.initial is None else self.initial
-        start = np.asarray(start, dtype=np.float64)
-        if start.shape != (self.problem.dimension,) or not np.isfinite(start).all():
-            raise InvalidInput(
-                f"initial needs {self.problem.dimension} finite numbers; got shape={start.shape!r}"
-            )
+        start = starting_point(self.initial, self.problem.dimension)
         object.__setattr__(self, "initial", start)
 
     def with_records(self, records: Records) -> Self:

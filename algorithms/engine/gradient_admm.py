@@ -31,6 +31,7 @@ from dpcalc.algorithms.engine.gradient_step import GradientStep
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import same_release
 from dpcalc.algorithms.engine.recording import ArrayDescription
+from dpcalc.algorithms.engine.starting_point import starting_point
 from dpcalc.algorithms.engine.user_order import Order, UserOrder
 from dpcalc.algorithms.problems.noise import (
     Gaussian,
@@ -98,12 +99,7 @@ class NoisyGradientADMM(Algorithm):
         checks.positive("step_size", self.step_size)
         checks.non_negative("sigma", self.sigma)
         _ = self._user_order  # checks order and stopping
-        start = np.zeros(self.problem.dimension) if self.initial is None else self.initial
-        start = np.asarray(start, dtype=np.float64)
-        if start.shape != (self.problem.dimension,) or not np.isfinite(start).all():
-            raise InvalidInput(
-                f"initial needs {self.problem.dimension} finite numbers; got shape={start.shape!r}"
-            )
+        start = starting_point(self.initial, self.problem.dimension)
         object.__setattr__(self, "initial", start)
         gap = self.gradient_gap
         if gap is None:

@@ -95,16 +95,10 @@ class Logistic(Loss):
 
     name = "logistic"
     of_margin = True
-
-    @property
-    def derivative_bound(self) -> float:
-        """1, not attained."""
-        return 1.0
-
-    @property
-    def curvature(self) -> float:
-        """1/4, attained at m = 0."""
-        return 0.25
+    derivative_bound = 1.0
+    """1, not attained."""
+    curvature = 0.25
+    """1/4, attained at m = 0."""
 
     def value(self, m: Floats) -> Floats:
         """Accurate for margins of any size."""
@@ -138,16 +132,9 @@ class Hinge(Loss):
 
     name = "hinge"
     of_margin = True
-
-    @property
-    def derivative_bound(self) -> float:
-        """1."""
-        return 1.0
-
-    @property
-    def curvature(self) -> float:
-        """Infinite: the slope jumps."""
-        return math.inf
+    derivative_bound = 1.0
+    curvature = math.inf
+    """Infinite: the slope jumps."""
 
     def value(self, m: Floats) -> Floats:
         """The loss."""
@@ -280,16 +267,8 @@ class Linear(Loss):
 
     name = "linear"
     of_margin = True
-
-    @property
-    def derivative_bound(self) -> float:
-        """1."""
-        return 1.0
-
-    @property
-    def curvature(self) -> float:
-        """0."""
-        return 0.0
+    derivative_bound = 1.0
+    curvature = 0.0
 
     def value(self, m: Floats) -> Floats:
         """The loss."""

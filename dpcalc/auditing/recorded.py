@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.advice import Unused
-from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.coin_game import FEWEST, coin_game
+from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.decision import decide
 from dpcalc.auditing.design import check_terms
 from dpcalc.auditing.estimators import (
@@ -24,10 +22,10 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.estimators.rules import Answers, Rule
+from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
-from dpcalc.auditing.many_scores import MANY, many_scores
-from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores, seldom_repeats
+from dpcalc.auditing.recorded_scores import RecordedScores
+from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, strength
 from dpcalc.auditing.versions import versions
@@ -116,12 +114,17 @@ def audit_scores(
     runs = first.size + second.size
     if fair_coins:
         one_run.require_coins(first.size, runs, fair_coins)
-    game = _balanced(claim, first.size, second.size)
-    seen = _in_blocks if runs >= MANY else _in_memory
-    answers, rule, pilot, continuous = seen(
-        claim, first, second, alpha, pilot_share, seed, game, fair_coins
+    scores = RecordedScores(
+        claim=claim,
+        first=first,
+        second=second,
+        alpha=alpha,
+        pilot_share=pilot_share,
+        seed=seed,
+        fair_coins=fair_coins,
     )
-    numbers = rule.record() if game else {"threshold": float(rule.upper)}
+    answers, rule, pilot, continuous = scores.seen()
+    numbers = rule.record() if scores.game else {"threshold": float(rule.upper)}
     note = Finding(
         check="split",
         severity=Severity.HOLDS,
@@ -135,76 +138,6 @@ def audit_scores(
     found = [accuracy.from_answers(answers, rule, claim, **terms)]
     unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
     return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused)
-
-
-Seen = tuple[Answers | Counts, Rule, int, bool]
-"""What a rule answered, the rule, on how many runs it was chosen, and whether scores seldom repeat."""
-
-
-def _balanced(claim: Claim, first: int, second: int) -> bool:
-    """Whether right answers are counted, and not both error rates."""
-    rarer, other = sorted((first, second))
-    return not (claim.is_renyi or rarer < FEWEST or other > 2 * rarer)
-
-
-def _in_memory(
-    claim: Claim,
-    first: Array,
-    second: Array,
-    alpha: float,
-    pilot_share: float,
-    seed: int,
-    game: bool,
-    fair_coins: bool,
-) -> Seen:
-    """All scores shuffled at once; by answers in a game, or by both error rates."""
-    seen = from_scores(first, second)
-    if game:
-        of_kinds = seen.scores_of(True), seen.scores_of(False)
-        played = coin_game(*of_kinds, pilot_share=pilot_share, fair_coins=fair_coins, seed=seed)
-        played, rule = played.oriented(delta=claim.delta, alpha=alpha, curve=claim.is_curve)
-        return played.answers(rule), rule, played.pilot.runs, seldom_repeats(played.pilot.score)
-    pilot = round(seen.runs * pilot_share)
-    curve = claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
-    seen = clopper_pearson.oriented(seen, pilot, delta=claim.delta, alpha=alpha, curve=curve)
-    counts, threshold = clopper_pearson.held_out(
-        seen, delta=claim.delta, alpha=alpha, pilot_share=pilot_share, curve=curve
-    )
-    continuous = seldom_repeats(seen.between(0, pilot).score)
-    return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), continuous
-
-
-def _in_blocks(
-    claim: Claim,
-    first: Array,
-    second: Array,
-    alpha: float,
-    pilot_share: float,
-    seed: int,
-    game: bool,
-    fair_coins: bool,
-) -> Seen:
-    """The same of more scores than are shuffled in memory: see `many_scores`."""
-    many = many_scores(
-        first, second, pilot_share=pilot_share, seed=seed, game=game, fair_coins=fair_coins
-    )
-    pilot = many.pilot()
-    continuous = seldom_repeats(pilot.score)
-    if game:
-        many, rule = many.oriented(pilot, delta=claim.delta, alpha=alpha, curve=claim.is_curve)
-        return many.answers(rule), rule, pilot.runs, continuous
-    terms: dict[str, Any] = {
-        "delta": claim.delta,
-        "alpha": alpha,
-        "curve": claim.quantity is not Quantity.EPSILON,
-    }
-    order = np.random.default_rng(seed).permutation(pilot.runs)
-    pilot = Observations(is_in=pilot.is_in[order], score=pilot.score[order])
-    turned = clopper_pearson.oriented(pilot, pilot.runs // 2, **terms)
-    rest = first.size + second.size - pilot.runs
-    threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
-    many = replace(many, sign=1 if turned is pilot else -1)
-    return many.counts(threshold), Rule.at(threshold), pilot.runs, continuous
 
 
 @own_arithmetic

@@ -24,16 +24,7 @@ def smallest_where(holds: Callable[[float], bool], low: float, high: float) -> f
     """
     if not holds(high):
         raise ValueError(f"the condition does not hold at the right end {high!r}")
-    if holds(low):
-        return low
-    below, above = _rank(low), _rank(high)
-    while above - below > 1:
-        middle = (below + above) // 2
-        if holds(_double(middle)):
-            above = middle
-        else:
-            below = middle
-    return _double(above)
+    return low if holds(low) else _double(_first_rank(holds, low, high))
 
 
 def largest_where(holds: Callable[[float], bool], low: float, high: float) -> float:
@@ -43,16 +34,19 @@ def largest_where(holds: Callable[[float], bool], low: float, high: float) -> fl
     """
     if not holds(low):
         raise ValueError(f"the condition does not hold at the left end {low!r}")
-    if holds(high):
-        return high
+    return high if holds(high) else _double(_first_rank(lambda x: not holds(x), low, high) - 1)
+
+
+def _first_rank(holds: Callable[[float], bool], low: float, high: float) -> int:
+    """The least rank at which a condition holds that is false at ``low`` and true at ``high``."""
     below, above = _rank(low), _rank(high)
     while above - below > 1:
         middle = (below + above) // 2
         if holds(_double(middle)):
-            below = middle
-        else:
             above = middle
-    return _double(below)
+        else:
+            below = middle
+    return above
 
 
 def largest_integer_where(holds: Callable[[int], bool], low: int, high: int) -> int:

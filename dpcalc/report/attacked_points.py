@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.errors import InvalidInput
-from dpcalc.files import read_text
 from dpcalc.pictures.curves import Curve, Picture
+from dpcalc.report.answer_files import read_answer
 from dpcalc.report.records import to_json
 
 if TYPE_CHECKING:
@@ -42,17 +42,8 @@ def with_attacks(picture: Picture, theorem: Theorem, delta: float, path: Path) -
 
 
 def _claims(path: Path) -> list[Mapping[str, Any]]:
-    try:
-        found = json.loads(read_text(path))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"the JSON of dpcalc verify was needed; got {str(path)!r}: {error}"
-        ) from error
-    if not isinstance(found, dict) or found.get("verb") != "verify" or "claims" not in found:
-        raise InvalidInput(
-            f"the answer of dpcalc verify FILE --audit --json was needed; got {str(path)!r}"
-        )
-    return list(found["claims"])
+    needed = "dpcalc verify FILE --audit --json"
+    return list(read_answer(path, "verify", "claims", needed=needed)["claims"])
 
 
 def _points(

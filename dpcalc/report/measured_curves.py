@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,9 @@ from typing import Any
 
 import dpcalc
 from dpcalc.errors import InvalidInput
-from dpcalc.files import read_text
 from dpcalc.numerals import spelt
 from dpcalc.pictures.curves import Curve, Picture
+from dpcalc.report.answer_files import read_answer
 
 MEASURES = {
     "test_error": "error on held-out records",
@@ -98,7 +97,8 @@ def read_runs(paths: Sequence[Path]) -> list[dict[str, Any]]:
         InvalidInput: for another file, and for runs that cannot stand in one picture: different
             records, different δ, or different neighbours.
     """
-    found = [_read(path) for path in paths]
+    tip = "; try: dpcalc run METHOD ... --out run.json"
+    found = [read_answer(path, "run", "utility", needed="dpcalc run", tip=tip) for path in paths]
     for name, of in (("records", _records), ("δ", _delta), ("neighbours", _neighbours)):
         values = {of(run): path for run, path in zip(found, paths, strict=True) if of(run)}
         if len(values) > 1:
@@ -107,21 +107,6 @@ def read_runs(paths: Sequence[Path]) -> list[dict[str, Any]]:
                 f"runs with the same {name} were needed; {str(first)!r} has {one}, "
                 f"{str(second)!r} has {other}"
             )
-    return found
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(read_text(path))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"the JSON of dpcalc run was needed; got {str(path)!r}: {error}"
-        ) from error
-    if not isinstance(found, dict) or found.get("verb") != "run" or "utility" not in found:
-        raise InvalidInput(
-            f"the answer of dpcalc run was needed; got {str(path)!r}; try: dpcalc run METHOD ... "
-            "--out run.json"
-        )
     return found
 
 

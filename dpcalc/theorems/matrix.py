@@ -57,6 +57,16 @@ class Matrix:
         """How many columns, None for a multiple of the identity."""
         return None if self.scaled_identity else len(self.rows[0])
 
+    def require_columns(self, dimension: int | None) -> None:
+        """Refuse a dimension other than the columns, and a multiple of the identity without one."""
+        if self.columns is None and dimension is None:
+            raise InvalidInput("a matrix given as a number needs dimension; try --dimension 10")
+        if self.columns is not None and dimension not in (None, self.columns):
+            raise InvalidInput(
+                f"dimension needs to be the columns of A; got dimension={dimension}, "
+                f"columns={self.columns}"
+            )
+
     @property
     def _extremes(self) -> tuple[float, float]:
         if self.scaled_identity:

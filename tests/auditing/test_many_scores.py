@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.auditing import Claim, many_scores, read_scores, recorded
+from dpcalc.auditing import Claim, many_scores, read_scores, recorded, recorded_scores
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.many_scores import ManyScores, Role
 from dpcalc.cli.main import main
@@ -21,7 +21,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 64 and a pilot of 500, so that a thousand scores are many."""
     monkeypatch.setattr(many_scores, "_BLOCK", 64)
     monkeypatch.setattr(many_scores, "PILOT", 500)
-    monkeypatch.setattr(recorded, "MANY", 1000)
+    monkeypatch.setattr(recorded_scores, "MANY", 1000)
 
 
 def roles_of(many: ManyScores, kind: int) -> dict[Role, list[float]]:
@@ -73,7 +73,7 @@ def test_verdicts_are_those_of_memory_up_to_the_draw(
     second = np.sort(sign * draw.normal(0.0, size=4000))
     claim = Claim.of(epsilon=1.0, delta=1e-5, adjacency="add-remove")
     found = recorded.audit_scores(claim, first, second, seed=5)
-    monkeypatch.setattr(recorded, "MANY", 10**9)
+    monkeypatch.setattr(recorded_scores, "MANY", 10**9)
     whole = recorded.audit_scores(claim, first, second, seed=5)
     assert found.outcome == whole.outcome
     assert found.outcome.value == "REFUTED"

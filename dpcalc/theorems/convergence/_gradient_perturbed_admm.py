@@ -62,14 +62,7 @@ class GradientPerturbedADMM(ConvergenceResult):
     )
 
     def _check_together(self) -> None:
-        columns = self.matrix.columns
-        if columns is None and self.dimension is None:
-            raise InvalidInput("a matrix given as a number needs dimension; try --dimension 10")
-        if columns is not None and self.dimension not in (None, columns):
-            raise InvalidInput(
-                f"dimension needs to be the columns of A; got dimension={self.dimension}, "
-                f"columns={columns}"
-            )
+        self.matrix.require_columns(self.dimension)
         budget = (self.n_records, self.epsilon, self.delta, self.gradient_bound)
         if self.sigma is None and None in budget:
             raise InvalidInput(

@@ -126,14 +126,7 @@ class GradientADMMUtility(ConvergenceResult):
     rounds: int = count("rounds, T")
 
     def _check_together(self) -> None:
-        columns = self.matrix.columns
-        if columns is None and self.dimension is None:
-            raise InvalidInput("a matrix given as a number needs dimension; try --dimension 10")
-        if columns is not None and self.dimension not in (None, columns):
-            raise InvalidInput(
-                f"dimension needs to be the columns of A; got dimension={self.dimension}, "
-                f"columns={columns}"
-            )
+        self.matrix.require_columns(self.dimension)
         if self.gradient_bound is None and self.gradient_deviation is None:
             raise InvalidInput(
                 "the gradients need gradient_bound or gradient_deviation; try --gradient-bound 1"

@@ -7,17 +7,7 @@ from typing import Any
 
 from dpcalc.checks import told_apart
 from dpcalc.theorems.authoring import assume
-
-
-def _expands(theorem: Any) -> str | None:
-    limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
-    if theorem.step_size > limit:
-        largest, given = told_apart(limit, theorem.step_size)
-        return (
-            f"a gradient step does not expand only for step_size <= 2/smoothness = {largest}; "
-            f"got step_size={given}"
-        )
-    return None
+from dpcalc.theorems.step_size import expands
 
 
 def _too_long(theorem: Any) -> str | None:
@@ -61,7 +51,7 @@ CONVEX_CLAIMED = assume(
     "convex-functions", "Every user's function is convex.", "claimed", _not_convex
 )
 FULL_ROW_RANK = assume("full-row-rank", "A has full row rank; its singular values are as given.")
-NO_EXPANSION = assume("step-size", "The step size is at most 2/smoothness.", "certified", _expands)
+NO_EXPANSION = assume("step-size", "The step size is at most 2/smoothness.", "certified", expands)
 PAPER_STEP = assume(
     "paper-step-size", "The step size is at most 1/smoothness.", "claimed", _too_long
 )

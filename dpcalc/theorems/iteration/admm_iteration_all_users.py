@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -44,6 +43,7 @@ from dpcalc.theorems.iteration._gradient_admm import GradientADMM
 from dpcalc.theorems.iteration._instances import single_use
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import weak_convexity
+from dpcalc.theorems.positions import over_positions
 
 _MOST_USERS = 20_000_000
 _SEARCHED = (2, 3, 4, 6, 8, 12, 20, 32)
@@ -170,14 +170,7 @@ class ADMMIterationAllUsers(GradientADMM):
         self.require(Scope.CERTIFIED)
         if averaged(self):
             return self.gaussian(self.composed_mu(Digits(self), self.passes))
-        positions = self.positions()
-        mus, shares = mixed_positions(self.mu_with_left, positions)
-        numbers = {
-            "positions": float(positions),
-            "largest_mu": max(mus),
-            "smallest_mu": min(mus),
-        }
-        return Bound(GaussianMixture(mus, shares), numbers, "joint convexity over positions")
+        return over_positions(self.mu_with_left, self.positions())
 
     def attained(self) -> Bound | None:
         """The mixture of what single users leak; the user's functions share a push that tells when.

@@ -7,40 +7,37 @@ last x is released.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import Expanding, Participation, contraction_factor
 from dpcalc.accounting.iteration.average import Averaged
 from dpcalc.accounting.iteration.quadratics import Uses, last_mu_squared
-from dpcalc.checks import told_apart
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import context, mpf, round_down
-from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, number, release, theorem
+from dpcalc.theorems.authoring import (
+    Numbers,
+    Real,
+    Theorem,
+    assume,
+    finding,
+    number,
+    release,
+    theorem,
+)
 from dpcalc.theorems.averages import COMPOSED, RELEASES
 from dpcalc.theorems.base import Bound
 from dpcalc.theorems.numbers import Digits
+from dpcalc.theorems.step_size import expands
 from dpcalc.vocabulary import Release
-
-
-def _expands(theorem: NoisyDescent) -> str | None:
-    limit = 2 / theorem.smoothness if theorem.smoothness > 0 else math.inf
-    if theorem.step_size > limit:
-        largest, given = told_apart(limit, theorem.step_size)
-        return (
-            f"a gradient step does not expand only for step_size <= 2/smoothness = {largest}; "
-            f"got step_size={given}"
-        )
-    return None
 
 
 def _beyond_the_paper(theorem: NoisyDescent) -> str | None:
     weak = theorem.weakness()
     if weak > 0:
         return f"the paper takes convex losses; got weak_convexity={weak:g}"
-    return _expands(theorem)
+    return expands(theorem)
 
 
 EXPANDED = ", every use paid up to the next: a step may expand"
@@ -75,12 +72,16 @@ PUBLIC = assume(
 HIDDEN = assume(
     "hidden-iterates", "Nothing but the release is seen, and every step draws fresh noise."
 )
-NO_EXPANSION = assume("step-size", "The step size is at most 2/smoothness.", "both", _expands)
+NO_EXPANSION = assume("step-size", "The step size is at most 2/smoothness.", "both", expands)
 NO_EXPANSION_CLAIMED = assume(
     "step-size",
     "Losses are convex and the step size is at most 2/smoothness.",
     "claimed",
     _beyond_the_paper,
+)
+
+CONVEXITY_UNUSED = finding(
+    "Strongly convex losses are not used by the claim.", "loose", lambda t: t.curvature() > 0
 )
 
 
@@ -194,6 +195,23 @@ class NoisyDescent(Theorem):
                 "strong_convexity needs to be at most smoothness; got "
                 f"strong_convexity={self.curvature():g}, smoothness={self.smoothness:g}"
             )
+
+
+class OnePass(NoisyDescent):
+    """Every record is used once, in an order; declared further: ``n_records``, ``position``."""
+
+    __slots__ = ()
+
+    n_records: int
+    position: int | None
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        position_within(self.position, self.n_records)
+
+    def steps_left(self) -> int:
+        """Steps from the record's own to the last, both included."""
+        return 1 if self.position is None else self.n_records + 1 - self.position
 
 
 def position_within(position: int | None, count: int) -> None:

@@ -7,12 +7,13 @@ from abc import abstractmethod
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import NoisyContraction, Participation
 from dpcalc.accounting.iteration.distance_quantiles import TAIL_PROBABILITIES, upper_quantiles
 from dpcalc.accounting.iteration.sampled_batches import NoiseSplit, SampledRun, max_distance
+from dpcalc.checks import no_bound_without
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, Guarantee, compose
 from dpcalc.guarantees.best import BestOf
@@ -20,10 +21,17 @@ from dpcalc.guarantees.best_count import BestCount
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import mpf, round_up
-from dpcalc.theorems.authoring import Numbers, Real, assume, count, number, theorem
-from dpcalc.theorems.averages import COMPOSED, averaged
+from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
+from dpcalc.theorems.averages import COMPOSED, LAST_ONLY, averaged
 from dpcalc.theorems.base import Bound, Scope
-from dpcalc.theorems.noisy_gradient_descent._base import NoisyDescent
+from dpcalc.theorems.noisy_gradient_descent._base import (
+    HIDDEN,
+    LIPSCHITZ,
+    NO_EXPANSION,
+    PUBLIC,
+    STRONGLY_CONVEX,
+    NoisyDescent,
+)
 from dpcalc.theorems.numbers import Digits
 
 SAMPLED = assume(
@@ -31,6 +39,24 @@ SAMPLED = assume(
     "Every step draws its batch uniformly without replacement, independently of the others.",
 )
 BOUNDED = assume("bounded-domain", "Every step projects on a convex set of that diameter.")
+ON_A_DOMAIN = (
+    STRONGLY_CONVEX,
+    LIPSCHITZ,
+    PUBLIC,
+    HIDDEN,
+    BOUNDED,
+    SAMPLED,
+    NO_EXPANSION,
+    LAST_ONLY,
+)
+"""What every result about a bounded domain assumes."""
+
+LIMIT_IS_NO_BOUND = finding(
+    "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; here it "
+    "is enclosed numerically.",
+    "remark",
+    lambda t: not t.full(),
+)
 
 _NEAR = 4.0
 """A bound is not computed that roughly costs so many times the best ..."""
@@ -38,6 +64,17 @@ _TRUSTED = 1.0
 """... unless a step's μ is above this, where rough costs mean little."""
 _WIDEST = 30.0
 """Above this μ a shift hides nothing worth the mention."""
+
+
+def domain_diameter() -> Any:
+    """The parameter D."""
+    return number(
+        "diameter of the domain",
+        "D",
+        check=no_bound_without(
+            "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
+        ),
+    )
 
 
 @theorem()

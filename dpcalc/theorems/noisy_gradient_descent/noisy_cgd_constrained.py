@@ -25,6 +25,7 @@ from dpcalc.numerics.precise import context, mpf
 from dpcalc.theorems.authoring import Numbers, Real, assume, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.noisy_gradient_descent._base import (
+    CONVEXITY_UNUSED,
     EXPANDED,
     HIDDEN,
     NO_EXPANSION_CLAIMED,
@@ -70,11 +71,7 @@ class NoisyCGDConstrained(CyclicDescent):
             "loose",
             lambda t: t.order != "fixed",
         ),
-        finding(
-            "Strongly convex losses are not used by the claim.",
-            "loose",
-            lambda t: t.curvature() > 0,
-        ),
+        CONVEXITY_UNUSED,
     )
     assumptions = (
         STRONGLY_CONVEX,

@@ -45,7 +45,7 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import (
     last_iterate_mu,
     split_formulas,
 )
-from dpcalc.theorems.noisy_gradient_descent._sampled import SAMPLED, SplitDescent
+from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, SAMPLED, SplitDescent
 from dpcalc.theorems.noisy_gradient_descent.noisy_gd import exact_mu
 from dpcalc.theorems.numbers import Symbols
 
@@ -94,12 +94,7 @@ class NoisySGD(SplitDescent):
             "loose",
             lambda t: not t.full(),
         ),
-        finding(
-            "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
-            "here it is enclosed numerically.",
-            "remark",
-            lambda t: not t.full(),
-        ),
+        LIMIT_IS_NO_BOUND,
         finding(
             "For the full batch shifted interpolation needs no split of the noise, and quadratics "
             "of curvature m attain it.",

@@ -27,19 +27,14 @@ import math
 from typing import Self
 
 from dpcalc import checks
-from dpcalc.checks import no_bound_without
 from dpcalc.errors import Infeasible
-from dpcalc.theorems.authoring import Numbers, Real, assume, finding, number, theorem
-from dpcalc.theorems.averages import LAST_ONLY
+from dpcalc.theorems.authoring import Numbers, Real, assume, finding, theorem
 from dpcalc.theorems.base import Bound
-from dpcalc.theorems.noisy_gradient_descent._base import (
-    HIDDEN,
-    LIPSCHITZ,
-    NO_EXPANSION,
-    PUBLIC,
-    STRONGLY_CONVEX,
+from dpcalc.theorems.noisy_gradient_descent._sampled import (
+    ON_A_DOMAIN,
+    SampledDescent,
+    domain_diameter,
 )
-from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SampledDescent
 from dpcalc.theorems.numbers import Digits
 
 
@@ -94,14 +89,7 @@ class NoisySGDConstrained(SampledDescent):
         ),
     )
     assumptions = (
-        STRONGLY_CONVEX,
-        LIPSCHITZ,
-        PUBLIC,
-        HIDDEN,
-        BOUNDED,
-        SAMPLED,
-        NO_EXPANSION,
-        LAST_ONLY,
+        *ON_A_DOMAIN,
         assume(
             "paper-regime",
             "batch_size <= n_records/5 and sigma > 8√2·lipschitz/batch_size, or a full batch.",
@@ -110,13 +98,7 @@ class NoisySGDConstrained(SampledDescent):
         ),
     )
 
-    diameter: float = number(
-        "diameter of the domain",
-        "D",
-        check=no_bound_without(
-            "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
-        ),
-    )
+    diameter: float = domain_diameter()
 
     def claimed_divergence(self, x: Numbers) -> Real:
         """(L²/(n²σ²))·min{16T, 16τ + (Dn/(Lη))²/τ}, τ = ⌈Dn/(4Lη)⌉, the latter from T = τ on."""

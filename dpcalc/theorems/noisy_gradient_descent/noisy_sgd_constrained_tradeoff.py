@@ -24,20 +24,18 @@ import math
 from dataclasses import replace
 
 from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
-from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import Real, mpf
-from dpcalc.theorems.authoring import finding, number, theorem
-from dpcalc.theorems.averages import LAST_ONLY, averaged
+from dpcalc.theorems.authoring import finding, theorem
+from dpcalc.theorems.averages import averaged
 from dpcalc.theorems.base import Formula
-from dpcalc.theorems.noisy_gradient_descent._base import (
-    HIDDEN,
-    LIPSCHITZ,
-    NO_EXPANSION,
-    PUBLIC,
-    STRONGLY_CONVEX,
-)
+from dpcalc.theorems.noisy_gradient_descent._base import CONVEXITY_UNUSED
 from dpcalc.theorems.noisy_gradient_descent._formulas import split_formulas
-from dpcalc.theorems.noisy_gradient_descent._sampled import BOUNDED, SAMPLED, SplitDescent
+from dpcalc.theorems.noisy_gradient_descent._sampled import (
+    LIMIT_IS_NO_BOUND,
+    ON_A_DOMAIN,
+    SplitDescent,
+    domain_diameter,
+)
 
 
 @theorem(
@@ -68,41 +66,17 @@ class NoisySGDConstrainedTradeoff(SplitDescent):
             "loose",
             lambda t: not t.full(),
         ),
-        finding(
-            "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; "
-            "here it is enclosed numerically.",
-            "remark",
-            lambda t: not t.full(),
-        ),
+        LIMIT_IS_NO_BOUND,
         finding(
             "For the full batch shifted interpolation needs no split of the noise.",
             "loose",
             lambda t: t.full(),
         ),
-        finding(
-            "Strongly convex losses are not used by the claim.",
-            "loose",
-            lambda t: t.curvature() > 0,
-        ),
+        CONVEXITY_UNUSED,
     )
-    assumptions = (
-        STRONGLY_CONVEX,
-        LIPSCHITZ,
-        PUBLIC,
-        HIDDEN,
-        BOUNDED,
-        SAMPLED,
-        NO_EXPANSION,
-        LAST_ONLY,
-    )
+    assumptions = ON_A_DOMAIN
 
-    diameter: float = number(
-        "diameter of the domain",
-        "D",
-        check=no_bound_without(
-            "inf", "(no bounded domain) try noisy-sgd, for strongly convex losses"
-        ),
-    )
+    diameter: float = domain_diameter()
 
     def printed_split(self) -> NoiseSplit:
         """Half of the noise of every counted step; steps that make a rough cost small."""

@@ -32,8 +32,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     LIPSCHITZ,
     NO_EXPANSION_CLAIMED,
     PUBLIC,
-    NoisyDescent,
-    position_within,
+    OnePass,
 )
 from dpcalc.theorems.parameters import weak_convexity
 
@@ -49,7 +48,7 @@ from dpcalc.theorems.parameters import weak_convexity
         "position": 500,
     },
 )
-class PNSGD(NoisyDescent):
+class PNSGD(OnePass):
     """One pass in a fixed order; the last iterate is released."""
 
     findings = (
@@ -78,14 +77,6 @@ class PNSGD(NoisyDescent):
     position: int | None = count(
         "the record's place in the order, t (the last unless given)", default=None
     )
-
-    def _check_together(self) -> None:
-        super()._check_together()
-        position_within(self.position, self.n_records)
-
-    def steps_left(self) -> int:
-        """Steps from the record's own to the last, n + 1 - t."""
-        return 1 if self.position is None else self.n_records + 1 - self.position
 
     def own_mu(self, x: Numbers) -> Real:
         """2L/σ."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
@@ -41,6 +40,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import weak_convexity
+from dpcalc.theorems.positions import over_positions
 
 _MOST_RECORDS = 20_000_000
 _BLOCKS = 1.002
@@ -153,14 +153,7 @@ class PNSGDAllUsers(NoisyDescent):
         self.require(Scope.CERTIFIED)
         if averaged(self):
             return self.gaussian(self.composed_mu(Digits(self)))
-        positions = self.n_records - self.first_stop() + 1
-        mus, shares = mixed_positions(self.mu_with_left, positions)
-        numbers = {
-            "positions": float(positions),
-            "largest_mu": max(mus),
-            "smallest_mu": min(mus),
-        }
-        return Bound(GaussianMixture(mus, shares), numbers, "joint convexity over positions")
+        return over_positions(self.mu_with_left, self.n_records - self.first_stop() + 1)
 
     def attained(self) -> Bound | None:
         """Linear losses: a random walk, whose length is told by the coordinates that no loss moves.

@@ -31,8 +31,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     NO_EXPANSION,
     PUBLIC,
     STRONGLY_CONVEX,
-    NoisyDescent,
-    position_within,
+    OnePass,
 )
 from dpcalc.theorems.noisy_gradient_descent._formulas import last_iterate_mu
 from dpcalc.theorems.numbers import Digits
@@ -60,7 +59,7 @@ def _too_long(theorem: PNSGDStronglyConvex) -> str | None:
         "position": 980,
     },
 )
-class PNSGDStronglyConvex(NoisyDescent):
+class PNSGDStronglyConvex(OnePass):
     """One pass in a fixed order over strongly convex losses; the last iterate is released."""
 
     findings = (
@@ -114,14 +113,6 @@ class PNSGDStronglyConvex(NoisyDescent):
     position: int | None = count(
         "the record's place in the order, i (the last unless given)", default=None
     )
-
-    def _check_together(self) -> None:
-        super()._check_together()
-        position_within(self.position, self.n_records)
-
-    def steps_left(self) -> int:
-        """Steps from the record's own to the last, n + 1 - i."""
-        return 1 if self.position is None else self.n_records + 1 - self.position
 
     def claimed_rho(self, x: Numbers) -> Real:
         """The printed divergence per order, 2L²/(kσ²)·(1 - 2ηβρ/(β+ρ))^(k/2), k = n - i."""

@@ -1,0 +1,111 @@
+"""Recorded scores: some choose a rule, the others are counted under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.coin_game import FEWEST, coin_game
+from dpcalc.auditing.estimators import clopper_pearson
+from dpcalc.auditing.estimators.rules import Answers, Rule
+from dpcalc.auditing.many_scores import MANY, many_scores
+from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores, seldom_repeats
+
+Array = NDArray[np.float64]
+Seen = tuple[Answers | Counts, Rule, int, bool]
+"""What a rule answered, the rule, on how many runs it was chosen, and whether scores seldom repeat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecordedScores:
+    """The scores of two kinds of runs, and how they are to be used.
+
+    Attributes:
+        claim: what is tested.
+        first: of runs with the record.
+        second: of runs without it.
+        alpha: probability of refuting a true claim.
+        pilot_share: share of the runs that choose the rule.
+        seed: of the shuffle and the coins.
+        fair_coins: whether every run's world was drawn by its own independent fair coin.
+    """
+
+    claim: Claim
+    first: Array
+    second: Array
+    alpha: float
+    pilot_share: float
+    seed: int
+    fair_coins: bool
+
+    @property
+    def game(self) -> bool:
+        """Whether right answers are counted, and not both error rates."""
+        rarer, other = sorted((self.first.size, self.second.size))
+        return not (self.claim.is_renyi or rarer < FEWEST or other > 2 * rarer)
+
+    def seen(self) -> Seen:
+        """By answers in a game, or by both error rates."""
+        many = self.first.size + self.second.size >= MANY
+        return self._in_blocks() if many else self._in_memory()
+
+    def _in_memory(self) -> Seen:
+        """All scores shuffled at once; by answers in a self.game, or by both error rates."""
+        seen = from_scores(self.first, self.second)
+        if self.game:
+            of_kinds = seen.scores_of(True), seen.scores_of(False)
+            played = coin_game(
+                *of_kinds, pilot_share=self.pilot_share, fair_coins=self.fair_coins, seed=self.seed
+            )
+            played, rule = played.oriented(
+                delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
+            )
+            return played.answers(rule), rule, played.pilot.runs, seldom_repeats(played.pilot.score)
+        pilot = round(seen.runs * self.pilot_share)
+        curve = self.claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
+        seen = clopper_pearson.oriented(
+            seen, pilot, delta=self.claim.delta, alpha=self.alpha, curve=curve
+        )
+        counts, threshold = clopper_pearson.held_out(
+            seen,
+            delta=self.claim.delta,
+            alpha=self.alpha,
+            pilot_share=self.pilot_share,
+            curve=curve,
+        )
+        continuous = seldom_repeats(seen.between(0, pilot).score)
+        return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), continuous
+
+    def _in_blocks(self) -> Seen:
+        """The same of more scores than are shuffled in memory: see `many_scores`."""
+        many = many_scores(
+            self.first,
+            self.second,
+            pilot_share=self.pilot_share,
+            seed=self.seed,
+            game=self.game,
+            fair_coins=self.fair_coins,
+        )
+        pilot = many.pilot()
+        continuous = seldom_repeats(pilot.score)
+        if self.game:
+            many, rule = many.oriented(
+                pilot, delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
+            )
+            return many.answers(rule), rule, pilot.runs, continuous
+        terms: dict[str, Any] = {
+            "delta": self.claim.delta,
+            "alpha": self.alpha,
+            "curve": self.claim.quantity is not Quantity.EPSILON,
+        }
+        order = np.random.default_rng(self.seed).permutation(pilot.runs)
+        pilot = Observations(is_in=pilot.is_in[order], score=pilot.score[order])
+        turned = clopper_pearson.oriented(pilot, pilot.runs // 2, **terms)
+        rest = self.first.size + self.second.size - pilot.runs
+        threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
+        many = replace(many, sign=1 if turned is pilot else -1)
+        return many.counts(threshold), Rule.at(threshold), pilot.runs, continuous
