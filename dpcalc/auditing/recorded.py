@@ -114,22 +114,13 @@ def audit_scores(
     runs = first.size + second.size
     if fair_coins:
         one_run.require_coins(first.size, runs, fair_coins)
-    scores = RecordedScores(
-        claim=claim,
-        first=first,
-        second=second,
-        alpha=alpha,
-        pilot_share=pilot_share,
-        seed=seed,
-        fair_coins=fair_coins,
-    )
+    scores = RecordedScores(claim, first, second, alpha, pilot_share, seed, fair_coins)
     answers, rule, pilot, continuous = scores.seen()
-    numbers = rule.record() if scores.game else {"threshold": float(rule.upper)}
     note = Finding(
         check="split",
         severity=Severity.HOLDS,
         text=f"{rule.describe()}, chosen on {pilot} runs that are not counted",
-        numbers=numbers,
+        numbers=rule.record() if scores.game else {"threshold": float(rule.upper)},
     )
     if isinstance(answers, Counts):
         found = _from_counts(claim, answers, alpha, continuous=continuous)

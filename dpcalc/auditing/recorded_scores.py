@@ -20,7 +20,7 @@ Seen = tuple[Answers | Counts, Rule, int, bool]
 """What a rule answered, the rule, on how many runs it was chosen, and whether scores seldom repeat."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordedScores:
     """The scores of two kinds of runs, and how they are to be used.
 

@@ -44,6 +44,11 @@ def split_data(common: dict[str, Any]) -> Split:
 
 def data_options() -> list[click.Option]:
     """Options that say what the data are."""
+    return [*_reading_options(), *_row_options()]
+
+
+def _reading_options() -> list[click.Option]:
+    """Where the records are, and what their columns mean."""
     option: Callable[..., click.Option] = click.Option
     return [
         option(
@@ -81,6 +86,13 @@ def data_options() -> list[click.Option]:
             default=None,
             help="Whether a constant feature is added; it is where columns have ranges, unless said.",
         ),
+    ]
+
+
+def _row_options() -> list[click.Option]:
+    """What becomes of the rows that were read."""
+    option: Callable[..., click.Option] = click.Option
+    return [
         option(["--features"], type=Whole(), help="How many features a LIBSVM file has."),
         option(
             ["--rows"],

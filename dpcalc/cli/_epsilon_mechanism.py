@@ -68,8 +68,8 @@ def _run(
 ) -> int:
     from dpcalc import checks
     from dpcalc.claims.composition import plan_of
+    from dpcalc.cli._composing import record_of, show
     from dpcalc.cli._outputs import Writing, check_outputs
-    from dpcalc.cli.compose import record_of, show
 
     certificates, writing = Certificates(certify), Writing()
     check_outputs([("--certify", certify)])

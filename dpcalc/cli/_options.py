@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -109,6 +110,13 @@ def completing(values: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     return offered
 
 
+report_option = click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html|.md",
+    help="Write a report for a reviewer: what was asked, what it rests on, the answer in words, the "
+    "command that repeats it.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

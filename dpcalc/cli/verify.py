@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dpcalc.cli._certify import Certificates, certify_option, print_certificate
-from dpcalc.cli._json import print_json
-from dpcalc.cli._kept import checkpoint_options, kept_work, refuse_checkpoint
-from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option, refuse_given
-from dpcalc.cli._workers import refuse_workers, workers_of, workers_options
-
-if TYPE_CHECKING:
-    from dpcalc.auditing.result import AuditResult
-    from dpcalc.claims.verdict import AnyClaim, Judgement
+from dpcalc.cli._certify import certify_option
+from dpcalc.cli._judging import judge
+from dpcalc.cli._kept import checkpoint_options
+from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option, report_option
+from dpcalc.cli._workers import workers_options
 
 
 @click.command(
@@ -51,13 +45,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a test case per claim, for continuous integration.",
 )
-@click.option(
-    "--report",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html|.md",
-    help="Write a report for a reviewer: what was asked, what it rests on, the answer in words, the "
-    "command that repeats it.",
-)
+@report_option
 @click.option(
     "--strict",
     is_flag=True,
@@ -67,24 +55,7 @@ if TYPE_CHECKING:
 @checkpoint_options
 @workers_options
 @json_option
-def command(
-    file: Path | None,
-    *,
-    strict: bool,
-    details: bool,
-    audit: bool,
-    alpha: float,
-    runs: int,
-    seed: int,
-    junit: Path | None,
-    checkpoint: Path | None,
-    resume: bool,
-    report: Path | None,
-    workers: int,
-    scheduler: str | None,
-    as_json: bool,
-    certify: Path | None,
-) -> int:
+def command(file: Path | None, **given: Any) -> int:
     r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
 
     Without FILE, a demonstration: the headline settings of the five papers.
@@ -129,190 +100,7 @@ def command(
                   --strict: or UNSUPPORTED
       2           the file cannot be read, or makes no sense
     """
-    from dpcalc.claims.file import default_file, read_claims
-    from dpcalc.cli._outputs import Writing
-    from dpcalc.vocabulary import Verdict
-
-    if not audit:
-        refuse_given(("alpha", "runs", "seed"), "--audit")
-        refuse_workers(workers, scheduler, "--audit")
-        refuse_checkpoint(checkpoint, "--audit", resume=resume)
-    if as_json:
-        refuse_given(("details",), "text, --json has them")
-    certificates = Certificates(certify)
-    _check_outputs(file, junit=junit, certify=certify, report=report)
-    writing = Writing()
-    claims = read_claims(file if file is not None else default_file())
-    if audit:
-        from dpcalc.audits.suite.catalogue import need_libraries
-
-        need_libraries(claim.key for claim in claims if claim.key is not None)
-    judgements = list(_judged(claims))
-    attacks = None
-    if audit:
-        terms = {"alpha": alpha, "runs": runs, "seed": seed}
-        with (
-            kept_work(checkpoint, _work(judgements, terms), resume=resume) as kept,
-            workers_of(workers, scheduler, "dpcalc.auditing.experiment") as executor,
-        ):
-            attacks = _attacked(judgements, terms | {"checkpoint": kept, "executor": executor})
-    records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
-    answer: dict[str, Any] = {"claims": records}
-    if certify is not None:
-        _certify(certificates, judgements, records)
-    status = certificates.write(writing)
-    if junit is not None:
-        from dpcalc.report.junit import write_junit
-
-        suite = file.name if file is not None else "headline settings"
-        writing.attempt(lambda: write_junit(junit, records, suite=suite, strict=strict))
-    if report is not None:
-        written = writing.attempt(lambda: _write_report(report, judgements, attacks, file))
-        answer |= {"report": str(report)} if written else {}
-    refuted = _refuted(judgements, attacks)
-    demonstration = file is None and not strict
-    failed = refuted or (strict and any(j.verdict is Verdict.UNSUPPORTED for j in judgements))
-    if as_json:
-        print_json(answer)
-    else:
-        _print(judgements, attacks, records, file, details=details)
-        if demonstration and refuted:
-            _print_demonstration()
-    writing.settle()
-    return 0 if demonstration else int(failed) or status
+    return judge(file, **given)
 
 
 command.params.append(certify_option())
-
-
-def _check_outputs(
-    file: Path | None, *, junit: Path | None, certify: Path | None, report: Path | None
-) -> None:
-    """Refuse, before anything is computed, what could not be written at the end."""
-    from dpcalc.cli._outputs import check_outputs
-
-    if report is not None:
-        from dpcalc.report.document import check_ending
-
-        check_ending(report, "--report")
-    outputs = [("--junit", junit), ("--certify", certify), ("--report", report)]
-    check_outputs(outputs, inputs=[file])
-
-
-def _refuted(judgements: Sequence[Judgement], attacks: Sequence[AuditResult | None] | None) -> bool:
-    """Whether an instance or an attack refutes a claim."""
-    from dpcalc.vocabulary import Verdict
-
-    by_instance = any(j.verdict is Verdict.REFUTED for j in judgements)
-    return by_instance or any(a is not None and a.refuted for a in attacks or ())
-
-
-def _write_report(
-    path: Path,
-    judgements: Sequence[Judgement],
-    attacks: Sequence[AuditResult | None] | None,
-    file: Path | None,
-) -> None:
-    from dpcalc.claims.file import default_file
-    from dpcalc.cli._outputs import this_command
-    from dpcalc.report.claims_report import claims_report
-    from dpcalc.report.document import write_report
-
-    title = "Privacy claims of five papers" if file is None else f"Privacy claims: {file.name}"
-    source = file or default_file()
-    found = claims_report(title, judgements, attacks, command=this_command(), file=source)
-    write_report(path, found)
-
-
-def _certify(
-    certificates: Certificates, judgements: Sequence[Judgement], records: list[dict[str, Any]]
-) -> None:
-    """Certify the ε that is proved for every claim."""
-    from dpcalc.claims.verdict import Claim
-
-    for judgement, record in zip(judgements, records, strict=True):
-        claim = judgement.claim
-        if judgement.certified < math.inf:
-            guarantee = claim.guarantee
-            spent, relation = judgement.certified, claim.relation.name
-            theorem = claim.theorem if isinstance(claim, Claim) else None
-            certificates.add_guarantee(record, spent, guarantee, relation, claim.delta, theorem)
-
-
-def _print(
-    judgements: Sequence[Judgement],
-    attacks: Sequence[AuditResult | None] | None,
-    records: Sequence[dict[str, Any]],
-    file: Path | None,
-    *,
-    details: bool,
-) -> None:
-    """Verdicts, then attacks, then certificates."""
-    from dpcalc.report.attacks import print_attacks
-    from dpcalc.report.claims_text import print_claims
-
-    print_claims(judgements, file, details=details)
-    if attacks is not None:
-        print_attacks(judgements, attacks)
-    _print_certificates(records)
-
-
-def _print_certificates(records: Sequence[dict[str, Any]]) -> None:
-    from dpcalc.report.text import console, escaped
-
-    if any("certificate" in record for record in records):
-        console().print("\n[bold]Certificates[/]")
-    for number, record in enumerate(records, start=1):
-        if "certificate" in record:
-            console().print(escaped(f"{number:>3}  {record['name']}"))
-            print_certificate(record)
-
-
-def _record(
-    judgement: Judgement, attacks: Sequence[AuditResult | None] | None, number: int
-) -> dict[str, Any]:
-    record = judgement.record()
-    if attacks is not None:
-        found = attacks[number]
-        record["audit"] = None if found is None else found.record()
-    return record
-
-
-def _work(judgements: Sequence[Judgement], terms: dict[str, Any]) -> dict[str, Any]:
-    """What decides the bits of the attacks: the claims by what they say, wherever they lie."""
-    from dpcalc.archive import checksum
-    from dpcalc.report.records import to_json
-
-    claims = to_json([judgement.record() for judgement in judgements])
-    digest = checksum({"claims": claims}, {})[:32]
-    return {"work": "verify --audit", "digest_of_the_claims": digest, **terms}
-
-
-def _attacked(judgements: Sequence[Judgement], terms: dict[str, Any]) -> list[AuditResult | None]:
-    """Every claim attacked on the worst mechanism known; None where there is none."""
-    from dpcalc.audits.suite.claims_file import attack_claims
-    from dpcalc.report.text import with_progress
-
-    told = with_progress(judgements, "attacking claims")
-    return attack_claims(told, count=len(judgements), **terms)
-
-
-def _judged(claims: Sequence[AnyClaim]) -> Iterator[Judgement]:
-    """Judgements one by one, with a progress bar on standard error when there are many."""
-    from dpcalc.errors import DpcalcError, InvalidInput
-    from dpcalc.report.text import with_progress
-
-    for number, claim in enumerate(with_progress(claims, "checking claims"), start=1):
-        try:
-            yield claim.judged()
-        except DpcalcError as error:
-            raise InvalidInput(f"claim {number} ({claim.name}): {error}") from error
-
-
-def _print_demonstration() -> None:
-    from dpcalc.report.text import console
-
-    console().print(
-        "[dim]A demonstration, so the exit status is 0. With a claims file of your own REFUTED makes "
-        "it 1; with --strict, UNSUPPORTED too.[/]"
-    )

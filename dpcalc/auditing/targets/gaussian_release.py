@@ -133,15 +133,7 @@ def gaussian_release(
     Raises:
         AssumptionViolated: if the worlds differ where there is no noise: one look is enough there.
     """
-    weights = np.ones(len(here)) if shares is None else np.asarray(shares, dtype=np.float64)
-    weights = weights / weights.sum()
-    plane = Plane.of([law.covariance for law in (*here, *there)])
-    if any(plane.misses(a.mean - b.mean) for a, b in zip(here, there, strict=True)):
-        raise AssumptionViolated(
-            "noise wherever the two worlds differ was needed; got a difference without any; see the "
-            "exposure check"
-        )
-    own = {World.IN: Mixture.of(here, plane, weights), World.OUT: Mixture.of(there, plane, weights)}
+    plane, own = _on_a_plane(here, there, shares)
     gap = _widest(own)
 
     def ratio(released: Outputs) -> Array:
@@ -172,6 +164,25 @@ def gaussian_release(
         noise=noise,
         described=described,
     )
+
+
+def _on_a_plane(
+    here: Sequence[Law], there: Sequence[Law], shares: ArrayLike | None
+) -> tuple[Plane, dict[World, Mixture]]:
+    """The directions that have noise, and the laws of both worlds in them."""
+    weights = np.ones(len(here)) if shares is None else np.asarray(shares, dtype=np.float64)
+    weights = weights / weights.sum()
+    plane = Plane.of([law.covariance for law in (*here, *there)])
+    if any(plane.misses(a.mean - b.mean) for a, b in zip(here, there, strict=True)):
+        raise AssumptionViolated(
+            "noise wherever the two worlds differ was needed; got a difference without any; see the "
+            "exposure check"
+        )
+    laws = {
+        World.IN: Mixture.of(here, plane, weights),
+        World.OUT: Mixture.of(there, plane, weights),
+    }
+    return plane, laws
 
 
 def _widest(own: dict[World, Mixture]) -> Array:
