@@ -1,0 +1,335 @@
+"""Guarantees at the limits of their ways: how they are composed, which law they get, what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION
+from dpcalc.accounting.losses.exponential_update import Update
+from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate
+from dpcalc.calibration import smallest_noise
+from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.guarantees import (
+    GDP,
+    RDP,
+    ZCDP,
+    ApproxDP,
+    ClaimedCurve,
+    Guarantee,
+    PureDP,
+    compose,
+)
+from dpcalc.guarantees import objective_perturbation as updates
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.dominated import DominatedMechanism
+from dpcalc.guarantees.objective_perturbation import (
+    moved_noise,
+    normally_perturbed_update,
+    perturbed_update,
+)
+from dpcalc.guarantees.selection import RandomSelection, stop_for
+from dpcalc.guarantees.tradeoff import curve_below
+from dpcalc.guarantees.worst import WorstOf
+from dpcalc.theorems.catalogue import privacy_result
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Iterator[None]:
+    """Oracles carry fifty digits, also where numbers are only compared."""
+    with mp.workdps(50):
+        yield
+
+
+def _refused(call: Any, *given: Any, **named: Any) -> str:
+    with pytest.raises(InvalidInput) as caught:
+        call(*given, **named)
+    return str(caught.value)
+
+
+def _randomised_response(bounds: list[float], epsilon: float) -> mpf:
+    """δ(ε) of pure rounds by all outcomes of randomised response."""
+    found = mpf(0)
+    for signs in np.ndindex(*(2,) * len(bounds)):
+        loss = mp.fsum((1 - 2 * s) * mpf(b) for s, b in zip(signs, bounds, strict=True))
+        p = mp.fprod(
+            1 / (1 + mp.exp(-(1 - 2 * s) * mpf(b))) for s, b in zip(signs, bounds, strict=True)
+        )
+        found += max(mpf(0), p - mp.exp(mpf(epsilon) - loss) * p)
+    return found
+
+
+def test_several_deltas_of_pure_rounds_are_exact() -> None:
+    total = compose((PureDP(0.5), 2), PureDP(0.25))
+    for epsilon, found in zip((0.0, 0.3, 1.0), total.deltas([0.0, 0.3, 1.0]), strict=True):
+        exact = _randomised_response([0.5, 0.5, 0.25], epsilon)
+        assert exact <= mpf(found) <= exact * (1 + mpf("1e-12"))
+    assert total.deltas([math.inf]) == (0.0,)
+    assert compose((GDP(0.5), 2), PureDP(0.25)).deltas([math.inf, math.inf]) == (0.0, 0.0)
+    assert total.delta_bracket(math.inf).method == "plain sum"
+
+
+def test_the_plain_sum_is_named_where_it_is_the_answer() -> None:
+    pair = Composition(((ApproxDP(0.1, 1e-3), 1), (PureDP(0.2), 2)))
+    found = pair.bracket(1e-3)
+    assert found.method == "plain sum"
+    exact = mpf(0.1) + 2 * mpf(0.2)
+    assert found.lower <= exact <= mpf(found.upper) == mpf(math.nextafter(0.5, 1))
+    assert pair.bracket(2e-3).method != "plain sum"
+    assert Composition(((GDP(0.5), 1),)).bracket(0.0).method == "plain sum"
+
+
+@pytest.mark.parametrize(("count", "all_ways"), [(199, True), (200, False)])
+def test_ways_of_two_cases_are_gone_through_up_to_two_hundred(count: int, all_ways: bool) -> None:
+    """``count`` releases of two cases are ``count + 1`` ways."""
+    worst = WorstOf(((1, GDP(0.1)), (2, GDP(0.2))))
+    found = compose((worst, count))
+    assert isinstance(found, WorstOf) == all_ways
+    exact = GDP(0.2 * math.sqrt(count)).epsilon(1e-5)
+    if all_ways:
+        assert isinstance(found, WorstOf)
+        assert len(found.cases) == count + 1
+        assert [node for node, _ in found.cases] == [1] * count + [2]
+        assert found.cases[-1][1].epsilon(1e-5) == pytest.approx(exact, rel=1e-12)
+    else:
+        assert exact < found.epsilon(1e-5) < 1.2 * exact
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_an_update_at_the_largest_of_its_law_still_has_it(
+    relation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert updates._LARGEST_BOUND == 300.0
+    monkeypatch.setattr(updates, "_LARGEST_BOUND", 2.0)  # which takes less time
+    for mu, curvature, known in (
+        (LARGEST_MU, 0.25, True),
+        (math.nextafter(LARGEST_MU, math.inf), 0.25, False),
+        (1.0, 1e12, True),
+        (1.0, math.nextafter(1e12, math.inf), False),
+    ):
+        normal = normally_perturbed_update(GaussianUpdate(mu, curvature, 3, False), relation)
+        assert isinstance(normal, DominatedMechanism) == known
+        assert known or normal == GDP(math.inf)
+        if known:
+            assert repr(normal) == (
+                f"DominatedMechanism(objective perturbation, normal noise, μ = {mu:g})"
+            )
+            assert normal.epsilon(0.0) == math.inf
+    for bound, curvature, known in (
+        (2.0, 0.25, True),
+        (math.nextafter(2.0, 3), 0.25, False),
+        (1.0, 1e12, True),
+        (1.0, math.nextafter(1e12, math.inf), False),
+    ):
+        update = Update(bound=bound, curvature=curvature, dimension=3, tied=False)
+        found = perturbed_update(update, relation, 400.0)
+        assert isinstance(found, DominatedMechanism) == known
+        assert known or found == PureDP(400.0)
+    largest = Update(bound=1.0, curvature=0.25, dimension=LARGEST_DIMENSION, tied=False)
+    assert isinstance(perturbed_update(largest, relation, 2.0), DominatedMechanism)
+    beyond = Update(bound=1.0, curvature=0.25, dimension=LARGEST_DIMENSION + 1, tied=False)
+    assert _refused(perturbed_update, beyond, relation, 2.0) == (
+        f"dimension needs to be at most {LARGEST_DIMENSION:,}; got "
+        f"dimension={LARGEST_DIMENSION + 1}; without a dimension the bound holds in all"
+    )
+
+
+def test_moved_noise_says_what_it_is() -> None:
+    for dimension in (1, 2):
+        found = moved_noise(0.5, dimension, 0.75)
+        assert repr(found) == (
+            f"DominatedMechanism(exponential-norm noise, ε = 0.5, d = {dimension})"
+        )
+        assert found.epsilon(0.0) == 0.75
+    assert _refused(moved_noise, 0.0, 1, 1.0).startswith("bound needs a finite number above 0")
+
+
+def test_orders_are_rounded_down_and_refused_where_nothing_is_left() -> None:
+    """One of 1 + 1e-30 is above 1, and no double tells it from 1."""
+    from dpcalc.numerals import number
+
+    assert _refused(RDP.from_points, {number("1.000000000000000000000000000001"): 0.5}).startswith(
+        "order needs a finite number above 1"
+    )
+    above = number("1.5000000000000000000000000000001")
+    assert RDP.from_points({above: number("0.1")}).points == ((1.5, 0.1),)
+    up = Fraction(0.1) + Fraction(1, 10**30)
+    assert RDP.from_points({2: number(f"{0.1!r}")}).points[0][1] >= 0.1
+    assert up > 0.1
+    for wrong in ({}, [], [2]):
+        given: Any = wrong
+        assert _refused(RDP.from_points, given) == (
+            f"RDP needs at least one order with its divergence; got {wrong!r}; try {{2: 0.1}}"
+        )
+    assert _refused(RDP.from_points, {2: -1.0}).startswith("divergence at order 2")
+
+
+@pytest.mark.parametrize("part", [3, "GDP", (GDP(1.0),), (GDP(1.0), 2, 3), (3, GDP(1.0)), None])
+def test_what_is_no_guarantee_is_refused(part: Any) -> None:
+    assert _refused(compose, part) == (
+        f"guarantees, or pairs (guarantee, count), were needed; got {part!r}; "
+        "try compose((PureDP(0.1), 100), GDP(0.5))"
+    )
+
+
+def test_what_cannot_be_composed_says_why() -> None:
+    first, second = GDP(1.0).under("add-remove"), PureDP(1.0).under("replace-one")
+    assert _refused(compose, first, second) == (
+        "releases under one neighbouring relation were needed; got some under add-remove and some "
+        "under replace-one; state all of them under one, or compose apart those of each"
+    )
+    assert compose(first, (second, 0)).adjacency == "add-remove"
+    assert compose(first, PureDP(1.0)).adjacency == "add-remove"
+    assert compose(GDP(1.0), PureDP(1.0)).adjacency is None
+    assert _refused(compose, ClaimedCurve(lambda delta: 1.0, {})) == (
+        "a certified guarantee is needed for composition; got a paper's claim; "
+        "try the theorem's certified() guarantee"
+    )
+    assert _refused(compose, (Told(), 2), ZCDP(0.5)) == (
+        "a guarantee with a known loss or Rényi divergence is needed; got told; "
+        "convert it to (ε, δ) at a fixed δ first"
+    )
+    assert _refused(compose, (GDP(1.0), -1)).startswith("count needs a whole number, 0 or above")
+    assert compose() == compose((GDP(1.0), 0)) == PureDP(0.0)
+    assert compose(GDP(1.0)) == GDP(1.0)
+
+
+def test_divergences_add_up_and_are_rounded_up() -> None:
+    total = compose((PureDP(0.3), 7), (GDP(0.7), 3))
+    for order in (1.5, 2.0, 31.0):
+        exact = 7 * mpf(PureDP(0.3).renyi(order)) + 3 * mpf(GDP(0.7).renyi(order))
+        assert exact <= mpf(total.renyi(order)) <= exact * (1 + mpf("3e-15"))
+    through = compose((ZCDP(0.3), 7), (PureDP(0.7), 3))
+    assert isinstance(through, RDP)
+    assert through.described == "sum over 10 releases"
+    for order in (1.5, 2.0, 31.0):
+        exact = 7 * mpf(0.3) * mpf(order) + 3 * mpf(PureDP(0.7).renyi(order))
+        assert exact <= mpf(through.renyi(order)) <= exact * (1 + mpf("3e-15"))
+    assert total.parameters() == {"releases": 10.0}
+
+
+class Asked:
+    """The profile of 1-GDP, remembering the ε that were asked for together."""
+
+    def __init__(self) -> None:
+        self.together: list[list[float]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(GDP(1.0), name)
+
+    def deltas(self, epsilons: list[float]) -> tuple[float, ...]:
+        self.together.append(epsilons)
+        return GDP(1.0).deltas(epsilons)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.02, 0.3, 0.9])
+def test_a_line_of_either_kind_is_looked_for_between_the_neighbours_of_the_best(
+    rate: float,
+) -> None:
+    asked = Asked()
+    curve_below(asked, [rate])  # type: ignore[arg-type]
+    grid, *finer = asked.together
+    of_kinds = [grid, grid]
+    for near in finer:
+        for kind, wide in enumerate(of_kinds):
+            e = np.array(wide)
+            kept = 1 - np.array(GDP(1.0).deltas(wide))
+            lines = kept - rate * np.exp(e) if kind == 0 else (kept - rate) / np.exp(e)
+            best = int(lines.argmax())
+            ends = wide[max(best - 1, 0)], wide[min(best + 1, len(wide) - 1)]
+            of_kinds[kind] = np.linspace(*ends, 9).tolist()
+        assert near == np.unique(of_kinds).tolist()
+
+
+def test_numbers_of_runs_are_refused_in_full() -> None:
+    for wrong in (0.0, 1.0):
+        assert _refused(RandomSelection, PureDP(0.1), wrong) == (
+            f"stop needs a number in (0, 1); got stop={wrong!r}; try 0.1"
+        )
+    assert "unknown law of the number of runs 'poison'" in _refused(
+        RandomSelection, PureDP(0.1), 0.5, "poison"
+    )
+    for few in (1.0, 0.5, math.nan):
+        assert _refused(stop_for, few) == (
+            f"expected needs a number above 1; got expected={few!r}; try 10"
+        )
+    for law in ("logarithmic", "geometric"):
+        for runs in (1.5, 10.0, 1e6):
+            chosen = RandomSelection(PureDP(0.1), stop_for(runs, law), law)
+            assert chosen.expected_runs == pytest.approx(runs, rel=1e-9)
+            assert chosen.parameters() == {
+                "stop": chosen.stop, "expected_runs": chosen.expected_runs,
+            }  # fmt: skip
+
+
+def test_a_budget_that_no_noise_meets_is_refused_with_what_to_try() -> None:
+    kind = privacy_result("pnsgd")
+    theorem = kind.from_parameters(kind.example)
+    assert _refused(smallest_noise, 3, 1.0).startswith(
+        "an instance of a theorem was needed; got 3; try "
+        "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"
+    )
+    assert _refused(smallest_noise, theorem, 1.0) == (
+        "--delta is needed: pnsgd gives no ε at δ = 0; try --delta 1e-6"
+    )
+    assert _refused(smallest_noise, theorem, 0.0, 1e-5).startswith("epsilon needs a finite number")
+    assert _refused(smallest_noise, theorem, 1.0, 1.0).startswith("delta needs a number in [0, 1)")
+    loud = privacy_result("dp-admm")
+    instance = loud.from_parameters({**loud.example, "dual_start": "data"})
+    with pytest.raises(Infeasible) as caught:
+        smallest_noise(instance, 0.25, 1e-5)
+    assert str(caught.value) == (
+        f"no amount of noise makes dp-admm (0.25, 1e-5)-DP; try {instance.suggestion(0.25, 1e-5)}"
+    )
+
+
+class Told(Guarantee):
+    """A guarantee by two functions, with all else as it is for every guarantee."""
+
+    notion = "told"
+
+    def epsilon(self, delta: float) -> float:
+        return math.inf if delta < 0.5 else 1.0
+
+    def delta(self, epsilon: float) -> float:
+        return GDP(1.0).delta(epsilon)
+
+    def parameters(self) -> dict[str, float]:
+        return {}
+
+
+def test_what_every_guarantee_answers_from_its_profile() -> None:
+    told, exact = Told(), GDP(1.0)
+    assert told.needs_delta()
+    for rate in (0.0, 0.01, 0.3, 0.9, 1.0):
+        assert exact.tradeoff(rate) - 1e-6 <= told.tradeoff(rate) <= exact.tradeoff(rate)
+    assert told.advantage() == exact.delta(0.0)
+    for prior in (0.0, 0.01, 0.3, 0.5, 0.7, 1.0):
+        assert told.attack_accuracy(prior) == pytest.approx(exact.attack_accuracy(prior), rel=1e-12)
+    assert told.attack_accuracy() == told.attack_accuracy(0.5)
+    assert told.renyi(2.0) == math.inf
+    assert told.losses() is None
+    assert told.closed_group(3) is None
+    assert told.post_processed() is told
+    assert told.under(None) is told
+    assert told.under("").adjacency is None
+    said = told.under("add-remove")
+    assert said.under("add-remove") is said
+    assert _refused(said.under, "replace-one") == (
+        "a guarantee under replace-one was needed; got one that holds under add-remove; state its "
+        "mechanism under replace-one"
+    )
+    assert _refused(told.under, "add-remov").startswith(
+        "unknown neighbouring relation 'add-remov'; did you mean 'add-remove'?"
+    )
+    assert "<td style" in said._repr_html_()
+    assert "neighbours" in said._repr_html_()
+    assert "neighbours" not in told._repr_html_()
+    assert ">release<" in told._repr_html_()
+    assert ">release<" not in GDP(1.0)._repr_html_()
