@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from dpcalc.cli._options import NUMBER, Whole
 
@@ -42,6 +43,14 @@ def split_data(common: dict[str, Any]) -> Split:
     )
 
 
+def _data_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What a shell offers for --data: names, and files."""
+    del ctx, param
+    names = ("builtin", "builtin-regression", "adult", "a9a", "a8a", "ijcnn1")
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [*found, CompletionItem(incomplete, type="file")]
+
+
 def data_options() -> list[click.Option]:
     """Options that say what the data are."""
     return [*_reading_options(), *_row_options()]
@@ -54,6 +63,7 @@ def _reading_options() -> list[click.Option]:
         option(
             ["--data"],
             default="builtin",
+            shell_complete=_data_sets,
             show_default=True,
             help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
             "or a path: CSV with a header, Parquet, LIBSVM, a folder with adult.data; text "

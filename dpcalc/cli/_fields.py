@@ -42,6 +42,19 @@ def plain_mechanisms() -> list[str]:
     return [name for name in mechanism_names() if not {"p", "points"} & {*mechanism(name).fields}]
 
 
+def offered_mechanisms() -> list[str]:
+    """What a shell offers of them, with the name that most people look for."""
+    return [*plain_mechanisms(), "dp-sgd"]
+
+
+def listed_mechanisms() -> str:
+    """Their names for the help of a verb."""
+    from dpcalc.claims.named import mechanism_key
+
+    names = [f"{n} (dp-sgd)" if n == mechanism_key("dp-sgd") else n for n in plain_mechanisms()]
+    return ", ".join(names)
+
+
 def table_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """A mechanism as a file describes it, from options."""
     fields = {FIELD_OF.get(key, key): value for key, value in given.items() if value is not None}

@@ -102,10 +102,23 @@ def completing(values: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
     Args:
         values: all of them; asked for when a shell asks.
     """
+    return completing_in(lambda _: values())
+
+
+def completing_in(
+    values: Callable[[click.Context], Iterable[str]], *, several: bool = False
+) -> Callable[..., list[str]]:
+    """The same where the values depend on what was typed before.
+
+    Args:
+        values: all of them; the context has what was typed.
+        several: whether values are separated by commas; the last one is completed.
+    """
 
     def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        del ctx, param
-        return [value for value in values() if value.startswith(incomplete)]
+        del param
+        before, comma, last = incomplete.rpartition(",") if several else ("", "", incomplete)
+        return [before + comma + value for value in values(ctx) if value.startswith(last)]
 
     return offered
 

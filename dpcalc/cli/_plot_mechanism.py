@@ -45,7 +45,7 @@ def mechanism_command(name: str) -> click.Command:
             *holder.__click_params__,
             *axis_options(
                 "What is varied: δ; ε of the budget (what is left out answers); or a field.",
-                names=lambda: ("delta", "epsilon", "rounds", *_options_of(fields)),
+                names=lambda _: ("delta", "epsilon", "rounds", *_options_of(fields)),
             ),
             *delta_options(),
             *file_options(),

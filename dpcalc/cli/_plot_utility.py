@@ -33,9 +33,9 @@ def utility_command(key: str, options: Options) -> click.Command:
         key: of the result.
         options: the options of a result's parameters.
     """
+    from dpcalc.report.theorem_curves import variables
     from dpcalc.report.utility_curves import ACCOUNTED
     from dpcalc.theorems.catalogue import privacy_result, result
-    from dpcalc.theorems.parameters import parameters
 
     kind, accounted = result(key), ACCOUNTED.get(key)
     params = [p for p in options(kind) if not (accounted and p.name in ("epsilon", "delta"))]
@@ -50,11 +50,9 @@ def utility_command(key: str, options: Options) -> click.Command:
             "parameter."
         )
 
-    def names_of() -> list[str]:
-        numbers = [
-            n for n, p in parameters(kind).items() if p.kind in ("number", "count", "schedule")
-        ]
-        return [*(["epsilon"] if accounted else []), *(n.replace("_", "-") for n in numbers)]
+    def names_of(ctx: click.Context) -> list[str]:
+        del ctx
+        return [*(["epsilon"] if accounted else []), *variables(kind)]
 
     return StrictCommand(
         name=key,

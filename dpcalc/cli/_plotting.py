@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import NUMBER, Whole, completing, delta_option, json_option
+from dpcalc.cli._options import NUMBER, Whole, completing_in, delta_option, json_option
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -165,7 +165,7 @@ def axis_options(
     default: str | None = "delta",
     *,
     words: str = "delta|epsilon|NAME",
-    names: Callable[[], Iterable[str]] = lambda: ("delta", "epsilon"),
+    names: Callable[[click.Context], Iterable[str]] = lambda _: ("delta", "epsilon"),
 ) -> list[click.Parameter]:
     """--over, --from, --to, --points.
 
@@ -182,7 +182,7 @@ def axis_options(
             required=default is None,
             show_default=default is not None,
             metavar=words,
-            shell_complete=completing(names),
+            shell_complete=completing_in(names),
             help=varied,
         ),
         click.Option(["--from", "low"], type=NUMBER, help="Where the axis begins."),

@@ -16,12 +16,14 @@ from dpcalc.cli._options import (
     StrictCommand,
     choice_text,
     completing,
+    completing_in,
     sentence,
 )
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
     from dpcalc.theorems.base import Result, Theorem
+    from dpcalc.theorems.parameters import Parameter
 
 
 class TheoremVerb(click.Group):
@@ -118,7 +120,7 @@ class TheoremVerb(click.Group):
                     type=_TYPES.get(parameter.kind, click.STRING),
                     help=text,
                     metavar=metavar,
-                    shell_complete=completing(partial(tuple, parameter.choices)),
+                    shell_complete=completing(partial(_values, parameter)),
                 )
             )
         found.append(
@@ -126,11 +128,24 @@ class TheoremVerb(click.Group):
                 ["--attest"],
                 multiple=True,
                 metavar="KEY[,KEY...]|all",
+                shell_complete=completing_in(_promises_of(theorem), several=True),
                 help="Promises you make, by their keys; may be repeated. dpcalc theorems "
                 f"{theorem.key} lists them.",
             )
         )
         return found
+
+
+_SHAPES = ("ring:5", "complete:3", "star:6", "path:4")
+
+
+def _values(parameter: Parameter) -> tuple[str, ...]:
+    """What a shell offers for a parameter."""
+    return _SHAPES if parameter.kind == "graph" else parameter.choices
+
+
+def _promises_of(theorem: type[Result]) -> Callable[[click.Context], list[str]]:
+    return lambda _: [*(a.key for a in theorem.assumptions if a.promised), "all"]
 
 
 def example_of(

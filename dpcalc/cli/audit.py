@@ -15,6 +15,7 @@ from dpcalc.cli._options import (
     AtLeast,
     Whole,
     completing,
+    completing_in,
     json_option,
     one_of,
 )
@@ -31,6 +32,21 @@ def _keys() -> list[str]:
     return list(keys())
 
 
+def _case_names(ctx: click.Context) -> list[str]:
+    from dpcalc.audits.suite.catalogue import audit_of, keys
+
+    # An option whose value is still missing leaves the argument unread.
+    known = [word for word in (ctx.params.get("target"), *ctx.args) if word in keys()]
+    return [case.key for target in known for case in audit_of(target).cases]
+
+
+def _methods(ctx: click.Context) -> list[str]:
+    from dpcalc.auditing import METHODS
+
+    del ctx
+    return list(METHODS)
+
+
 def _theorems() -> list[str]:
     from dpcalc.theorems.catalogue import keys
 
@@ -40,7 +56,12 @@ def _theorems() -> list[str]:
 @click.command("audit", cls=RecordedCommand, short_help="Attack a mechanism or recorded scores.")
 @click.argument("target", required=False, shell_complete=completing(_keys))
 @click.option(
-    "--case", "names", multiple=True, metavar="NAME", help="A case of a built-in audit; repeatable."
+    "--case",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completing_in(_case_names),
+    help="A case of a built-in audit; repeatable.",
 )
 @click.option("--bugs", is_flag=True, help="Planted bugs as well: every one must be caught.")
 @click.option(
@@ -87,6 +108,7 @@ def _theorems() -> list[str]:
 @click.option(
     "--methods",
     metavar="NAME,...",
+    shell_complete=completing_in(_methods, several=True),
     help="Lower bounds that may refute, such as accuracy,clopper-pearson; by default the strongest "
     "for what is claimed and known.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dpcalc.cli._certify import certify_option
-from dpcalc.cli._fields import field_options
+from dpcalc.cli._fields import field_options, offered_mechanisms
 from dpcalc.cli._options import (
     NUMBER,
     StrictCommand,
@@ -19,16 +19,10 @@ from dpcalc.cli._options import (
 from dpcalc.cli._solving import solved
 
 
-def _names() -> list[str]:
-    from dpcalc.claims.named import mechanism_names
-
-    return mechanism_names()
-
-
 @click.command(
     "calibrate", cls=StrictCommand, short_help="The noise, rate, batch or rounds that fit a budget."
 )
-@click.argument("mechanism", shell_complete=completing(_names))
+@click.argument("mechanism", shell_complete=completing(offered_mechanisms))
 @click.option("--epsilon", type=NUMBER, required=True, help="ε of the budget.")
 @delta_option()
 @click.option(

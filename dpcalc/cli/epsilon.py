@@ -9,7 +9,7 @@ import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._epsilon_mechanism import epsilon_command
-from dpcalc.cli._fields import plain_mechanisms
+from dpcalc.cli._fields import listed_mechanisms, offered_mechanisms, plain_mechanisms
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import delta_option, json_option
 from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
@@ -107,7 +107,7 @@ class _Budgets(TheoremVerb):
     """Theorems, and mechanisms besides."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *plain_mechanisms()]
+        return [*super().list_commands(ctx), *offered_mechanisms()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from dpcalc.claims.named import mechanism_key
@@ -123,7 +123,7 @@ class _Budgets(TheoremVerb):
         with formatter.section("Theorems"):
             formatter.write_dl([(key, result(key).title) for key in keys(privacy=True)])
         with formatter.section("Mechanisms"):
-            formatter.write_text(", ".join(plain_mechanisms()))
+            formatter.write_text(listed_mechanisms())
 
 
 command = _Budgets(

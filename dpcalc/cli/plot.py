@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._fields import plain_mechanisms
+from dpcalc.cli._fields import listed_mechanisms, offered_mechanisms, plain_mechanisms
 from dpcalc.cli._plot_mechanism import mechanism_command
 from dpcalc.cli._plot_runs import runs_command
 from dpcalc.cli._plot_utility import utility_command
@@ -97,13 +97,21 @@ def _picture(instance: Theorem, axis: Axis, delta: float | None) -> Picture:
     return epsilon_over(instance, axis.name, axis.places(whole=whole), at)
 
 
+def _axes_of(ctx: click.Context) -> list[str]:
+    """What a shell offers for --over."""
+    from dpcalc.report.theorem_curves import variables
+    from dpcalc.theorems.catalogue import privacy_result
+
+    return ["delta", "epsilon", *variables(privacy_result(ctx.info_name or ""))]
+
+
 class _Plots(TheoremVerb):
     """Theorems as of the other verbs; utility results, mechanisms and trainings besides."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from dpcalc.theorems.catalogue import keys
 
-        return [*super().list_commands(ctx), *keys(privacy=False), *plain_mechanisms(), "runs"]
+        return [*super().list_commands(ctx), *keys(privacy=False), *offered_mechanisms(), "runs"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         from dpcalc.claims.named import mechanism_key
@@ -129,7 +137,7 @@ class _Plots(TheoremVerb):
             with formatter.section(heading):
                 formatter.write_dl([(key, result(key).title) for key in keys(privacy=privacy)])
         with formatter.section("Mechanisms"):
-            formatter.write_text(", ".join(plain_mechanisms()))
+            formatter.write_text(listed_mechanisms())
         with formatter.section("Trainings"):
             formatter.write_dl([("runs", "Error over the ε that was spent, from dpcalc run.")])
 
@@ -141,7 +149,10 @@ command = _Plots(
     more=("--out epsilon.svg",),
     run=_run,
     extra=[
-        *axis_options("What is varied: δ; ε of the budget (the noise answers); or a parameter."),
+        *axis_options(
+            "What is varied: δ; ε of the budget (the noise answers); or a parameter.",
+            names=_axes_of,
+        ),
         *delta_options(),
         *file_options()[:2],
         click.Option(

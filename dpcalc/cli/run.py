@@ -133,6 +133,9 @@ def _budget_options() -> list[click.Option]:
         ),
         option(
             ["--graph"],
+            shell_complete=completing(
+                lambda: ("ring", "complete", "star", "path", "erdos-renyi:5:0.5")
+            ),
             help="ring:5, complete:5, star:5, path:5, erdos-renyi:5:0.5, or @file with an edge `i j` a "
             "line.  [default: ring]",
         ),

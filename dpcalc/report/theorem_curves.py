@@ -82,18 +82,24 @@ def variable(kind: type[Result], name: str, more: str = "delta, epsilon or ") ->
     Raises:
         InvalidInput: if it is no parameter, or no number.
     """
-    known = {
-        key: parameter.kind
-        for key, parameter in parameters(kind).items()
-        if parameter.kind in ("number", "count", "schedule")
-    }
+    known = _numbers(kind)
     if name not in known:
-        options = ", ".join(sorted(key.replace("_", "-") for key in known))
+        options = ", ".join(sorted(variables(kind)))
         raise InvalidInput(
             f"--over needs {more}a parameter of {kind.key} that is a number ({options}); "
             f"got {name.replace('_', '-')!r}"
         )
     return known[name] == "count"
+
+
+def variables(kind: type[Result]) -> list[str]:
+    """The options of a published result that are numbers, so that an axis can vary them."""
+    return [key.replace("_", "-") for key in _numbers(kind)]
+
+
+def _numbers(kind: type[Result]) -> dict[str, str]:
+    known = parameters(kind).items()
+    return {key: p.kind for key, p in known if p.kind in ("number", "count", "schedule")}
 
 
 def _bounds(theorem: Theorem) -> dict[str, Bound | None]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +130,17 @@ def test_the_examples_of_a_verb_run(
     ("typed", "offered"),
     [
         ("cal", {"calibrate"}),
-        ("epsilon dp-", {"dp-admm"}),
+        ("epsilon dp-", {"dp-admm", "dp-sgd"}),
+        ("calibrate dp", {"dp-sgd"}),
+        ("calibrate f", set()),
+        ("plot dp-admm --over ro", {"rounds"}),
+        ("epsilon dp-admm --attest gra", {"gradient-bound"}),
+        ("epsilon dp-admm --attest gradient-bound,p", {"gradient-bound,public-parameters"}),
+        ("audit dp-admm --case noised", {"noised-start"}),
+        ("audit --methods e-process,acc", {"e-process,accuracy"}),
+        ("rate m-admm-rate --graph r", {"ring:5"}),
+        ("run dp-admm --graph r", {"ring"}),
+        ("run dp-admm --data a", {"adult", "a9a", "a8a", "a"}),
         ("epsilon dp-admm --dual-st", {"--dual-start"}),
         ("epsilon dp-admm --dual-start ", {"data", "zero", "noised"}),
         ("calibrate poi", {"poisson-subsampled-gaussian"}),
@@ -155,3 +169,34 @@ def test_the_shell_is_offered_names_and_values(typed: str, offered: set[str]) ->
         words, incomplete
     )
     assert {item.value for item in found} == offered
+
+
+@pytest.mark.parametrize(
+    ("shell", "ask"),
+    [
+        ("bash", "COMP_WORDS=(dpcalc epsilon dp); COMP_CWORD=2; "
+                 "_dpcalc_completion dpcalc dp; printf '%s\\n' \"${COMPREPLY[@]}\""),
+        ("fish", "complete -C 'dpcalc epsilon dp'"),
+        ("zsh", None),
+    ],
+)  # fmt: skip
+def test_the_script_for_a_shell_completes_there(shell: str, ask: str | None) -> None:
+    """The lines of the page on completion, carried out by the shell itself."""
+    program = shutil.which(shell)
+    dpcalc = Path(sys.executable).with_name("dpcalc")
+    if program is None or not dpcalc.exists():
+        pytest.skip(f"{shell} or the installed command is not here")
+    environment = {**os.environ, "PATH": f"{dpcalc.parent}{os.pathsep}{os.environ['PATH']}"}
+    made = subprocess.run(
+        [str(dpcalc)],
+        env={**environment, "_DPCALC_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    script = [program, "-c", f"{made}\n{ask}"] if ask else [program, "-n", "-c", made]
+    found = subprocess.run(
+        script, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    if ask:
+        assert {line.split("\t")[0] for line in found.stdout.splitlines()} == {"dp-admm", "dp-sgd"}
