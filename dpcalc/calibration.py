@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import find_root
+from dpcalc.accounting.enclosure import find_root, sharpened
 from dpcalc.errors import Infeasible, InvalidInput, missing_delta
+from dpcalc.guarantees import Guarantee
 from dpcalc.numerals import spelt
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.root import Root, enclose_root
@@ -80,7 +81,7 @@ class _Search(Generic[AnyTheorem]):
     def height(self, amount: float) -> float:
         """Ln ε - ln budget, decreasing; infinite where the noise level leaves the doubles."""
         try:
-            found = self.quieter(self._theorem, amount).certified().guarantee.epsilon(self._delta)
+            found = self._guarantee(amount).epsilon(self._delta)
         except OverflowError:
             return math.inf
         if found in (0.0, math.inf):
@@ -102,7 +103,14 @@ class _Search(Generic[AnyTheorem]):
         )
         if found.high == math.inf:
             raise _infeasible(self._theorem, self._epsilon, self._delta)
+        if enclose is find_root:
+            found = sharpened(
+                self.height, found, tolerance=tolerance, at=self._guarantee, delta=self._delta
+            )
         return self.quieter(self._theorem, found.high)
+
+    def _guarantee(self, amount: float) -> Guarantee:
+        return self.quieter(self._theorem, amount).certified().guarantee
 
 
 def _to_the_last_double(theorem: AnyTheorem, epsilon: float, delta: float) -> AnyTheorem:

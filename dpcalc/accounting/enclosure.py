@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.root import Objective, Root, enclose_root
@@ -17,6 +18,9 @@ _FARTHEST = 1e15
 
 _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
+
+_LAST_DIGITS = 1e-12
+"""Relative width of a root beyond which the rounding of both sides decides."""
 
 _relative_width = ContextVar("relative width", default=1e-6)
 
@@ -149,6 +153,40 @@ class Bracket:
     def narrowed(self, lower: float, upper: float) -> Bracket:
         """What this enclosure has in common with another one."""
         return Bracket(max(self.lower, lower), min(self.upper, upper), self.method)
+
+
+@runtime_checkable
+class Enclosing(Protocol):
+    """Encloses its ε instead of knowing it."""
+
+    def bracket(self, delta: float) -> Bracket:
+        """An enclosure of ε(δ)."""
+
+
+def sharpened(
+    height: Height, found: Root, *, tolerance: float, at: Callable[[float], object], delta: float
+) -> Root:
+    """A root within a tolerance, closer where the enclosures are much narrower than that.
+
+    Those of one round are, and cost next to nothing.
+
+    Args:
+        height: the function.
+        found: the root, of which ``high`` was tested.
+        tolerance: how wide it is.
+        at: what encloses ε at a place; anything else leaves the root as it is.
+        delta: where ε is enclosed.
+    """
+    if not found.low < found.high < math.inf:
+        return found
+    guarantee = at(found.high)
+    if not isinstance(guarantee, Enclosing):
+        return found
+    nearer = max(2 * guarantee.bracket(delta).relative_width / found.slope, _LAST_DIGITS)
+    if nearer > tolerance / 8:
+        return found
+    root = enclose_root(height, found.likely, tolerance=nearer, slope=found.slope, slope_known=True)
+    return root if root.high <= found.high else found
 
 
 def invert_bound(

@@ -3,7 +3,8 @@
 Statement
     `solve` returns a value whose certified ε at δ is at most the budget: the smallest noise, the
     largest rate, sample or number of rounds that was found to meet it, within a relative
-    `TOLERANCE` for real numbers and exactly where the next whole number fails.
+    `TOLERANCE` for real numbers (or twice the width of the enclosures, if that is less) and exactly
+    where the next whole number fails.
 Rounding
     What is returned was itself tested; nothing is extrapolated. ε(δ) is enclosed numerically, so
     the answer may be on the safe side of the best one by as much as the enclosure is wide.
@@ -18,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import find_root, relative_width, with_relative_width
+from dpcalc.accounting.enclosure import find_root, relative_width, sharpened, with_relative_width
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.claims.named import mechanism, mechanism_fields
 from dpcalc.claims.relations import Relation
@@ -279,6 +280,10 @@ def _real(
     if found.high == math.inf:
         raise _infeasible(
             *budget, f" with {field.replace('_', ' ')} in [{spelt(span[0])}, {spelt(span[1])}]"
+        )
+    if not exact:
+        found = sharpened(
+            height, found, tolerance=TOLERANCE, at=lambda x: of(value(x)), delta=budget[1]
         )
     return value(found.high)
 

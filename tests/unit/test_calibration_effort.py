@@ -78,7 +78,9 @@ def test_where_epsilon_falls_to_nothing_few_enclosures_are_narrow(
     found = solve.solve(table, 100, 2e-9, 1e-5)
     assert 3989.02 < found.value < 3989.03
     assert found.guarantee.epsilon(1e-5) <= 2e-9
-    assert sum(times for width, times in effort.items() if width < 1e-5) <= 9  # were 20
+    assert (
+        sum(times for width, times in effort.items() if width < 1e-5) <= 12
+    )  # were 20, for fewer digits
 
 
 def test_an_answer_found_with_one_method_is_tested_with_all() -> None:
