@@ -16,14 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from dpcalc.algorithms.gradient_admm import GradientADMM
-from dpcalc.algorithms.problems.composite import CompositeProblem
-from dpcalc.algorithms.problems.constraints import copies
-from dpcalc.algorithms.problems.losses import Linear
-from dpcalc.algorithms.problems.records import Records, split
-from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
 from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
@@ -31,51 +24,13 @@ from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances import admm_iteration
 from dpcalc.audits.instances.admm_iteration import last_target
-from dpcalc.audits.instances.neighbours import replacements, worst
-from dpcalc.audits.instances.random_stopping import GAP, MIDDLE, USERS, stopping
+from dpcalc.audits.instances.linear_users import algorithm, neighbour, theorem
+from dpcalc.audits.instances.random_stopping import MIDDLE, USERS, stopping
 from dpcalc.guarantees import GDP, Guarantee
-from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency, Release
 
 DELTA = 1e-5
 _FUNCTIONS = Adjacency.NEIGHBOURING_FUNCTIONS
-
-
-def theorem(key: str = "admm-iteration", **changes: Any) -> Any:
-    """Amplification for the setting attacked here."""
-    kind = privacy_result(key)
-    given: dict[str, Any] = {
-        "sensitivity": GAP,
-        "step_size": 0.5,
-        "penalty": 1.0,
-        "sigma": 1.0,
-        "smoothness": 1.0,
-        "operator_norm": 1.0,
-        "min_singular_value": 1.0,
-        "square": True,
-    }
-    promises = [a.key for a in kind.assumptions if a.promised]
-    return kind.from_parameters(given | changes, promises)
-
-
-def algorithm(rounds: int, kind: Any = GradientADMM, **changes: Any) -> Any:
-    """As many users as rounds, f_i = ±x_1 + ½‖x‖², only the first with a linear part."""
-    rows = np.zeros((rounds, 2))
-    rows[0, 0] = 1.0
-    problem = CompositeProblem(
-        records=split(rows, np.ones(rounds)),
-        loss=Linear(),
-        regulariser=ridge(0.2),
-        constraint=copies(2),
-        ridge=1.0,
-    )
-    given = {"penalty": 1.0, "step_size": 0.5, "sigma": 1.0, "gradient_gap": GAP} | changes
-    return kind(problem, rounds=rounds, **given)
-
-
-def neighbour(attacked: Any) -> Records:
-    """The worst other function of the first user."""
-    return worst(attacked, replacements(attacked.problem.records))[0]
 
 
 def transcript(rounds: int, guarantee: Guarantee | None = None) -> Instance:

@@ -24,8 +24,8 @@ from dpcalc.auditing.gaussian.separation import separation
 from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
-from dpcalc.audits.gradient_admm import theorem
 from dpcalc.audits.instances.admm_iteration import last_target
+from dpcalc.audits.instances.linear_users import theorem
 from dpcalc.audits.instances.neighbours import replacements, worst
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.vocabulary import Adjacency, Release

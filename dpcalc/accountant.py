@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
 from dpcalc.auditing.wording import at_most
+from dpcalc.claims.budget_search import most_rounds
 from dpcalc.claims.mechanisms import guarantee_from, table_of
-from dpcalc.claims.solve import MOST_ROUNDS, most_rounds
+from dpcalc.claims.solution import MOST_ROUNDS
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
 from dpcalc.markup import html_table

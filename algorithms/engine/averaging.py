@@ -30,6 +30,7 @@ from dpcalc.algorithms.engine.algorithm import Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import replace_one_only
 from dpcalc.algorithms.engine.networked import NetworkAlgorithm
+from dpcalc.algorithms.engine.record_sampling import QUERIES, RecordSampling, check_sampling
 from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.algorithms.engine.sampled_density import sampled_density
 from dpcalc.algorithms.engine.schedules import schedule
@@ -90,7 +91,7 @@ class NetworkAveraging(NetworkAlgorithm):
     weights: ArrayLike | Literal["linear"] = 1.0
     proximal: ArrayLike
     sigma: float = 0.0
-    sampling: Literal["one", "cyclic", "full"] = "one"
+    sampling: RecordSampling = "one"
     batch_size: int | None = None
     _cache: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
     _drawn: dict[str, Draw] = field(default_factory=dict, init=False, repr=False)
@@ -115,26 +116,7 @@ class NetworkAveraging(NetworkAlgorithm):
                 "proximal = 0 needs a strongly convex regulariser; got "
                 f"regulariser={self.problem.regulariser.name!r}; take proximal above 0"
             )
-        self._check_sampling()
-
-    def _check_sampling(self) -> None:
-        if self.sampling not in ("one", "cyclic", "full"):
-            raise InvalidInput(
-                f"sampling needs 'one', 'cyclic' or 'full'; got sampling={self.sampling!r}"
-            )
-        if self.sampling != "cyclic":
-            if self.batch_size is not None:
-                raise InvalidInput(
-                    f"batch_size belongs to sampling='cyclic'; got sampling={self.sampling!r}"
-                )
-            return
-        checks.count("batch_size", self.batch_size or 0)
-        uneven = [size for size in self.problem.records.sizes if size % self._batch]
-        if uneven:
-            raise InvalidInput(
-                "batch_size needs to divide every node's number of records; got "
-                f"batch_size={self.batch_size} for {uneven[0]} records"
-            )
+        check_sampling(self.sampling, self.batch_size, self.problem.records.sizes)
 
     @property
     def _batch(self) -> int:
@@ -280,11 +262,6 @@ class NetworkAveraging(NetworkAlgorithm):
         adjacency = replace_one_only(self.key, adjacency)
         bound = 2 * self.problem.loss.derivative_bound * self.problem.records.row_bound
         law: NoiseLaw = Gaussian(self.sigma) if self.sigma > 0 else NoNoise()
-        queries = {
-            "one": "subgradient at one record drawn uniformly",
-            "cyclic": "mean subgradient over one fixed batch",
-            "full": "mean subgradient over all records of the node",
-        }
         sizes = self.problem.records.sizes
         averaged = {"one": (1,) * len(sizes), "cyclic": (self._batch,) * len(sizes), "full": sizes}
         return tuple(
@@ -292,7 +269,7 @@ class NetworkAveraging(NetworkAlgorithm):
                 round=t,
                 node=i,
                 released="message",
-                query=queries[self.sampling],
+                query=QUERIES[self.sampling],
                 sensitivity=bound / averaged[self.sampling][i],
                 adjacency=adjacency,
                 noise=law,

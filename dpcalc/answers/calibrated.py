@@ -7,7 +7,8 @@ from typing import Any, TypeVar, overload
 from dpcalc import checks
 from dpcalc.answers.asked import instance_of, kind_of
 from dpcalc.calibration import smallest_noise
-from dpcalc.claims.solve import Solution, solve
+from dpcalc.claims.solution import Solution
+from dpcalc.claims.solve import solve
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.base import Theorem
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from dpcalc.auditing.result import AuditResult
     from dpcalc.claims.verdict import AnyClaim, Judgement
 
+_ATTACKS = "dpcalc.auditing.experiment"
+"""What workers have loaded before attacks begin."""
+
 
 def judge(
     file: Path | None,
@@ -39,7 +42,6 @@ def judge(
     """The exit status of a file of claims, after all is printed and written."""
     from dpcalc.claims.file import default_file, read_claims
     from dpcalc.cli._outputs import Writing
-    from dpcalc.vocabulary import Verdict
 
     if not audit:
         refuse_given(("alpha", "runs", "seed"), "--audit")
@@ -52,18 +54,14 @@ def judge(
     writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
-        from dpcalc.audits.suite.catalogue import need_libraries
-
-        need_libraries(claim.key for claim in claims if claim.key is not None)
+        _need_libraries(claims)
     judgements = list(_judged(claims))
     attacks = None
     if audit:
         terms = {"alpha": alpha, "runs": runs, "seed": seed}
-        with (
-            kept_work(checkpoint, _work(judgements, terms), resume=resume) as kept,
-            workers_of(workers, scheduler, "dpcalc.auditing.experiment") as executor,
-        ):
-            attacks = _attacked(judgements, terms | {"checkpoint": kept, "executor": executor})
+        kept = kept_work(checkpoint, _work(judgements, terms), resume=resume)
+        with kept as store, workers_of(workers, scheduler, _ATTACKS) as executor:
+            attacks = _attacked(judgements, terms | {"checkpoint": store, "executor": executor})
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
     answer: dict[str, Any] = {"claims": records}
     if certify is not None:
@@ -74,17 +72,22 @@ def judge(
     if report is not None:
         written = writing.attempt(lambda: _write_report(report, judgements, attacks, file))
         answer |= {"report": str(report)} if written else {}
-    refuted = _refuted(judgements, attacks)
-    demonstration = file is None and not strict
-    failed = refuted or (strict and any(j.verdict is Verdict.UNSUPPORTED for j in judgements))
+    demonstration, failed = file is None and not strict, _failed(judgements, attacks, strict=strict)
     if as_json:
         print_json(answer)
     else:
         _print(judgements, attacks, records, file, details=details)
-        if demonstration and refuted:
+        if demonstration and failed:
             _print_demonstration()
     writing.settle()
     return 0 if demonstration else int(failed) or status
+
+
+def _need_libraries(claims: Sequence[AnyClaim]) -> None:
+    """Refuse, before anything is computed, attacks that cannot be run here."""
+    from dpcalc.audits.suite.catalogue import need_libraries
+
+    need_libraries(claim.key for claim in claims if claim.key is not None)
 
 
 def _check_outputs(
@@ -101,12 +104,15 @@ def _check_outputs(
     check_outputs(outputs, inputs=[file])
 
 
-def _refuted(judgements: Sequence[Judgement], attacks: Sequence[AuditResult | None] | None) -> bool:
-    """Whether an instance or an attack refutes a claim."""
+def _failed(
+    judgements: Sequence[Judgement], attacks: Sequence[AuditResult | None] | None, *, strict: bool
+) -> bool:
+    """Whether an instance or an attack refutes a claim; strictly, or one has no support."""
     from dpcalc.vocabulary import Verdict
 
-    by_instance = any(j.verdict is Verdict.REFUTED for j in judgements)
-    return by_instance or any(a is not None and a.refuted for a in attacks or ())
+    bad = {Verdict.REFUTED, Verdict.UNSUPPORTED} if strict else {Verdict.REFUTED}
+    attacked = any(a is not None and a.refuted for a in attacks or ())
+    return attacked or any(j.verdict in bad for j in judgements)
 
 
 def _write_junit(

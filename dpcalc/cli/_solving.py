@@ -11,7 +11,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
-    from dpcalc.claims.solve import Solution
+    from dpcalc.claims.solution import Solution
 
 
 def solved(

@@ -14,16 +14,15 @@ from dpcalc import checks
 from dpcalc.archive import checksum
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.files import is_there
-from dpcalc.training.file_kinds import is_adult, is_parquet, is_table, refuse_unused
+from dpcalc.training.file_kinds import is_table, refuse_unused
 from dpcalc.training.schema import Schema
+from dpcalc.training.sources import BUILT_IN, FETCHED, built_in, fetched, from_path
 
 __all__ = [
     "BUILT_IN",
     "FETCHED",
     "INTERCEPT",
     "Split",
-    "delimiter_of",
-    "last_column",
     "load",
     "split",
 ]
@@ -33,15 +32,6 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.records import Records
 
 Array = NDArray[np.float64]
-
-BUILT_IN = ("builtin", "builtin-regression")
-"""Generated, the same on every machine."""
-
-FETCHED = ("adult", "a9a", "a8a", "ijcnn1")
-"""Fetched from OpenML by scikit-learn once, then taken from its cache."""
-
-_RECORDS, _FEATURES = 6000, 10
-
 
 _DIGITS = 32
 """Of a digest: 128 bits."""
@@ -140,13 +130,13 @@ def load(
     own = file and is_table(path)
     refuse_unused(name, file, {"label": label, "positive": positive, "features": features})
     if name in BUILT_IN:
-        found = _built_in(name)
+        found = built_in(name)
     elif file:
-        found = _from_path(path, label, positive, schema, features)
+        found = from_path(path, label, positive, schema, features)
     elif name == "adult":
-        found = _fetched(adult.fetch_adult, name)
+        found = fetched(adult.fetch_adult, name)
     elif name in FETCHED:
-        found = _fetched(lambda: libsvm.fetch_libsvm(name), name)
+        found = fetched(lambda: libsvm.fetch_libsvm(name), name)
     elif path.suffix or len(path.parts) > 1:
         raise InvalidInput(f"a file or folder was needed; got data={name!r}, which does not exist")
     else:
@@ -217,93 +207,3 @@ def split(
         table=data,
         order=(train, test),
     )
-
-
-def _built_in(name: str) -> Dataset:
-    from dpcalc.algorithms.problems import builtin
-    from dpcalc.algorithms.problems.data.dataset import Dataset
-
-    kind = builtin.regression if name.endswith("regression") else builtin.classification
-    records = kind(_RECORDS, _FEATURES)
-    return Dataset(
-        features=records.features,
-        labels=records.labels,
-        names=tuple(f"x{k}" for k in range(_FEATURES)),
-        source=f"{name}, {_RECORDS} generated records",
-    )
-
-
-def _from_path(
-    path: Path,
-    label: str | None,
-    positive: str | None,
-    schema: Schema,
-    features: int | None,
-) -> Dataset:
-    from dpcalc.algorithms.problems.data import adult, libsvm, parquet, tables
-    from dpcalc.delimited import refuse_unless_text
-
-    if is_adult(path):
-        return adult.load_adult(path)
-    if is_parquet(path):
-        return parquet.load_parquet(path, label, categories=schema.categories, positive=positive)
-    refuse_unless_text(path)
-    if is_table(path):
-        column = last_column(path) if label is None else label
-        return tables.load_table(
-            path,
-            column,
-            categories=schema.categories,
-            positive=positive,
-            delimiter=delimiter_of(path),
-        )
-    return libsvm.load_libsvm(path, features=features)
-
-
-def delimiter_of(path: Path) -> str | None:
-    """The delimiter that a file's name says, if any."""
-    return "\t" if ".tsv" in path.suffixes else None
-
-
-def last_column(path: Path) -> str:
-    """Name of the last column.
-
-    A first line that ends in a number is most likely a record, which would be lost without a word;
-    it is refused unless its numbers count the columns, as pandas writes columns without names.
-    """
-    from dpcalc.delimited import Row, is_number, rows
-
-    delimiter = delimiter_of(path)
-    header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
-    if not header:
-        raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")
-    counted = len(header) > 2 and all(
-        name == str(k) for k, name in enumerate(header) if is_number(name)
-    )
-    if is_number(header[-1]) and not counted:
-        shown = (delimiter or ",").join(
-            header if len(header) < 6 else [*header[:2], "...", *header[-2:]]
-        )
-        raise InvalidInput(
-            f"a line of column names was needed first in {str(path)!r}; got {shown!r}, which looks "
-            "like a record; put the names of the columns above it, or, if these are the names, say "
-            f"which one is the label: --label {header[-1]}"
-        )
-    return header[-1]
-
-
-def _fetched(fetch: object, name: str) -> Dataset:
-    import urllib.error
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # one per retry; the last failure is an error below
-            data: Dataset = fetch()  # type: ignore[operator] # one of the two fetchers
-    except (OSError, urllib.error.URLError) as error:
-        reason = getattr(error, "reason", error)
-        raise InvalidInput(
-            f"a connection to OpenML was needed for data={name!r}; got {reason}; "
-            "give the path of the file instead"
-        ) from error
-    return data

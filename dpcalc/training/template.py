@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.training.data import delimiter_of, last_column
 from dpcalc.training.file_kinds import is_parquet, is_table
+from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
 

@@ -14,9 +14,10 @@ from dpcalc.auditing.sampling.observations import Counts, Observations, from_sco
 from dpcalc.guarantees import GDP, ZCDP, ApproxDP, PureDP
 from dpcalc.report.enclosures import enclosure, enclosure_line
 from dpcalc.report.records import attack_accuracy
-from dpcalc.training.data import last_column, load, split
+from dpcalc.training.data import load, split
 from dpcalc.training.graph import network
 from dpcalc.training.schema import Range, Schema, read_schema
+from dpcalc.training.sources import last_column
 from tests.golden.readers import guarantee, shortly
 
 

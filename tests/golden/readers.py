@@ -15,7 +15,8 @@ from dpcalc.claims.file import read_claims
 from dpcalc.claims.mechanisms import Described, release_from, release_name, table_of
 from dpcalc.claims.relations import Basis, Relation, resolved, shared
 from dpcalc.claims.rounds import read_rounds
-from dpcalc.claims.solve import Solution, solve
+from dpcalc.claims.solution import Solution
+from dpcalc.claims.solve import solve
 from dpcalc.claims.system import SystemClaim
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
 from dpcalc.sealed import opened, sealed

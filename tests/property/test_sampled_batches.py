@@ -17,7 +17,8 @@ from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.groups import group
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.catalogue import privacy_result
-from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent, SplitDescent
+from dpcalc.theorems.noisy_gradient_descent._sampled import SampledDescent
+from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
 from tests.oracles.noisy_descent import Interval, quadratic_mu_squared
 
 Reals = NDArray[np.float64]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcalc.accountant import Accountant
-from dpcalc.claims.solve import MOST_ROUNDS, solve
+from dpcalc.claims.solution import MOST_ROUNDS
+from dpcalc.claims.solve import solve
 from dpcalc.cli.main import main
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PrivacyProfile, PureDP

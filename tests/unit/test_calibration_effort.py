@@ -13,7 +13,7 @@ from dpcalc.accounting.composition import contour_integral
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import EpsilonAt
 from dpcalc.accounting.enclosure import Bracket, current_search, find_root, relative_width
-from dpcalc.claims import solve
+from dpcalc.claims import budget_search, solve
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.guarantees import composition
 from dpcalc.theorems.catalogue import privacy_result
@@ -22,13 +22,13 @@ from dpcalc.theorems.catalogue import privacy_result
 def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rounds of a sample drawn without replacement: a narrow enclosure takes seconds there."""
     effort: Counter[float] = Counter()
-    plain = solve._height
+    plain = budget_search._height
 
     def counted(*given: object) -> float:
         effort[relative_width()] += 1
         return plain(*given)
 
-    monkeypatch.setattr(solve, "_height", counted)
+    monkeypatch.setattr(budget_search, "_height", counted)
     table = {"mechanism": "gaussian-without-replacement", "sample": 10, "population": 1000}
     found = solve.solve(table, 10, 1.0, 1e-10)
     assert 2.3643 < found.value < 2.3644
@@ -63,13 +63,13 @@ def test_where_epsilon_falls_to_nothing_few_enclosures_are_narrow(
 ) -> None:
     """δ is next to the total variation, so ε is 0 right of a place and falls steeply before it."""
     effort: Counter[float] = Counter()
-    plain = solve._height
+    plain = budget_search._height
 
     def counted(*given: object) -> float:
         effort[relative_width()] += 1
         return plain(*given)
 
-    monkeypatch.setattr(solve, "_height", counted)
+    monkeypatch.setattr(budget_search, "_height", counted)
     table = {
         "mechanism": "poisson-subsampled-gaussian",
         "rate": 0.01,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcalc.claims.solve import MOST_ROUNDS, largest_count, most_rounds
+from dpcalc.claims.budget_search import largest_count, most_rounds
+from dpcalc.claims.solution import MOST_ROUNDS
 from dpcalc.errors import Infeasible
 from dpcalc.guarantees import Guarantee, PureDP
 

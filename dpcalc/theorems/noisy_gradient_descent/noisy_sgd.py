@@ -45,7 +45,8 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import (
     last_iterate_mu,
     split_formulas,
 )
-from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, SAMPLED, SplitDescent
+from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, SAMPLED
+from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
 from dpcalc.theorems.noisy_gradient_descent.noisy_gd import exact_mu
 from dpcalc.theorems.numbers import Symbols
 

@@ -33,9 +33,9 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import split_formulas
 from dpcalc.theorems.noisy_gradient_descent._sampled import (
     LIMIT_IS_NO_BOUND,
     ON_A_DOMAIN,
-    SplitDescent,
     domain_diameter,
 )
+from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
 
 
 @theorem(

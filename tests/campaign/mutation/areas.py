@@ -19,6 +19,7 @@ AREAS = {
         "dpcalc.auditing.sampling.observations",
         "dpcalc.auditing.scores",
         "dpcalc.training.data",
+        "dpcalc.training.sources",
     ),
     "answers": (
         "dpcalc.answers",

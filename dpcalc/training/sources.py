@@ -1,0 +1,115 @@
+"""Where data come from: generated, fetched, or read from a file of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpcalc.errors import InvalidInput
+from dpcalc.training.file_kinds import is_adult, is_parquet, is_table
+from dpcalc.training.schema import Schema
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.data.dataset import Dataset
+
+BUILT_IN = ("builtin", "builtin-regression")
+"""Generated, the same on every machine."""
+
+FETCHED = ("adult", "a9a", "a8a", "ijcnn1")
+"""Fetched from OpenML by scikit-learn once, then taken from its cache."""
+
+_RECORDS, _FEATURES = 6000, 10
+
+
+def built_in(name: str) -> Dataset:
+    """One of `BUILT_IN`."""
+    from dpcalc.algorithms.problems import builtin
+    from dpcalc.algorithms.problems.data.dataset import Dataset
+
+    kind = builtin.regression if name.endswith("regression") else builtin.classification
+    records = kind(_RECORDS, _FEATURES)
+    return Dataset(
+        features=records.features,
+        labels=records.labels,
+        names=tuple(f"x{k}" for k in range(_FEATURES)),
+        source=f"{name}, {_RECORDS} generated records",
+    )
+
+
+def from_path(
+    path: Path,
+    label: str | None,
+    positive: str | None,
+    schema: Schema,
+    features: int | None,
+) -> Dataset:
+    """What a file or a folder holds, told by its name."""
+    from dpcalc.algorithms.problems.data import adult, libsvm, parquet, tables
+    from dpcalc.delimited import refuse_unless_text
+
+    if is_adult(path):
+        return adult.load_adult(path)
+    if is_parquet(path):
+        return parquet.load_parquet(path, label, categories=schema.categories, positive=positive)
+    refuse_unless_text(path)
+    if is_table(path):
+        column = last_column(path) if label is None else label
+        return tables.load_table(
+            path,
+            column,
+            categories=schema.categories,
+            positive=positive,
+            delimiter=delimiter_of(path),
+        )
+    return libsvm.load_libsvm(path, features=features)
+
+
+def delimiter_of(path: Path) -> str | None:
+    """The delimiter that a file's name says, if any."""
+    return "\t" if ".tsv" in path.suffixes else None
+
+
+def last_column(path: Path) -> str:
+    """Name of the last column.
+
+    A first line that ends in a number is most likely a record, which would be lost without a word;
+    it is refused unless its numbers count the columns, as pandas writes columns without names.
+    """
+    from dpcalc.delimited import Row, is_number, rows
+
+    delimiter = delimiter_of(path)
+    header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
+    if not header:
+        raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")
+    counted = len(header) > 2 and all(
+        name == str(k) for k, name in enumerate(header) if is_number(name)
+    )
+    if is_number(header[-1]) and not counted:
+        shown = (delimiter or ",").join(
+            header if len(header) < 6 else [*header[:2], "...", *header[-2:]]
+        )
+        raise InvalidInput(
+            f"a line of column names was needed first in {str(path)!r}; got {shown!r}, which looks "
+            "like a record; put the names of the columns above it, or, if these are the names, say "
+            f"which one is the label: --label {header[-1]}"
+        )
+    return header[-1]
+
+
+def fetched(fetch: Callable[[], Dataset], name: str) -> Dataset:
+    """One of `FETCHED`, by its own fetcher."""
+    import urllib.error
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # one per retry; the last failure is an error below
+            data = fetch()
+    except (OSError, urllib.error.URLError) as error:
+        reason = getattr(error, "reason", error)
+        raise InvalidInput(
+            f"a connection to OpenML was needed for data={name!r}; got {reason}; "
+            "give the path of the file instead"
+        ) from error
+    return data
