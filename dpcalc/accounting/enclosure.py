@@ -164,7 +164,7 @@ class Enclosing(Protocol):
 
 
 def sharpened(
-    height: Height, found: Root, *, tolerance: float, at: Callable[[float], object], delta: float
+    height: Objective, found: Root, *, tolerance: float, at: Callable[[float], object], delta: float
 ) -> Root:
     """A root within a tolerance, closer where the enclosures are much narrower than that.
 
