@@ -25,8 +25,13 @@ TESTS = [
     "tests/unit/test_numerics.py",
     "tests/unit/test_selftest.py",
 ]
-KERNELS = {"Prescott": "SSE3", "Haswell": "AVX2", "Zen": "AVX2", "SkylakeX": "AVX512F"}
-"""Kernels of OpenBLAS, and an instruction set without which they cannot run."""
+KERNELS = {
+    "Prescott": ("SSE3", "AVX-512 and AVX2"),
+    "Haswell": ("AVX2", "AVX-512"),
+    "Zen": ("AVX2", ""),
+    "SkylakeX": ("AVX512F", ""),
+}
+"""Kernels of OpenBLAS: an instruction set without which they cannot run, and what numpy has not there."""
 
 
 def features() -> set[str]:
@@ -42,21 +47,29 @@ def features() -> set[str]:
 def settings() -> list[tuple[str, dict[str, str]]]:
     """Environment variables of every repetition, with what they stand for."""
     here = features()
-    found = []
-    for kernel, needed in KERNELS.items():
-        if needed in here:
-            found.append((f"OpenBLAS as on {kernel}", {"OPENBLAS_CORETYPE": kernel}))
-        else:
-            print(f"skipped: OpenBLAS as on {kernel}, which needs {needed}")
+    found: list[tuple[str, dict[str, str]]] = []
     # Newer numpy names levels, X86_V4 for AVX-512 and X86_V3 for AVX2; older ones the sets.
     usable = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
-    wide = [name for name in usable if name.startswith(("AVX512", "X86_V4"))]
-    all_of_them = [name for name in usable if name.startswith(("AVX", "FMA3", "X86_V"))]
-    for what, names in (("AVX-512", wide), ("AVX-512 and AVX2", all_of_them)):
-        if names:
-            found.append((f"numpy without {what}", {"NPY_DISABLE_CPU_FEATURES": " ".join(names)}))
+    left_out = {
+        "AVX-512": [name for name in usable if name.startswith(("AVX512", "X86_V4"))],
+        "AVX-512 and AVX2": [n for n in usable if n.startswith(("AVX", "FMA3", "X86_V"))],
+        "": [],
+    }
+    for kernel, (needed, without) in KERNELS.items():
+        said: list[str] = []
+        variables: dict[str, str] = {}
+        if needed in here:
+            said.append(f"OpenBLAS as on {kernel}")
+            variables["OPENBLAS_CORETYPE"] = kernel
         else:
-            print(f"skipped: numpy without {what}, which it does not use here")
+            print(f"skipped: OpenBLAS as on {kernel}, which needs {needed}")
+        if left_out[without]:
+            said.append(f"numpy without {without}")
+            variables["NPY_DISABLE_CPU_FEATURES"] = " ".join(left_out[without])
+        elif without:
+            print(f"skipped: numpy without {without}, which it does not use here")
+        if said:
+            found.append((", ".join(said), variables))
     return found
 
 
