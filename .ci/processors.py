@@ -31,7 +31,7 @@ KERNELS = {
     "Zen": ("AVX2", ""),
     "SkylakeX": ("AVX512F", ""),
 }
-"""Kernels of OpenBLAS: an instruction set without which they cannot run, and what numpy has not there."""
+"""Kernels of OpenBLAS: instructions without which they cannot run, and what numpy has not there."""
 
 
 def features() -> set[str]:
