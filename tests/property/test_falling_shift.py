@@ -7,7 +7,6 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
@@ -21,57 +20,13 @@ from dpcalc.accounting.losses.falling_shift import (
 )
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.accounting.losses.objective_perturbation import removal_laws
-
-Vector = NDArray[np.float64]
-PLACES = np.arange(-9.0, 14.0, 0.02)
-
-
-def odds(mu: float, kappa: float, start: float, share: Vector) -> Vector:
-    """ln s/(1 - s) at the places, falling at a share of the fastest rate between them."""
-    falls = kappa / mu * share[:-1] * np.diff(PLACES)
-    return start - np.append(0.0, np.cumsum(falls))
-
-
-def masses(ends: Vector) -> Vector:
-    """Normal masses between -∞, the ends and ∞, each from the side where it is small."""
-    x = np.concatenate([[-np.inf], ends, [np.inf]])
-    return np.where(x[:-1] > 0, ndtr(-x[:-1]) - ndtr(-x[1:]), ndtr(x[1:]) - ndtr(x[:-1]))
-
-
-def divergences(mu: float, path: Vector, ratios: Vector) -> Vector:
-    """Of the two laws with outcomes lumped between places, which is never above the truth."""
-    p, q = masses(PLACES - mu * expit(path)), masses(PLACES)
-    return np.array([np.maximum(p - k * q, 0).sum() for k in ratios])
-
-
-def drawn_path(rng: np.random.Generator, mu: float, kappa: float) -> Vector:
-    """One fall, several, or a rate that comes and goes."""
-    start = rng.uniform(-1, 8) if rng.random() < 0.8 else 30.0
-    cuts = np.sort(rng.uniform(-2, 6, 2 * int(rng.integers(1, 5))))
-    share = np.searchsorted(cuts, PLACES) % 2.0
-    if rng.random() < 0.3:
-        share = rng.random(len(PLACES)) ** rng.choice([0.2, 1, 5]) * (rng.uniform(-3, 3) < PLACES)
-    return odds(mu, kappa, start, share)
-
-
-def largest_share(rng: np.random.Generator, count: int) -> float:
-    """The largest divergence over its bound in so many random instances."""
-    worst = 0.0
-    for _ in range(count):
-        mu, stiffness = 10 ** rng.uniform(-3, 0.25), 10 ** rng.uniform(-0.3, 2.5)
-        ratios, bounds = removal_profile(mu, stiffness * mu)
-        found = divergences(mu, drawn_path(rng, mu, stiffness * mu), ratios)
-        worst = max(worst, float((found / np.maximum(bounds, 1e-12)).max()))
-    return worst
+from tests.oracles.falling_shift import PLACES, Vector, divergences
+from tests.oracles.random_instances import ROOM, falling
 
 
 def test_no_falling_shift_exceeds_its_bound() -> None:
-    assert 0.9 < largest_share(np.random.default_rng(31), 60) <= 1 + 1e-12
-
-
-@pytest.mark.campaign
-def test_no_falling_shift_of_ten_thousand_exceeds_its_bound() -> None:
-    assert 0.99 < largest_share(np.random.default_rng(32), 10_000) <= 1 + 1e-12
+    rng = np.random.default_rng(31)
+    assert 0.9 < max(falling(rng) for _ in range(60)) <= 1 + ROOM[falling]
 
 
 @pytest.mark.parametrize(
