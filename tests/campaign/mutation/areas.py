@@ -107,6 +107,7 @@ NEAR = {
         "tests/unit/test_iteration_parts.py",
         "tests/unit/test_names_and_graphs.py",
         "tests/unit/test_objective_parts.py",
+        "tests/unit/test_pieces_of_results.py",
         "tests/unit/test_rates_and_their_formulas.py",
         "tests/unit/test_schedule.py",
     ),
