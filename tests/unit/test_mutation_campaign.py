@@ -45,16 +45,19 @@ def test_only_messages_and_registered_changes_go_unnoticed() -> None:
         ('raise InvalidInput("a number was needed")',),
         ('raise InvalidInput("XXa number was neededXX")',),
     )
-    assert unnoticeable(message, set())
+    assert unnoticeable("m", message, set())
     shouted = Change(('said = "not here"',), ('said = "NOT HERE"',))
-    assert unnoticeable(shouted, set())
+    assert unnoticeable("m", shouted, set())
     for name in ('"XXgradientXX"', '"GRADIENT"'):
         compared = Change(('if where == "gradient":',), (f"if where == {name}:",))
-        assert not unnoticeable(compared, set())
+        assert not unnoticeable("m", compared, set())
     number = Change(("x = 1",), ("x = 2",))
-    assert not unnoticeable(number, set())
-    assert unnoticeable(number, {("x = 1", "x = 2")})
-    assert unnoticeable(Change(("x = 1", ""), ("x = 2",)), {("x = 1", "x = 2")})
+    assert not unnoticeable("m", number, set())
+    assert unnoticeable("m", number, {("", "x = 1", "x = 2")})
+    assert unnoticeable("m", Change(("x = 1", ""), ("x = 2",)), {("", "x = 1", "x = 2")})
+    here = {("dpcalc.a.x_f", "x = 1", "x = 2")}
+    assert unnoticeable("dpcalc.a.x_f__mutmut_12", number, here)
+    assert not unnoticeable("dpcalc.a.x_g__mutmut_12", number, here)
 
 
 def test_the_tests_about_an_area_stand_where_they_are_said_to() -> None:

@@ -282,9 +282,7 @@ def test_records_that_suffice_are_the_fewer_of_two_bounds() -> None:
     assert whole.records(0.1499999) < math.inf
 
 
-@pytest.mark.parametrize(
-    "key", ["noisy-gd", "noisy-cgd", "pnsgd", "admm-iteration-strongly-convex"]
-)
+@pytest.mark.parametrize("key", ["noisy-gd", "noisy-cgd", "pnsgd", "pnsgd-strongly-convex"])
 def test_calibration_of_closed_forms_goes_to_the_last_double(key: str) -> None:
     kind = privacy_result(key)
     made = kind.from_parameters(kind.example)

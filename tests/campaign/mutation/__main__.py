@@ -131,7 +131,7 @@ def table(folder: Path, samples: dict[str, list[str]], totals: dict[str, int]) -
     for area, names in samples.items():
         done = [name for name in names if name in known]
         changes = {n: change(folder / "mutants", n) for n in done if known[n][0]}
-        relevant = [n for n, found in changes.items() if not unnoticeable(found, register)]
+        relevant = [n for n, found in changes.items() if not unnoticeable(n, found, register)]
         died = len(done) - len(changes)
         counted = died + len(relevant)
         low, high = interval(died, counted)

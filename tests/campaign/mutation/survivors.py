@@ -47,16 +47,22 @@ def change(copy: Path, name: str) -> Change:
     return Change(removed, tuple(line[2:].strip() for line in lines if line.startswith("+ ")))
 
 
-def registered() -> set[tuple[str, str]]:
-    """Changes, removed and added line, that no test can or need see."""
+Known = set[tuple[str, str, str]]
+"""Changes: the function they are made in, "" for any; the removed and the added line."""
+
+
+def registered() -> Known:
+    """Changes that no test can or need see."""
     with REGISTER.open("rb") as file:
         entries = tomllib.load(file).get("survivor", [])
-    return {(_plain(entry["was"]), _plain(entry["is"])) for entry in entries}
+    return {(e.get("where", ""), _plain(e["was"]), _plain(e["is"])) for e in entries}
 
 
-def unnoticeable(found: Change, known: set[tuple[str, str]]) -> bool:
-    """Whether no user could tell the change from the original."""
-    return found.wording or (_plain(*found.removed), _plain(*found.added)) in known
+def unnoticeable(name: str, found: Change, known: Known) -> bool:
+    """Whether no user could tell the change that a mutant makes from the original."""
+    lines = _plain(*found.removed), _plain(*found.added)
+    where = name.rpartition("__mutmut_")[0]
+    return found.wording or ("", *lines) in known or (where, *lines) in known
 
 
 def _plain(*lines: str) -> str:
