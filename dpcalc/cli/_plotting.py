@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._json import print_json
-from dpcalc.cli._options import NUMBER, Whole, completing_in, delta_option, json_option
+from dpcalc.cli._options import NUMBER, AtLeast, Whole, completing_in, delta_option, json_option
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -79,11 +79,13 @@ class Files:
     Attributes:
         out: the picture.
         csv: its numbers, None for nowhere.
+        width: of the picture, in inches.
         as_json: whether the answer is JSON.
     """
 
     out: Path
     csv: Path | None
+    width: float
     as_json: bool
 
 
@@ -92,7 +94,7 @@ def files_of(given: dict[str, Any], inputs: list[Path | None] | None = None) -> 
     from dpcalc.cli._outputs import check_outputs
     from dpcalc.pictures.saving import check_picture
 
-    files = Files(given.pop("out"), given.pop("csv"), given.pop("as_json"))
+    files = Files(*(given.pop(name) for name in ("out", "csv", "width", "as_json")))
     need("matplotlib", purpose="plot")
     if files.out.suffix.lower() not in (".html", ".htm"):
         check_picture(files.out, "--out")
@@ -124,7 +126,9 @@ def finish(
 
     heads, rows = table_of(picture)
     writing = Writing()
-    writing.attempt(lambda: draw(picture, files.out, title=title, setting=setting, mark=mark))
+    writing.attempt(
+        lambda: draw(picture, files.out, title=title, setting=setting, mark=mark, width=files.width)
+    )
     if files.csv is not None:
         path = files.csv
         writing.attempt(lambda: _write_csv(path, heads, rows))
@@ -194,7 +198,7 @@ def axis_options(
 
 
 def file_options() -> list[click.Parameter]:
-    """--out, --csv, --json."""
+    """--out, --csv, --width, --json."""
     holder: Any = json_option(lambda: None)
     return [
         click.Option(
@@ -204,6 +208,14 @@ def file_options() -> list[click.Parameter]:
             help="The picture: .png, .svg, .pdf or .html, which holds the numbers too.",
         ),
         click.Option(["--csv"], type=_PATH, help="The numbers, one column per curve."),
+        click.Option(
+            ["--width"],
+            type=AtLeast(2),
+            default=7.0,
+            show_default=True,
+            metavar="INCHES",
+            help="Width of the picture; 3.3 suits a column of a paper. Letters keep their size.",
+        ),
         *holder.__click_params__,
     ]
 

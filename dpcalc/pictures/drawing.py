@@ -55,7 +55,19 @@ td, th {{ padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc
 """
 
 
-def draw(picture: Picture, path: Path, *, title: str, setting: str, mark: float = 0.0) -> None:
+WIDTH = 7.0
+"""Of a picture, in inches, unless another is asked for."""
+
+
+def draw(
+    picture: Picture,
+    path: Path,
+    *,
+    title: str,
+    setting: str,
+    mark: float = 0.0,
+    width: float = WIDTH,
+) -> None:
     """Write a picture.
 
     Args:
@@ -64,12 +76,13 @@ def draw(picture: Picture, path: Path, *, title: str, setting: str, mark: float 
         title: above it.
         setting: below it: parameters, release, neighbours, version.
         mark: a place of the horizontal axis to mark, 0 for none.
+        width: in inches, 2 or more; letters keep their size.
 
     Raises:
         InvalidInput: if no curve has a point.
         OutputFailed: if it cannot be written.
     """
-    figure = figure_of(picture, title=title, setting=setting, mark=mark)
+    figure = figure_of(picture, title=title, setting=setting, mark=mark, width=width)
     if path.suffix.lower() not in (".html", ".htm"):
         save_picture(figure, path, dpi=160)
         return
@@ -87,7 +100,9 @@ def draw(picture: Picture, path: Path, *, title: str, setting: str, mark: float 
         file.write(page.encode())
 
 
-def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) -> Figure:
+def figure_of(
+    picture: Picture, *, title: str, setting: str, mark: float = 0.0, width: float = WIDTH
+) -> Figure:
     """The picture as a figure of matplotlib; arguments as of `draw`."""
     need("matplotlib", purpose="a picture")
     from matplotlib.figure import Figure
@@ -95,13 +110,16 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
     if not any(curve.points for curve in picture.curves):
         why = f" ({picture.left_out[0]})" if picture.left_out else ""
         raise InvalidInput(f"nothing finite and above 0 to draw{why}; try other parameters")
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
+    above = textwrap.wrap(title, int(9.5 * width))
+    below = textwrap.wrap(f"{setting} {picture.gaps()}".strip(), int(15.8 * width))
+    height = 0.48 * width + 0.7 + 0.17 * len(above) + 0.115 * len(below)
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     styles = _styles(picture.curves)
     y_name = picture.y_label or _named(picture.y)
     for label, curve in _merged(picture.curves):
         _draw_curve(axes, label, curve, *styles[curve.name])
-    _scale(axes, picture)
+    _scale(axes, picture, most=10 ** (3 * width / WIDTH))
     for curve in picture.curves:
         if not curve.points and curve.name != "attained":
             missing = f"{curve.name}: no finite {_named(picture.y)}"
@@ -118,12 +136,11 @@ def figure_of(picture: Picture, *, title: str, setting: str, mark: float = 0.0) 
             color="0.35",
         )
     axes.set_xlabel(picture.x_label or _named(picture.x))
-    axes.set_ylabel("\n".join(textwrap.wrap(y_name, 48)))
-    axes.set_title(title, fontsize=10)
+    axes.set_ylabel("\n".join(textwrap.wrap(y_name, int(6.8 * width))))
+    axes.set_title("\n".join(above), fontsize=10)
     axes.grid(visible=True, alpha=0.25)
     axes.legend(loc="best", frameon=False, fontsize=9)
-    under = f"{setting} {picture.gaps()}".strip()
-    figure.supxlabel("\n".join(textwrap.wrap(under, 110)), fontsize=7, color="0.35")
+    figure.supxlabel("\n".join(below), fontsize=7, color="0.35")
     return figure
 
 
@@ -199,25 +216,32 @@ def _alike(one: Curve, other: Curve) -> bool:
     return a.keys() == b.keys() and all(abs(a[x] - b[x]) <= _ALIKE * abs(b[x]) for x in a)
 
 
-def _scale(axes: Axes, picture: Picture) -> None:
-    """Logarithmic axes where the numbers span more than a factor of five."""
+def _scale(axes: Axes, picture: Picture, most: float) -> None:
+    """Logarithmic axes where the numbers span more than a factor of five.
+
+    Args:
+        axes: of the picture.
+        picture: what is drawn.
+        most: the span below which there is room for labels between the decades.
+    """
     points = [point for curve in picture.curves for point in curve.points]
     scales: tuple[tuple[Any, int], ...] = ((axes.set_xscale, 0), (axes.set_yscale, 1))
     for set_scale, place in scales:
         values = [point[place] for point in points]
         if min(values) > 0 and max(values) / min(values) > 5:
             set_scale("log")
-            _plain_numbers(axes.yaxis if place else axes.xaxis, max(values) / min(values))
+            crowded = max(values) / min(values) >= most
+            _plain_numbers(axes.yaxis if place else axes.xaxis, crowded=crowded)
         elif place == 1 and math.isfinite(max(values)) and min(values) >= 0:
             tops = [high for curve in picture.curves for _, high in curve.ranges]
             axes.set_ylim(0, 1.08 * max([*values, *tops]) or 1)
 
 
-def _plain_numbers(axis: Axis, span: float) -> None:
-    """Numbers as people write them, 0.02 and 1e-5; between the decades of a short axis too."""
+def _plain_numbers(axis: Axis, *, crowded: bool) -> None:
+    """Numbers as people write them, 0.02 and 1e-5; between the decades where there is room."""
     from matplotlib.ticker import FuncFormatter
 
-    digits = "25" if span < 1000 else ""
+    digits = "" if crowded else "25"
 
     def between(value: float, place: int) -> str:
         del place

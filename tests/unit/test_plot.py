@@ -386,3 +386,29 @@ def test_what_is_drawn_as_attained_is_attained() -> None:
     exact = instance.attained()
     assert exact is not None
     assert 0.99 * exact.guarantee.epsilon(1e-6) < point[1] <= exact.guarantee.epsilon(1e-6)
+
+
+def test_a_narrow_picture_keeps_its_letters_and_all_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = ["--rounds", "100", "--sigma", "0.01", "--points", "3"]
+    found = tmp_path / "narrow.png"
+    assert run(*ends, "--width", "3.3", "--out", str(found)) == 0
+    assert int.from_bytes(found.read_bytes()[16:20], "big") == int(3.3 * 160)  # the PNG's own width
+    assert run(*ends, "--width", "1", "--out", str(found)) == 2
+    assert "--width needs a number of 2 or more; got 1" in capsys.readouterr().err
+    line = Curve("certified", ((1.0, 1e-4), (1000.0, 1.0)))
+    words = "a setting that goes on " * 20
+    wide, narrow = (
+        figure_of(Picture("rounds", "epsilon", (line,)), title=words, setting=words, width=width)
+        for width in (7.0, 3.3)
+    )
+    for figure in (wide, narrow):
+        axes = figure.axes[0]
+        figure.draw_without_rendering()
+        assert " ".join(figure.get_supxlabel().split()) == words.strip()
+        assert axes.title.get_fontsize() == 10
+        for text in (axes.title, figure._supxlabel):  # type: ignore[attr-defined]  # the text itself
+            box = text.get_window_extent()
+            assert -1 <= box.x0 <= box.x1 <= figure.bbox.width + 1
+        assert axes.bbox.height > 0.3 * axes.bbox.width
