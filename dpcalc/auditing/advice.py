@@ -171,7 +171,7 @@ def _density(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
         seen = importance.detectable(runs=max(runs // 2, 1), claim=claim, alpha=evidence.alpha / 2)
     if seen > detectable_ratio * claim.epsilon:
         return ""
-    return f"{what} would do: {runs:,} runs then notice epsilon = {seen:.4g}"
+    return f"{what} would do: {runs:,} runs then notice ε = {seen:.4g}"
 
 
 def _coins(claim: Claim, evidence: Evidence, detectable_ratio: float, runs: int) -> str:
@@ -188,5 +188,5 @@ def _coins(claim: Claim, evidence: Evidence, detectable_ratio: float, runs: int)
         return ""
     return (
         "if every run's world was drawn by its own fair coin, --fair-coins would do: "
-        f"{runs:,} runs then notice {quantity} = {seen:.4g}"
+        f"{runs:,} runs then notice {quantity.symbol} = {seen:.4g}"
     )

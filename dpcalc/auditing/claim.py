@@ -24,6 +24,11 @@ class Quantity(StrEnum):
     RHO = "rho"
     """Rényi divergence over its order, at the worst order: ρ of zero-concentrated privacy."""
 
+    @property
+    def symbol(self) -> str:
+        """Its letter."""
+        return {"epsilon": "ε", "mu": "μ", "rho": "ρ"}[self.value]
+
 
 _NOT_SAID: Any = None
 

@@ -73,11 +73,11 @@ def _reaches(claim: Claim, finding: Finding, detectable_ratio: float) -> bool:
 
 
 def _refutation(claim: Claim, e: Evidence) -> str:
-    what = f"{e.quantity} >= {at_least(e.lower)} at confidence {confidence(e.alpha)}"
-    claimed = f"claimed {e.quantity} = {at_most(claim.bound(e.quantity))}"
+    what = f"{e.quantity.symbol} ≥ {at_least(e.lower)} at confidence {confidence(e.alpha)}"
+    claimed = f"claimed {e.quantity.symbol} = {at_most(claim.bound(e.quantity))}"
     if e.quantity is Quantity.MU:
         return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {runs_text(e.runs)})"
-    at = f" at delta = {spelt(e.delta)}" if e.quantity is Quantity.EPSILON else ""
+    at = f" at δ = {spelt(e.delta)}" if e.quantity is Quantity.EPSILON else ""
     return f"{what}{at}, {claimed} ({e.method}, {runs_text(e.runs)})"
 
 
@@ -92,8 +92,8 @@ def _power(
     claimed = claim.bound(best.quantity)
     seen = best.detectable if best.detectable is not None else math.inf
     text = (
-        f"with {runs_text(best.runs)}, {best.method} would have noticed {best.quantity} = {seen:.4g} "
-        f"({best.reference}); claimed {at_most(claimed)}"
+        f"with {runs_text(best.runs)}, {best.method} would have noticed "
+        f"{best.quantity.symbol} = {seen:.4g} ({best.reference}); claimed {at_most(claimed)}"
     )
     if math.isfinite(seen) and seen <= detectable_ratio * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"

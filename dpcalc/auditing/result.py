@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpcalc.auditing.claim import Quantity
 from dpcalc.auditing.experiment import Experiment
 from dpcalc.auditing.verdict import Outcome, Verdict
 
@@ -44,12 +43,7 @@ class AuditResult:
         By a gating bound on ε itself or by a counterexample; None if there is neither. A bound on μ
         or ρ is no bound on ε, see `native_lower`.
         """
-        bounds = self.verdict.lower_bounds
-        shown = [bounds[Quantity.EPSILON]] if Quantity.EPSILON in bounds else []
-        for finding in self.verdict.findings:
-            numbers = finding.numbers
-            shown += [float(numbers[n]) for n in ("epsilon_lower", "largest") if n in numbers]
-        return max(shown, default=None)
+        return self.verdict.epsilon_shown
 
     @property
     def native_lower(self) -> float | None:

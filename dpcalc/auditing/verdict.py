@@ -116,6 +116,16 @@ class Verdict:
         return found
 
     @property
+    def epsilon_shown(self) -> float | None:
+        """The largest ε at the claim's δ by a gating bound or by a counterexample; None if none."""
+        bounds = self.lower_bounds
+        shown = [bounds[Quantity.EPSILON]] if Quantity.EPSILON in bounds else []
+        for finding in self.findings:
+            numbers = finding.numbers
+            shown += [float(numbers[n]) for n in ("epsilon_lower", "largest") if n in numbers]
+        return max(shown, default=None)
+
+    @property
     def detectable(self) -> float | None:
         """The smallest ε that the best method of this design would have told from the claim."""
         found = [d for e in self.evidence if e.gates and (d := detectable_epsilon(e)) is not None]
@@ -140,7 +150,7 @@ class Verdict:
         claim = self.claim
         return tradeoff_axes(
             claim,
-            self.lower_bounds,
+            {**self.lower_bounds, Quantity.EPSILON: self.epsilon_shown or 0.0},
             self.best,
             title=f"{self.target}: {self.outcome.value}",
             setting=f"{claim.name}, {claim.adjacency}, {claim.release}. {self.runs:,} runs, "
@@ -188,9 +198,9 @@ class Verdict:
             mark = "" if e.gates else "  (report only)"
             seen = "" if e.detectable is None else f", notices {e.detectable:.4g}"
             lines.append(
-                f"  {e.method}: {e.quantity} >= {at_least(e.lower)} at confidence "
+                f"  {e.method}: {e.quantity.symbol} ≥ {at_least(e.lower)} at confidence "
                 f"{confidence(e.alpha)}, "
-                f"delta {spelt(e.delta)}, {runs_text(e.runs)}{seen}{mark}"
+                f"δ = {spelt(e.delta)}, {runs_text(e.runs)}{seen}{mark}"
             )
         lines += [f"  {f.check}: {f.severity}: {f.text}" for f in self.findings]
         return "\n".join(lines)

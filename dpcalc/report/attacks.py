@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.layout import print_table
-from dpcalc.report.text import attack_text, bound_text, console, escaped
+from dpcalc.report.text import attack_text, bound_text, console, escaped, hanging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,4 +40,4 @@ def print_attacks(judgements: Sequence[Judgement], attacks: Sequence[AuditResult
     print_table(out, heads, rows)
     for number, found in enumerate(attacks, start=1):
         if found is not None and (found.refuted or found.contradicts_proof):
-            out.print(f"{number:>3}  {escaped(found.verdict.reason)}")
+            out.print(hanging(f"{number:>3}  ", escaped(found.verdict.reason)))

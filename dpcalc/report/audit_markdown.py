@@ -75,6 +75,6 @@ def _rows(columns: Sequence[str], rows: Sequence[Sequence[float]]) -> list[str]:
 def _bound(e: Any) -> str:
     gate = "" if e.gates else ", report only"
     return (
-        f"- {e.method} ({e.direction}): {e.quantity} >= {at_least(e.lower, 5)} at confidence "
+        f"- {e.method} ({e.direction}): {e.quantity.symbol} ≥ {at_least(e.lower, 5)} at confidence "
         f"{confidence(e.alpha)}, δ = {spelt(e.delta)}, {runs_text(e.runs)}{gate}"
     )

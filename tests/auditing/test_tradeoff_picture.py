@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 import dpcalc
 from dpcalc.auditing import Claim, Counts, Quantity, audit_counts
+from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.verdict import Verdict
 
 
@@ -71,3 +72,11 @@ def test_a_certain_leak_leaves_no_errors() -> None:
     found = _lines(sure)
     (label,) = [name for name in found if name.startswith("shown")]
     assert set(found[label][1][1:]) == {0.0}
+
+
+def test_a_counterexample_counts_as_shown() -> None:
+    verdict = _verdict(Claim.of(epsilon=1, adjacency="add-remove"), 50, 50, 50, 50)
+    found = Finding(
+        check="pointwise", severity=Severity.REFUTES, text="one outcome", numbers={"largest": 3.0}
+    )
+    assert "shown: ε ≥ 3 at δ = 0" in _lines(replace(verdict, findings=(found,)))

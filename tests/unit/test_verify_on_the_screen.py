@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
+import dpcalc
+from dpcalc.auditing import Claim, Counts, audit_counts
+from dpcalc.auditing.result import AuditResult
 from dpcalc.claims.file import default_file, read_claims
+from dpcalc.claims.verdict import Claim as Statement
+from dpcalc.claims.verdict import judge
 from dpcalc.cli.main import main
+from dpcalc.report.attacks import print_attacks
 
 
 @pytest.fixture
@@ -70,3 +76,21 @@ def test_a_name_without_spaces_is_folded_rather_than_cut(verify: Any, tmp_path: 
         folded = [word for word in out.split() if len(word) > 4 and not word.strip("x")]
         assert sum(map(len, folded)) == 200
         assert max(map(len, out.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_reasons_of_attacks_hang_under_their_number(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    theorem = dpcalc.theorem("dp-admm")
+    claim = Statement("ours", theorem.from_parameters(theorem.example), 1.0, 1e-5)
+    attacked = Claim.of(epsilon=1, delta=1e-5, adjacency="replace-one")
+    verdict = audit_counts(attacked, Counts.of(95, 5, 5, 95), alpha=0.05)
+    print_attacks([judge(claim)], [AuditResult(key="a", title="a", role="", verdict=verdict)])
+    lines = capsys.readouterr().out.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("  1  ε ≥ "))
+    reason = [line.rstrip() for line in lines[first:] if line.strip()]
+    assert len(reason) > 1
+    assert all(line.startswith("     ") for line in reason[1:])
+    assert "claimed ε = 1 " in " ".join(" ".join(reason).split())

@@ -101,8 +101,8 @@ def _counted(
         check="exposure",
         severity=Severity.REFUTES if refuted else Severity.UNDECIDED,
         text=f"constant in {_LOOKS} runs and different on the two inputs: {_numbers(how_many)} "
-        f"({_shown(inside)} against {_shown(outside)}); {2 * runs} fresh runs give epsilon >= "
-        f"{at_least(lower)} at delta = {spelt(claim.delta)}, confidence {confidence(error)}",
+        f"({_shown(inside)} against {_shown(outside)}); {2 * runs} fresh runs give ε ≥ "
+        f"{at_least(lower)} at δ = {spelt(claim.delta)}, confidence {confidence(error)}",
         numbers={
             "exposed": how_many,
             "in": inside,

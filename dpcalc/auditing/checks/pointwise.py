@@ -33,7 +33,7 @@ def check(target: Target, claim: Claim, *, seed: int) -> Finding | None:
     broken = largest > claim.epsilon * (1 + _ROUNDING)
     claimed = at_most(claim.epsilon, 6)
     text = (
-        f"an outcome has |ln(p/q)| = {largest:.6g}, above the claimed epsilon = {claimed} "
+        f"an outcome has |ln(p/q)| = {largest:.6g}, above the claimed ε = {claimed} "
         "(by the declared densities)"
         if broken
         else f"the largest |ln(p/q)| found is {largest:.6g}, claimed {claimed}"
