@@ -181,7 +181,7 @@ def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
             f"{option} needs a file that no other process goes on from; {str(path)!r} is held by one; "
             "wait for it, or name another file"
         ) from None
-    except (OSError, NotImplementedError) as error:
+    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         raise InvalidInput(
             f"{option} needs a file beside which a lock can be held; got {str(path)!r} ({error})"
         ) from error

@@ -36,11 +36,6 @@ class Certified:
     upper: str
     lower: str
 
-    @property
-    def contradicted(self) -> bool:
-        """Whether an end is certainly wrong."""
-        return _WRONG in self.upper or _WRONG in self.lower
-
 
 CERTIFIED = "certified"
 _WRONG = "certainly wrong"

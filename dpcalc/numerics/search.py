@@ -49,27 +49,6 @@ def _first_rank(holds: Callable[[float], bool], low: float, high: float) -> int:
     return above
 
 
-def largest_integer_where(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The largest integer in ``[low, high]`` for which a condition, true at ``low``, holds."""
-    if not holds(low):
-        raise ValueError(f"the condition does not hold at the left end {low!r}")
-    step = 1
-    known, unknown = low, high + 1
-    while known + step < unknown:  # gallop, so a small answer costs few evaluations
-        if holds(known + step):
-            known, step = known + step, 2 * step
-        else:
-            unknown = known + step
-            break
-    while unknown - known > 1:
-        middle = (known + unknown) // 2
-        if holds(middle):
-            known = middle
-        else:
-            unknown = middle
-    return known
-
-
 def minimise(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """A good, not necessarily best, minimiser of a function on an interval, and its value.
 

@@ -89,7 +89,7 @@ class Formulated(Result):
 
     def certified_mu(self, x: Numbers) -> Stated:
         """What is proved: μ, the phrase that says how, and further numbers by name, if any."""
-        raise NotImplementedError(f"{self.key} needs certified_mu(x) or certified()")
+        raise TypeError(f"{self.key} needs certified_mu(x) or certified()")
 
     def attained_mu(self, x: Numbers) -> Stated | None:
         """The same for what an instance reaches; None if none is known."""
@@ -229,7 +229,7 @@ def claim_of(kind: type[Formulated]) -> str:
     """Which form the printed formula has."""
     found = next((form for form in CLAIMS if _writes(kind, form)), None)
     if found is None:
-        raise NotImplementedError(f"{kind.key} needs one of {', '.join(CLAIMS)}, or claimed()")
+        raise TypeError(f"{kind.key} needs one of {', '.join(CLAIMS)}, or claimed()")
     return found
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dpcalc.numerics.precise import mpf, normal_quantile, round_down, round_up
 from dpcalc.numerics.rounding import Extended, deflate, extended, inflate, sum_up
 from dpcalc.numerics.search import (
-    largest_integer_where,
     largest_where,
     minimise,
     smallest_where,
@@ -101,19 +100,6 @@ def test_searches_refuse_conditions_that_do_not_hold_where_they_must() -> None:
         largest_where(lambda x: False, 0.0, 1.0)
     with pytest.raises(ValueError, match="non-negative"):
         smallest_where(lambda x: x > -1, -2.0, 1.0)
-
-
-@given(st.integers(1, 10**12))
-def test_largest_integer(edge: int) -> None:
-    calls = 0
-
-    def holds(n: int) -> bool:
-        nonlocal calls
-        calls += 1
-        return n <= edge
-
-    assert largest_integer_where(holds, 1, 10**13) == edge
-    assert calls < 100
 
 
 def test_minimise_finds_a_smooth_minimum() -> None:

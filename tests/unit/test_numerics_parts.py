@@ -36,7 +36,6 @@ from dpcalc.numerics.products import convolution, product
 from dpcalc.numerics.root import Root, enclose_root
 from dpcalc.numerics.rounding import Extended, extended, sum_up
 from dpcalc.numerics.search import (
-    largest_integer_where,
     largest_where,
     minimise,
     smallest_where,
@@ -382,23 +381,6 @@ def test_edges_of_conditions() -> None:
         smallest_where(lambda x: x > 0, -1.0, 3.0)
     with pytest.raises(ValueError, match=r"got nan$"):
         largest_where(lambda x: not x > 1, math.nan, 3.0)
-
-
-def test_edges_among_integers() -> None:
-    for edge in (3, 4, 5, 17, 100, 10**9):
-        asked = Counted(lambda x, e=edge: x <= e)
-        assert largest_integer_where(asked, 3, 10**12) == edge
-        assert all(3 <= x <= 10**12 for x in asked.asked)
-        assert len(asked.asked) <= 4 + 2 * (edge - 3).bit_length()
-        assert largest_integer_where(lambda x, e=edge: x <= e, 3, 20) == min(edge, 20)
-    for high in (4, 5, 9, 17, 18):  # no larger integer is asked for
-        within = Counted(lambda _: True)
-        assert largest_integer_where(within, 3, high) == high
-        assert max(within.asked) <= high
-    assert largest_integer_where(lambda _: True, 3, 3) == 3
-    assert largest_integer_where(lambda _: True, 3, 4) == 4
-    with pytest.raises(ValueError, match=r"^the condition does not hold at the left end 3$"):
-        largest_integer_where(lambda x: x > 3, 3, 9)
 
 
 def test_minima_are_found_inside_and_at_the_ends() -> None:

@@ -391,19 +391,6 @@ def test_what_is_known_of_single_laws() -> None:
     assert RandomisedResponseLoss.of({50.0: 1}).total_variation_bound == 1.0
 
 
-def test_responses_as_atoms() -> None:
-    law = RandomisedResponseLoss.of({0.7: 3}).as_atoms()
-    assert law is not None
-    p = 1 / (1 + math.exp(-0.7))
-    np.testing.assert_allclose(law.losses, [-2.1, -0.7, 0.7, 2.1], rtol=1e-14)
-    masses = [math.comb(3, k) * p**k * (1 - p) ** (3 - k) for k in range(4)]
-    np.testing.assert_allclose(law.masses, masses, rtol=1e-14)
-    assert law.mass_error == pytest.approx(1.03e-13)
-    assert RandomisedResponseLoss.of({0.7: 3, 0.2: 1}).as_atoms() is None
-    assert RandomisedResponseLoss.of({0.7: 1000}).as_atoms() is not None
-    assert RandomisedResponseLoss.of({0.7: 1001}).as_atoms() is None
-
-
 def test_few_responses_have_a_direct_sum_and_many_have_none() -> None:
     law = RandomisedResponseLoss.of({0.7: 3, 0.2: 1})
     p, q = mp.e**0.7 / (1 + mp.e**0.7), mp.e**0.2 / (1 + mp.e**0.2)

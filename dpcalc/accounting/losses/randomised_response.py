@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.distribution import (
     LOG1P_ERROR,
     UNIT_ROUNDOFF,
@@ -23,7 +22,6 @@ from dpcalc.numerics.products import product
 
 _TABLE = 1_000_000
 _MOST_OUTCOMES = 100_000
-_MOST_ATOMS = 1000
 _MOST_ROUNDS = 1000  # of one kind: from 1030 on binomial coefficients leave the doubles
 _UNDERFLOW = 1e-302  # more than all probabilities that round to zero, or lose digits, add up to
 
@@ -86,13 +84,6 @@ class RandomisedResponseLoss(LossDistribution):
         error = 1e-13 * len(self.counts) + 1e-15 * sum(self.counts)
         low, high = value * (1 - error) - shift, value * (1 + error) + shift
         return max(low, 0.0), high * (1 + error) + _UNDERFLOW
-
-    def as_atoms(self) -> DiscreteLoss | None:
-        """The same as a law of atoms, if there is one kind of round and outcomes are few."""
-        if len(self.counts) > 1 or self.counts[0] > _MOST_ATOMS:
-            return None
-        losses, masses = _outcomes(self.epsilons, self.counts)
-        return DiscreteLoss(losses, masses, mass_error=1e-13 + 1e-15 * self.counts[0])
 
     @classmethod
     def of(cls, rounds: Mapping[float, int]) -> RandomisedResponseLoss:
