@@ -38,7 +38,8 @@ def utility_command(key: str, options: Options) -> click.Command:
     from dpcalc.theorems.catalogue import privacy_result, result
 
     kind, accounted = result(key), ACCOUNTED.get(key)
-    params = [p for p in options(kind) if not (accounted and p.name in ("epsilon", "delta"))]
+    replaced = () if accounted is None else ("epsilon", "delta", *accounted.budget)
+    params = [p for p in options(kind) if p.name not in replaced]
     varied = "What is varied: a parameter."
     if accounted is not None:
         names = {p.name for p in params}
@@ -140,7 +141,8 @@ def _both(
     privacy = theorem.from_parameters(
         {**shared, theorem.noise: 1.0}, _promises(theorem, attest), as_options=True
     )
-    own = {**_own(kind, given), theorem.noise: 1.0}
+    own = {n: value for n, value in _own(kind, given).items() if n not in accounted.budget}
+    own |= {theorem.noise: 1.0}
     return privacy, kind.from_parameters(own, _promises(kind, attest), as_options=True)
 
 

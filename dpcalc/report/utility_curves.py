@@ -23,14 +23,16 @@ class Accounted:
     Attributes:
         theorem: its key.
         names: its parameters that the utility result has under another name, and that name.
+        budget: the utility result's own parameters for the noise of a budget.
     """
 
     theorem: str
     names: Mapping[str, str]
+    budget: tuple[str, ...] = ()
 
 
 ACCOUNTED = {
-    "dp-admm-utility": Accounted("dp-admm", {}),
+    "dp-admm-utility": Accounted("dp-admm", {}, budget=("n_records", "epsilon", "delta", "split")),
     "dual-averaging-convergence": Accounted(
         "private-dual-averaging", {"lipschitz": "subgradient_bound"}
     ),

@@ -61,14 +61,16 @@ def problem(given: Hostile) -> str | None:
     """What is wrong with how an input ended; None if nothing is."""
     begun = time.process_time()
     try:
-        with limited(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told on standard error, not part of the answer
+        with limited(), warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
             found = given.call()
             original = given.same() if given.same is not None else None
     except TooLong:
         return f"more than {SECONDS} s ({time.process_time() - begun:.0f})"
     except BaseException as error:  # noqa: BLE001  # whatever came out is the finding
         return f"{type(error).__name__}: {error}"
+    if told:
+        return f"a warning from {told[0].filename}:{told[0].lineno}: {told[0].message}"
     if "Traceback" in found.err:
         return "a traceback"
     if found.status not in STATUSES:

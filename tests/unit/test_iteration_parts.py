@@ -163,7 +163,7 @@ def test_long_runs_repeat_their_middle() -> None:
     for decay, iterations in ((0.97, 101), (1.0, 60), (1.02, 75)):
         kernels = Kernels(real(2.0), real(decay), (WITHOUT_FLOOR,))
         count = 48 - iterations % 2
-        shares, _ = module._plan(kernels, count)
+        shares = module._plan(kernels, count).shares
         middle, pairs = count // 2, (iterations - count) // 2
         full = [*shares[: middle + 1]]
         for _ in range(pairs):

@@ -84,3 +84,46 @@ def test_no_table_of_looks_is_written_that_nobody_took(
     assert stopped.value.code == 2
     assert "take .json or .npz" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+UTILITY = (
+    "rate dp-admm-utility --matrix 1 --dimension 10 --penalty 1 --step-size 0.1 --smoothness 2 "
+    "--distance 3 --sigma 0.05 --rounds 1000"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--epsilon 1", "the noise needs sigma or a budget; got sigma=0.05 and epsilon=1.0"),
+        ("--split 0.3", "the noise needs sigma or a budget; got sigma=0.05 and split=0.3"),
+        (
+            "--n-records 9 --epsilon 1 --delta 0.1 --gradient-bound 1",
+            "sigma=0.05 and n_records=9, epsilon=1.0, delta=0.1; leave out",
+        ),
+        ("--multiplier-norm 2", "multiplier_norm goes with dual_start zero"),
+    ],
+)
+def test_what_a_published_result_would_not_read_is_refused(
+    options: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*UTILITY.split(), *options.split()])
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main(UTILITY.split())
+    assert stopped.value.code == 0
+
+
+def test_a_picture_over_the_budget_gives_the_noise_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The records belong to the budget there, and the utility result takes its noise from it."""
+    sizes = UTILITY.removeprefix("rate ").replace(" --sigma 0.05", "")
+    words = f"plot {sizes} --n-records 99 --gradient-bound 1 --dual-start zero --delta 1e-5"
+    line = [*words.split(), *"--over epsilon --points 3 --csv".split(), str(tmp_path / "u.csv")]
+    with pytest.raises(SystemExit) as stopped:
+        main([*line, "--out", str(tmp_path / "u.svg")])
+    assert stopped.value.code == 0, capsys.readouterr().err
+    assert len((tmp_path / "u.csv").read_text("utf-8").splitlines()) == 4

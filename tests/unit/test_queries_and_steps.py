@@ -308,6 +308,10 @@ def test_which_general_method_comes_first() -> None:
     assert driver.general_methods(common, None) == contour_first
     edge = total((PoissonRemove(1.0, 0.03), 1))
     assert driver.general_methods(edge, None) == contour_first[::-1]
+    gathered = RandomisedResponseLoss.of({0.1: 10, 0.2: 10})  # 1.5 events, though one law
+    assert driver.general_methods(total((gathered, 1)), None) == contour_first
+    few_events = RandomisedResponseLoss.of({0.05: 10, 0.06: 10})
+    assert driver.general_methods(total((few_events, 1)), None) == contour_first[::-1]
 
 
 def test_intersections_are_named_after_the_lower_upper_end() -> None:

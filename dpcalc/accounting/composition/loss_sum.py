@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dpcalc.accounting.contour.saddle_points import Rounds, infinite_mass
-from dpcalc.accounting.losses import GaussianLoss, LossDistribution
+from dpcalc.accounting.losses import GaussianLoss, LossDistribution, RandomisedResponseLoss
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.errors import NumericalFailure
@@ -58,7 +58,12 @@ class LossSum:
     @cached_property
     def expected_events(self) -> float:
         """How many rounds on average differ between the neighbours, at most."""
-        return sum(count * loss.total_variation_bound for loss, count in self.parts)
+        return sum(
+            count * loss.expected_events
+            if isinstance(loss, RandomisedResponseLoss)  # rounds gathered into one law
+            else count * loss.total_variation_bound
+            for loss, count in self.parts
+        )
 
     @cached_property
     def total_variation_bound(self) -> float:

@@ -17,7 +17,7 @@ from dpcalc.accounting.losses.fourier import FEW_USES
 
 _NEGLIGIBLE = 1e-17
 _FIRST_BLOCK, _FIRST_TRANSFORM = 32, 256
-_LARGE_BLOCK = 2**13
+_LARGE_BLOCK = 2**14
 _BLOCKWISE_WORK = 10_000_000
 """Nodes times atoms, taken one by one, after which blocks are large."""
 
@@ -56,9 +56,11 @@ class Nodes:
         size = _FIRST_TRANSFORM if few else _FIRST_BLOCK
         atoms = sum(law.size for law, count in self._tilted if count > FEW_USES)
         while self.count <= last:
+            stop = self.count + size
             if self.count * atoms > _BLOCKWISE_WORK:  # from here on by Fourier transforms
-                size = max(size, _LARGE_BLOCK)
-            stop = min(self.count + size, last + 1)
+                # Of whole lengths: a transform for fewer nodes is as long.
+                stop = max(_LARGE_BLOCK, 2 ** (4 * self.count - 1).bit_length())
+            stop = min(stop, last + 1)
             modulus = np.abs(self._evaluate(self.count, stop))
             size = 2 * size if stop > 2 * _FIRST_BLOCK else size
             if modulus[-(len(modulus) // 4 + 1) :].max() < _NEGLIGIBLE:

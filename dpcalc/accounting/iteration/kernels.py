@@ -17,6 +17,7 @@ Rounding
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -96,7 +97,8 @@ class Kernels:
 
     def worth(self, w: Real, x: Real) -> Real:
         """1/λ: N² over the kernel's μ², times the noise variance."""
-        return min(direction.worth(mpf(w), mpf(x)) for direction in self.directions)
+        w, x = mpf(w), mpf(x)
+        return min(direction.worth(w, x) for direction in self.directions)
 
     def _constant(self, share: float) -> Real:
         """The worth of a kernel between two noises divided alike."""
@@ -121,15 +123,12 @@ class Kernels:
     def _overlapping(self, iterations: int) -> Real:
         """By the best shares; in a long run the division of two noises in the middle is repeated."""
         count = min(iterations, _CHAIN - iterations % 2)
-        shares, worths = _plan(self, count)
+        plan = _plan(self, count)
         decay, pairs = self.contraction, (iterations - count) // 2
-        total = mpf(0)
-        for k, worth in enumerate(worths):
-            total = total * decay + worth
-            if pairs and k == count // 2:
-                back = self.worth(shares[k + 1], 1 - mpf(shares[k]))
-                more = (back * decay + worth) * _geometric(decay**2, pairs)
-                total = total * decay ** (2 * pairs) + more
+        if not pairs:
+            return plan.all / decay ** (iterations - 2)
+        more = plan.repeated * _geometric(decay**2, pairs)
+        total = (plan.before * decay ** (2 * pairs) + more) * decay**plan.left + plan.after
         return total / decay ** (iterations - 2)
 
     def _pairs(self, iterations: int) -> Real:
@@ -200,13 +199,49 @@ class Kernels:
         return np.asarray(-1.0 / np.maximum(self.rough_worth(w, x), 1e-280))
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What the kernels of a single use are worth together, by good shares.
+
+    Attributes:
+        shares: θ_1..θ_k.
+        all: the sum over all kernels.
+        before: that up to the middle one.
+        repeated: that of the two which a longer run repeats in the middle.
+        after: that of the ``left`` kernels behind the middle.
+    """
+
+    shares: tuple[float, ...]
+    all: Real
+    before: Real
+    repeated: Real
+    after: Real
+    left: int
+
+
 @lru_cache(maxsize=4096)
-def _plan(kernels: Kernels, iterations: int) -> tuple[tuple[float, ...], tuple[Real, ...]]:
-    """Good shares θ_1..θ_k of a single use, and every kernel's worth with them."""
+def _plan(kernels: Kernels, iterations: int) -> _Plan:
+    """Good shares of a single use, and what the kernels are worth with them."""
     decay, powers = float(kernels.contraction), np.arange(iterations - 2, -1, -1.0)
     weights = decay ** (powers if decay <= 1 else powers - powers[0])
     shares = tuple(best_shares(kernels.rough_worth, weights).tolist())
-    return shares, tuple(kernels.worth(w, 1 - mpf(x)) for w, x in pairwise(shares))
+    worths = [kernels.worth(w, 1 - mpf(x)) for w, x in pairwise(shares)]
+    middle = min(iterations // 2, len(worths) - 1)
+    exact = kernels.contraction
+    back = kernels.worth(shares[middle + 1], 1 - mpf(shares[middle]))
+    before = _discounted(worths[: middle + 1], exact)
+    after = _discounted(worths[middle + 1 :], exact)
+    left = len(worths) - middle - 1
+    whole, repeated = before * exact**left + after, back * exact + worths[middle]
+    return _Plan(shares, whole, before, repeated, after, left)
+
+
+def _discounted(worths: Sequence[Real], decay: Real) -> Real:
+    """The sum, every worth times the decay for each that comes after it."""
+    total = mpf(0)
+    for worth in worths:
+        total = total * decay + worth
+    return total
 
 
 def _equal_share(kernels: Kernels) -> float:

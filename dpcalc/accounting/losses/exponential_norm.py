@@ -63,8 +63,11 @@ class ExponentialNorm(DensityPair):
         For x > 0 the slope of ln p is at most (a/2)/cosh² x - (d-1) tanh x, which decreases; for
         x < 0 it is at least (d-1)|tanh x|.
         """
-        log_tail = math.log(tail)
-        return -self._reach(-1.0, log_tail), self._reach(1.0, log_tail)
+        return -_reach(self, -1.0, math.log(tail)), self.farthest(tail)
+
+    def farthest(self, tail: float) -> float:
+        """The upper end of `truncation_interval`."""
+        return _reach(self, 1.0, math.log(tail))
 
     def log_q(self, x: Reals) -> Reals:
         """p(-x)."""
@@ -90,28 +93,31 @@ class ExponentialNorm(DensityPair):
     def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """Losses are at most a, hence e^{sa} times the tail's mass."""
         log_tail = -90.0 - exponent * self.bound
-        return (-self._reach(-1.0, -90.0), self._reach(1.0, log_tail)), -90.0
+        return (-_reach(self, -1.0, -90.0), _reach(self, 1.0, log_tail)), -90.0
 
     def log_moment_bound(self, exponent: float) -> float:
         """That of the largest loss."""
         return exponent * self.bound * (1 + 1e-15)
 
-    def _reach(self, side: float, log_tail: float) -> float:
-        pull, steepness = self.bound / 2 * (side > 0), self.dimension - 1
 
-        def small(reach: float) -> bool:
-            slope = steepness * math.tanh(reach) - pull / math.cosh(min(reach, 300.0)) ** 2
-            density = float(self.log_p(np.array([side * reach]))[0])
-            return slope > 0 and density - math.log(slope) <= log_tail
+@lru_cache(maxsize=1024)
+def _reach(pair: ExponentialNorm, side: float, log_tail: float) -> float:
+    """How far one side of the window of `truncation_interval` reaches."""
+    pull, steepness = pair.bound / 2 * (side > 0), pair.dimension - 1
 
-        low, high = 0.0, 1.0
-        least = 0.01 / math.sqrt(self.bound + self.dimension)
-        while not small(high):
-            low, high = high, 2 * high
-        while high - low > 1e-3 * high and high > least:
-            middle = (low + high) / 2
-            low, high = (low, middle) if small(middle) else (middle, high)
-        return high
+    def small(reach: float) -> bool:
+        slope = steepness * math.tanh(reach) - pull / math.cosh(min(reach, 300.0)) ** 2
+        density = float(pair.log_p(np.array([side * reach]))[0])
+        return slope > 0 and density - math.log(slope) <= log_tail
+
+    low, high = 0.0, 1.0
+    least = 0.01 / math.sqrt(pair.bound + pair.dimension)
+    while not small(high):
+        low, high = high, 2 * high
+    while high - low > 1e-3 * high and high > least:
+        middle = (low + high) / 2
+        low, high = (low, middle) if small(middle) else (middle, high)
+    return high
 
 
 def _log_shape(x: Reals, bound: float, dimension: int) -> Reals:

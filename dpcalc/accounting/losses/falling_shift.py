@@ -205,10 +205,10 @@ def _largest_gain_in_cells(
     ratios: Reals, moved: Reals, density: Reals, bend: float, lost: Reals
 ) -> Reals:
     """γ from the largest φ(y - μs)/φ(y), φ(y) and g and the least of what is lost."""
-    inside = moved < ratios
-    with np.errstate(invalid="ignore"):
-        gain = density * np.where(inside, moved - (ratios - moved) / bend, ratios)
+    # Beyond y*, where it is not below k, the first term is at least k.
+    gain = density * np.minimum(moved - (ratios - moved) / bend, ratios)
     gain = np.maximum(gain, 0.0) - lost
+    inside = moved < ratios
     return np.asarray(np.where(inside, gain, np.maximum(gain, 0.0)))
 
 

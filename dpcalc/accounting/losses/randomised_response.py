@@ -66,6 +66,11 @@ class RandomisedResponseLoss(LossDistribution):
         return -math.expm1(sum(n * math.log1p(-t) for t, n in each)) * (1 + 1e-12)
 
     @property
+    def expected_events(self) -> float:
+        """How many rounds on average differ between the neighbours."""
+        return sum(n * math.tanh(e / 2) for e, n in zip(self.epsilons, self.counts, strict=True))
+
+    @property
     def mass_at_supremum(self) -> float:  # type: ignore[override] # a value like the others
         """Probability that every round has its larger loss."""
         e, n = np.array(self.epsilons), np.array(self.counts, dtype=np.float64)

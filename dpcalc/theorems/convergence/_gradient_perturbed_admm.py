@@ -63,6 +63,18 @@ class GradientPerturbedADMM(ConvergenceResult):
 
     def _check_together(self) -> None:
         self.matrix.require_columns(self.dimension)
+        self._check_noise()
+        if self.multiplier_norm is not None and self.dual_start != "zero":
+            raise InvalidInput(
+                "multiplier_norm goes with dual_start zero, from which the dual has so far to go; got "
+                f"multiplier_norm={self.multiplier_norm!r} and dual_start={self.dual_start}; leave it "
+                "out, or try --dual-start zero"
+            )
+        if not self.matrix.norm > 0:
+            raise InvalidInput("matrix needs an entry that is not 0; got the zero matrix")
+
+    def _check_noise(self) -> None:
+        """Refuse neither noise nor budget, and both."""
         budget = (self.n_records, self.epsilon, self.delta, self.gradient_bound)
         if self.sigma is None and None in budget:
             raise InvalidInput(
@@ -71,8 +83,13 @@ class GradientPerturbedADMM(ConvergenceResult):
             )
         if self.sigma is not None and self.rounds is None:
             raise InvalidInput("a fixed sigma needs rounds; try --rounds 1000")
-        if not self.matrix.norm > 0:
-            raise InvalidInput("matrix needs an entry that is not 0; got the zero matrix")
+        asked = {name: getattr(self, name) for name in ("n_records", "epsilon", "delta", "split")}
+        given = [f"{name}={value!r}" for name, value in asked.items() if value is not None]
+        if self.sigma is not None and given:
+            raise InvalidInput(
+                f"the noise needs sigma or a budget; got sigma={self.sigma!r} and {', '.join(given)}; "
+                "leave out sigma, or the others"
+            )
 
     @property
     def coordinates(self) -> int:
