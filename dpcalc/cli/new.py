@@ -42,11 +42,11 @@ def command(kind: str, name: str, folder: Path, family: str | None, as_json: boo
       dpcalc new audit mine && dpcalc audit mine:target --claim eps=1
       dpcalc new theorem my-admm
 
-    A theorem goes into a checkout: a published result, its page and its tests.
+    A theorem goes into a checkout: a published result, its audit, its page and its tests.
 
-    A theorem runs too (`dpcalc epsilon my-admm`), with the formulas of a plain Gaussian mechanism;
-    the tests that are written with it fail until the paper's numbers, an instance and a picture are
-    there. Nothing that exists is overwritten.
+    A theorem runs too (`dpcalc epsilon my-admm`, `dpcalc audit my-admm`), with the formulas of a
+    plain Gaussian mechanism; the tests that are written with it fail until the paper's numbers, an
+    instance and a picture are there. Nothing that exists is overwritten.
     """
     from dpcalc.errors import unknown_name
     from dpcalc.files import write_text
@@ -111,6 +111,7 @@ def _files(kind: str, words: dict[str, str], family: str, folder: Path) -> dict[
     new = {} if (folder / package).exists() else {f"{package}/__init__.py": "package.py.txt"}
     return new | {
         f"{package}/{module}.py": "theorem.py.txt",
+        f"audits/{module}.py": "theorem_audit.py.txt",
         f"docs/theorems/{name}.md": "theorem.md",
         f"tests/unit/test_{module}.py": "test_theorem.py.txt",
     }
@@ -144,7 +145,10 @@ def _next(kind: str, words: dict[str, str], folder: Path) -> list[str]:
         "theorem": [
             f"dpcalc epsilon {key} --sensitivity 1 --rounds 10 --sigma 8 --delta 1e-5",
             "python -m dpcalc.theorems.stub",
-            f"python -m pytest tests/contracts tests/unit/test_{module}.py -k {module}",
-            "read docs/adding-a-paper.md: a result also has an audit, and a row in docs/papers.md",
+            f"dpcalc audit {key} --bugs",
+            f"python -m pytest tests/contracts tests/audits tests/unit/test_{module}.py -k '{key} "
+            f"or {module}'",
+            "read docs/adding-a-paper.md: a result also has recorded answers, and a row in "
+            "docs/papers.md",
         ],
     }[kind]

@@ -20,9 +20,14 @@ SETTINGS: dict[str, Any] = tomllib.loads(
 )
 
 
+def _own(key: str) -> Any:
+    """What settings.toml says of a result; a new one is asked for its example alone."""
+    return SETTINGS.get(key, {"base": {}, "changes": []})
+
+
 def answered(key: str) -> list[Change]:
     """What is changed in the instances of a result that are answered in full."""
-    return [{}, *SETTINGS[key]["changes"]]
+    return [{}, *_own(key)["changes"]]
 
 
 def glanced_at(key: str) -> Iterator[Change]:
@@ -36,7 +41,7 @@ def glanced_at(key: str) -> Iterator[Change]:
 
 def changed(key: str, change: Change) -> Change:
     """The parameters of a setting."""
-    given = {**result(key).example, **SETTINGS[key]["base"], **change}
+    given = {**result(key).example, **_own(key)["base"], **change}
     return {name: value for name, value in given.items() if value not in (LEFT_OUT, None)}
 
 

@@ -7,6 +7,7 @@ CHANGELOG.md names the numbers that changed.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,11 @@ SETTINGS = [
 ]
 
 
+def _recorded(key: str) -> Any:
+    assert key in RECORDED, f"{key} is new: python -m tests.golden.last_release records it"
+    return RECORDED[key]
+
+
 def _same(was: object, now: object, where: str) -> None:
     changed = list(differences(was, now, where))
     assert not changed, "\n".join([f"{len(changed)} answers differ", *changed[:20]])
@@ -27,12 +33,12 @@ def _same(was: object, now: object, where: str) -> None:
 
 @pytest.mark.parametrize(("key", "k", "setting"), SETTINGS)
 def test_answers_are_those_of_the_last_release(key: str, k: int, setting: str) -> None:
-    _same(RECORDED[key]["answered"][setting], at(key, k), f"{key}/{setting}")
+    _same(_recorded(key)["answered"][setting], at(key, k), f"{key}/{setting}")
 
 
 @pytest.mark.parametrize("key", keys())
 def test_refusals_are_those_of_the_last_release(key: str) -> None:
-    _same(RECORDED[key]["refused"], refused(key), f"{key}/refused")
+    _same(_recorded(key)["refused"], refused(key), f"{key}/refused")
 
 
 def test_everything_is_recorded() -> None:

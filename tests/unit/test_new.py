@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from dpcalc.auditing import Outcome
+from dpcalc.auditing.suite.run import carry_out
 from dpcalc.cli.main import main
 from dpcalc.theorems import catalogue
 from dpcalc.theorems.base import Theorem
@@ -67,7 +69,7 @@ def written(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "dpcalc/theorems").mkdir(parents=True)
     (tmp_path / "dpcalc/theorems/catalogue.py").touch()
     status, out, _ = run("new theorem my-admm")
-    assert (status, out.count("written: ")) == (0, 4)
+    assert (status, out.count("written: ")) == (0, 5)
     name = "dpcalc.theorems.my_admm.my_admm"
     module = _module(tmp_path / "dpcalc/theorems/my_admm/my_admm.py", name)
     known = catalogue._modules() | {"my-admm": name}
@@ -90,6 +92,33 @@ def test_a_theorem_runs_and_keeps_the_contracts_that_need_no_paper(run: Any, wri
         kept(theorem)
     status, out, _ = run("epsilon my-admm --sensitivity 1 --rounds 10 --sigma 8 --delta 1e-5")
     assert (status, "LOOSE" in out) == (0, True)
+
+
+def _outcomes(tmp_path: Path) -> dict[str, Outcome]:
+    """Of the audit that is written with it."""
+    audit = _module(tmp_path / "audits/my_admm.py", "written_audit").AUDIT
+    found = carry_out(audit.cases, seed=3, controls=False)
+    return {each.key: each.verdict.outcome for each in found}
+
+
+def test_its_audit_holds_and_catches_the_planted_bug(written: Any, tmp_path: Path) -> None:
+    del written
+    assert _outcomes(tmp_path) == {
+        "certified": Outcome.NOT_REFUTED,
+        "half-the-noise": Outcome.REFUTED,
+    }
+
+
+def test_a_bound_four_times_too_small_is_caught_twice(
+    written: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plain = written.certified_mu
+    monkeypatch.setattr(written, "certified_mu", lambda t, x: (plain(t, x)[0] / 4, "a quarter"))
+    with pytest.raises(AssertionError):
+        contracts.test_certified_beats_what_an_instance_attains(
+            written.from_parameters(written.example)
+        )
+    assert _outcomes(tmp_path)["certified"] is Outcome.REFUTED
 
 
 def test_the_tests_that_are_written_with_it_fail_until_it_is_filled_in(
