@@ -138,6 +138,7 @@ def _filled(template: str, words: dict[str, str]) -> str:
 def _next(kind: str, words: dict[str, str], folder: Path) -> list[str]:
     file = folder / f"{words['name']}.toml"
     key, module = words["key"], words["module"]
+    tests = f"python -m pytest tests/contracts tests/audits tests/unit/test_{module}.py"
     return {
         "claim": [f"dpcalc verify {file}"],
         "plan": [f"dpcalc compose {file}"],
@@ -146,9 +147,7 @@ def _next(kind: str, words: dict[str, str], folder: Path) -> list[str]:
             f"dpcalc epsilon {key} --sensitivity 1 --rounds 10 --sigma 8 --delta 1e-5",
             "python -m dpcalc.theorems.stub",
             f"dpcalc audit {key} --bugs",
-            f"python -m pytest tests/contracts tests/audits tests/unit/test_{module}.py -k '{key} "
-            f"or {module}'",
-            "read docs/adding-a-paper.md: a result also has recorded answers, and a row in "
-            "docs/papers.md",
+            f"{tests} -k '{key} or {module}'",
+            "read docs/adding-a-paper.md: recorded answers, and a row in docs/papers.md",
         ],
     }[kind]

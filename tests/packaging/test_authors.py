@@ -17,7 +17,7 @@ def _names(path: Path) -> set[str]:
     """What a file imports of the package, by name."""
     return {
         alias.name
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(ast.parse(path.read_text("utf-8").replace("$", "")))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpcalc")
         for alias in node.names
     }
