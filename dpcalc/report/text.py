@@ -158,7 +158,9 @@ def ratio_line(record: Mapping[str, Any]) -> str:
         return f"The paper claims nothing here: {claimed.get('reason', 'outside its conditions')}"
     a, b = float(claimed["epsilon"]), float(certified["epsilon"])
     if math.isinf(b):
-        return "No finite ε is certified." + ("" if math.isinf(a) else " The claim is finite.")
+        return "No finite ε is certified." + (
+            "" if math.isinf(a) else " The paper claims a finite one."
+        )
     if math.isinf(a):
         return "The paper claims nothing at this δ."
     if b == 0:
