@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -64,6 +65,8 @@ def load() -> None:
 
     trampoline.wrap_in_trampoline = _switchable
     for name in MEASURED:
+        if importlib.util.find_spec(name) is None:
+            continue  # newer than the library in the folder
         module = importlib.import_module(name)
         for inner in pkgutil.walk_packages(getattr(module, "__path__", []), name + "."):
             importlib.import_module(inner.name)
