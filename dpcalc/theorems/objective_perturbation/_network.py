@@ -251,7 +251,8 @@ class NetworkTheorem(Theorem):
 
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """The largest noise rate whose printed β is at most ε; δ plays no part."""
-        del delta
+        checks.positive("epsilon", epsilon)
+        checks.delta(delta)
         return self._level_for(epsilon, lambda t: t.claimed().numbers["beta"], "printed formula")
 
     def calibration_tolerance(self) -> float:

@@ -101,6 +101,7 @@ NEAR = {
         "tests/property/test_objective_perturbation.py",
         "tests/unit/test_answers_at_their_limits.py",
         "tests/unit/test_authoring.py",
+        "tests/unit/test_conditions_and_prescriptions.py",
         "tests/unit/test_convergence_parts.py",
         "tests/unit/test_convergence_results.py",
         "tests/unit/test_degrees.py",
