@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate
-from dpcalc.calibration import smallest_noise
+from dpcalc.calibration import _Search, smallest_noise
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import (
     GDP,
@@ -22,11 +24,16 @@ from dpcalc.guarantees import (
     ApproxDP,
     ClaimedCurve,
     Guarantee,
+    PrivacyProfile,
     PureDP,
     compose,
 )
 from dpcalc.guarantees import objective_perturbation as updates
+from dpcalc.guarantees.attainment import is_attained
+from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.conversion import rho_for, to_gdp, to_rdp, to_zcdp
+from dpcalc.guarantees.distributions import finite_distributions
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.objective_perturbation import (
     moved_noise,
@@ -332,3 +339,120 @@ def test_what_every_guarantee_answers_from_its_profile() -> None:
     assert "neighbours" not in told._repr_html_()
     assert ">release<" in told._repr_html_()
     assert ">release<" not in GDP(1.0)._repr_html_()
+
+
+def test_an_infinite_epsilon_needs_no_delta() -> None:
+    total = Composition(((PureDP(0.5), 2), (GDP(0.25), 1)))
+    assert total.delta_bracket(math.inf) == Bracket(0.0, 0.0, "plain sum")
+    for guarantee in (total, GDP(1.0), ZCDP(0.5), RandomSelection(PureDP(0.1), 0.5)):
+        assert guarantee.delta(math.inf) == 0.0
+    for ask in (total.deltas, lambda wrong: total.delta_bracket(wrong[0])):
+        assert _refused(ask, [-1.0]).startswith("epsilon needs a number, 0 or above")
+
+
+def test_a_claimed_curve_is_turned_around_at_the_last_double() -> None:
+    curve = ClaimedCurve(lambda delta: -0.5 * math.log(delta), {"rho": 0.5})
+    found = curve.delta(2.0)
+    assert -0.5 * math.log(found) <= 2.0 < -0.5 * math.log(math.nextafter(found, 0))
+    assert (curve.delta(math.inf), curve.epsilon(0.0)) == (0.0, math.inf)
+    assert curve.delta(0.0) == pytest.approx(1.0)
+    assert ClaimedCurve(lambda _: 3.0, {}).delta(2.0) == 1.0
+    assert ClaimedCurve(lambda _: 3.0, {}).delta(3.0) == 5e-324
+    assert curve.parameters() == {"rho": 0.5}
+
+
+def test_guarantees_say_their_parameters_under_their_names() -> None:
+    assert GDP(0.5).parameters() == {"mu": 0.5}
+    assert ZCDP(0.5).parameters() == {"rho": 0.5}
+    assert PureDP(0.5).parameters() == {"epsilon": 0.5}
+    assert ApproxDP(0.5, 0.25).parameters() == {"epsilon": 0.5, "delta": 0.25}
+    assert RDP.from_points({2: 0.25}).parameters() == {"divergence at order 2": 0.25}
+    assert Composition(((GDP(0.5), 3), (PureDP(0.5), 2))).parameters() == {"releases": 5.0}
+
+
+def test_what_some_mechanism_reaches() -> None:
+    assert is_attained(GDP(1.0))
+    assert is_attained(Composition(((GDP(1.0), 2), (ApproxDP(1.0, 0.1), 1))))
+    best = BestOf((GDP(1.0), PureDP(1.0)))
+    assert not is_attained(best)
+    assert not is_attained(Composition(((GDP(1.0), 2), (best, 1))))
+    assert not is_attained(ZCDP(1.0))
+
+
+def test_the_divergence_of_a_profile_is_that_of_its_worse_direction() -> None:
+    asymmetric = finite_distributions([0.5, 0.5], [0.25, 0.75], "add-remove")
+    profile = PrivacyProfile(asymmetric.delta, dominating=asymmetric.losses())
+    for order in (1.5, 3.0):
+        exact = max(
+            mp.log(mp.fsum(mpf(p) ** order * mpf(q) ** (1 - order) for p, q in pairs)) / (order - 1)
+            for pairs in (((0.5, 0.25), (0.5, 0.75)), ((0.25, 0.5), (0.75, 0.5)))
+        )
+        assert exact <= mpf(profile.renyi(order)) <= exact * (1 + mpf("1e-9"))
+
+
+def test_conversions_stop_at_the_last_double_and_say_what_does_not_follow() -> None:
+    for epsilon, delta in ((0.5, 1e-6), (3.0, 1e-9)):
+        rho = rho_for(epsilon, delta)
+        assert ZCDP(rho).epsilon(delta) <= epsilon < ZCDP(math.nextafter(rho, 9)).epsilon(delta)
+    for convert, target, given, sources in (
+        (to_zcdp, "zcdp", ApproxDP(1.0, 0.1), "pure or gdp"),
+        (to_gdp, "gdp", ZCDP(1.0), "pure"),
+        (to_rdp, "rdp", ApproxDP(1.0, 0.1), "pure, zcdp or gdp"),
+    ):
+        assert _refused(convert, given) == (
+            f"{target} does not follow from {given.notion}; it follows from {sources}; "
+            "try --to approx with --delta"
+        )
+    assert to_gdp(GDP(0.5)) == GDP(0.5)
+    with mp.workdps(50):
+        corner = 1 / (1 + mp.exp(mpf(1.5)))
+        mu = -2 * mp.sqrt(2) * mp.erfinv(2 * corner - 1)
+        assert mu <= to_gdp(PureDP(1.5)).mu <= mu * (1 + mpf(2) ** -51)
+        rho = mpf(1.5) * mp.tanh(mpf(0.75))
+        assert rho <= to_zcdp(PureDP(1.5)).rho <= rho * (1 + mpf(2) ** -51)
+    assert to_zcdp(GDP(0.5)) == ZCDP(0.125)
+    assert to_zcdp(GDP(math.inf)) == ZCDP(math.inf)
+    assert to_rdp(GDP(0.5)).described == "from gdp"
+    assert to_rdp(GDP(0.5)).renyi(3.0) == GDP(0.5).renyi(3.0)
+
+
+def test_a_search_for_noise_begins_anywhere() -> None:
+    """Also where ε is 0, 1, or infinite as it stands."""
+    kind = privacy_result("pnsgd")
+    made = kind.from_parameters(kind.example)
+    found = smallest_noise(made, 0.5, 1e-3)
+    for start in (1e9, smallest_noise(made, 1.0, 1e-3).noise_level(), 1e-9):
+        other = smallest_noise(made.with_noise_level(start), 0.5, 1e-3)
+        assert other.noise_level() == pytest.approx(found.noise_level(), rel=1e-11)
+    search = _Search(made.with_noise_level(1e9), 0.5, 1e-3)
+    assert search.height(0.0) == -math.inf
+    assert search.height(-1e4) == math.inf
+    met = _Search(found, 0.5, 1e-3)
+    assert met.height(0.0) <= 0 < met.height(-1e-9)
+    assert met.height(-1.0) == pytest.approx(
+        math.log(met.quieter(found, -1.0).certified().guarantee.epsilon(1e-3) / 0.5)
+    )
+    exact = _Search(found, found.certified().guarantee.epsilon(1e-3), 1e-3)
+    assert exact.height(0.0) <= 0
+    least = math.nextafter(found.certified().guarantee.epsilon(1e-3), 0)
+    assert _Search(found, least, 1e-3).height(0.0) > 0
+    one = Released(3.0)
+    assert _Search(one, 2.0, 0.0).height(0.0) == math.log(0.5)  # type: ignore[type-var]
+
+
+class Released:
+    """A release with a pure ε of three over its noise."""
+
+    noise_is_a_rate = False
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+
+    def noise_level(self) -> float:
+        return self.level
+
+    def with_noise_level(self, level: float) -> Released:
+        return Released(level)
+
+    def certified(self) -> Any:
+        return SimpleNamespace(guarantee=PureDP(3 / self.level))
