@@ -79,6 +79,9 @@ class Accountant:
             release: a guarantee, or a table with the fields of a composition file's release.
             count: how many, 0 or above.
 
+        Returns:
+            Another accountant; nothing is computed yet.
+
         Raises:
             InvalidInput: for a malformed release, or another neighbouring relation than before.
         """

@@ -38,10 +38,20 @@ _RANGE = 700.0
 def smallest_noise(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> AnyTheorem:
     """The instance of a theorem with the smallest certified noise for a budget.
 
+    Example::
+
+        from dpcalc.calibration import smallest_noise
+        from dpcalc.theorems import DPADMM
+        start = DPADMM(n_records=32561, rounds=100, gradient_bound=1, sigma=1, dual_start="zero")
+        print(smallest_noise(start, epsilon=1, delta=1e-5).sigma)
+
     Args:
         theorem: its noise level is where the search starts; a schedule keeps its shape.
         epsilon: the budget, above 0.
         delta: in [0, 1).
+
+    Returns:
+        Another instance, which meets the budget in the last digit too.
 
     Raises:
         Infeasible: if no noise meets the budget; the message says what to change.

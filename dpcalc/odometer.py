@@ -55,6 +55,15 @@ _FORMAT = "dpcalc odometer"
 class Odometer:
     """What was spent so far, and the budget that ends it.
 
+    Example::
+
+        from dpcalc.odometer import Odometer
+        step = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": 1, "rate": 0.01}
+        odometer = Odometer(epsilon=2, delta=1e-5)
+        while odometer.allows(step) and odometer.rounds < 3:
+            odometer.spend(step)
+        print(odometer.rounds, odometer.epsilon)
+
     Attributes:
         budget: ε that may be spent.
         delta: δ of the budget.

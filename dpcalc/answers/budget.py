@@ -147,6 +147,10 @@ def epsilon(
         parameters: the theorem's own by name, and ``attest``, promises by key or "all"; of an
             instance, those to change.
 
+    Returns:
+        The answer: ``float()`` of it is the certified ε; it has ``claimed``, ``attained``, ``verdict``,
+        ``reason`` and ``plot()``.
+
     Raises:
         InvalidInput: for unknown or missing parameters, and a missing δ.
         AssumptionViolated: if the parameters contradict what the certified bound needs.

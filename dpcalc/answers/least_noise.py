@@ -175,6 +175,10 @@ def noise(
         parameters: the theorem's own by name but for the noise (a schedule gives the shape that is
             kept), and ``attest``; of an instance, those to change.
 
+    Returns:
+        The answer: ``float()`` of it is the smallest certified noise in the unit of the parameter that
+        ``parameter`` names; ``prescribed`` is the paper's, ``spent`` the certified ε.
+
     Raises:
         Infeasible: if no noise meets the budget; the message says what to change.
         InvalidInput: for unknown or missing parameters, a noise that is given, a missing δ.

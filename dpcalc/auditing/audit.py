@@ -185,6 +185,25 @@ def audit_all(
 
     The chance that any true claim is refuted anywhere is at most ``alpha``. Options are those of
     `audit`. Targets of one mechanism with different neighbours are the way to look for the worst.
+
+    Example::
+
+        from dpcalc.auditing import Claim, audit_all, controls
+        claims = [Claim.of(epsilon=e, delta=1e-5, adjacency="add-remove") for e in (0.5, 8)]
+        for found in audit_all([controls.gaussian(1.0)], claims, runs=400, seed=1):
+            print(found.claim.name, found.outcome)
+
+    Args:
+        targets: what is attacked, one for each pair of neighbours.
+        claims: what is claimed of each of them.
+        alpha: probability of refuting any true claim, in (0, 1).
+        options: of every single audit: runs, seed, methods and the like.
+
+    Returns:
+        Target by target, the verdicts on the claims in their order.
+
+    Raises:
+        InvalidInput: where `audit` would.
     """
     if not targets or not claims:
         raise InvalidInput("at least one target and one claim were needed")

@@ -39,10 +39,25 @@ def rank_neighbours(
 ) -> tuple[RankedTarget, ...]:
     """The targets, the most distinguishable first.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.auditing import mechanism, rank_neighbours
+        def release(data, generator, runs):
+            return data.sum() + generator.laplace(size=runs)
+        targets = [
+            mechanism(release, np.ones(3), np.full(2, last), adjacency="add-remove", name=str(last))
+            for last in (1, 0)
+        ]
+        print(rank_neighbours(targets, seed=1)[0].target.name)
+
     Args:
         targets: one mechanism with different neighbours.
         seed: of the audit; search runs share no random number with its other stages.
         runs: per target, both worlds together.
+
+    Returns:
+        The targets with how well their worlds could be told apart.
 
     Raises:
         InvalidInput: if there is nothing to rank, or fewer than 20 runs.

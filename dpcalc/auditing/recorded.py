@@ -51,6 +51,12 @@ def audit_counts(
 
     Both error rates are bounded; right answers are counted if fair coins drew the worlds.
 
+    Example::
+
+        from dpcalc.auditing import Claim, Counts, audit_counts
+        claim = Claim.of(epsilon=1, adjacency="replace-one")
+        print(audit_counts(claim, Counts.of(95, 5, 5, 95), alpha=0.05))
+
     Args:
         claim: what is tested.
         counts: answers of a rule that was fixed before these runs. Counts at the best of many
@@ -59,6 +65,12 @@ def audit_counts(
         fair_coins: whether every run's world was drawn by its own independent fair coin.
         detectable_ratio: see `Verdict`.
         name: for the report.
+
+    Returns:
+        The verdict; ``epsilon_lower`` is the largest ε that is shown.
+
+    Raises:
+        InvalidInput: for counts of no run, and an α outside (0, 1).
     """
     check_terms(alpha, detectable_ratio)
     runs = int(counts.runs)
@@ -94,6 +106,15 @@ def audit_scores(
     Unless one kind is more than twice as frequent as the other, or the claim is one of ρ, right
     answers are counted: see `coin_game`. Otherwise both error rates are.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.auditing import Claim, audit_scores
+        draw = np.random.default_rng(0)
+        claim = Claim.of(epsilon=1, delta=1e-5, adjacency="add-remove")
+        found = audit_scores(claim, draw.normal(2, 1, 500), draw.normal(0, 1, 500), seed=1)
+        print(found.outcome, found.epsilon_lower)
+
     Args:
         claim: what is tested.
         in_scores: independent runs with the record.
@@ -105,6 +126,12 @@ def audit_scores(
         detectable_ratio: see `Verdict`.
         seed: of the shuffle and the coins; one is made and reported if left out.
         name: for the report.
+
+    Returns:
+        The verdict.
+
+    Raises:
+        InvalidInput: for too few scores of a kind, NaN among them, and shares outside (0, 1).
     """
     check_terms(alpha, detectable_ratio)
     seed = new_seed() if seed is None else seed
@@ -148,6 +175,36 @@ def audit_canaries(
 
     There is one pair (guess_in, guess_out): the best of several would need a correction that nobody
     has proved.
+
+    Example::
+
+        import numpy as np
+        from dpcalc.auditing import Claim, audit_canaries
+        draw = np.random.default_rng(0)
+        included = draw.random(200) < 0.5
+        scores = draw.normal(size=200) + 3 * included
+        claim = Claim.of(epsilon=1, delta=1e-5, adjacency="add-remove")
+        found = audit_canaries(claim, included, scores, guess_in=50, guess_out=50, fair_coins=True)
+        print(found.outcome)
+
+    Args:
+        claim: what is tested.
+        included: shape (canaries,), which of them were in the training set.
+        scores: shape (canaries,), higher for those that seem to have been in it.
+        guess_in: how many of the highest are guessed to have been in it, 0 or above.
+        guess_out: how many of the lowest are guessed not to have been, 0 or above.
+        fair_coins: that every canary was included by a fair coin of its own; without that there is no
+            bound.
+        alpha: probability of refuting a true claim, in (0, 1).
+        detectable_ratio: see `Verdict`.
+        name: for the report.
+
+    Returns:
+        The verdict.
+
+    Raises:
+        InvalidInput: without fair coins, for more guesses than canaries, and for numbers of scores
+            and canaries that differ.
     """
     guesses = one_run.guess(
         included, scores, guess_in=guess_in, guess_out=guess_out, fair_coins=fair_coins
@@ -164,7 +221,26 @@ def audit_guesses(
     detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
     name: str = "one run",
 ) -> Verdict:
-    """The verdict from counted guesses about the canaries of one run."""
+    """The verdict from counted guesses about the canaries of one run.
+
+    Example::
+
+        from dpcalc.auditing import Claim, audit_guesses
+        from dpcalc.auditing.estimators.one_run import Guesses
+        claim = Claim.of(epsilon=1, delta=1e-5, adjacency="add-remove")
+        guesses = Guesses(canaries=200, guessed=100, correct=90)
+        print(audit_guesses(claim, guesses).outcome)
+
+    Args:
+        claim: what is tested.
+        guesses: how many there were, and how many were right.
+        alpha: probability of refuting a true claim, in (0, 1).
+        detectable_ratio: see `Verdict`.
+        name: for the report.
+
+    Returns:
+        The verdict.
+    """
     check_terms(alpha, detectable_ratio)
     return _verdict(name, claim, _from_guesses(claim, guesses, alpha), alpha, 1, detectable_ratio)
 

@@ -39,6 +39,16 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
     numbers, such as a damaged first score, is refused, and so is every other line that is not a
     score in each of its places.
 
+    Example::
+
+        import tempfile
+        from pathlib import Path
+        from dpcalc.auditing import read_scores
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "in.csv"
+            path.write_text("score 0.5 1.5".replace(" ", chr(10)))
+            print(read_scores(path))
+
     Args:
         path: delimited text, see `dpcalc.delimited`; or a NumPy array of shape (runs,) in a file
             ending in .npy, which stays on the disk and is mapped into memory where it is looked at.

@@ -24,8 +24,17 @@ class AveragingClassifier(PrivateClassifier):
     of records and columns and the budget alone, by the rules of `dpcalc.training.defaults`, which
     were fitted on data sets that are named there.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.estimators import AveragingClassifier
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        found = AveragingClassifier(epsilon=1, delta=1e-5, row_bound=4).fit(X, X[:, 0] > 0)
+        print(found.certified_)
+
     Args:
-        epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`.
+        epsilon, delta, row_bound, fit_intercept, accountant, random_state: see
+            `PrivateLinearModel`.
         loss: hinge, logistic or smoothed-hinge; or a `Loss` of your own, whose declared bounds are
             checked.
         sampling: full, the mean over all records of a node, or one, drawn at random.

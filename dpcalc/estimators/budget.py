@@ -43,6 +43,15 @@ class _Charge:
 class SharedAccountant:
     """What fits of estimators and their clones have spent of one budget.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.estimators import ADMMClassifier, SharedAccountant
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        budget = SharedAccountant(epsilon=3, delta=1e-5)
+        ADMMClassifier(epsilon=1, delta=1e-5, row_bound=4, accountant=budget).fit(X, X[:, 0] > 0)
+        print(budget.epsilon_spent())
+
     Args:
         epsilon: of the budget; infinite to count only.
         delta: of the budget, in [0, 1).

@@ -60,9 +60,17 @@ class ADMMClassifier(PrivateClassifier, _GradientPerturbedADMM):
     What is None is chosen from the number of records and columns and the budget alone, by the rules
     of `dpcalc.training.defaults`, which were fitted on data sets that are named there.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.estimators import ADMMClassifier
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        found = ADMMClassifier(epsilon=1, delta=1e-5, row_bound=4).fit(X, X[:, 0] > 0)
+        print(found.certified_)
+
     Args:
-        epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta is
-            above 0.
+        epsilon, delta, row_bound, fit_intercept, accountant, random_state: see
+            `PrivateLinearModel`; delta is above 0.
         rounds: noisy gradients.
         l1: weight of |y|₁.
         l2: weight of |y|²/2.
@@ -86,9 +94,17 @@ class ADMMRegressor(PrivateRegressor, _GradientPerturbedADMM):
     The squared loss has no gradient bound and hence no budget; Huber's is linear beyond
     ``label_bound``.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.estimators import ADMMRegressor
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        found = ADMMRegressor(epsilon=1, delta=1e-5, row_bound=4, label_bound=3).fit(X, X[:, 0])
+        print(found.certified_)
+
     Args:
-        epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta is
-            above 0.
+        epsilon, delta, row_bound, fit_intercept, accountant, random_state: see
+            `PrivateLinearModel`; delta is above 0.
         rounds, l1, l2, penalty, step_size, accelerated: see `ADMMClassifier`.
         label_bound: a public number; labels are clipped to ±label_bound.
     """

@@ -34,9 +34,17 @@ class NetworkClassifier(PrivateClassifier):
     they gain in agreement. The ridge follows the rule of `dpcalc.training.defaults`, which was fitted
     on data sets that are named there.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.estimators import NetworkClassifier
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        found = NetworkClassifier(epsilon=1, delta=1e-5, row_bound=4).fit(X, X[:, 0] > 0)
+        print(found.certified_)
+
     Args:
-        epsilon, delta, row_bound, fit_intercept, random_state: see `PrivateLinearModel`; delta may
-            be 0.
+        epsilon, delta, row_bound, fit_intercept, accountant, random_state: see
+            `PrivateLinearModel`; delta may be 0.
         method: dual-variable-perturbation, penalty-perturbation, private-r-admm, private-mr-admm, or
             gaussian-mr-admm, which needs a delta above 0.
         nodes: of the network, 2 or more.

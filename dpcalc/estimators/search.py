@@ -65,6 +65,16 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     Source: Papernot and Steinke 2022, in the form proved in docs/theorems/private-selection.md.
 
+    Example::
+
+        import numpy as np
+        from dpcalc.estimators import ADMMClassifier, PrivateSearchCV
+        X = np.random.default_rng(0).normal(size=(500, 2))
+        model = ADMMClassifier(delta=1e-5, row_bound=4, rounds=5)
+        steps = {"step_size": [1.0, 4.0]}
+        search = PrivateSearchCV(model, steps, epsilon=1, delta=1e-5, expected=2, random_state=0)
+        print(search.fit(X, X[:, 0] > 0).best_params_)
+
     Args:
         estimator: a classifier of this package whose guarantee is Gaussian: `ADMMClassifier`, or
             `AveragingClassifier` with full batches. Its own budget is overwritten.

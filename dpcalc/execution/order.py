@@ -52,6 +52,11 @@ def in_order(
 ) -> Generator[Answer, None, None]:
     """The function's answers, in the order of the items.
 
+    Example::
+
+        from dpcalc.execution import in_order
+        print(list(in_order(abs, [-1, 2, -3])))
+
     Args:
         function: pure; it and the items are packed by cloudpickle for an executor.
         items: what it is applied to; taken one after the other, a few for each worker ahead.
@@ -59,6 +64,9 @@ def in_order(
             everything is done here, item by item as answers are asked for.
         what: what a piece is called when it has to be made again.
         finished: called with number and answer as soon as a piece is finished, in any order.
+
+    Returns:
+        An iterator over the answers; each is made when it is asked for, or before.
 
     Raises:
         InvalidInput: if the executor is none, or the work cannot be sent.

@@ -42,10 +42,20 @@ class Processes(Executor):
     was under way fails as usual, and can be submitted again. The processes end with the one that
     made them, whatever ended it. Linear algebra has one thread in each, unless the environment says
     otherwise. A script that makes them needs ``if __name__ == "__main__":``.
+
+    Example::
+
+        from dpcalc.execution import Processes
+        if __name__ == "__main__":
+            with Processes(2) as executor:
+                print(executor.submit(pow, 2, 10).result())
     """
 
     def __init__(self, workers: int) -> None:
-        """As many processes as ``workers``, 1 or above; on Windows at most 61.
+        """An executor; processes start with the first work.
+
+        Args:
+            workers: how many processes, 1 or above; on Windows at most 61.
 
         Raises:
             InvalidInput: for another number.

@@ -34,6 +34,12 @@ def finite_distributions(
             the record.
         adjacency: add-remove keeps the order, the same in all rounds; under any other relation each
             round may meet the two in either order, as when a record is exchanged for another.
+
+    Returns:
+        A guarantee with the exact law of the privacy loss.
+
+    Raises:
+        InvalidInput: for lists of different lengths, numbers below 0, and sums other than 1.
     """
     described = f"two distributions of {len(p)} outcomes"
     if _keeps_order(adjacency):
@@ -78,6 +84,12 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
 
     Args:
         points: pairs (ε, δ); more of them make a tighter bound.
+
+    Returns:
+        A guarantee that dominates every mechanism with this profile.
+
+    Raises:
+        InvalidInput: for no pair, an ε below 0, and a δ outside [0, 1].
     """
     given = tuple(points)
     law = loss_from_profile(given)
@@ -124,6 +136,12 @@ def from_densities(
         symmetric: q against p has the same law, as for shifted symmetric noise.
         adjacency: needed unless ``symmetric``: add-remove keeps the order of the two in all rounds,
             under any other relation each round may meet them in either order.
+
+    Returns:
+        A guarantee with the law of the privacy loss, enclosed from both sides.
+
+    Raises:
+        InvalidInput: without an adjacency where one is needed, and where what is checked does not hold.
     """
     pairs = [from_user_densities(log_p, log_q, support, scale, outside)]
     if not symmetric:

@@ -29,8 +29,13 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
         guarantee: for one record.
         size: how many records differ, 1 or above.
 
+    Returns:
+        The guarantee for groups; never below the truth, not always the smallest.
+
     Raises:
         InvalidInput: for another size, or what is no guarantee.
+
+    Source: Dong, Roth and Su 2022, group privacy of trade-off curves.
     """
     if not isinstance(guarantee, Guarantee):
         raise InvalidInput(f"a guarantee was needed; got {guarantee!r}; try group(GDP(0.5), 3)")

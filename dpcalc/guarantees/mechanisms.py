@@ -55,6 +55,15 @@ def gaussian(
         adjacency: add-remove, or replace-one, which moves the sum twice as far.
         noise_over_sensitivity: instead of both, the standard deviation over the largest distance
             of two neighbours.
+
+    Returns:
+        A Gaussian guarantee with μ = 1/noise_over_sensitivity.
+
+    Raises:
+        InvalidInput: for a multiplier of 0 or below, both or none of the two units, and a multiplier
+            without its adjacency.
+
+    Source: Dong, Roth and Su 2022, for the trade-off curve; exact.
     """
     mu = sensitivity_over_noise("noise", noise_multiplier, adjacency, noise_over_sensitivity)
     return GDP(round_up(mu)).under(adjacency)
@@ -80,6 +89,13 @@ def laplace(
         adjacency: add-remove, or replace-one, which moves the sum twice as far.
         scale_over_sensitivity: instead of both, the scale over the largest distance of two
             neighbours.
+
+    Returns:
+        A guarantee with the exact law of the privacy loss, 1/scale_over_sensitivity-DP at δ = 0.
+
+    Raises:
+        InvalidInput: for a scale of 0 or below, both or none of the two units, and a multiplier
+            without its adjacency.
     """
     epsilon = round_up(
         sensitivity_over_noise("scale", scale_multiplier, adjacency, scale_over_sensitivity)
@@ -112,6 +128,9 @@ def exponential_norm(
         adjacency: add-remove, or replace-one, which moves the sum twice as far.
         scale_over_sensitivity: instead of scale and adjacency, the scale over the largest distance
             of two neighbours.
+
+    Returns:
+        A guarantee with the exact law of the privacy loss in this dimension.
 
     Raises:
         InvalidInput: for a dimension below 1, and a scale of 0 or below.
@@ -148,6 +167,14 @@ def poisson_subsampled_gaussian(
             contribution, above 0.
         rate: probability with which a record is sampled, in (0, 1].
         adjacency: add-remove or replace-one; has to be said.
+
+    Returns:
+        A guarantee with the exact law of the privacy loss, one for each direction under add-remove.
+
+    Raises:
+        InvalidInput: for a multiplier of 0 or below, a rate outside (0, 1], and without an adjacency.
+
+    Source: the dominating pairs of Zhu, Dong and Wang 2022.
     """
     noise_multiplier, rate = checks.positive("noise_multiplier", noise_multiplier), _rate(rate)
     moved(adjacency)
@@ -183,8 +210,13 @@ def gaussian_without_replacement(
         sample: records in a sample, 1 or above.
         population: records in all.
 
+    Returns:
+        A guarantee with the exact law of the privacy loss under replace-one.
+
     Raises:
         InvalidInput: for a sample larger than the population.
+
+    Source: amplification by subsampling, Balle, Barthe and Gaboardi 2018, theorem 11.
     """
     population = checks.count("population", population)
     sample = checks.count("sample", sample)
@@ -207,6 +239,14 @@ def sampled_without_replacement(mu: float, rate: float) -> Guarantee:
         mu: GDP parameter of the unsampled replacement: twice one record's largest norm over σ, for
             a sum.
         rate: b/n, in (0, 1].
+
+    Returns:
+        A guarantee that dominates it, attained by a Gaussian mechanism.
+
+    Raises:
+        InvalidInput: for a μ below 0 or infinite, and a rate outside (0, 1].
+
+    Source: Balle, Barthe and Gaboardi 2018, theorem 11.
     """
     mu, rate = at_least(checks.positive("mu", mu)), min(1.0, at_least(_rate(rate)))
     if rate == 1:

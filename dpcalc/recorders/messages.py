@@ -97,9 +97,22 @@ class MessageRecorder:
 def recorded_run(folder: str | os.PathLike[str], run: int) -> Iterator[MessageRecorder]:
     """A recorder for one run, which counts once the block ends without an error.
 
+    Example::
+
+        import tempfile
+        import numpy as np
+        from dpcalc.recorders import gathered, recorded_run
+        with tempfile.TemporaryDirectory() as folder:
+            with recorded_run(folder, 0) as recorder:
+                recorder.record(0, 0, {"update": np.zeros(4)})
+            print(gathered(folder, algorithm="mine").rounds)
+
     Args:
         folder: of all runs of one kind; made if there is none.
         run: number of the run, 0 or above.
+
+    Returns:
+        A context whose value records messages: ``record(round, node, {name: array})``.
 
     Raises:
         InvalidInput: if the folder holds that run already.
@@ -124,9 +137,22 @@ def gathered(folder: str | os.PathLike[str], *, algorithm: str) -> Transcript:
     A message that a node did not send in a round, because it was not asked for one, counts as zeros;
     the array ``sent`` tells it from zeros that were sent.
 
+    Example::
+
+        import tempfile
+        import numpy as np
+        from dpcalc.recorders import gathered, recorded_run
+        with tempfile.TemporaryDirectory() as folder:
+            with recorded_run(folder, 0) as recorder:
+                recorder.record(0, 0, {"update": np.zeros(4)})
+            print(gathered(folder, algorithm="mine").rounds)
+
     Args:
         folder: as given to `recorded_run`.
         algorithm: what to call what was run.
+
+    Returns:
+        The transcript, runs along the first axis of its arrays.
 
     Raises:
         InvalidInput: if there is no run, one did not finish or is damaged, or messages of one name

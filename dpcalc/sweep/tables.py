@@ -115,6 +115,9 @@ def sweep_table(
         grid: a file as ``dpcalc sweep`` reads it, or its fields.
         executor: who does the work; this process if left out.
 
+    Returns:
+        The table; ``column(name)`` is one of its columns, ``rows`` has all.
+
     Raises:
         InvalidInput: for a grid that asks nothing that can be answered; audits are left to
             ``dpcalc sweep``.

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 import dpcalc
-from dpcalc.auditing import mechanism
+from dpcalc import auditing, estimators, execution, recorders, sweep
+from dpcalc.calibration import smallest_noise
 from dpcalc.guarantees import mechanisms
+from dpcalc.odometer import Odometer
 
 
 def _public() -> Iterator[tuple[str, Any]]:
@@ -27,10 +29,31 @@ def _public() -> Iterator[tuple[str, Any]]:
             yield name, found
     for name in mechanisms.__all__:
         yield f"mechanisms.{name}", getattr(mechanisms, name)
-    yield "auditing.mechanism", mechanism
+    yield "auditing.mechanism", auditing.mechanism
+
+
+def _further() -> Iterator[tuple[str, Any]]:
+    """What the how-to pages import besides."""
+    for name in ("counts", "scores", "canaries", "guesses", "all"):
+        yield f"auditing.audit_{name}", getattr(auditing, f"audit_{name}")
+    for name in ("Counts", "rank_neighbours", "read_scores"):
+        yield f"auditing.{name}", getattr(auditing, name)
+    for name in estimators.__all__:
+        yield f"estimators.{name}", getattr(estimators, name)
+    for what in (
+        sweep.sweep_table,
+        smallest_noise,
+        Odometer,
+        execution.Processes,
+        execution.in_order,
+        recorders.recorded_run,
+        recorders.gathered,
+    ):
+        yield what.__name__, what
 
 
 PUBLIC = dict(_public())
+FURTHER = dict(_further())
 
 
 def _callables(found: Any) -> Iterator[tuple[str, Any, str]]:
@@ -47,7 +70,9 @@ def _callables(found: Any) -> Iterator[tuple[str, Any, str]]:
 def _undocumented(what: Any, text: str) -> list[str]:
     names = [name for name in inspect.signature(what).parameters if name not in ("self", "cls")]
     return [
-        name for name in names if not re.search(rf"^    {name}(\[\w+\])?: \S", text, re.MULTILINE)
+        name
+        for name in names
+        if not re.search(rf"^    (\w+, )*\*?\*?{name}(\[\w+\])?(, \w+)*: \S", text, re.MULTILINE)
     ]
 
 
@@ -80,8 +105,29 @@ def test_what_raises_says_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
+def test_what_takes_arguments_says_what_it_returns(name: str) -> None:
+    """Without any, the first sentence says it."""
+    for method, what, text in _callables(PUBLIC[name]):
+        if inspect.isclass(what) or not {*inspect.signature(what).parameters} - {"self", "cls"}:
+            continue
+        if inspect.signature(what).return_annotation not in (None, "None"):
+            assert "Returns:" in text, f"{name}.{method}"
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_what_pages_import_is_documented_too(name: str) -> None:
+    what = FURTHER[name]
+    text = (inspect.getdoc(what) or "") + (
+        "\n" + (inspect.getdoc(what.__init__) or "") if inspect.isclass(what) else ""
+    )
+    assert _undocumented(what, text) == []
+    returns = inspect.isclass(what) or inspect.signature(what).return_annotation == "None"
+    assert returns or "Returns:" in text
+
+
+@pytest.mark.parametrize("name", {**PUBLIC, **FURTHER})
 def test_an_example_runs(name: str) -> None:
-    found = _examples(PUBLIC[name])
+    found = _examples({**PUBLIC, **FURTHER}[name])
     assert found, f"{name} has no example"
     for example in found:
         exec(compile(example, name, "exec"), {"__name__": "example"})  # noqa: S102 - our own text

@@ -31,6 +31,11 @@ class Counts:
     Every field is a whole number or an array of repetitions, all of one shape. "Positive" is the
     answer IN.
 
+    Example::
+
+        from dpcalc.auditing import Counts
+        print(Counts.of(95, 5, 5, 95))
+
     Attributes:
         true_positives: runs with the record, answered IN.
         false_negatives: runs with the record, answered OUT.

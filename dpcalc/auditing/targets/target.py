@@ -177,6 +177,12 @@ def mechanism(
         name: for reports.
         score: see `Target`.
         log_ratio: see `Target`.
+
+    Returns:
+        What `audit` attacks: the mechanism, its two worlds and what is known of them.
+
+    Raises:
+        InvalidInput: for an unknown adjacency.
     """
     inputs = {World.IN: with_record, World.OUT: without_record}
     return Target(
