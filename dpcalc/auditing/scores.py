@@ -43,10 +43,11 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
 
         import tempfile
         from pathlib import Path
+        import numpy as np
         from dpcalc.auditing import read_scores
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "in.csv"
-            path.write_text("score 0.5 1.5".replace(" ", chr(10)))
+            np.savetxt(path, [0.5, 1.5])
             print(read_scores(path))
 
     Args:
