@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dpcalc.algorithms.problems.sparse import is_sparse
+
 
 def parts_of(value: object, name: str = "") -> dict[str, str]:
     """A digest of every part that was passed in to make a dataclass, by its dotted name.
@@ -29,7 +31,7 @@ _ENOUGH = 32
 """Characters of a digest: 128 bits tell parts apart."""
 
 
-def _update(digest: Any, value: object) -> None:
+def _update(digest: Any, value: Any) -> None:
     if is_dataclass(value) and not isinstance(value, type):
         digest.update(type(value).__qualname__.encode())
         for entry in fields(value):
@@ -39,6 +41,10 @@ def _update(digest: Any, value: object) -> None:
     elif isinstance(value, np.ndarray):
         digest.update(f"{value.dtype}{value.shape}".encode())
         digest.update(np.ascontiguousarray(value).data)
+    elif is_sparse(value):
+        digest.update(repr(value.shape).encode())
+        for array in (value.data, value.indices.astype(np.int64), value.indptr.astype(np.int64)):
+            _update(digest, array)
     elif isinstance(value, tuple | list):
         digest.update(f"{len(value)}".encode())
         for entry_value in value:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems.sparse import squared_norms
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.smooth import SmoothSum
 
@@ -28,9 +30,9 @@ def sampled_density(total: SmoothSum, x: Array, noisy: Array, sigma: float) -> A
     """
     from scipy.special import logsumexp
 
-    squares = np.einsum("nk,nk->n", total.rows, total.rows)
+    squares = squared_norms(total.rows)
     result = np.empty(len(x))
-    chunk = max(_NUMBERS // len(total.rows), 1)
+    chunk = max(_NUMBERS // total.count, 1)
     for start in range(0, len(x), chunk):
         part = slice(start, start + chunk)
         slope = total.loss.derivative(total.margins(x[part]))
@@ -39,4 +41,4 @@ def sampled_density(total: SmoothSum, x: Array, noisy: Array, sigma: float) -> A
         result[part] = logsumexp(exponent, axis=1)
     far = np.einsum("rk,rk->r", noisy, noisy) / (2 * sigma**2)
     scale = x.shape[1] * np.log(sigma * np.sqrt(2 * np.pi))
-    return np.asarray(result - far - scale - np.log(len(total.rows)))
+    return np.asarray(result - far - scale - np.log(total.count))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dpcalc.algorithms.problems.consensus import check_labels, smooth_sum
 from dpcalc.algorithms.problems.declared import check_loss, check_regulariser
 from dpcalc.algorithms.problems.networks import apply_matrix, mixing_matrix
+from dpcalc.algorithms.problems.sparse import dense_rows
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class AveragingProblem:
         own = chosen if len(here) == self.nodes else chosen[:, here]
         points = x if len(here) == self.nodes else x[:, here]
         index = own + self._cache["starts"]
-        rows = total.rows.take(index, axis=0)
+        rows = dense_rows(total.rows, index)
         m = np.einsum("rik,rik->ri", rows, points)
         if total.offsets is not None:
             m = m + total.offsets[index]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.consensus import check_labels, smooth_sum
 from dpcalc.algorithms.problems.declared import check_loss, check_regulariser
 from dpcalc.algorithms.problems.minimise import Minimum, minimise
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.losses import Loss
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.algorithms.problems.regularisers import Regulariser
+    from dpcalc.algorithms.problems.sparse import Rows
 
 Array = NDArray[np.float64]
 
@@ -100,7 +102,7 @@ class CompositeProblem:
             x: shape (runs, d).
         """
         total = self.mean_loss
-        rows = total.rows.take(users, axis=0)
+        rows = sparse.dense_rows(total.rows, users)
         m = np.einsum("rk,rk->r", rows, x)
         if total.offsets is not None:
             m = m + total.offsets[users]
@@ -138,14 +140,25 @@ class CompositeProblem:
                 ) from error
             plain = self.mean_loss
             whitened = SmoothSum(
-                rows=_solved(L, plain.rows),
+                rows=_whitened_rows(L, plain.rows),
                 offsets=plain.offsets,
                 loss=plain.loss,
                 weight=plain.weight,
+                large=plain.large,
             )
             self._cache[key] = whitened, L
         held: tuple[SmoothSum, Array] = self._cache[key]
         return held
+
+
+def _whitened_rows(L: NDArray[Any], rows: Rows) -> Rows:
+    """L⁻¹·row for every row; sparse rows stay so where L only scales columns."""
+    if not sparse.is_sparse(rows):
+        return _solved(L, rows)
+    scales = np.diagonal(L)
+    if np.array_equal(L, np.diag(scales)):
+        return sparse.columns_divided(rows, scales)
+    return _solved(L, rows.toarray())
 
 
 def _solved(matrix: NDArray[Any], rows: Array) -> Array:

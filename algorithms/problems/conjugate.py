@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems import sparse
+
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.losses import Floats
     from dpcalc.algorithms.problems.smooth import SmoothSum
@@ -52,7 +54,7 @@ class Preconditioner:
             return cls(eigenvalues=eigenvalues, vectors=vectors, level=total.weight)
         rows = total.rows_as(bends.dtype.type)
         mean = bends.mean(axis=1)
-        gram = np.asarray((rows.T * mean) @ rows, dtype=np.float64)
+        gram = sparse.gram(rows, mean).astype(np.float64, copy=False)
         eigenvalues, vectors = np.linalg.eigh(gram)
         return cls(
             eigenvalues=np.maximum(eigenvalues, 0), vectors=vectors, level=float(mean.mean())

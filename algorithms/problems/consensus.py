@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.declared import check_loss
 from dpcalc.algorithms.problems.minimise import Minimum, minimise
 from dpcalc.algorithms.problems.smooth import SmoothSum
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.records import Records
 
 Array = NDArray[np.float64]
+
+_LARGE = 2**23
+"""Numbers in the features of all nodes from which memory counts for more than a little time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -167,11 +171,12 @@ class ConsensusProblem:
 
 def smooth_sum(records: Records, part: slice, loss: Loss, weight: float) -> SmoothSum:
     """weight·Σ of the loss over some of the records."""
-    features, labels = records.features[part], records.labels[part]
-    if loss.of_margin:
-        rows = features if (labels == 1).all() else labels[:, None] * features
-        return SmoothSum(rows=rows, offsets=None, loss=loss, weight=weight)
-    return SmoothSum(rows=features, offsets=-labels, loss=loss, weight=weight)
+    rows, labels = sparse.consecutive(records.features, part), records.labels[part]
+    offsets = None if loss.of_margin else -labels
+    if loss.of_margin and not (labels == 1).all():
+        rows = sparse.times(rows, labels)
+    large = records.features.size > _LARGE
+    return SmoothSum(rows=rows, offsets=offsets, loss=loss, weight=weight, large=large)
 
 
 def check_labels(records: Records, loss: Loss) -> None:

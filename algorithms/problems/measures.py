@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.networks import second_singular_value
 from dpcalc.algorithms.problems.records import row_norms
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.averaging import AveragingProblem
     from dpcalc.algorithms.problems.composite import CompositeProblem
     from dpcalc.algorithms.problems.consensus import ConsensusProblem
+    from dpcalc.algorithms.problems.sparse import Rows
 
 Array = NDArray[np.float64]
 
@@ -149,9 +151,9 @@ def _gradient_gap(problem: CompositeProblem, norms: Array) -> float:
     loss, rows = problem.loss, problem.mean_loss.rows
     if loss.curvature == 0:  # gradients are constant: slope·row
         slope = float(loss.derivative(np.zeros(1))[0])
-        return _diameter(slope * rows)
+        return abs(slope) * _diameter(rows)
     if math.isinf(loss.derivative_bound):
-        same = bool((np.abs(rows - rows[0]).max(axis=1) == 0).all())
+        same = sparse.all_alike(rows)
         offsets = problem.mean_loss.offsets
         if not same or offsets is None:
             return math.inf  # different curvatures: the difference grows with x
@@ -160,12 +162,14 @@ def _gradient_gap(problem: CompositeProblem, norms: Array) -> float:
     return float(loss.derivative_bound * longest.sum())
 
 
-def _diameter(points: Array) -> float:
+def _diameter(points: Rows) -> float:
     """Largest distance between two rows, block by block."""
-    squares, largest = np.einsum("nk,nk->n", points, points), 0.0
-    for start in range(0, len(points), 1024):
+    squares, largest = sparse.squared_norms(points), 0.0
+    for start in range(0, len(squares), 1024):
         block = slice(start, start + 1024)
-        gaps = squares[block, None] + squares - 2 * points[block] @ points.T
+        products = sparse.consecutive(points, block) @ points.T
+        products = products.toarray() if sparse.is_sparse(products) else products
+        gaps = squares[block, None] + squares - 2 * products
         largest = max(largest, float(gaps.max()))
     return math.sqrt(largest)
 

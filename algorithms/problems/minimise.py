@@ -76,7 +76,7 @@ def minimise(total: SmoothSum, linear: Array, curvature: float, start: Array) ->
         )
     checks.positive("curvature", curvature)
     points, size = np.empty_like(linear), np.empty(len(linear))
-    batch = min(max(_NUMBERS // len(total.rows), 256), _BATCH)
+    batch = min(max(_NUMBERS // total.count, 256), _BATCH)
     for first in range(0, len(linear), batch):
         part = slice(first, first + batch)
         points[part], size[part] = _minimise(total, linear[part].T, curvature, start[part].T)
@@ -86,7 +86,8 @@ def minimise(total: SmoothSum, linear: Array, curvature: float, start: Array) ->
 def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[Array, Array]:
     """Minimisers, as rows, and gradient norms of a batch."""
     points, linear = np.array(start, order="C"), np.ascontiguousarray(linear)
-    many, shared = len(total.rows) * points.shape[1] >= _SINGLE_FROM, None
+    runs, shared = points.shape[1], None
+    many = total.count * runs >= _SINGLE_FROM and total.worth_copying(runs)
     if many:
         shared = _approach(total, linear, h, points)
     reached, failed = _finish(total, linear, h, points, shared, np.float32 if many else np.float64)

@@ -70,7 +70,7 @@ def evaluate(
         precision: types of numbers to work in.
     """
     columns = points.astype(precision[0], copy=False)
-    count, runs = len(total.rows), columns.shape[1]
+    count, runs = total.count, columns.shape[1]
     bends, squares = np.empty((count, runs), precision[1]), np.zeros(runs)
 
     def slopes(tile: slice, m: Floats) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.problems import sparse
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import read_only
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
+
+    from dpcalc.algorithms.problems.sparse import Rows
 
 Array = NDArray[np.float64]
 
@@ -34,31 +37,32 @@ class Records:
     """Features and labels, node after node.
 
     Attributes:
-        features: one record per row; shape (n, d), finite, norms at most ``row_bound``.
+        features: one record per row; shape (n, d), finite, norms at most ``row_bound``; an array or
+            a sparse matrix of scipy, which is kept in CSR form.
         labels: shape (n,), finite; +1 or -1 where a classification loss is used.
         sizes: how many records every node holds, each 1 or above; they add up to n.
         row_bound: the promised largest norm of a row, for every data set that could have been.
         only: the node whose rows these are alone, the others' being elsewhere; None for all rows.
     """
 
-    features: Array
+    features: Rows
     labels: Array
     sizes: tuple[int, ...]
     row_bound: float = 1.0
     only: int | None = None
 
     def __post_init__(self) -> None:
-        features = _numbers("features", self.features, 2)
+        features = _table("features", self.features)
         labels = _numbers("labels", self.labels, 1)
         checks.positive("row_bound", self.row_bound)
         sizes = tuple(
             checks.count("sizes", size, hint="every node needs a record") for size in self.sizes
         )
         rows = sum(sizes) if self.only is None else sizes[self.only]
-        if not len(features) == len(labels) == rows:
+        if not features.shape[0] == len(labels) == rows:
             raise InvalidInput(
                 "one label and one node per record were needed; got "
-                f"len(features)={len(features)}, len(labels)={len(labels)}, for {rows} records by "
+                f"len(features)={features.shape[0]}, len(labels)={len(labels)}, for {rows} records by "
                 "sizes"
             )
         largest = float(row_norms(features).max())
@@ -68,7 +72,8 @@ class Records:
                 f"norm={largest!r}; shorten them with bounded_rows(features, 'rescale'), or "
                 "promise a larger row_bound that does not depend on the data"
             )
-        object.__setattr__(self, "features", read_only(features))
+        locked = sparse.read_only if sparse.is_sparse(features) else read_only
+        object.__setattr__(self, "features", locked(features))
         object.__setattr__(self, "labels", read_only(labels))
         object.__setattr__(self, "sizes", sizes)
 
@@ -106,15 +111,16 @@ class Records:
         checks.count("row", row, minimum=0)
         if row >= len(self.labels):
             raise InvalidInput(f"a row below {len(self.labels)} was needed; got row={row}")
-        new_features, new_labels = self.features.copy(), self.labels.copy()
-        new_features[row], new_labels[row] = features, label
+        new_labels = self.labels.copy()
+        new_labels[row] = label
+        new_features = sparse.replaced(self.features, row, features)
         return replace(self, features=new_features, labels=new_labels)
 
     def poisoned(self) -> Self:
         """The same shapes with every number NaN: whatever touches the data shows it."""
         twin = object.__new__(type(self))
         for name, value in (
-            ("features", np.full_like(self.features, np.nan)),
+            ("features", np.full(self.features.shape, np.nan)),
             ("labels", np.full_like(self.labels, np.nan)),
             ("sizes", self.sizes),
             ("row_bound", self.row_bound),
@@ -125,7 +131,7 @@ class Records:
 
 
 def split(
-    features: ArrayLike,
+    features: ArrayLike | Rows,
     labels: ArrayLike,
     nodes: int = 1,
     *,
@@ -136,34 +142,33 @@ def split(
     """Records dealt out to nodes in blocks.
 
     Args:
-        features: shape (n, d).
+        features: shape (n, d); an array or a sparse matrix.
         labels: shape (n,).
         nodes: how many nodes; they get n/nodes records each, the first ones one more if needed.
         sizes: records of every node instead, for an uneven split.
         shuffle: seed of a random order to deal in; None keeps the order given.
         row_bound: see `Records`.
     """
-    features, labels = _numbers("features", features, 2), _numbers("labels", labels, 1)
+    features, labels = _table("features", features), _numbers("labels", labels, 1)
+    count = features.shape[0]
     checks.count("nodes", nodes)
     if sizes is None:
-        if len(features) < nodes:
+        if count < nodes:
             raise InvalidInput(
-                f"at least one record per node was needed; got {len(features)} records for "
+                f"at least one record per node was needed; got {count} records for "
                 f"nodes={nodes}; use fewer nodes"
             )
-        share, rest = divmod(len(features), nodes)
+        share, rest = divmod(count, nodes)
         sizes = [share + (i < rest) for i in range(nodes)]
     total = sum(sizes)
-    if total > len(features):
-        raise InvalidInput(
-            f"sum(sizes) records were needed; got {len(features)} for sum(sizes)={total}"
-        )
-    order: slice | NDArray[np.intp] = slice(total)
-    if shuffle is not None:
-        order = dealing_order(shuffle, len(features))[:total]
-    return Records(
-        features=features[order], labels=labels[order], sizes=tuple(sizes), row_bound=row_bound
-    )
+    if total > count:
+        raise InvalidInput(f"sum(sizes) records were needed; got {count} for sum(sizes)={total}")
+    if shuffle is None:
+        rows, labels = sparse.consecutive(features, slice(total)), labels[:total]
+    else:
+        order = dealing_order(shuffle, count)[:total]
+        rows, labels = features[order], labels[order]
+    return Records(features=rows, labels=labels, sizes=tuple(sizes), row_bound=row_bound)
 
 
 def dealing_order(seed: int, count: int) -> NDArray[np.intp]:
@@ -171,22 +176,21 @@ def dealing_order(seed: int, count: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).permutation(count)
 
 
-def row_norms(features: Array) -> Array:
+def row_norms(features: Rows) -> Array:
     """Euclidean norms of the rows."""
-    squares: Array = np.einsum("nk,nk->n", features, features)
-    return np.sqrt(squares)
+    return np.sqrt(sparse.squared_norms(features))
 
 
-def bounded_rows(features: ArrayLike, on_large: str, *, bound: float = 1.0) -> Array:
+def bounded_rows(features: ArrayLike | Rows, on_large: str, *, bound: float = 1.0) -> Any:
     """Features whose rows have norm at most ``bound``.
 
     Args:
-        features: shape (n, d).
+        features: shape (n, d); an array or a sparse matrix.
         on_large: "rescale" shortens every row above the bound to the bound, which looks at that row
             alone; "refuse" raises.
         bound: the largest norm allowed.
     """
-    features = _numbers("features", features, 2)
+    features = _table("features", features)
     checks.positive("bound", bound)
     norms = row_norms(features)
     large = int(np.count_nonzero(norms > bound * (1 + _SLACK)))
@@ -200,12 +204,12 @@ def bounded_rows(features: ArrayLike, on_large: str, *, bound: float = 1.0) -> A
         return features
     if on_large != "rescale":
         raise InvalidInput(f"on_large needs 'rescale' or 'refuse'; got on_large={on_large!r}")
-    return features / np.maximum(norms / bound, 1)[:, None]
+    return sparse.divided(features, np.maximum(norms / bound, 1))
 
 
-def with_constant(rows: Array) -> Array:
+def with_constant(rows: Rows) -> Any:
     """Rows of norm at most 1 with a constant feature, again of norm at most 1; shape (n, d + 1)."""
-    return np.hstack([rows, np.ones((len(rows), 1))]) / np.sqrt(2)
+    return sparse.with_column(rows, 1.0) / np.sqrt(2)
 
 
 def unit_rows(
@@ -216,13 +220,13 @@ def unit_rows(
     constant: bool = False,
     order: NDArray[np.intp] | None = None,
     signs: Array | None = None,
-) -> Array:
+) -> Any:
     """Rows brought to a bounded norm, divided by it, and with a constant feature if wanted.
 
     Little memory is used beside the features and the result, which is read-only.
 
     Args:
-        features: shape (n, d); an array of either precision, or a sparse matrix of rows.
+        features: shape (n, d); an array of either precision, or a sparse matrix.
         bound: the largest norm allowed; see `bounded_rows`.
         on_large: what becomes of longer rows.
         constant: whether a feature is added; see `with_constant`.
@@ -230,23 +234,36 @@ def unit_rows(
         signs: ±1 for every row, to multiply it with; shape (n,).
 
     Returns:
-        Shape (rows, d or d + 1), in double precision; norms at most 1.
+        Shape (rows, d or d + 1), in double precision, sparse if the features are; norms at most 1.
     """
-    if not hasattr(features, "toarray") and getattr(features, "dtype", None) != np.float32:
+    if sparse.is_sparse(features):
+        features = features.tocsr()
+    elif getattr(features, "dtype", None) != np.float32:
         features = _numbers("features", features, 2)
         if on_large == "refuse":
             bounded_rows(features, on_large, bound=bound)
     taken = np.arange(features.shape[0]) if order is None else order
-    result = np.empty((len(taken), features.shape[1] + constant))
-    for first in range(0, len(taken), _AT_ONCE):
-        here = taken[first : first + _AT_ONCE]
-        part = features[here]
-        part = part.toarray() if hasattr(part, "toarray") else part
-        rows = bounded_rows(part, on_large, bound=bound) / bound
+
+    def rows_of(here: NDArray[np.intp]) -> Any:
+        rows = bounded_rows(features[here], on_large, bound=bound) / bound
         rows = with_constant(rows) if constant else rows
-        result[first : first + _AT_ONCE] = rows if signs is None else signs[here, None] * rows
+        return rows if signs is None else sparse.times(rows, signs[here])
+
+    chunks = (taken[k : k + _AT_ONCE] for k in range(0, len(taken), _AT_ONCE))
+    shape = (len(taken), features.shape[1] + constant)
+    if sparse.is_sparse(features):
+        entries = int(np.diff(features.indptr)[taken].sum()) + constant * len(taken)
+        return sparse.stacked((rows_of(here) for here in chunks), shape, entries)
+    result = np.empty(shape)
+    for first, here in zip(range(0, len(taken), _AT_ONCE), chunks, strict=True):
+        result[first : first + _AT_ONCE] = rows_of(here)
     result.flags.writeable = False
     return result
+
+
+def _table(name: str, values: ArrayLike | Rows) -> Any:
+    """Features as an array or in CSR form, checked."""
+    return sparse.checked(name, values) if sparse.is_sparse(values) else _numbers(name, values, 2)
 
 
 def _numbers(name: str, values: ArrayLike, axes: int) -> Array:

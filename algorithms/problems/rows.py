@@ -53,15 +53,16 @@ class MixedRows:
         """The rows taken apart, or None where too few columns are rare for that to pay."""
         from scipy.sparse import csr_array
 
-        rare = np.count_nonzero(rows, axis=0) <= _RARE * len(rows)
+        tiles = [slice(k, min(k + _TILE, len(rows))) for k in range(0, len(rows), _TILE)]
+        counts = np.sum([np.count_nonzero(rows[tile], axis=0) for tile in tiles], axis=0)
+        rare = counts <= _RARE * len(rows)
         if rare.mean() < _WORTH:
             return None
         frequent = np.ascontiguousarray(rows[:, ~rare])
-        tiles = []
-        for start in range(0, len(rows), _TILE):
-            records = slice(start, min(start + _TILE, len(rows)))
+        parts = []
+        for records in tiles:
             part = rows[records][:, rare]
-            tiles.append(
+            parts.append(
                 _Tile(
                     records=records,
                     frequent=frequent[records],
@@ -69,7 +70,7 @@ class MixedRows:
                     by_column=csr_array(part.T),
                 )
             )
-        return cls(frequent=np.flatnonzero(~rare), rare=np.flatnonzero(rare), tiles=tuple(tiles))
+        return cls(frequent=np.flatnonzero(~rare), rare=np.flatnonzero(rare), tiles=tuple(parts))
 
     def folded(
         self, columns: Floats, between: Callable[[slice, Floats], Floats]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.rows import MixedRows
 
 if TYPE_CHECKING:
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dpcalc.algorithms.problems.losses import Floats, Loss
+    from dpcalc.algorithms.problems.sparse import Rows
 
 Array = NDArray[np.float64]
 
 _TILE = 2**17  # numbers in a tile of records times runs
 _MANY = 2**14  # numbers in records times runs from which rare columns are kept sparse
+_RUNS = 8  # runs from which rows of any size are copied into the form that is fastest
 _HESSIANS = 2**22  # numbers in the weighted rows of a chunk of runs
 _ONE_CORE = 2**18  # multiplications in a product too small to be worth a second core
 _FEW = 16  # features up to which a second core is never worth it
@@ -36,17 +39,24 @@ class SmoothSum:
     """w Σ φ(r_nᵀf + o_n).
 
     Attributes:
-        rows: shape (n, d).
+        rows: shape (n, d); an array or in CSR form.
         offsets: shape (n,), or None for zeros.
         loss: φ.
         weight: w, above 0.
+        large: whether all records are so many that rows are copied for many runs only.
     """
 
-    rows: Array
+    rows: Rows
     offsets: Array | None
     loss: Loss
     weight: float
+    large: bool = False
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def count(self) -> int:
+        """n, the number of records."""
+        return int(self.rows.shape[0])
 
     def value(self, points: Array) -> Array:
         """F at every point; shape (runs,)."""
@@ -64,8 +74,8 @@ class SmoothSum:
             _, linear, matrix = self.moments()
             return linear + _times(points, matrix)
         total = np.zeros(points.shape[::-1])
-        for tile, m in self._margins(points.T):
-            total += self.rows[tile].T @ self.loss.derivative(m)
+        for rows, m in self._margins(points.T):
+            total += sparse.transposed(rows) @ self.loss.derivative(m)
         return np.ascontiguousarray(self.weight * total.T)
 
     def hessian(self, points: Array) -> Array:
@@ -74,7 +84,11 @@ class SmoothSum:
         result = np.empty((runs, d, d))
         for part in self._chunks(runs):
             bend = self.loss.second_derivative(self.margins(points[part]))
-            np.matmul(self.rows.T * (self.weight * bend)[:, None, :], self.rows, out=result[part])
+            if sparse.is_sparse(self.rows):
+                result[part] = [sparse.gram(self.rows, self.weight * each) for each in bend]
+            else:
+                weighted = self.rows.T * (self.weight * bend)[:, None, :]
+                np.matmul(weighted, self.rows, out=result[part])
         return result
 
     def log_determinant(self, points: Array, curvature: float) -> Array:
@@ -95,7 +109,7 @@ class SmoothSum:
     @property
     def _compact(self) -> bool:
         """Whether F is a quadratic that is cheaper to evaluate from its coefficients."""
-        return self.loss.quadratic and len(self.rows) > self.rows.shape[1]
+        return self.loss.quadratic and self.count > self.rows.shape[1]
 
     def moments(self) -> tuple[float, Array, Array]:
         """F(0), ∇F(0) and ∇²F of a quadratic F; computed once."""
@@ -111,19 +125,30 @@ class SmoothSum:
     def spectrum(self) -> tuple[Array, Array]:
         """Eigenvalues, increasing, and eigenvectors of w Σ r_n r_nᵀ; computed once."""
         if "spectrum" not in self._cache:
-            values, vectors = np.linalg.eigh(self.weight * (self.rows.T @ self.rows))
+            values, vectors = np.linalg.eigh(self.weight * sparse.gram(self.rows))
             self._cache["spectrum"] = np.maximum(values, 0.0), vectors
         held: tuple[Array, Array] = self._cache["spectrum"]
         return held
 
-    def rows_as(self, dtype: type[np.floating[Any]]) -> Floats:
+    def worth_copying(self, runs: int) -> bool:
+        """Whether rows in another form or precision save more time than making them costs.
+
+        Few runs go through large rows as fast as they come from memory, in whatever form.
+        """
+        return runs >= _RUNS or not (self.large or sparse.is_sparse(self.rows))
+
+    def rows_as(self, dtype: type[np.floating[Any]]) -> Any:
         """The rows in single or double precision; the copy is made once."""
         if dtype == self.rows.dtype:
             return self.rows
         if "single" not in self._cache:
-            self._cache["single"] = self.rows.astype(dtype)
-        single: Floats = self._cache["single"]
-        return single
+            same = sparse.is_sparse(self.rows)
+            self._cache["single"] = (
+                sparse.with_data(self.rows, self.rows.data.astype(dtype))
+                if same
+                else self.rows.astype(dtype)
+            )
+        return self._cache["single"]
 
     def folded(self, columns: Floats, between: Callable[[slice, Floats], Floats]) -> Array:
         """Σ_n r_n·between(r_nᵀ·columns), in the precision of the columns; shape (d, runs).
@@ -138,12 +163,14 @@ class SmoothSum:
         rows = self.rows_as(columns.dtype.type)
         total = np.zeros(columns.shape)
         for tile in self.tiles(columns.shape[1]):
-            total += rows[tile].T @ between(tile, rows[tile] @ columns)
+            part = sparse.consecutive(rows, tile)
+            total += sparse.transposed(part) @ between(tile, part @ columns)
         return total
 
     def _mixed(self, columns: Floats) -> MixedRows | None:
         """The rows with rare columns apart, where that pays; built once for every precision."""
-        if len(self.rows) * columns.shape[1] < _MANY:
+        runs = columns.shape[1]
+        if sparse.is_sparse(self.rows) or self.count * runs < _MANY or not self.worth_copying(runs):
             return None
         key = f"mixed {columns.dtype}"
         if key not in self._cache:
@@ -154,9 +181,7 @@ class SmoothSum:
     def longest_row(self) -> float:
         """The largest norm of a row; computed once."""
         if "longest" not in self._cache:
-            self._cache["longest"] = float(
-                np.sqrt(np.einsum("nk,nk->n", self.rows, self.rows).max())
-            )
+            self._cache["longest"] = float(np.sqrt(sparse.squared_norms(self.rows).max()))
         return float(self._cache["longest"])
 
     def tiles(self, runs: int) -> Iterator[slice]:
@@ -164,21 +189,21 @@ class SmoothSum:
         d = self.rows.shape[1]
         numbers = _TILE if d > _FEW else _ONE_CORE // d
         size = max(numbers // runs, 16)
-        return (slice(start, start + size) for start in range(0, len(self.rows), size))
+        return (slice(start, start + size) for start in range(0, self.count, size))
 
     def _chunks(self, runs: int) -> Iterator[slice]:
         """Runs few enough that their weighted rows fit in memory."""
         size = max(_HESSIANS // max(self.rows.size, self.rows.shape[1] ** 2), 1)
         return (slice(start, start + size) for start in range(0, runs, size))
 
-    def _margins(self, columns: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Margins tile by tile; shape (records of the tile, runs)."""
-        rows = self.rows
+    def _margins(self, columns: Floats) -> Iterator[tuple[Rows, Floats]]:
+        """Rows and margins tile by tile; shapes (records of the tile, d) and (..., runs)."""
         for tile in self.tiles(columns.shape[1]):
-            m = rows[tile] @ columns
+            rows = sparse.consecutive(self.rows, tile)
+            m = rows @ columns
             if self.offsets is not None:
                 m += self.offsets[tile, None]
-            yield tile, m
+            yield rows, m
 
 
 def _times(points: Array, matrix: Array) -> Array:

@@ -43,7 +43,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         """Spend the budget on these records.
 
         Args:
-            X: shape (n, d); rows of a sparse matrix are made dense.
+            X: shape (n, d); a sparse matrix stays one.
             y: at least two different labels; shape (n,).
             records: public numbers of the records, for an accountant to tell folds apart; any
                 record may be among them if left out.
