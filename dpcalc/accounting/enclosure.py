@@ -19,6 +19,9 @@ _FARTHEST = 1e15
 _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
 
+_SUMMED = 1e-8
+"""Relative width that only sums over the outcomes of a round reach, at next to no cost."""
+
 _LAST_DIGITS = 1e-12
 """Relative width of a root beyond which the rounding of both sides decides."""
 
@@ -182,8 +185,9 @@ def sharpened(
     guarantee = at(found.high)
     if not isinstance(guarantee, Enclosing):
         return found
-    nearer = max(2 * guarantee.bracket(delta).relative_width / found.slope, _LAST_DIGITS)
-    if nearer > tolerance / 8:
+    width = guarantee.bracket(delta).relative_width
+    nearer = max(2 * width / found.slope, _LAST_DIGITS)
+    if width > _SUMMED or nearer > tolerance / 8:
         return found
     root = enclose_root(height, found.likely, tolerance=nearer, slope=found.slope, slope_known=True)
     return root if root.high <= found.high else found

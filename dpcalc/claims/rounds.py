@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from dpcalc.errors import InvalidInput, shortened
 
 NOTE = "note"
 """A column of this name, or one that begins with it and a colon, is not read."""
+
+_WHOLE = ("count", "sample", "population", "dimension")
+_GROUPED = re.compile(r"\+?[1-9]\d{0,2}\.000")
+"""A whole number, or thousands set apart by a point, as many spreadsheets do."""
 
 _ELSEWHERE = {
     "approx": "write it as two columns, epsilon and delta",
@@ -108,6 +113,13 @@ def _release(where: str, cells: dict[str, str]) -> dict[str, Any]:
     """The table of one row."""
     if cells.get("count") == "":
         raise InvalidInput(f"{where}: count is empty; write 1 for a release that is used once")
+    for name in _WHOLE:
+        if _GROUPED.fullmatch(cell := cells.get(name, "")):
+            one, thousand = cell.partition(".")[0], cell.replace(".", "")
+            raise InvalidInput(
+                f"{where}: {name} may be {one}, or {thousand} with its thousands apart; got "
+                f"{cell!r}; write {one} or {thousand}"
+            )
     table: dict[str, Any] = {name: cell for name, cell in cells.items() if cell}
     if not {"mechanism", *GUARANTEE_NAMES} & table.keys() and {"epsilon", "delta"} & table.keys():
         for name in ("epsilon", "delta"):

@@ -9,13 +9,22 @@ from typing import Any
 import pytest
 
 from dpcalc import calibration
-from dpcalc.accounting.composition import contour_integral
+from dpcalc.accounting.composition import chernoff, contour_integral, driver
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import EpsilonAt
-from dpcalc.accounting.enclosure import Bracket, current_search, find_root, relative_width
+from dpcalc.accounting.enclosure import (
+    Bracket,
+    current_search,
+    find_root,
+    relative_width,
+    searching,
+    sharpened,
+)
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
 from dpcalc.claims import budget_search, solve
 from dpcalc.claims.mechanisms import guarantee_from
 from dpcalc.guarantees import composition
+from dpcalc.numerics.root import Root
 from dpcalc.theorems.catalogue import privacy_result
 
 
@@ -171,3 +180,71 @@ def test_a_search_that_stops_short_of_the_budget_is_carried_on(
     found = calibration.smallest_noise(kind.from_parameters(kind.example), 1.0, 1e-5)
     assert short[0].certified().guarantee.epsilon(1e-5) > 1
     assert found.certified().guarantee.epsilon(1e-5) <= 1
+
+
+def test_a_direction_below_the_floor_needs_no_second_method(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def wide(*_: object) -> Bracket:
+        asked.append("wide")
+        return Bracket(0.4, 0.5, "given")
+
+    def never(*_: object) -> Bracket:
+        asked.append("second")
+        return Bracket(0.45, 0.45, "given")
+
+    total = LossSum.of([(PoissonRemove(1.0, 1e-3), 2)])
+    monkeypatch.setattr(driver, "general_methods", lambda *_: (wide, never))
+    query, beginning = EpsilonAt(1e-6, 1e-6), driver.Beginning(None, None)
+    monkeypatch.setattr(chernoff, "enclose", lambda *_: Bracket(0.0, 0.6, "weak"))
+    assert driver.finish(total, query, beginning, 0.6).upper == 0.5
+    assert asked == ["wide"]
+    assert driver.finish(total, query, beginning, 0.49).upper == 0.45
+    assert asked == ["wide", "second"]  # the first is remembered
+
+
+def test_no_weak_bound_where_a_wide_enclosure_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search needs no lower end, and who asks for a relative width of 0.05 may be given 0.4."""
+    weak: list[object] = []
+
+    def bounded(*given: object) -> Bracket:
+        weak.append(given)
+        return Bracket(0.0, 9.0, "weak")
+
+    def wide(*_: object) -> Bracket:
+        return Bracket(0.6, 1.0, "given")
+
+    total = LossSum.of([(PoissonRemove(1.0, 1e-3), 2)])
+    monkeypatch.setattr(driver, "general_methods", lambda *_: (wide,))
+    monkeypatch.setattr(driver, "_FAIR", 1.0)
+    monkeypatch.setattr(chernoff, "enclose", bounded)
+    beginning = driver.Beginning(None, None)
+    with searching() as search:
+        assert driver.finish(total, EpsilonAt(1e-6, 1e-6), beginning).upper == 1.0
+    assert search.hurried
+    assert driver.finish(total, EpsilonAt(1e-6, 0.05), beginning).upper == 1.0
+    assert weak == []
+    assert driver.finish(total, EpsilonAt(1e-6, 1e-3), beginning).upper == 1.0
+    assert len(weak) == 1
+
+
+@pytest.mark.parametrize(("width", "calls"), [(1e-9, True), (1e-7, False)])
+def test_digits_beyond_the_tolerance_are_sought_where_they_are_free(
+    width: float, calls: bool
+) -> None:
+    """However steep the answer is: a narrow enclosure by a search costs seconds."""
+    asked: list[float] = []
+
+    class Answer:
+        def bracket(self, delta: float) -> Bracket:
+            return Bracket(1.0 - width, 1.0, "given")
+
+    def height(x: float) -> float:
+        asked.append(x)
+        return 50 * (1 - x)
+
+    found = Root(1.0 - 0.3e-6, 1.0 + 0.7e-6, 50.0, 1.0)
+    sharpened(height, found, tolerance=1e-6, at=lambda _: Answer(), delta=1e-6)
+    assert bool(asked) == calls

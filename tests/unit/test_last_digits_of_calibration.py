@@ -10,7 +10,7 @@ import pytest
 
 from dpcalc.accounting.enclosure import Bracket, sharpened
 from dpcalc.claims import solve
-from dpcalc.claims.solve import TOLERANCE
+from dpcalc.claims.budget_search import TOLERANCE
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.numerics.root import Root

@@ -364,9 +364,9 @@ def test_a_direction_that_cannot_be_the_largest_is_not_refined(
     finished = []
     finish = driver.finish
 
-    def counted(sum_, query, beginning):
+    def counted(sum_, query, beginning, floor):
         finished.append(sum_.rounds)
-        return finish(sum_, query, beginning)
+        return finish(sum_, query, beginning, floor)
 
     monkeypatch.setattr(driver, "finish", counted)
     query = EpsilonAt(1e-5, 1e-2)

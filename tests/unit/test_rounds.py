@@ -28,6 +28,7 @@ def plan(path: Path, text: str, **settings: Any) -> list[tuple[Guarantee, int]]:
         ("pure,count\n0.1,3,9\n", "line 2 .* 3 cells"),
         ("mechanism,noise_multiplier,count\ngaussian,1\n", "line 2 .* 2 cells"),
         ("pure,count\n1,\n", "line 2 .*count is empty"),
+        ("pure;count\n0.100;1.000\n", "line 2 .*count may be 1, or 1000 with its thousands apart"),
         ("pure,count\n,3\n", "needs exactly one of"),
         ("pure,count\n,\n", "count is empty"),
         ("pure,pure\n1,1\n", "more than once"),

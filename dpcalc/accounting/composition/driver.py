@@ -31,7 +31,9 @@ from dpcalc.errors import NumericalFailure
 Step = Callable[[LossSum, Query, Estimate | None], Bracket | None]
 Result = TypeVar("Result")
 
-_WIDE = 0.05
+_WIDE, _WIDEST = 0.05, 0.5
+"""An enclosure is wide above the first; above the second too where a wide one was asked for."""
+
 _PATIENCE = 10
 """How much wider than aimed at an enclosure may be before both general methods are tried."""
 
@@ -72,7 +74,7 @@ def worst_direction(totals: Sequence[LossSum], query: Query) -> Bracket:
     for total, beginning in sorted(begun, key=lambda each: -each[1].upper):
         if beginning.upper < floor:
             break
-        found.append(finish(total, query, beginning))
+        found.append(finish(total, query, beginning, floor))
         floor = max(floor, found[-1].lower)
     largest = max(found, key=lambda bracket: bracket.upper)
     return Bracket(floor, largest.upper, largest.method)
@@ -87,8 +89,8 @@ def begin(total: LossSum, query: Query) -> Beginning:
     return Beginning(None, attempt(contour_integral.estimate, total, query))
 
 
-def finish(total: LossSum, query: Query, beginning: Beginning) -> Bracket:
-    """The enclosure for one direction."""
+def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1.0) -> Bracket:
+    """The enclosure for one direction; one that is surely below the floor may be wide."""
     found, estimate = beginning.found, beginning.estimate
     if found is None:
         unit = 0.0 if estimate is None else 1 / estimate.contour.c
@@ -96,10 +98,13 @@ def finish(total: LossSum, query: Query, beginning: Beginning) -> Bracket:
             found = intersection(found, remembered(step, total, query, estimate))
             if found is None:
                 continue
-            fair = lattice_sum.FAIR if step is lattice_sum.enclose else _FAIR
-            if query.narrow(found, unit, _PATIENCE) or settled_for(found, query, unit, fair):
+            if found.upper < floor or query.narrow(found, unit, _PATIENCE):
                 break
-    return query.clipped(weakened(found, total, query), total)
+            fair = lattice_sum.FAIR if step is lattice_sum.enclose else _FAIR
+            if settled_for(found, query, unit, fair):
+                return query.clipped(found, total)  # a search asks for no lower end
+    asked = min(_PATIENCE * query.relative_width, _WIDEST)
+    return query.clipped(weakened(found, total, query, max(_WIDE, asked)), total)
 
 
 def remembered(
@@ -131,9 +136,9 @@ def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, St
     return contour_integral.enclose, lattice_sum.enclose
 
 
-def weakened(found: Bracket | None, total: LossSum, query: Query) -> Bracket:
+def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:
     """A wide enclosure is intersected with the Chernoff bound and called weaker."""
-    if found is not None and found.relative_width <= _WIDE:
+    if found is not None and found.relative_width <= wide:
         return found
     bound = chernoff.enclose(total, query)
     if found is None:
