@@ -159,6 +159,28 @@ def test_a_claim_without_a_solution_is_searched(module: ModuleType) -> None:
         made.replace(extra=1).prescribed(0.5, 1e-5)
 
 
+def test_a_claimed_epsilon_stands_with_what_the_paper_leaves_free(module: ModuleType) -> None:
+    """The noise, and numbers with a default; not what every instance has to say."""
+    kind = example(module)
+
+    class Free(kind):  # type: ignore[misc] # a class made here
+        claimed_rho = Theorem.claimed_rho
+        __module__ = module.__name__
+
+        share: float = number("what is split off", default=0.25)
+        uses: int = count("how often", default=2)
+
+        def claimed_epsilon(self, x: Numbers, delta: Real) -> Real:
+            return x.gap / x.sigma * x.sqrt(x.log(1 / delta)) / x.share
+
+    made = theorem(example={"gap": 1, "sigma": 3})(Free)(gap=1, sigma=3)
+    claim = made.claimed()
+    assert claim.numbers == {"sigma": 3.0}
+    assert claim.guarantee.parameters() == {"sigma": 3.0, "share": 0.25}
+    exact = math.sqrt(math.log(1e5)) / 3 / 0.25
+    assert claim.guarantee.epsilon(1e-5) == pytest.approx(exact, rel=1e-12)
+
+
 def test_symbols_show_the_same_formula_and_what_it_stands_for(module: ModuleType) -> None:
     made = example(module)(gap=2, sigma=3)
     claim, bound = made.symbolic()

@@ -75,6 +75,21 @@ def test_a_shown_term_is_the_largest_over_the_slope(adjacency: str, weight: floa
     assert found == pytest.approx(term - spared, rel=1e-8)
 
 
+def test_formulas_stand_for_the_node_that_is_worst_for_each() -> None:
+    """The printed sum is largest at the first node, the certified one at the second."""
+    made = _made(
+        "penalty-perturbation", n_nodes=4, n_records=[[2000, 1000, 1000, 2000]],
+        degree=[[1, 2, 2, 1]], penalty=0.5, noise_rate=0.1, loss_weight=10, regularization=10,
+        rounds=2, dimension=None,
+    )  # fmt: skip
+    worst = [bound.numbers["worst_node"] for bound in (made.claimed(), made.certified())]
+    assert worst == [1, 2]
+    values = {f.name: f.values for f in made.symbolic()}
+    shared = {"C": 10.0, "c_1": 0.25, "rho": 10.0, "N": 4.0}
+    assert values["claimed.beta"] == {**shared, "B": 2000.0, "V": 1.0}
+    assert values["certified.beta"] == {**shared, "B": 1000.0, "V": 2.0}
+
+
 def test_symbols_stand_for_doubles_rounded_up() -> None:
     symbols = Symbols(_made("noisy-gd"))
     with mp.workdps(50):
