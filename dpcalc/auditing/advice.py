@@ -21,7 +21,7 @@ from dpcalc.auditing.estimators import (
     one_run_exact,
 )
 from dpcalc.auditing.estimators.binomial import SOUGHT
-from dpcalc.auditing.estimators.reference_mechanisms import LAPLACE
+from dpcalc.auditing.estimators.reference_mechanisms import LAPLACE, RESPONSE, Outcomes
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.wording import at_most
@@ -124,13 +124,29 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
     quantity, alpha, delta = evidence.quantity, evidence.alpha, claim.delta
     if quantity is Quantity.RHO or not 0 < wanted < math.inf:
         return None
-    if quantity is Quantity.EPSILON and (delta > 0 or evidence.reference == LAPLACE):
+    if quantity is Quantity.EPSILON and evidence.reference.startswith(RESPONSE):
+        share = 1.0
+        if evidence.reference != RESPONSE:
+            share = (evidence.counted["right"] + evidence.counted["wrong"]) / evidence.runs
+        given: dict[str, Any] = {"claim": claim, "alpha": alpha, "quantity": quantity}
+        given["outcomes"] = _outcomes(evidence)
+        return lambda runs: (
+            accuracy.noticed(runs=runs, answered=round(share * runs), **given) <= wanted
+        )
+    if quantity is Quantity.EPSILON:
         terms = {"epsilon": wanted, "claimed": claim.epsilon, "delta": delta, "alpha": alpha}
         return lambda runs: abstention.notices(runs=runs, **terms)
     return lambda runs: (
         accuracy.detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=SOUGHT)
         <= wanted
     )
+
+
+def _outcomes(evidence: Evidence) -> Outcomes:
+    """What outcomes the mechanism has for which power is stated."""
+    if evidence.reference.startswith(RESPONSE):
+        return Outcomes.FEW
+    return Outcomes.CONTINUOUS if evidence.reference == LAPLACE else Outcomes.DISCRETE
 
 
 def _other_form(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
@@ -183,7 +199,7 @@ def _coins(claim: Claim, evidence: Evidence, detectable_ratio: float, runs: int)
     if evidence.method == "clopper-pearson":
         seen = accuracy.detectable(runs=runs, **terms)
     else:
-        seen = accuracy.noticed(runs=runs, continuous=evidence.reference == LAPLACE, **terms)
+        seen = accuracy.noticed(runs=runs, outcomes=_outcomes(evidence), **terms)
     if seen > detectable_ratio * claim.bound(quantity):
         return ""
     return (

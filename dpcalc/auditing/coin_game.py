@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.auditing.estimators.abstention import chosen_rule
+from dpcalc.auditing.estimators.rule_choice import chosen_rule
 from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.sampling.observations import Observations
 

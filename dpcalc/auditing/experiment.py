@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.design import AuditDesign
-from dpcalc.auditing.estimators import abstention, accuracy
+from dpcalc.auditing.estimators import accuracy, rule_choice
 from dpcalc.auditing.estimators.importance import chosen_tilt
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.sampling.collected import Collected
 from dpcalc.auditing.sampling.observations import Observations
@@ -64,7 +65,7 @@ class Experiment:
         trial: pilot runs; never counted.
         seen: counted runs.
         learnt: what a learnt score looks at; empty for the target's own.
-        continuous: whether releases of pilot runs seldom repeat, or values of the target's own score.
+        outcomes: how often releases of pilot runs repeat, or values of the target's own score.
         tilted: runs for importance sampling, P being the named world: of P, and of P_a.
         tilt: by how much they were tilted.
         spread: V = Σ‖d_t‖²/σ_t² on pilot runs, which sets the tilt and the scale of the bets.
@@ -79,7 +80,7 @@ class Experiment:
     trial: Observations
     seen: Observations
     learnt: str = ""
-    continuous: bool = False
+    outcomes: Outcomes = Outcomes.DISCRETE
     tilted: Mapping[World, tuple[ImportanceSample, ImportanceSample]] = field(default_factory=dict)
     tilt: float = 0.0
     spread: float = 0.0
@@ -162,7 +163,7 @@ def _carried_out(
         seed=seed,
         trial=trial,
         learnt=tried.learnt,
-        continuous=tried.continuous,
+        outcomes=tried.outcomes,
         seen=seen,
         tilted=tilted,
         tilt=tilt,
@@ -238,16 +239,16 @@ def answering(trial: Observations, claim: Claim, design: AuditDesign) -> Rule:
     """
     if claim.is_curve and trial.exact:
         return Rule.at(0.0)
-    return abstention.choose_rule(
+    return rule_choice.choose_rule(
         trial, delta=claim.delta, alpha=design.share, curve=claim.is_curve, counted=design.runs
     )
 
 
-def promised(trial: Observations, claim: Claim, design: AuditDesign) -> float:
+def promised(trial: Observations, claim: Claim, design: AuditDesign) -> rule_choice.Promise:
     """How large a bound of right answers a score promises on runs that are not counted."""
     curve = claim.quantity is not Quantity.EPSILON
     terms: dict[str, Any] = {"delta": claim.delta, "alpha": design.share, "curve": curve}
-    return float(abstention.chosen_rule(trial, counted=design.runs, **terms)[1])
+    return rule_choice.promised(trial, counted=design.runs, **terms)
 
 
 def middle_threshold(trial: Observations) -> float:

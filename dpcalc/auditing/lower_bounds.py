@@ -93,15 +93,15 @@ def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evide
 
 def _clopper_pearson(q: EstimatorInput) -> list[Evidence]:
     counts = q.experiment.seen.counts(q.tail_threshold)
-    continuous = q.experiment.continuous
-    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha, continuous=continuous)]
+    outcomes = q.experiment.outcomes
+    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha, outcomes=outcomes)]
 
 
 def _accuracy(q: EstimatorInput) -> list[Evidence]:
     seen, curve = q.experiment.seen, q.claim.is_curve
     return [
         accuracy.evidence(
-            seen, q.rule, q.claim, alpha=q.alpha, curve=curve, continuous=q.experiment.continuous
+            seen, q.rule, q.claim, alpha=q.alpha, curve=curve, outcomes=q.experiment.outcomes
         )
     ]
 
@@ -111,7 +111,7 @@ def _running(q: EstimatorInput, method: str) -> list[Evidence]:
     return (
         []
         if bets is None
-        else [bets.evidence(planned=q.experiment.design.runs, continuous=q.experiment.continuous)]
+        else [bets.evidence(planned=q.experiment.design.runs, outcomes=q.experiment.outcomes)]
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.coin_game import places_of
-from dpcalc.auditing.estimators.abstention import chosen_rule
+from dpcalc.auditing.estimators.rule_choice import chosen_rule
 from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import InvalidInput

@@ -22,6 +22,7 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.recorded_scores import RecordedScores
@@ -142,7 +143,7 @@ def audit_scores(
     if fair_coins:
         one_run.require_coins(first.size, runs, fair_coins)
     scores = RecordedScores(claim, first, second, alpha, pilot_share, seed, fair_coins)
-    answers, rule, pilot, continuous = scores.seen()
+    answers, rule, pilot, outcomes = scores.seen()
     note = Finding(
         check="split",
         severity=Severity.HOLDS,
@@ -150,9 +151,9 @@ def audit_scores(
         numbers=rule.record() if scores.game else {"threshold": float(rule.upper)},
     )
     if isinstance(answers, Counts):
-        found = _from_counts(claim, answers, alpha, continuous=continuous)
+        found = _from_counts(claim, answers, alpha, outcomes=outcomes)
         return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
-    terms: dict[str, Any] = {"alpha": alpha, "curve": claim.is_curve, "continuous": continuous}
+    terms: dict[str, Any] = {"alpha": alpha, "curve": claim.is_curve, "outcomes": outcomes}
     found = [accuracy.from_answers(answers, rule, claim, **terms)]
     unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
     return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused)
@@ -262,10 +263,10 @@ def _from_guesses(claim: Claim, guesses: Guesses, alpha: float) -> list[Evidence
 
 
 def _from_counts(
-    claim: Claim, counts: Counts, alpha: float, *, continuous: bool = False
+    claim: Claim, counts: Counts, alpha: float, *, outcomes: Outcomes = Outcomes.DISCRETE
 ) -> list[Evidence]:
     """The rectangle gives ε, μ and ρ at once: one event of probability α, no split."""
-    found = [clopper_pearson.evidence(counts, claim, alpha=alpha, continuous=continuous)]
+    found = [clopper_pearson.evidence(counts, claim, alpha=alpha, outcomes=outcomes)]
     if claim.is_curve:
         found.append(clopper_pearson.curve_evidence(counts, claim, alpha=alpha))
     if claim.is_renyi:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.coin_game import FEWEST, coin_game
 from dpcalc.auditing.estimators import clopper_pearson
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.many_scores import MANY, many_scores
-from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores, seldom_repeats
+from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
 
 Array = NDArray[np.float64]
-Seen = tuple[Answers | Counts, Rule, int, bool]
-"""What a rule answered, the rule, on how many runs it was chosen, and whether scores seldom repeat."""
+Seen = tuple[Answers | Counts, Rule, int, Outcomes]
+"""What a rule answered, the rule, on how many runs it was chosen, and how often scores repeat."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +55,7 @@ class RecordedScores:
         return self._in_blocks() if many else self._in_memory()
 
     def _in_memory(self) -> Seen:
-        """All scores shuffled at once; by answers in a self.game, or by both error rates."""
+        """All scores shuffled at once; by answers in a game, or by both error rates."""
         seen = from_scores(self.first, self.second)
         if self.game:
             of_kinds = seen.scores_of(True), seen.scores_of(False)
@@ -64,7 +65,7 @@ class RecordedScores:
             played, rule = played.oriented(
                 delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
             )
-            return played.answers(rule), rule, played.pilot.runs, seldom_repeats(played.pilot.score)
+            return played.answers(rule), rule, played.pilot.runs, Outcomes.of(played.pilot.score)
         pilot = round(seen.runs * self.pilot_share)
         curve = self.claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
         seen = clopper_pearson.oriented(
@@ -77,8 +78,8 @@ class RecordedScores:
             pilot_share=self.pilot_share,
             curve=curve,
         )
-        continuous = seldom_repeats(seen.between(0, pilot).score)
-        return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), continuous
+        outcomes = Outcomes.of(seen.between(0, pilot).score)
+        return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), outcomes
 
     def _in_blocks(self) -> Seen:
         """The same of more scores than are shuffled in memory: see `many_scores`."""
@@ -91,12 +92,12 @@ class RecordedScores:
             fair_coins=self.fair_coins,
         )
         pilot = many.pilot()
-        continuous = seldom_repeats(pilot.score)
+        outcomes = Outcomes.of(pilot.score)
         if self.game:
             many, rule = many.oriented(
                 pilot, delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
             )
-            return many.answers(rule), rule, pilot.runs, continuous
+            return many.answers(rule), rule, pilot.runs, outcomes
         terms: dict[str, Any] = {
             "delta": self.claim.delta,
             "alpha": self.alpha,
@@ -108,4 +109,4 @@ class RecordedScores:
         rest = self.first.size + self.second.size - pilot.runs
         threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
         many = replace(many, sign=1 if turned is pilot else -1)
-        return many.counts(threshold), Rule.at(threshold), pilot.runs, continuous
+        return many.counts(threshold), Rule.at(threshold), pilot.runs, outcomes

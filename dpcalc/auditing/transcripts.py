@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators.abstention import chosen_rule
+from dpcalc.auditing.estimators.rule_choice import Promise, promised
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.recorded import audit_scores
 from dpcalc.auditing.sampling.observations import Observations
@@ -73,10 +73,10 @@ def audit_transcripts(
         "counted": sum(len(rows) for rows in counted),
     }
 
-    def promised(values: Array) -> float:
-        return float(chosen_rule(Observations(is_in=flags, score=values), **terms)[1])
+    def promise(values: Array) -> Promise:
+        return promised(Observations(is_in=flags, score=values), **terms)
 
-    name, score = best(scores, np.concatenate(tried), flags, promised)
+    name, score = best(scores, np.concatenate(tried), flags, promise)
     return audit_scores(
         claim,
         *(score(rows) for rows in counted),

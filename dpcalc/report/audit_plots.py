@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing import World
 from dpcalc.auditing.design import ANYTIME
-from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, importance
+from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, importance, rule_choice
 from dpcalc.auditing.experiment import running_rule
 from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
 from dpcalc.auditing.wording import confidence
@@ -253,7 +253,7 @@ def _bounds(experiment: Experiment, deltas: Array, share: float) -> dict[str, Ar
 def _from_answers(experiment: Experiment, deltas: Array, share: float) -> Array:
     values = []
     for d in deltas:
-        rule = abstention.choose_rule(
+        rule = rule_choice.choose_rule(
             experiment.trial, delta=float(d), alpha=share, counted=experiment.design.runs
         )
         found = rule.answers(experiment.seen)

@@ -27,6 +27,7 @@ from dpcalc.auditing.estimators import (
     one_run,
     one_run_curve,
     renyi,
+    rule_choice,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.rules import Rule
@@ -183,7 +184,7 @@ def test_answers_of_a_rule_that_may_pass_runs_over(known):
     """The rule from 200 runs, the bound from 400 others."""
     seen = observed(known, 600, 14)
     trial, rest = seen.between(0, 200), seen.between(200, 600)
-    rule = abstention.choose_rule(trial, delta=known.delta, alpha=ALPHA, counted=400)
+    rule = rule_choice.choose_rule(trial, delta=known.delta, alpha=ALPHA, counted=400)
     given = rule.answers(rest)
     terms = {"delta": known.delta, "alpha": ALPHA}
     found = abstention.epsilon_lower(given.right, given.wrong, given.runs, **terms)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Claim, Outcome, audit, features, mechanism
+from dpcalc.auditing.estimators.rule_choice import Promise, promised
 from dpcalc.auditing.learning.choice import ONE_SIDED, best, candidates
 from dpcalc.auditing.learning.lattice import Lattice
 from dpcalc.auditing.learning.linear import exact_direction
@@ -19,6 +20,7 @@ from dpcalc.auditing.learning.repeats import (
     repeated_releases,
 )
 from dpcalc.auditing.learning.scaling import Scaling
+from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.targets.target import LOST
 from dpcalc.audits.bugs.leaks import LEAKS
 from dpcalc.errors import InvalidInput
@@ -106,9 +108,35 @@ def test_the_best_on_fresh_runs_is_kept():
         {"constant": lambda v: 0 * v[:, 0], "itself": lambda v: v[:, 0]},
         np.arange(4.0)[:, None],
         np.array([False, False, True, True]),
-        lambda values: float(np.ptp(values)),
+        lambda values: Promise(float(np.ptp(values)), np.zeros(4)),
     )
     assert name == "itself"
+
+
+@pytest.mark.parametrize(("more", "chosen"), [(0.9, "simple"), (1.1, "other")])
+def test_the_simplest_of_scores_that_luck_alone_may_order_is_kept(more, chosen):
+    """Four runs that move one loss by a half more than the other: a standard error of one."""
+    promises = iter([Promise(2.0, np.zeros(4)), Promise(2.0 + more, np.array([0.5, -0.5] * 2))])
+    scores = {"simple": lambda v: v[:, 0], "other": lambda v: v[:, 0]}
+    is_in = np.array([False, True] * 2)
+    assert best(scores, np.zeros((4, 1)), is_in, lambda _: next(promises))[0] == chosen
+
+
+def test_what_the_same_answers_promise_is_level():
+    """Scores in the same order move every run alike; others spread as many independent runs do."""
+    rng = np.random.default_rng(4)
+    is_in = rng.random(4000) < 0.5
+    score = rng.laplace(size=4000) + is_in
+    terms = {"delta": 0.0, "alpha": 1e-4, "curve": False, "counted": 2000}
+    same, other, worse = (
+        promised(Observations(is_in=is_in, score=values, fair_coins=True), **terms)
+        for values in (score, np.arctan(score), rng.laplace(size=4000) + is_in)
+    )
+    assert same.below(same) == 0
+    assert abs(same.below(other)) < 0.1
+    for promise in (same, worse):
+        assert promise.influence.sum() == pytest.approx(0, abs=1e-9)
+        assert 0.03 < np.linalg.norm(promise.influence) < 0.06  # sqrt(1/right + 1/wrong)
 
 
 def test_what_one_world_alone_releases_is_kept_before_better_luck():
@@ -121,7 +149,7 @@ def test_what_one_world_alone_releases_is_kept_before_better_luck():
     assert learnt is not None
     assert set(learnt(released[400:])) == {0.0, 1.0}
     scores = {ONE_SIDED: learnt, "luck": lambda v: v[:, 0]}
-    promises = iter([1.4, 1.6, 1.4, 3.0])
+    promises = iter(Promise(bound, np.zeros(400)) for bound in (1.4, 1.6, 1.4, 3.0))
     chosen = [best(scores, released[400:], is_in[400:], lambda _: next(promises))[0] for _ in "ab"]
     assert chosen == [ONE_SIDED, "luck"]
     assert one_sided_releases(released[:5], released[:5]) is None

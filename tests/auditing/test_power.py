@@ -80,12 +80,16 @@ CURVE = Claim(guarantee=GDP(1.0), delta=DELTA, adjacency=ADD)
 MECHANISMS = {
     "pure, response": (PURE, lambda e: known.randomised_response(e, adjacency=ADD)),
     "pure, Laplace": (PURE, known.laplace),
+    "pure, geometric": (PURE, geometric),
+    "approximate, response": (
+        APPROXIMATE,
+        lambda e: known.randomised_response(e, adjacency=ADD),
+    ),
     "approximate": (APPROXIMATE, lambda e: known.gaussian(float(gaussian_pair.mu_of(e, DELTA)))),
     "zCDP": (CONCENTRATED, lambda rho: known.gaussian(math.sqrt(2 * rho))),
     "curve": (CURVE, known.gaussian),
 }
 MORE = MECHANISMS | {
-    "pure, geometric": (PURE, geometric),
     "zCDP, discrete": (CONCENTRATED, discrete_gaussian),
     "curve, rounded": (CURVE, on_a_grid),
 }
@@ -129,6 +133,36 @@ def test_what_would_have_been_noticed_is_in_every_design(name, how):
     found = noticed(name, 400, **OPTIONS[how])
     sys.stdout.write(f"\n| {name} | {how} | {found} of 400 |")
     assert 272 <= found <= 393
+
+
+def one_of(k: int) -> Target:
+    """Randomised response with ε = 1 among k answers, of which inputs 0 and 1 are two."""
+    keeps = (math.e - 1) / (math.e + k - 1)
+    return mechanism(
+        lambda x, g, n: np.where(g.random(n) < keeps, x, g.integers(0, k, n)),
+        1.0,
+        0.0,
+        adjacency=ADD,
+    )
+
+
+@pytest.mark.parametrize("claim", [PURE, APPROXIMATE])
+def test_power_is_that_of_the_runs_that_are_answered(claim):
+    """Of 5 answers 3 say nothing: what the others show is all that was looked at."""
+    verdict = audit(one_of(5), claim, seed=2, controls=False)
+    (best,) = verdict.evidence
+    right, wrong = best.counted["right"], best.counted["wrong"]
+    assert 600 < right + wrong < 1600
+    assert f"(randomised response in {right + wrong:,} of 2,000 runs)" in verdict.reason
+    loss = best.detectable
+    chance = math.exp(loss) / (1 + math.exp(loss))
+    needed = next(
+        k
+        for k in range(right + wrong)
+        if epsilon_lower(k, right + wrong - k, 2000, delta=claim.delta, alpha=best.alpha) > 1
+    )
+    power = stats.binom.sf(needed - 1, right + wrong, chance)
+    assert 0.89 < power < 0.92
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpcalc.auditing import Claim, Counts, Observations, Outcome, audit, audit_counts, audit_scores
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.estimators import abstention, accuracy, clopper_pearson, eprocess
+from dpcalc.auditing.estimators import abstention, accuracy, clopper_pearson, eprocess, rule_choice
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.recorded import audit_canaries
@@ -48,7 +48,7 @@ def test_the_best_of_all_cuts_is_found(values):
     reached = clopper_pearson.epsilon_lower(seen.counts(threshold), **terms)
     best = np.max([clopper_pearson.epsilon_lower(c, **terms) for c in by_cut], axis=0)
     assert (reached >= 0.9 * best).all()
-    rule = abstention.choose_rule(seen, counted=400, **terms)
+    rule = rule_choice.choose_rule(seen, counted=400, **terms)
     given = rule.answers(seen)
     assert (abstention.epsilon_lower(given.right, given.wrong, 400, **terms) >= 0.9 * best).all()
 

@@ -16,7 +16,8 @@ import pytest
 import dpcalc
 from dpcalc import archive
 from dpcalc.archive import checksum, read_arrays, write_arrays
-from dpcalc.auditing.sampling.observations import Observations, joined, seldom_repeats
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
+from dpcalc.auditing.sampling.observations import Observations, joined
 from dpcalc.errors import InvalidInput
 
 ARRAYS = {"b": np.arange(6.0).reshape(2, 3).T, "a": np.array([True, False]), "c": np.array(3)}
@@ -157,7 +158,9 @@ def test_scores_of_one_world_are_of_one_repetition() -> None:
         twice.scores_of(True)
 
 
-def test_scores_seldom_repeat_where_more_than_one_run_in_twenty_is_alone() -> None:
+def test_outcomes_are_told_by_how_often_they_repeat() -> None:
     for runs, alone, seldom in ((20, 1, False), (19, 1, True), (40, 2, False), (40, 3, True)):
         values = np.array([*range(1, alone + 1), *[0] * (runs - alone)], dtype=float)
-        assert seldom_repeats(values) is seldom
+        assert (Outcomes.of(values) is Outcomes.CONTINUOUS) is seldom
+    for rare, kind in ((2, Outcomes.FEW), (1, Outcomes.DISCRETE)):
+        assert Outcomes.of(np.repeat([1.0, 2.0], [rare, 100 - rare])) is kind

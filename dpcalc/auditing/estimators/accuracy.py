@@ -34,7 +34,13 @@ from dpcalc.auditing.estimators.binomial import (
     lower_limit,
 )
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
-from dpcalc.auditing.estimators.reference_mechanisms import reference
+from dpcalc.auditing.estimators.reference_mechanisms import (
+    GAUSSIAN,
+    RESPONSE,
+    Outcomes,
+    reference,
+    response_rates,
+)
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
@@ -86,16 +92,16 @@ def detectable(
     return value_at(chance_for_power(needed, runs, power), claim.delta, quantity)
 
 
-def value_at(accuracy: float, delta: float, quantity: Quantity) -> float:
-    """The μ, or the ε at δ, of the reference mechanism that is attacked with this accuracy."""
+def value_at(accuracy: float, delta: float, quantity: Quantity, mechanism: str = GAUSSIAN) -> float:
+    """The μ, or the ε at δ, of the mechanism that is attacked with this accuracy; see `reference`."""
     from scipy.special import ndtri
 
     if not accuracy < 1:
         return math.inf
     if accuracy <= 0.5:
         return 0.0
-    if quantity is Quantity.EPSILON and delta == 0:
-        return math.log(accuracy / (1 - accuracy))
+    if quantity is Quantity.EPSILON and (delta == 0 or mechanism == RESPONSE):
+        return math.log(max(accuracy - delta, 0.5) / (1 - accuracy))
     mu = 2 * float(ndtri(accuracy))
     return mu if quantity is Quantity.MU else float(gaussian_pair.epsilon_of(mu, delta))
 
@@ -107,7 +113,7 @@ def evidence(
     *,
     alpha: float,
     curve: bool,
-    continuous: bool = False,
+    outcomes: Outcomes = Outcomes.DISCRETE,
 ) -> Evidence:
     """The bound on μ if ``curve``, else on ε at the claim's δ.
 
@@ -117,7 +123,7 @@ def evidence(
         claim: what is tested.
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
-        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+        outcomes: how often they repeat; see `reference_mechanisms`.
 
     Raises:
         AssumptionViolated: if the worlds were not drawn by fair coins, or a bound on μ is asked for
@@ -131,7 +137,7 @@ def evidence(
     rule = rule if isinstance(rule, Rule) else Rule.at(rule)
     answers, known = rule.answers(observations), observations.exact
     return from_answers(
-        answers, rule, claim, alpha=alpha, curve=curve, known=known, continuous=continuous
+        answers, rule, claim, alpha=alpha, curve=curve, known=known, outcomes=outcomes
     )
 
 
@@ -143,7 +149,7 @@ def from_answers(
     alpha: float,
     curve: bool,
     known: bool = False,
-    continuous: bool = False,
+    outcomes: Outcomes = Outcomes.DISCRETE,
 ) -> Evidence:
     """The bound of `evidence` from counted answers of a rule fixed before.
 
@@ -154,7 +160,7 @@ def from_answers(
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
         known: whether the best rule was known and not sought on a pilot, which costs power.
-        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+        outcomes: how often they repeat; see `reference_mechanisms`.
     """
     if curve:
         require_curve(claim)
@@ -166,7 +172,13 @@ def from_answers(
         "quantity": quantity,
     }
     epsilon, lower = _bounds(rule, answers, claim.delta, alpha, curve)
-    continuous = continuous and rule is not None
+    if rule is None:
+        outcomes = Outcomes.DISCRETE
+    named = GAUSSIAN if curve else reference(claim.delta, outcomes)
+    answered = int(answers.right + answers.wrong)
+    if named == RESPONSE and lower > 0 and answered < answers.runs:
+        terms["answered"] = answered
+        named = f"{RESPONSE} in {answered:,} of {answers.runs:,} runs"
     return Evidence(
         method="accuracy",
         quantity=quantity,
@@ -178,8 +190,8 @@ def from_answers(
         runs=answers.runs,
         detectable=detectable(**terms)
         if rule is None
-        else noticed(**terms, known=known, continuous=continuous),
-        reference=reference(claim.delta, continuous=continuous),
+        else noticed(**terms, known=known, outcomes=outcomes),
+        reference=named,
         counted=answers.record() | (rule.record() if rule else {}),
         assumes=("fair coins", "the decision rule was fixed before these runs"),
     )
@@ -208,14 +220,30 @@ def noticed(
     alpha: float,
     quantity: Quantity,
     known: bool = False,
-    continuous: bool = False,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    answered: int | None = None,
 ) -> float:
-    """What a rule sought on a pilot shows; it passes over runs that say little, if there are any."""
-    if quantity is Quantity.EPSILON and (claim.delta > 0 or continuous):
-        return abstention.detectable(
-            runs=runs, claimed=claim.epsilon, delta=claim.delta, alpha=alpha
-        )
-    power = POWER if known or quantity is Quantity.EPSILON else SOUGHT
+    """What a rule sought on a pilot shows; it passes over runs that say little, if there are any.
+
+    Args:
+        runs: counted.
+        claim: what is tested.
+        alpha: error probability.
+        quantity: which value.
+        known: whether the best rule was known and not sought on a pilot, which costs power.
+        outcomes: how often they repeat; see `reference_mechanisms`.
+        answered: in how many of the runs randomised response says anything; all if left out.
+    """
+    if quantity is Quantity.EPSILON:
+        terms: dict[str, Any] = {"claimed": claim.epsilon, "delta": claim.delta, "alpha": alpha}
+        if reference(claim.delta, outcomes) != RESPONSE:
+            return abstention.detectable(runs=runs, **terms)
+        if answered is not None and answered < runs:
+            return abstention.detectable_response(runs=runs, answered=answered, **terms)
+        right, _ = response_rates(claim.epsilon, claim.delta)
+        needed = critical_count(runs, right, alpha)
+        return value_at(chance_for_power(needed, runs), claim.delta, quantity, RESPONSE)
+    power = POWER if known else SOUGHT
     return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=power)
 
 

@@ -34,7 +34,13 @@ from dpcalc.auditing.estimators.binomial import (
     smallest_noticed,
     upper_limit,
 )
-from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN, error_rates, reference
+from dpcalc.auditing.estimators.reference_mechanisms import (
+    GAUSSIAN,
+    LAPLACE,
+    Outcomes,
+    error_rates,
+    reference,
+)
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Counts, Observations
@@ -144,16 +150,16 @@ def detectable(
     claimed: float,
     delta: float,
     alpha: float,
-    continuous: bool = False,
+    outcomes: Outcomes = Outcomes.DISCRETE,
 ) -> float:
     """The ε that this many runs tell from the claimed one, at the best threshold, 4 times in 5."""
 
     def notices(epsilon: float) -> bool:
-        rates = error_rates(epsilon, delta, continuous=continuous)
+        rates = error_rates(epsilon, delta, outcomes)
         a, b = _usual_rectangle(*rates, n_in=n_in, n_out=n_out, alpha=alpha, power=power)
         return bool((_epsilon(a, b, delta) > claimed).any())
 
-    power = SOUGHT_OF_LAPLACE if delta == 0 and continuous else POWER
+    power = SOUGHT_OF_LAPLACE if reference(delta, outcomes) == LAPLACE else POWER
 
     return smallest_noticed(notices, claimed)
 
@@ -173,7 +179,12 @@ def detectable_mu(*, n_in: int, n_out: int, claimed: float, alpha: float) -> flo
 
 
 def evidence(
-    counts: Counts, claim: Claim, *, alpha: float, power: bool = True, continuous: bool = False
+    counts: Counts,
+    claim: Claim,
+    *,
+    alpha: float,
+    power: bool = True,
+    outcomes: Outcomes = Outcomes.DISCRETE,
 ) -> Evidence:
     """The bound on ε at the claim's δ from one experiment.
 
@@ -182,7 +193,7 @@ def evidence(
         claim: what is tested.
         alpha: error probability.
         power: whether to say what would have been noticed.
-        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+        outcomes: how often they repeat; see `reference_mechanisms`.
     """
     n_in, n_out = int(counts.n_in), int(counts.n_out)
     found = math.inf
@@ -193,7 +204,7 @@ def evidence(
             claimed=claim.epsilon,
             delta=claim.delta,
             alpha=alpha,
-            continuous=continuous,
+            outcomes=outcomes,
         )
     return Evidence(
         method="clopper-pearson",
@@ -204,7 +215,7 @@ def evidence(
         access=AdversaryAccess.RUNS,
         runs=int(counts.runs),
         detectable=found if power else None,
-        reference=reference(claim.delta, continuous=continuous),
+        reference=reference(claim.delta, outcomes),
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )

@@ -28,6 +28,7 @@ from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import abstention, accuracy
 from dpcalc.auditing.estimators.binomial import chance_for_power
+from dpcalc.auditing.estimators.reference_mechanisms import RESPONSE, Outcomes, reference
 from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
@@ -174,16 +175,18 @@ def epsilon_from_accuracy(bound: float, delta: float) -> float:
     return max(math.log(odds), 0.0)
 
 
-def detectable(*, runs: int, claim: Claim, alpha: float, continuous: bool = False) -> float:
+def detectable(
+    *, runs: int, claim: Claim, alpha: float, outcomes: Outcomes = Outcomes.DISCRETE
+) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5.
 
     Args:
         runs: counted.
         claim: what is tested.
         alpha: error probability.
-        continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+        outcomes: how often they repeat; see `reference_mechanisms`.
     """
-    if not claim.is_curve and (claim.delta > 0 or continuous):
+    if not claim.is_curve and reference(claim.delta, outcomes) != RESPONSE:
         return _detectable(runs, claim.epsilon, claim.delta, alpha)
     allowed = allowed_accuracy(claim)
     low, high = 0, runs + 1
@@ -194,7 +197,9 @@ def detectable(*, runs: int, claim: Claim, alpha: float, continuous: bool = Fals
         else:
             low = middle
     quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
-    return accuracy.value_at(chance_for_power(high, runs), claim.delta, quantity)
+    return accuracy.value_at(
+        chance_for_power(high, runs), claim.delta, quantity, reference(claim.delta, outcomes)
+    )
 
 
 @lru_cache(maxsize=256)  # audits of one design ask for the same

@@ -59,11 +59,15 @@ class Rule:
 
     def answers(self, seen: Observations) -> Answers:
         """Right and wrong answers in runs that did not choose the rule."""
+        right, wrong = (np.asarray(part.sum(axis=-1)) for part in self.marks(seen))
+        return Answers(right=right, wrong=wrong, runs=seen.runs)
+
+    def marks(self, seen: Observations) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which runs are answered rightly, and which wrongly; shape (..., runs) each."""
         says_in = seen.score > np.asarray(self.upper)[..., None]
         says_out = seen.score <= np.asarray(self.lower)[..., None]
-        right = ((says_in & seen.is_in) | (says_out & ~seen.is_in)).sum(axis=-1)
-        wrong = ((says_in & ~seen.is_in) | (says_out & seen.is_in)).sum(axis=-1)
-        return Answers(right=np.asarray(right), wrong=np.asarray(wrong), runs=seen.runs)
+        right = (says_in & seen.is_in) | (says_out & ~seen.is_in)
+        return right, (says_in & ~seen.is_in) | (says_out & seen.is_in)
 
     def describe(self) -> str:
         """In words; for a single repetition."""

@@ -43,7 +43,15 @@ from dpcalc.auditing.estimators.binomial import (
     smallest_noticed,
 )
 from dpcalc.auditing.estimators.eprocess import STAKES
-from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
+from dpcalc.auditing.estimators.reference_mechanisms import (
+    GAUSSIAN,
+    LAPLACE,
+    RESPONSE,
+    Outcomes,
+    answer_rates,
+    reference,
+    response_rates,
+)
 from dpcalc.auditing.estimators.rules import Rule, cuts, tail_ranks
 from dpcalc.auditing.gaussian import gaussian_pair
 from dpcalc.auditing.sampling.observations import Observations
@@ -206,7 +214,9 @@ def largest_rejected(
     return low
 
 
-def detectable(*, runs: int, claim: Claim, alpha: float, continuous: bool = False) -> float:
+def detectable(
+    *, runs: int, claim: Claim, alpha: float, outcomes: Outcomes = Outcomes.DISCRETE
+) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5.
 
     For the mechanisms of `reference_mechanisms` and rules that treat both worlds alike; where the
@@ -216,17 +226,17 @@ def detectable(*, runs: int, claim: Claim, alpha: float, continuous: bool = Fals
 
     at = slopes(claim)
     allowed = claimed_profile(claim)(at)
-    each = math.sqrt(SOUGHT_OF_LAPLACE if claim.delta == 0 and continuous else SOUGHT)
+    named = GAUSSIAN if claim.is_curve else reference(claim.delta, outcomes)
+    each = math.sqrt(SOUGHT_OF_LAPLACE if named == LAPLACE else SOUGHT)
     tails = claim.delta > 0 and not claim.is_curve
     runs = round(runs * (_SPENT_ON_TAILS if tails else 1))
     quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
 
     def notices(value: float) -> bool:
-        if claim.delta == 0 and continuous:
+        if named == LAPLACE:
             right, wrong = answer_rates(value, 0.0)
-        elif claim.delta == 0:
-            wrong = np.array([1 / (1 + math.exp(min(value, 700.0)))])
-            right = 1 - wrong
+        elif named == RESPONSE:
+            right, wrong = (np.array([rate]) for rate in response_rates(value, claim.delta))
         else:
             mu = value if claim.is_curve else float(gaussian_pair.mu_of(value, claim.delta))
             margins = np.linspace(0.0, 6.0, 61)

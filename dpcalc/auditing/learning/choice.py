@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.estimators.rule_choice import Promise
 from dpcalc.auditing.learning.lattice import lattice_score
 from dpcalc.auditing.learning.linear import exact_direction, linear_score, means_score
 from dpcalc.auditing.learning.quadratic import quadratic_score
@@ -18,6 +19,7 @@ from dpcalc.auditing.learning.repeats import (
 
 ONE_SIDED = "releases of one world only"
 _CERTAIN = 10  # right answers without a wrong one that are no luck
+_LEVEL = 1.0  # standard errors by which a promise may be below the largest
 
 Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
@@ -49,23 +51,26 @@ def best(
     scores: dict[str, Score],
     released: Array,
     is_in: NDArray[np.bool_],
-    promise: Callable[[Array], float],
+    promise: Callable[[Array], Promise],
 ) -> tuple[str, Score]:
-    """The score with the largest promise, the first of equal ones.
+    """The simplest score that promises no less than the best by more than a standard error.
 
-    Releases of one world only come first where they tell ten runs and more without a mistake and
-    promise half as much as the best: what they promise is not luck, and of the others it may be.
+    The largest of many promises is a lucky one, so what a score promises less than it by no more
+    than a standard error of the difference is not held against it: the rule of Breiman, Friedman,
+    Olshen and Stone 1984 for trees. Releases of one world only come first where they tell ten runs
+    and more without a mistake and promise half as much as the best: what they promise is not luck.
 
     Args:
-        scores: by name.
+        scores: by name, the simplest first.
         released: what pilot runs released that no score was learnt from, shape (runs, numbers).
         is_in: which of them were in the world IN, shape (runs,).
-        promise: one number per such run -> how much a score with these values promises.
+        promise: one number per such run -> what a score with these values promises.
     """
     promised = {name: promise(score(released)) for name, score in scores.items()}
-    name = max(promised, key=lambda name: promised[name])
-    if ONE_SIDED in scores and 2 * promised[ONE_SIDED] >= promised[name]:
+    most = max(promised.values(), key=lambda p: p.bound)
+    if ONE_SIDED in scores and 2 * promised[ONE_SIDED].bound >= most.bound:
         right = scores[ONE_SIDED](released) * np.where(is_in, 1, -1)
         if right.sum() >= _CERTAIN and not (right < 0).any():
-            name = ONE_SIDED
+            return ONE_SIDED, scores[ONE_SIDED]
+    name = next(name for name, p in promised.items() if p.below(most) <= _LEVEL)
     return name, scores[name]

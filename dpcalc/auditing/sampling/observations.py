@@ -200,16 +200,6 @@ class Observations:
         )
 
 
-def seldom_repeats(values: NDArray[np.generic]) -> bool:
-    """Whether more than one run in twenty came to what no other did.
-
-    Args:
-        values: what each run came to, one value a run; shape (runs,).
-    """
-    _, counts = np.unique(values, return_counts=True)
-    return bool(20 * (counts == 1).sum() > len(values))
-
-
 def joined(parts: Sequence[Observations]) -> Observations:
     """Runs one after the other."""
     return Observations(

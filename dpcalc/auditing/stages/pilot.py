@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
+from dpcalc.auditing.estimators.rule_choice import Promise
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.learning.repeats import hashes
-from dpcalc.auditing.sampling.observations import Observations, seldom_repeats
+from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.sampling.runner import Score, Stage, make, numbered, observe, sizes
 from dpcalc.auditing.targets.target import Outputs, Target, numbers_of
 from dpcalc.errors import InvalidInput
@@ -35,13 +37,13 @@ class Pilot:
         score: released -> one number per run, the larger the more it looks like IN.
         trial: runs that taught the score nothing, except which of several is best.
         learnt: what a learnt score looks at, and on how many runs; empty for the target's own.
-        continuous: whether releases seldom repeat, or values of the target's own score.
+        outcomes: how often releases of pilot runs repeat, or values of the target's own score.
     """
 
     score: Score
     trial: Observations
     learnt: str = ""
-    continuous: bool = False
+    outcomes: Outcomes = Outcomes.DISCRETE
 
 
 def pilot(
@@ -49,7 +51,7 @@ def pilot(
     *,
     seed: int,
     runs: int,
-    promise: Callable[[Observations], float],
+    promise: Callable[[Observations], Promise],
     size: int | None = None,
     executor: Executor | None = None,
     store: Store | None = None,
@@ -80,7 +82,7 @@ def pilot(
         own = target.score
         trial = tried(own)
         turned = trial.with_score(-trial.score)
-        if promise(turned) > promise(trial):
+        if promise(turned).bound > promise(trial).bound:
             return _of_scores(lambda outputs: -np.asarray(own(outputs), float), turned)
         return _of_scores(own, trial)
     half = runs // 2
@@ -88,7 +90,7 @@ def pilot(
         scores = candidates(*_in_both_worlds(*next(halves), half))
         flags, released = next(halves)
 
-    def promised(values: Array) -> float:
+    def promised(values: Array) -> Promise:
         return promise(Observations(is_in=flags, score=values, fair_coins=True))
 
     name, score = best(scores, released, flags, promised)
@@ -96,12 +98,12 @@ def pilot(
         score=lambda outputs: score(numbers_of(target, outputs)),
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
         learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
-        continuous=seldom_repeats(hashes(released)),
+        outcomes=Outcomes.of(hashes(released)),
     )
 
 
 def _of_scores(score: Score, trial: Observations) -> Pilot:
-    return Pilot(score=score, trial=trial, continuous=seldom_repeats(trial.score))
+    return Pilot(score=score, trial=trial, outcomes=Outcomes.of(trial.score))
 
 
 def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tuple[Array, Array]:

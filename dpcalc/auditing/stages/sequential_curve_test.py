@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.bets import Bet, Settled
-from dpcalc.auditing.estimators.reference_mechanisms import reference
+from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN, Outcomes, reference
 from dpcalc.auditing.estimators.sequential_curve import (
     Profile,
     chosen_bet,
@@ -90,12 +90,14 @@ class RunningCurve:
             self.bets, lambda epsilon: point_profile(epsilon, delta), alpha=self.alpha
         )
 
-    def evidence(self, planned: int | None = None, *, continuous: bool = False) -> Evidence:
+    def evidence(
+        self, planned: int | None = None, *, outcomes: Outcomes = Outcomes.DISCRETE
+    ) -> Evidence:
         """The bound at this moment.
 
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
-            continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+            outcomes: how often they repeat; see `reference_mechanisms`.
         """
         claim = self.claim
         return Evidence(
@@ -108,9 +110,9 @@ class RunningCurve:
             access=AdversaryAccess.RUNS,
             runs=self.runs,
             detectable=detectable(
-                runs=planned or self.runs, claim=claim, alpha=self.alpha, continuous=continuous
+                runs=planned or self.runs, claim=claim, alpha=self.alpha, outcomes=outcomes
             ),
-            reference=reference(claim.delta, continuous=continuous),
+            reference=GAUSSIAN if claim.is_curve else reference(claim.delta, outcomes),
             counted={"log_wealth": self.largest, "bets": [bet.record() for bet in self.bets]},
             assumes=("fair coins", "every bet was made before its runs"),
             anytime=True,

@@ -16,7 +16,7 @@ from dpcalc.auditing.estimators.eprocess import (
     log_wealth,
     lower_from_accuracy,
 )
-from dpcalc.auditing.estimators.reference_mechanisms import reference
+from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN, Outcomes, reference
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Observations
@@ -92,12 +92,14 @@ class RunningTest:
             )
         )
 
-    def evidence(self, planned: int | None = None, *, continuous: bool = False) -> Evidence:
+    def evidence(
+        self, planned: int | None = None, *, outcomes: Outcomes = Outcomes.DISCRETE
+    ) -> Evidence:
         """The bound at this moment.
 
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
-            continuous: whether outcomes seldom repeat; see `reference_mechanisms`.
+            outcomes: how often they repeat; see `reference_mechanisms`.
         """
         quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
         return Evidence(
@@ -113,9 +115,9 @@ class RunningTest:
                 runs=planned or self.runs,
                 claim=self.claim,
                 alpha=self.alpha,
-                continuous=continuous,
+                outcomes=outcomes,
             ),
-            reference=reference(self.claim.delta, continuous=continuous),
+            reference=GAUSSIAN if self.claim.is_curve else reference(self.claim.delta, outcomes),
             counted={
                 "right": self.right,
                 "wrong": self.wrong,
