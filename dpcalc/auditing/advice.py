@@ -80,7 +80,7 @@ def _of_one_run(claim: Claim, evidence: Evidence, detectable_ratio: float) -> st
         seen = plain.detectable(guesses, claimed=claim.epsilon, delta=claim.delta, alpha=alpha)
         if seen <= detectable_ratio * claim.epsilon:
             return (
-                f"planned with --alpha {spelt(alpha)}, {guesses.guessed} guesses would notice epsilon "
+                f"planned with --alpha {spelt(alpha)}, {guesses.guessed} guesses would notice ε "
                 f"= {seen:.4g}"
             )
     return ""

@@ -209,7 +209,7 @@ def test_underpowered_names_the_density_where_it_tells_as_much():
     whole = known.gaussian(1.0)
     said = audit(blind(whole), claim, seed=1, controls=False).reason
     assert "an exact log_ratio and the drawn noise would do: 2,000 runs then notice" in said
-    stated = float(said.split("notice epsilon = ")[1].split(";")[0])
+    stated = float(said.split("notice ε = ")[1].split(";")[0])
     seen = audit(replace(whole, tilted=None), claim, seed=1, controls=False)
     assert seen.outcome is Outcome.NOT_REFUTED
     assert seen.detectable == pytest.approx(stated, rel=0.05)
@@ -248,7 +248,7 @@ def test_underpowered_names_fair_coins_where_they_tell_as_much():
     claim = Claim.of(epsilon=0.4, adjacency=ADD)
     short = audit_counts(claim, Counts.of(55, 45, 45, 55), alpha=0.05)
     assert short.outcome is Outcome.UNDERPOWERED
-    assert "--fair-coins would do: 200 runs then notice epsilon = 0.7771" in short.reason
+    assert "--fair-coins would do: 200 runs then notice ε = 0.7771" in short.reason
     tossed = audit_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True, alpha=0.05)
     assert tossed.outcome is Outcome.NOT_REFUTED
     assert tossed.detectable == pytest.approx(0.7771, abs=1e-4)
@@ -293,7 +293,7 @@ def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
     assert few.outcome is Outcome.UNDERPOWERED
     assert "runs would be enough" not in few.reason
     stated = float(
-        few.reason.split("planned with --alpha 0.05, 60 guesses would notice epsilon = ")[1]
+        few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1]
     )
     terms = {"claimed": 1.0, "delta": DELTA, "alpha": 0.05}
     assert one_run_exact.detectable(guesses, **terms) == pytest.approx(stated, rel=1e-3)
