@@ -72,7 +72,7 @@ def test_what_is_attained_is_that_of_the_instance_or_unknown() -> None:
     assert found.attained == surely_attained(attained.guarantee, 1e-5)
     assert found.attained is not None
     assert 0 < found.attained <= found.certified
-    unknown = privacy_result("noisy-cgd-constrained")
+    unknown = privacy_result("noisy-sgd-constrained")
     assert dpcalc.epsilon(unknown, delta=1e-5, **dict(unknown.example)).attained is None
 
 

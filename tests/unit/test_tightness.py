@@ -35,7 +35,7 @@ def test_shares_are_those_of_an_exact_bound_and_never_above_one() -> None:
     found = share(loose.from_parameters(loose.example), 1e-6)
     assert found is not None
     assert 0.9 < found < 0.95
-    none = privacy_result("noisy-cgd-constrained")
+    none = privacy_result("noisy-sgd-constrained")
     assert share(none.from_parameters(none.example), 1e-6) is None
 
 

@@ -24,6 +24,7 @@ from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import context, mpf
 from dpcalc.theorems.authoring import Numbers, Real, assume, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
+from dpcalc.theorems.base import Bound
 from dpcalc.theorems.noisy_gradient_descent._base import (
     CONVEXITY_UNUSED,
     EXPANDED,
@@ -35,6 +36,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.noisy_gradient_descent._cyclic import CyclicDescent
 from dpcalc.theorems.noisy_gradient_descent._formulas import Start, last_iterate_mu
+from dpcalc.theorems.noisy_gradient_descent._interval import interval_instance
 
 
 @theorem(
@@ -134,6 +136,18 @@ class NoisyCGDConstrained(CyclicDescent):
         square += unit**2 / x.n_batches * longest
         square += unit**2 if self.n_batches > 1 else 0
         return x.sqrt(x.min(square, composed)) / x.sigma
+
+    def attained(self) -> Bound | None:
+        """Linear losses or quadratics on an interval."""
+        if self.order != "fixed" or averaged(self):
+            return None
+        return interval_instance(
+            self,
+            self.diameter,
+            steps=self.n_batches * self.passes,
+            gap=self.n_batches,
+            tail=self.participation().steps_after,
+        )
 
     def method(self) -> str:
         """The cheapest shifts over the best number of last uses."""
