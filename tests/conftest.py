@@ -13,6 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
+from mpmath import mp
 
 settings.register_profile(
     "short",
@@ -25,6 +26,13 @@ settings.register_profile(
     "long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("DPCALC_HYPOTHESIS", "short"))
+
+
+@pytest.fixture
+def fifty_digits() -> Iterator[None]:
+    """Oracles carry fifty digits, also where numbers are only compared."""
+    with mp.workdps(50):
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,12 +44,7 @@ from dpcalc.guarantees.tradeoff import curve_below
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.theorems.catalogue import privacy_result
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 def _refused(call: Any, *given: Any, **named: Any) -> str:

@@ -7,7 +7,6 @@ known in closed form up to its aliases, which stay below 1e-9 of δ, and its rou
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -37,12 +36,7 @@ from tests.oracles.exact import gaussian_delta
 LAPLACE = LaplaceLoss(0.7, 0.7)
 RESPONSES = RandomisedResponseLoss.of({0.7: 3, 0.2: 1})
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 def smoothed(mu: float, s: float, epsilon: float) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -32,12 +31,7 @@ from tests.oracles import exact
 
 MUS, EPSILONS = (1e-9, 0.03, 1.0, 7.0, 300.0), (0.0, 1e-12, 0.4, 9.0, 5000.0)
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 @pytest.mark.parametrize("mu", MUS)

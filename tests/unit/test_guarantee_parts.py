@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -39,12 +39,7 @@ from dpcalc.guarantees.worst import WorstOf
 from dpcalc.pictures import answers
 from dpcalc.theorems.catalogue import privacy_result
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 def parabola(least: float, factor: float = 1.0) -> Callable[[int], float]:

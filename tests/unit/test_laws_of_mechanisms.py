@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -49,12 +48,7 @@ from dpcalc.errors import AssumptionViolated, InvalidInput, NumericalFailure
 
 UNIT = 2.0**-53
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 def normal(x, mean, sigma):

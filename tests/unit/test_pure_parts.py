@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -28,12 +27,7 @@ from tests.oracles.exact import equal_rounds_delta, randomised_response_delta
 
 EQUAL = "optimal composition, binomial sum"
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 @pytest.mark.parametrize(

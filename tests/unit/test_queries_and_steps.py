@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -58,12 +57,7 @@ from tests.oracles import exact
 EPSILON, DELTA = EpsilonAt(1e-5, 1e-6), DeltaAt(2.0, 1e-6)
 LAPLACE = LaplaceLoss(0.5, 0.5)
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 def total(*parts) -> LossSum:

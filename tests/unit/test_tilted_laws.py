@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -49,12 +49,7 @@ LAWS: list[LossDistribution] = [
 NAMES = [f"{type(law).__name__}{k}" for k, law in enumerate(LAWS)]
 ORDERS = (0.03, 1.0, 7.5)
 
-
-@pytest.fixture(autouse=True)
-def digits() -> Iterator[None]:
-    """Oracles carry fifty digits, also where numbers are only compared."""
-    with mp.workdps(50):
-        yield
+pytestmark = pytest.mark.usefixtures("fifty_digits")
 
 
 def moment(law: LossDistribution, z: mp.mpc) -> mp.mpc:
