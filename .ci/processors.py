@@ -15,11 +15,15 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 TESTS = [
     "tests/algorithms/test_composite_admm.py",
+    "tests/algorithms/test_composite_laws.py",
     "tests/algorithms/test_losses_and_regularisers.py",
     "tests/algorithms/test_minimise.py",
     "tests/algorithms/test_network_admm.py",
+    "tests/algorithms/test_network_convergence.py",
+    "tests/algorithms/test_network_densities.py",
     "tests/unit/test_composition.py",
     "tests/unit/test_convergence_results.py",
+    "tests/unit/test_utilities.py",
     "tests/unit/test_convolution.py",
     "tests/unit/test_modulus.py",
     "tests/unit/test_numerics.py",

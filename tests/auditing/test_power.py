@@ -292,8 +292,6 @@ def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
     few = audit_guesses(claim, guesses)
     assert few.outcome is Outcome.UNDERPOWERED
     assert "runs would be enough" not in few.reason
-    stated = float(
-        few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1]
-    )
+    stated = float(few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1])
     terms = {"claimed": 1.0, "delta": DELTA, "alpha": 0.05}
     assert one_run_exact.detectable(guesses, **terms) == pytest.approx(stated, rel=1e-3)

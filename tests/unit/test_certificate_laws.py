@@ -6,33 +6,29 @@ import copy
 import itertools
 import json
 import math
-from collections.abc import Sequence
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.certificates import inversion, laws, norm, sampled, tables
+from dpcalc.certificates import inversion, laws, norm, sampled
 from dpcalc.certificates.certify import CERTIFIED, certify
-from dpcalc.certificates.checker import FORMAT, check, digest
-from dpcalc.certificates.formulas import shown, tree_of
-from dpcalc.certificates.grammar import Refused, number
+from dpcalc.certificates.checker import check, digest
+from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.laws import acb, arb, precision
 from dpcalc.certificates.mechanisms import rounds_of
-from dpcalc.cli.main import main
-from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
+from dpcalc.guarantees import RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
 from dpcalc.guarantees.mixture import GaussianMixture
-
-# ------------------------------------------------------------- every mechanism, true and false
+from tests.unit.gaussian_formula import gaussian_delta
 
 MIXTURE = GaussianMixture((0.5, 0.25, 0.125), (0.2, 0.3, 0.4))
+
 P, Q = (0.5, 0.3, 0.2), (0.2, 0.3, 0.5)
+
 CASES: dict[str, tuple[list[tuple[Guarantee, int]], str, float]] = {
     "mixture": ([(MIXTURE, 1)], "replace-one", 1e-5),
     "mixtures composed": ([(MIXTURE, 30)], "replace-one", 1e-5),
@@ -111,13 +107,6 @@ def test_a_bound_at_an_order_shows_no_lower_end() -> None:
         check(certificate)
 
 
-# --------------------------------------------------------------------------------- mixtures, orders
-
-
-def gaussian_delta(mu: mpf, eps: mpf) -> mpf:
-    return mp.ncdf(mu / 2 - eps / mu) - mp.exp(eps) * mp.ncdf(-mu / 2 - eps / mu)
-
-
 def test_two_mixtures_are_the_mixture_of_all_pairs() -> None:
     weights = [("0.5", "0.2"), ("0.25", "0.3"), ("0", "0.5")]
     eps, truth = mpf("0.8"), mpf(0)
@@ -148,9 +137,6 @@ def test_divergences_between_orders_lie_on_the_chord() -> None:
     assert float(bound(arb(3))) == pytest.approx((0.25 + 3 * 0.75) / 2 / 2)
     assert float(bound(arb("1.5"))) == 0.25
     assert not bound(arb(5)).is_finite()
-
-
-# ------------------------------------------------------------------------------- exponential norms
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 5, 20])
@@ -187,9 +173,6 @@ def test_two_evaluations_of_the_exponential_norm_agree(
             assert abs(law.moment(acb(c, y * factor))).lower() <= bound
         unmoved = law.beyond(arb(c), arb(0), arb("1e-30")).real
         assert abs(float(unmoved) / float(law.moment(acb(c)).real) - 1) < 1e-9
-
-
-# --------------------------------------------------------------------------- what lies outside
 
 
 def summed(modulus: Any, start: float, mu: float, k: float) -> float:
@@ -240,167 +223,3 @@ def test_what_lies_above_a_window_is_bounded(
     with precision(64):
         bound = sampled.outside_above(*map(arb, (mu, k, shift, reach)))
     assert summed(modulus, reach, mu, k) <= float(bound.upper()) * (1 + 1e-5)
-
-
-# ------------------------------------------------------------------- finite distributions, profiles
-
-OUTCOMES = [("1/2", "1/8"), ("1/4", "1/4"), ("1/8", "1/2"), ("1/8", "0"), ("0", "1/8")]
-
-
-def delta_of(pairs: Sequence[tuple[Fraction, Fraction]], k: Fraction) -> Fraction:
-    return sum((max(p - k * q, Fraction(0)) for p, q in pairs), Fraction(0))
-
-
-def exact(rows: Sequence[tuple[str, str]]) -> list[tuple[Fraction, Fraction]]:
-    return [(Fraction(p), Fraction(q)) for p, q in rows]
-
-
-def from_law(law: Any, eps: Any) -> float:
-    rounds = [(law, 1)]
-    return float(law.infinite + inversion.over_outcomes(rounds, eps))
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_finite_distributions_in_order_against_fractions(reverse: bool) -> None:
-    release = {
-        "mechanism": "distributions",
-        "count": 2,
-        "outcomes": [list(row) for row in OUTCOMES],
-    }
-    ((law, count),) = rounds_of([release], "add-remove", reverse)
-    single = [(q, p) if reverse else (p, q) for p, q in exact(OUTCOMES)]
-    both = [(a * c, b * d) for (a, b), (c, d) in itertools.product(single, repeat=2)]
-    for k in (Fraction(1), Fraction(3, 2), Fraction(3), Fraction(9)):
-        infinite = 1 - (1 - law.infinite) ** count
-        found = infinite + inversion.over_outcomes(
-            [(law, count)], arb(k.numerator).log() - arb(k.denominator).log()
-        )
-        assert abs(float(found) - float(delta_of(both, k))) < 1e-12
-
-
-def test_either_order_is_the_larger_profile() -> None:
-    turned = [(q, p) for p, q in exact(OUTCOMES)]
-    law = tables.in_either_order([(number(p), number(q)) for p, q in OUTCOMES])
-    for k in (Fraction(1), Fraction(2), Fraction(4), Fraction(7)):
-        truth = max(delta_of(exact(OUTCOMES), k), delta_of(turned, k))
-        found = from_law(law, (arb(k.numerator) / k.denominator).log())
-        assert found >= float(truth) - 1e-12
-        if k in (1, 2, 4):  # its corners
-            assert found <= float(truth) + 1e-12
-
-
-@settings(max_examples=25, deadline=None)
-@example([(0, 0), (0, 1)])
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 31)), min_size=1, max_size=5))
-def test_a_profile_is_the_least_chord_of_its_points(points: list[tuple[int, int]]) -> None:
-    """Least over all pairs of points, mirrored ones included, with 1 at k = 0 and flat beyond."""
-    known = [(math.exp(e / 4), d / 32) for e, d in points]
-    corners = [(0.0, 1.0), *known, *((1 / k, 1 - (1 - d) / k) for k, d in known)]
-    law = tables.profile([(arb(e) / 4, arb(d) / 32) for e, d in points])
-
-    def truth(k: float) -> float:
-        flat = min(d for at, d in corners if at <= k)
-        chords = [
-            a + (b - a) * (k - i) / (j - i)
-            for (i, a), (j, b) in itertools.permutations(corners, 2)
-            if i <= k <= j and i < j
-        ]
-        return min([flat, *chords])
-
-    for k in (1.0, 1.2, 1.9, 3.3, 9.0):
-        assert from_law(law, arb(k).log()) == pytest.approx(truth(k), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    "release",
-    [
-        {"mechanism": "distributions", "outcomes": [["0.5", "0.4"], ["0.4", "0.6"]]},
-        {"mechanism": "distributions", "outcomes": []},
-        {"mechanism": "gaussian-mixture", "components": [["1", "0.6"], ["2", "0.5"]]},
-        {"mechanism": "gaussian-mixture", "components": [["1", "0"]]},
-        {"mechanism": "profile", "points": [["1", "1.5"]]},
-        {"mechanism": "rdp", "orders": [["0.5", "1"]]},
-        {"mechanism": "exponential-norm", "epsilon": "1", "dimension": 1},
-        {"mechanism": "approximate", "epsilon": "1", "delta": ["difference", "0", "1"]},
-        {"mechanism": "gaussian", "mu": ["power", ["difference", "0", "2"], "0.5"]},
-        {"mechanism": "gaussian", "mu": ["quotient", "1", "0"]},
-        {"mechanism": "gaussian", "mu": ["exec", "1"]},
-        {"mechanism": "gaussian", "mu": ["sum"]},
-        {"mechanism": "gaussian", "mu": ["ln", "2", "3"]},
-        {"mechanism": "gaussian", "mu": []},
-    ],
-)
-def test_parameters_out_of_range_are_refused(release: dict[str, Any]) -> None:
-    with pytest.raises(Refused):
-        rounds_of([{**release, "count": 1}], "add-remove", False)
-
-
-# --------------------------------------------------------------------------- shifts, closed forms
-
-
-def chain(shifts: list[str], jump: str = "0.5") -> dict[str, Any]:
-    steps = [["0.5", jump, "2"], ["0.5", "0", "1"], ["0.5", "1", "4"]]
-    return {
-        "mechanism": "shifted-gaussian",
-        "count": 1,
-        "start": "1",
-        "steps": steps,
-        "shifts": shifts,
-    }
-
-
-def test_shifts_cost_what_they_move_and_the_last_step_pays_the_rest() -> None:
-    """Distances 1, then .4 after a shift of .6, .1 after one of .1, and 1.05 at the end."""
-    ((law, _),) = rounds_of([chain(["0.6", "0.1"])], "", False)
-    mu = math.sqrt((0.6 / 2) ** 2 + 0.1**2 + (1.05 / 4) ** 2)
-    assert float(law.profile(arb("0.1"))) == pytest.approx(
-        float(gaussian_delta(mpf(mu), mpf("0.1")))
-    )
-
-
-@pytest.mark.parametrize("shifts", [["1.1", "0"], ["0.6", "0.3"], ["0.6"], ["0.6", "0.1", "1"]])
-def test_shifts_beyond_the_distance_are_refused(shifts: list[str]) -> None:
-    with pytest.raises(Refused):
-        rounds_of([chain(shifts)], "", False)
-
-
-def test_a_closed_form_is_certified_from_the_exact_parameters(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.json"
-    command = "epsilon dp-admm --n-records 100 --rounds 5 --gradient-bound 1 --dual-start zero"
-    with pytest.raises(SystemExit):
-        main([*command.split(), "--delta", "1e-5", "--sigma", "1", "--certify", str(out)])
-    certificate = json.loads(out.read_text())
-    (release,) = certificate["releases"]
-    assert release["mu"][0] in ("quotient", "product")
-    with mp.workdps(30), precision(96):
-        assert abs(float(number(release["mu"])) - float(mp.sqrt(5) / 50)) < 1e-15
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as status:
-        main(["check", str(out)])
-    assert status.value.code == 0
-    assert "(2·1.0·(5.0^(1/2)))/(100.0·1.0)" in capsys.readouterr().out
-    certificate["releases"][0]["mu"] = ["product", "1.001", release["mu"]]
-    certificate["digest"] = digest(certificate)
-    with pytest.raises(Refused):
-        check(certificate)
-
-
-def test_expressions_keep_their_value() -> None:
-    import sympy
-
-    x, y = sympy.symbols("x y", positive=True)
-    e = sympy.Max(abs(1 - x * y), sympy.log(1 + y) / x) ** 3 * sympy.sqrt(x) / (y - x) - y / (2 * x)
-    tree = tree_of(e, {"x": 0.3, "y": 1.7})
-    truth = e.subs({x: sympy.Rational(3, 10), y: sympy.Rational(17, 10)}).evalf(30)
-    with precision(96):
-        assert abs(float(number(tree)) - float(truth)) < 1e-14
-    assert "max(" in shown(tree)
-
-
-def test_a_gaussian_keeps_its_rounded_number_without_a_closed_form() -> None:
-    found = certify([(GDP(0.5), 1)], "add-remove", 1e-5, GDP(0.5).epsilon(1e-5)).certificate
-    assert found is not None
-    assert found["releases"] == [{"mechanism": "gaussian", "mu": "0.5", "count": 1}]
-    assert found["format"] == FORMAT

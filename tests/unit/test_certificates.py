@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import copy
-import io
-import json
 import math
-import tokenize
-from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,42 +11,14 @@ from hypothesis import strategies as st
 from mpmath import mp, mpc, mpf
 
 from dpcalc.certificates import checker, inversion, laws, sampled
-from dpcalc.certificates.certify import CERTIFIED, certify
-from dpcalc.certificates.checker import check, digest
+from dpcalc.certificates.certify import certify
 from dpcalc.certificates.contour import Chooser
 from dpcalc.certificates.evidence import Contradicted, evidence
-from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.laws import acb, arb, precision
 from dpcalc.certificates.mechanisms import rounds_of
-from dpcalc.cli.main import main
-from dpcalc.guarantees import GDP, ApproxDP, PureDP, compose
+from dpcalc.guarantees import GDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
-
-FOLDER = Path(checker.__file__).parent
-SAMPLED = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": "0.01"}
-HEADLINE = {
-    "adjacency": "add-remove",
-    "releases": [{**SAMPLED, "count": 10_000}],
-    "delta": "1e-5",
-}
-
-
-def certificate_of(*parts: Any, delta: float, adjacency: str = "add-remove") -> dict[str, Any]:
-    total = compose(*parts)
-    bracket = total.bracket(delta)
-    found = certify(parts, adjacency, delta, bracket.upper, bracket.lower)
-    assert (found.upper, found.lower) == (CERTIFIED, CERTIFIED)
-    assert found.certificate is not None
-    return found.certificate
-
-
-@pytest.fixture(scope="module")
-def small() -> dict[str, Any]:
-    sampled = poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
-    return certificate_of((sampled, 2000), (PureDP(0.1), 1), delta=1e-5)
-
-
-# ------------------------------------------------------------------------------ what is enclosed
+from tests.unit.certificate_files import HEADLINE
 
 
 def test_the_enclosure_holds_a_value_found_in_another_way() -> None:
@@ -191,9 +155,6 @@ def test_sums_over_outcomes_and_the_smoothed_line_overlap() -> None:
     assert float(line.rad()) < 1e-4 * float(exact)
 
 
-# ------------------------------------------------------------------------- what is refused
-
-
 @pytest.mark.parametrize("share", [1 - 1e-9, 1 + 1e-9])
 def test_an_end_that_is_off_by_a_billionth_is_contradicted(share: float) -> None:
     """One sampled round and a Gaussian composition have enclosures narrower than that."""
@@ -221,243 +182,3 @@ def test_a_composition_that_is_off_by_a_billionth_is_contradicted() -> None:
     evidence(HEADLINE, "upper", repr(at[-1] * (1 + 1e-9)), "remove")
     with pytest.raises(Contradicted):
         evidence(HEADLINE, "upper", repr(at[-1] * (1 - 1e-9)), "remove")
-
-
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    children = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, child in children:
-        if isinstance(child, dict | list):
-            yield from leaves(child, (*path, key))
-        else:
-            yield (*path, key)
-
-
-def changed(certificate: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:
-    edited = copy.deepcopy(certificate)
-    place: Any = edited
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    return edited
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.data())
-def test_every_edit_is_refused_or_leaves_a_true_statement(
-    small: dict[str, Any], data: st.DataObject
-) -> None:
-    path = data.draw(st.sampled_from(list(leaves(small))))
-    old: Any = small
-    for key in path:
-        old = old[key]
-    values = st.sampled_from(
-        ["0", "1", "nan", "inf", "1 +/- 2", "", None, True, -1, [], {}, "1e-3"]
-    )
-    if isinstance(old, int):
-        values |= st.integers(old - 3, old + 3).filter(lambda n: n != old)
-    elif old.replace(".", "").replace("e-", "").isdigit():
-        values |= st.floats(0.5, 2).map(lambda f: repr(float(old) * f))
-    edited = changed(small, path, data.draw(values))
-    if edited == small:
-        return
-    with pytest.raises(Refused):
-        check(edited)
-    edited["digest"] = digest(edited)
-    try:
-        check(edited)
-    except Refused:
-        return
-    assert says_what_is_true(edited)
-
-
-def says_what_is_true(certificate: dict[str, Any]) -> bool:
-    """Whether the engine, which shares no code, agrees with both ends."""
-    parts = []
-    for release in certificate["releases"]:
-        if release["mechanism"] == "approximate":
-            part = ApproxDP(float(release["epsilon"]), float(release["delta"]))
-        else:
-            sigma, rate = float(release["noise_multiplier"]), float(release["rate"])
-            part = poisson_subsampled_gaussian(sigma, rate, certificate["adjacency"])
-        parts.append((part, release["count"]))
-    total, delta = compose(*parts), float(certificate["delta"])
-    upper = total.delta_bracket(float(certificate["upper"]["epsilon"]))
-    lower = total.delta_bracket(float(certificate["lower"]["epsilon"]))
-    return upper.lower <= delta <= lower.upper
-
-
-def test_dropped_added_and_repeated_fields_are_refused(small: dict[str, Any]) -> None:
-    for name in small:
-        edited = {k: v for k, v in small.items() if k != name}
-        if name != "digest":
-            edited["digest"] = digest(edited)
-        with pytest.raises(Refused):
-            check(edited)
-    added = {**small, "note": "1"}
-    added["digest"] = digest(added)
-    with pytest.raises(Refused):
-        check(added)
-    one_direction = copy.deepcopy(small)
-    del one_direction["upper"]["evidence"]["add"]
-    one_direction["digest"] = digest(one_direction)
-    with pytest.raises(Refused):
-        check(one_direction)
-    with pytest.raises(Refused):
-        json.loads('{"a": 1, "a": 2}', object_pairs_hook=checker.unique)
-
-
-def test_planted_aliases_and_tails_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer nodes or a shorter period widen the enclosure; they do not move it."""
-    how = evidence(HEADLINE, "upper", "6.187714385426877", "remove")
-    with precision(how["precision"]):
-        rounds = rounds_of(HEADLINE["releases"], "add-remove", False)
-        eps = arb("6.187714385426877")
-        good = checker.enclosure(rounds, eps, how)
-        for poor in ({"nodes": 5}, {"period": "3"}, {"real_part": "0.9"}, {"order": "4.5"}):
-            assert checker.enclosure(rounds, eps, {**how, **poor}).overlaps(good)
-
-
-# -------------------------------------------------------------------------------- the command line
-
-
-PLAN = """delta = 1e-6
-adjacency = "{}"
-[[release]]
-mechanism = "poisson-subsampled-gaussian"
-noise_multiplier = 0.8
-rate = 0.02
-count = 600
-"""
-
-
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_compose_and_check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], adjacency: str
-) -> None:
-    plan, out = tmp_path / "plan.toml", tmp_path / "out.json"
-    plan.write_text(PLAN.format(adjacency))
-    with pytest.raises(SystemExit) as status:
-        main(["compose", str(plan), "--certify", str(out)])
-    assert status.value.code == 0
-    assert "both ends certified" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as status:
-        main(["check", str(out)])
-    assert status.value.code == 0
-    shown = capsys.readouterr().out
-    assert "600 × poisson-subsampled-gaussian, noise_multiplier 0.8, rate 0.02" in shown
-    text = out.read_text().replace('"count": 600', '"count": 601')
-    out.write_text(text)
-    with pytest.raises(SystemExit) as status:
-        main(["check", str(out), "--json"])
-    assert status.value.code == 1
-    assert json.loads(capsys.readouterr().out)["certificates"][0]["verdict"] == "REFUSED"
-
-
-def test_every_verb_that_answers_with_epsilon_certifies(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, plan = str(tmp_path / "out.json"), tmp_path / "plan.toml"
-    plan.write_text(
-        """delta = 1e-6\n[[release]]\nmechanism = "gaussian-without-replacement"
-noise_multiplier = 4\nsample = 20\npopulation = 1000\ncount = 2000"""
-    )
-    dp_admm = "dp-admm --n-records 100 --rounds 5 --gradient-bound 1 --dual-start zero --delta 1e-5"
-    for command in (
-        f"compose {plan}",
-        f"epsilon {dp_admm} --sigma 1",
-        f"noise {dp_admm} --epsilon 1",
-        "calibrate laplace --rounds 3 --epsilon 1 --delta 0 --adjacency add-remove",
-    ):
-        with pytest.raises(SystemExit) as status:
-            main([*command.split(), "--certify", out])
-        assert status.value.code == 0, command
-        assert "end certified" in capsys.readouterr().out.replace("ends", "end")
-        with pytest.raises(SystemExit) as status:
-            main(["check", out])
-        assert status.value.code == 0, command
-        assert capsys.readouterr().out.startswith("VERIFIED")
-
-
-def test_what_has_no_law_here_is_not_certified(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.json"
-    asked = "epsilon gaussian-objective-perturbation --regularization 10 --sigma 10 --delta 1e-6"
-    with pytest.raises(SystemExit) as status:
-        main([*asked.split(), "--certify", str(out)])
-    assert status.value.code == 3
-    assert "upper end not certified: objective perturbation" in capsys.readouterr().out
-    assert not out.exists()
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[]", "[1]", '{"format": 1}', "\0"])
-def test_files_that_are_no_certificates(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
-) -> None:
-    file = tmp_path / "out.json"
-    file.write_text(content)
-    with pytest.raises(SystemExit) as status:
-        main(["check", str(file)])
-    assert status.value.code in (1, 2)
-    captured = capsys.readouterr()
-    assert "REFUSED" in captured.out or "a certificate was needed" in captured.err
-
-
-def test_without_the_library_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "flint", None)
-    plan = tmp_path / "plan.toml"
-    plan.write_text(PLAN.format("add-remove"))
-    for command in (["compose", str(plan), "--certify", "x.json"], ["check", "x.json"]):
-        with pytest.raises(SystemExit) as status:
-            main(command)
-        assert status.value.code == 2
-        assert "needs python-flint, which is not installed" in capsys.readouterr().err
-
-
-# -------------------------------------------------------------------------- what is to be trusted
-
-
-def lines_of_code(path: Path) -> int:
-    """Lines that hold anything but comments and docstrings."""
-    text = path.read_text()
-    tree = ast.parse(text)
-    prose: set[int] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            prose |= set(range(node.lineno, (node.end_lineno or 0) + 1))
-    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    code = {t.start[0] for t in tokens if t.type not in skipped and t.string}
-    return len(code - prose)
-
-
-TRUSTED = {
-    "checker": 100,
-    "grammar": 53,
-    "mechanisms": 105,
-    "inversion": 90,
-    "laws": 92,
-    "sampled": 97,
-    "norm": 45,
-    "tables": 30,
-}
-"""What verifies a certificate, with the lines of code it may have."""
-
-
-@pytest.mark.parametrize(("name", "most"), TRUSTED.items())
-def test_the_checker_stays_short(name: str, most: int) -> None:
-    assert lines_of_code(FOLDER / f"{name}.py") <= most
-
-
-@pytest.mark.parametrize("name", TRUSTED)
-def test_the_checker_depends_on_nothing_else(name: str) -> None:
-    allowed = {"__future__", "collections", "contextlib", "flint", "fractions", "hashlib", "json"}
-    allowed |= {"functools", "itertools", "math", "pathlib", "re", "sys", "typing"}
-    for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text())):
-        if isinstance(node, ast.ImportFrom):
-            trusted = {f"dpcalc.certificates.{name}" for name in TRUSTED}
-            assert node.module in trusted or str(node.module).split(".")[0] in allowed
-        elif isinstance(node, ast.Import):
-            assert {alias.name for alias in node.names} <= allowed
