@@ -148,7 +148,7 @@ def epsilon(
             instance, those to change.
 
     Returns:
-        The answer: ``float()`` of it is the certified ε; it has ``claimed``, ``attained``, ``verdict``,
+        An answer whose ``float()`` is the certified ε, with ``claimed``, ``attained``, ``verdict``,
         ``reason`` and ``plot()``.
 
     Raises:

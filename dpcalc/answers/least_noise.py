@@ -176,7 +176,7 @@ def noise(
             kept), and ``attest``; of an instance, those to change.
 
     Returns:
-        The answer: ``float()`` of it is the smallest certified noise in the unit of the parameter that
+        An answer whose ``float()`` is the smallest certified noise, in the unit of the parameter that
         ``parameter`` names; ``prescribed`` is the paper's, ``spent`` the certified ε.
 
     Raises:

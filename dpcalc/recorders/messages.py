@@ -112,7 +112,7 @@ def recorded_run(folder: str | os.PathLike[str], run: int) -> Iterator[MessageRe
         run: number of the run, 0 or above.
 
     Returns:
-        A context whose value records messages: ``record(round, node, {name: array})``.
+        A context whose value records messages by ``record(round, node, {name: array})``.
 
     Raises:
         InvalidInput: if the folder holds that run already.

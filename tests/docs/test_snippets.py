@@ -209,6 +209,21 @@ def test_links_between_documents_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{name(page)}: {target}"
 
 
+def _anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, on the site and where code is hosted."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head).strip().lower() for head in heads]
+    return {re.sub(r"[^\w\- ]", "", head).replace(" ", "-") for head in plain}
+
+
+def test_links_to_headings_lead_there() -> None:
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([\w./-]*)#([^)\s]+)\)", page.read_text()):
+            there = page.parent / target if target else page
+            if there.suffix == ".md":
+                assert anchor in _anchors(there), f"{name(page)}: {target}#{anchor}"
+
+
 def test_every_theorem_has_its_page_and_every_privacy_result_its_picture() -> None:
     from dpcalc.theorems.catalogue import keys
 

@@ -179,7 +179,7 @@ def mechanism(
         log_ratio: see `Target`.
 
     Returns:
-        What `audit` attacks: the mechanism, its two worlds and what is known of them.
+        What `audit` attacks, with its two worlds and what is known of them.
 
     Raises:
         InvalidInput: for an unknown adjacency.
