@@ -180,7 +180,7 @@ def _content(path: Path) -> Mapping[str, Any]:
         return {"rounds": path.name}
     refuse_unless_text(path)
     known = ("delta", "epsilon", "adjacency", "release", "rounds", "notes")
-    return fields(str(path), read_toml(path), known)
+    return fields(str(path), read_toml(path, begun_by="dpcalc new plan NAME"), known)
 
 
 def _begins_as_toml(path: Path) -> bool:

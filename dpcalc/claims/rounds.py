@@ -105,7 +105,8 @@ def _unknown(where: str, column: int, cell: str, known: Sequence[str]) -> Invali
     tip = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
     return InvalidInput(
         f"{where}: unknown column {shortened(cell)!r}; a column that is only a note is declared by "
-        f"--notes {shortened(cell)!r} or the heading 'note: {shortened(cell)}'; {tip}"
+        f"the heading 'note: {shortened(cell)}', by notes = [{shortened(cell)!r}] in the TOML file or "
+        f"by --notes {shortened(cell)!r} of compose; {tip}"
     )
 
 

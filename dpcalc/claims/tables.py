@@ -14,8 +14,12 @@ from dpcalc.files import read_text
 from dpcalc.numerals import comma_hint, nearest, number, ratio
 
 
-def read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, *, begun_by: str = "") -> dict[str, Any]:
     """The contents of a TOML file.
+
+    Args:
+        path: of the file.
+        begun_by: a command that writes one to begin with, for the error of a missing file.
 
     Raises:
         InvalidInput: if it cannot be read, with the reason.
@@ -25,8 +29,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except InvalidInput:
         raise
     except FileNotFoundError:
+        begin = f"; {begun_by} writes one to begin with" if begun_by and str(path) != "-" else ""
         raise InvalidInput(
-            f"a readable TOML file was needed; there is no {str(path)!r}{_stream(path)}"
+            f"a readable TOML file was needed; there is no {str(path)!r}{_stream(path)}{begin}"
         ) from None
     except IsADirectoryError:
         raise InvalidInput(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import click
 
+from dpcalc.cli._meant import meant_option
 from dpcalc.errors import DpcalcError, OutputFailed, WorkersLost, readable
 
 
@@ -60,6 +61,10 @@ def one_line(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter):
         return f"{path} needs {_wanted(error.param)}; got none{tail}"
     if isinstance(error, click.NoSuchOption):
+        if context is not None and context.parent and isinstance(context.command, click.Group):
+            meant = meant_option(error.option_name, (), path)
+            said = f"; {meant}" if meant else ""
+            return f"{path} needs a name before {error.option_name!r}; got none{said}{tail}"
         return f"an option of {path} was needed; got {error.option_name!r}{tail}"
     if isinstance(error, click.BadOptionUsage):
         return f"{error.option_name} needs a value; got none{tail}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping
 
 _VERBS = {
@@ -56,9 +57,16 @@ _BUDGETS = ("--fail-on", "--strict-mode")
 _NOISES = ("--sigma", "--noise", "--noise-multiplier", "--noise-rate")
 
 
-def meant_verb(given: str) -> str:
-    """What to say of an unknown verb; "" if nothing better than the nearest name is known."""
-    return _VERBS.get(given.lower(), "")
+def meant_verb(given: str, known: Collection[str]) -> str:
+    """What to say of an unknown verb; "" if nothing better than the nearest name is known.
+
+    Args:
+        given: the word.
+        known: the verbs.
+    """
+    word = given.lower()
+    near = difflib.get_close_matches(word, [*_VERBS, *known], n=1, cutoff=0.75)
+    return _VERBS.get(word) or _VERBS.get(near[0] if near else "", "")
 
 
 def meant_mechanism(given: str, verb: str) -> str:

@@ -81,7 +81,7 @@ class _Verbs(click.Group):
             from dpcalc.errors import unknown_name
 
             known = self.list_commands(ctx)
-            raise unknown_name("verb", args[0], known, meant=meant_verb(args[0]))
+            raise unknown_name("verb", args[0], known, meant=meant_verb(args[0], known))
         return super().resolve_command(ctx, args)
 
 

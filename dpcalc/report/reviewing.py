@@ -30,6 +30,8 @@ def _shown(value: Any) -> str:
         return str(int(value)) if whole else unpadded(repr(float(value)))
     if isinstance(value, Mapping):
         return " ".join(f"{key}:{_shown(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
     return str(value)
 
 

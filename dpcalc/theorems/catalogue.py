@@ -110,6 +110,7 @@ def key_of(name: str, *, privacy: bool | None = None) -> str:
         return spelt
     found = [key for key in known if _is_called(result(key), spelt)]
     if len(found) > 1:
+        found.sort(key=lambda key: key not in keys(privacy=True))
         raise InvalidInput(
             f"one result was needed; {name} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
         )

@@ -15,6 +15,7 @@ import pytest
 
 import dpcalc
 from dpcalc.cli.main import main
+from dpcalc.report.reviewing import shown_values
 
 PLAN = "delta = 1e-6\nepsilon = 2\nrounds = 'rounds.csv'\n"
 ROUNDS = "name,mechanism,noise_multiplier,count\n<b>sum</b>,gaussian,4,3\nmean|x,gaussian,8,1\n"
@@ -205,3 +206,8 @@ def test_what_has_no_finite_epsilon_is_said_in_words(
     (here / "claims.toml").write_text(f"[[claim]]\ndelta = 1e-6\n{start.format('claim')}")
     _, text = written("verify claims.toml --report r.md", monkeypatch)
     assert "leaks more than any finite ε; claimed is less" in text
+
+
+def test_lists_of_a_file_are_said_as_numbers() -> None:
+    shown = shown_values({"approx": ["0.1", 1e-7], "points": [[1.0, 0.5]]})
+    assert shown == (("approx", "0.1, 1e-7"), ("points", "1, 0.5"))

@@ -128,7 +128,7 @@ def _compared(
     tied = curved and _total(members, claim.delta, bent=False) <= claim.epsilon * (1 + _ROUNDING)
     where = "any record" if worst[0] == _ANYWHERE else f"a record of node {worst[0]}"
     many = "1 look" if len(members) == 1 else f"{len(members)} looks together"
-    text = f"{many} at {where} cost ε = {total:.6g}"
+    text = f"{many} at {where} cost ε = {at_most(total, 6)}"
     if low:
         text += f", above the claimed {at_most(claim.epsilon, 6)}"
         if one <= claim.epsilon * (1 + _ROUNDING) and len(members) > 1:
