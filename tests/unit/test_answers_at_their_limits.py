@@ -298,3 +298,14 @@ def test_a_trail_says_what_it_is_of_and_what_every_line_spent(tmp_path: Path) ->
         )
     with Odometer(epsilon=8.0, delta=1e-5, trail=path) as again:  # freed by the refusals
         assert (again.epsilon, again.rounds) == (spent[1], 4)
+
+
+def test_an_odometer_whose_trail_is_closed_goes_on_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    odometer = Odometer(epsilon=8.0, delta=1e-5, trail=path)
+    odometer.spend(ROUND)
+    odometer.close()
+    before = path.read_bytes()
+    assert odometer.spend(ROUND) == odometer.epsilon
+    assert odometer.rounds == 2
+    assert path.read_bytes() == before

@@ -22,7 +22,7 @@ from dpcalc.vocabulary import Release, Verdict
 
 SETTING: dict[str, Any] = dict(DPADMM.example)
 NO_NOISE = {name: value for name, value in SETTING.items() if name != "sigma"}
-ADAPTED = dict(privacy_result("penalty-perturbation").example)
+ADAPTED = {**privacy_result("penalty-perturbation").example, "dimension": None}
 
 
 def _refused(ask: Any, *given: Any, **named: Any) -> str:

@@ -71,6 +71,8 @@ def test_several_deltas_of_pure_rounds_are_exact() -> None:
         exact = _randomised_response([0.5, 0.5, 0.25], epsilon)
         assert exact <= mpf(found) <= exact * (1 + mpf("1e-12"))
     assert total.deltas([math.inf]) == (0.0,)
+    many = Composition(((PureDP(0.01), 3000), (PureDP(0.02), 500)))
+    assert many.deltas([0.5, 1.0]) == (many.delta(0.5), many.delta(1.0))
     assert compose((GDP(0.5), 2), PureDP(0.25)).deltas([math.inf, math.inf]) == (0.0, 0.0)
     assert total.delta_bracket(math.inf).method == "plain sum"
 
@@ -151,12 +153,13 @@ def test_moved_noise_says_what_it_is() -> None:
 
 
 def test_orders_are_rounded_down_and_refused_where_nothing_is_left() -> None:
-    """One of 1 + 1e-30 is above 1, and no double tells it from 1."""
+    """Of 1 + 2e-16 the nearest double is above 1, and the next one below is 1."""
     from dpcalc.numerals import number
 
-    assert _refused(RDP.from_points, {number("1.000000000000000000000000000001"): 0.5}).startswith(
-        "order needs a finite number above 1"
-    )
+    for order in ("1.0000000000000001", "1.0000000000000002"):
+        assert _refused(RDP.from_points, {number(order): 0.5}) == (
+            "order needs a finite number above 1; got order=1.0; try 2"
+        )
     above = number("1.5000000000000000000000000000001")
     assert RDP.from_points({above: number("0.1")}).points == ((1.5, 0.1),)
     assert RDP.from_points({2: number("0.1000000000000000056")}).points == (

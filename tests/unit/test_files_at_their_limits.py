@@ -23,6 +23,8 @@ from dpcalc.files import (
     write_text,
 )
 from dpcalc.training.file_kinds import is_parquet, is_table, refuse_unused
+from dpcalc.training.graph import _bounded
+from dpcalc.training.schema import Range, Schema, without_range
 
 unix = pytest.mark.skipif(os.name != "posix", reason="pipes and permissions of Unix")
 LONGEST = 250
@@ -233,3 +235,29 @@ def test_options_about_another_kind_of_file_are_refused(
         )
     said = _refused(refuse_unused, "x" * 61, False, {"label": "y"})
     assert f"data='{'x' * 40}... (61 characters)'" in said
+
+
+def test_a_schema_takes_ranges_that_are_made_and_reads_on() -> None:
+    made = Range(0.0, 1.0)
+    found = Schema.of({"first": made, "second": [2, 4], "third": ["a", "b"], "last": made})
+    assert found.ranges == {"first": made, "second": Range(2.0, 4.0), "last": made}
+    assert found.categories == {"third": ("a", "b")}
+
+
+@pytest.mark.parametrize("missing", [6, 7, 9])
+def test_columns_without_a_range_are_named_up_to_six(missing: int) -> None:
+    names = [f"c{k}" for k in range(missing)]
+    rest = {6: "", 7: " and 1 more", 9: " and 3 more"}[missing]
+    assert str(without_range(names, "the data")) == (
+        "a public range was needed for every numeric column of the data, to scale it by; got none "
+        f"for 'c0', 'c1', 'c2', 'c3', 'c4', 'c5'{rest}; give what is known without looking at the "
+        "data: --scale c0=LOW:HIGH, or --schema FILE (dpcalc schema writes one to fill in); or, if "
+        "the columns are scaled by public numbers already, say how long a row may be: --row-bound"
+    )
+
+
+def test_a_graph_may_be_as_large_as_is_said() -> None:
+    assert _bounded(5, 5) == 5
+    assert _refused(_bounded, 2001, 2000) == (
+        "a graph of at most 2,000 nodes was needed; got nodes=2001"
+    )

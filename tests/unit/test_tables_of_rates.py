@@ -11,8 +11,9 @@ import pytest
 
 from dpcalc.errors import AssumptionViolated
 from dpcalc.report.rates import comparison, rate, table, verdict_line
-from dpcalc.report.records import assumptions, violated
+from dpcalc.report.records import assumptions, description, violated
 from dpcalc.theorems.base import Scope
+from dpcalc.theorems.catalogue import result
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.statements import Assumption, Finding
 from dpcalc.vocabulary import Bearing
@@ -157,3 +158,15 @@ def test_every_assumption_has_its_state() -> None:
         ("fails", "certified", "violated: own is small"),
     ]
     assert violated(_fake(violations=lambda scope: [scope.value])) == ["certified"]
+
+
+def test_only_parameters_with_choices_and_defaults_have_them() -> None:
+    found = {p["name"]: p for p in description(result("m-admm-rate"))["parameters"]}
+    keys = {"name", "option", "kind", "help", "required"}
+    assert set(found["graph"]) == keys
+    assert found["graph"]["required"]
+    found |= {p["name"]: p for p in description(result("dp-admm"))["parameters"]}
+    assert set(found["dual_start"]) - {"default"} == keys | {"choices"}
+    assert found["dual_start"]["choices"] == ["data", "zero", "noised"]
+    assert found["n_records"]["option"] == "--n-records"
+    assert (found["split"]["default"], found["split"]["required"]) == (0.5, False)
