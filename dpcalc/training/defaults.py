@@ -30,6 +30,7 @@ STEP = 4.0
 _LONGEST_STEP = 32.0
 _AVERAGING_ROUNDS = (400, 2000)
 _ROUNDS = (5, 400)
+_ACCELERATED_ROUNDS = (5, 1600)
 """The fewest and the most rounds: time grows with them, and little is learnt after the last."""
 
 
@@ -57,7 +58,7 @@ def noise_norm(
 
 def accelerated_rounds(noise: float, step: float = STEP, length: float = LENGTH) -> int:
     """Rounds T of an accelerated method: a flow of time ηT²/2 = s."""
-    return _within(math.sqrt(2 * length / (noise * step)), _ROUNDS)
+    return _within(math.sqrt(2 * length / (noise * step)), _ACCELERATED_ROUNDS)
 
 
 def plain_rounds(noise: float, step: float = STEP, length: float = LENGTH) -> int:

@@ -80,7 +80,7 @@ def test_noise_and_rounds_by_hand():
     assert noise_norm(1000, 2, 1.0, 1e-6, pure=True) == pytest.approx(0.004)
     assert plain_rounds(0.1, step=4.0) == 250
     assert accelerated_rounds(0.02, step=4.0) == 50
-    assert (accelerated_rounds(1e9), accelerated_rounds(1e-9)) == (5, 400)
+    assert (accelerated_rounds(1e9), accelerated_rounds(1e-9)) == (5, 1600)
     assert (averaging_rounds(1.0), averaging_rounds(2e-3), averaging_rounds(1e-9)) == (
         400,
         1000,
