@@ -29,6 +29,7 @@ from dpcalc.guarantees import GDP
 from dpcalc.numerals import spelt
 
 _MOST_RUNS = 10**8
+_MOST_GUESSES = 10**5
 _TELLING = 10  # right answers without a wrong one that are worth a word
 _TILTED = 1000  # runs for importance sampling, unless the audit had fewer
 
@@ -41,10 +42,12 @@ class Unused:
         density: whether runs of a target were counted whose log-likelihood ratio is not given.
         coins: runs that would count if their worlds had been promised to be drawn by fair coins; 0
             where they are, or cannot be.
+        scores: whether only counts were given of runs that had scores.
     """
 
     density: bool = False
     coins: int = 0
+    scores: bool = False
 
 
 def advice(claim: Claim, evidence: Evidence, detectable_ratio: float, unused: Unused) -> str:
@@ -63,27 +66,56 @@ def advice(claim: Claim, evidence: Evidence, detectable_ratio: float, unused: Un
         _runs(claim, evidence, detectable_ratio),
         _other_form(claim, evidence, detectable_ratio),
         _density(claim, evidence, detectable_ratio) if unused.density else "",
-        _coins(claim, evidence, detectable_ratio, unused.coins) if unused.coins else "",
+        _coins(claim, evidence, detectable_ratio, 0 if _uneven(evidence) else unused.coins),
     ]
-    if evidence.method == "clopper-pearson" and evidence.quantity is not Quantity.RHO:
+    if unused.scores and evidence.quantity is not Quantity.RHO:
         found.append("scores say more than counts")
     return "; ".join(clause for clause in found if clause)
 
 
 def _of_one_run(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
-    """An α at which as many guesses tell: one below their number times δ leaves nothing to be told."""
-    guesses = one_run.Guesses(**evidence.counted)
-    if guesses.guessed > one_run_exact.MOST_FOR_CURVES or evidence.quantity is not Quantity.EPSILON:
+    """More guesses, and an α at which as many tell; one below mδ leaves nothing to tell."""
+    if evidence.quantity is not Quantity.EPSILON or not 0 < claim.epsilon < math.inf:
         return ""
-    plain = one_run_exact if claim.delta > 0 else one_run
+    guesses = one_run.Guesses(**evidence.counted)
+    found = [_guesses(guesses, claim, evidence.alpha, detectable_ratio * claim.epsilon)]
     for alpha in (a for a in (1e-3, 0.01, 0.05) if a > evidence.alpha):
-        seen = plain.detectable(guesses, claimed=claim.epsilon, delta=claim.delta, alpha=alpha)
+        seen = _seen_by(guesses, claim, alpha)
         if seen <= detectable_ratio * claim.epsilon:
-            return (
+            found.append(
                 f"planned with --alpha {spelt(alpha)}, {guesses.guessed} guesses would notice ε "
                 f"= {seen:.4g}"
             )
-    return ""
+            break
+    return "; ".join(clause for clause in found if clause)
+
+
+def _seen_by(guesses: one_run.Guesses, claim: Claim, alpha: float) -> float:
+    """The ε that so many guesses notice; infinite where that takes long to say."""
+    if claim.delta > 0 and guesses.guessed > one_run_exact.MOST_FOR_CURVES:
+        return math.inf
+    plain = one_run_exact if claim.delta > 0 else one_run
+    return plain.detectable(guesses, claimed=claim.epsilon, delta=claim.delta, alpha=alpha)
+
+
+def _guesses(guesses: one_run.Guesses, claim: Claim, alpha: float, wanted: float) -> str:
+    """How many guesses notice it, about the same share of the canaries."""
+
+    def enough(number: int) -> bool:
+        canaries = math.ceil(number * guesses.canaries / guesses.guessed)
+        more = one_run.Guesses(canaries=canaries, guessed=number, correct=0)
+        return canaries * claim.delta < alpha and _seen_by(more, claim, alpha) <= wanted
+
+    low, number = 0, 10
+    while not enough(number):
+        low, number = number, 2 * number
+        if number > (one_run_exact.MOST_FOR_CURVES if claim.delta > 0 else _MOST_GUESSES):
+            return ""
+    while number - low > 0.05 * number:
+        middle = (low + number) // 2
+        low, number = (low, middle) if enough(middle) else (middle, number)
+    share = "" if guesses.guessed == guesses.canaries else " of as many canaries for each"
+    return f"{number:,} guesses{share} would be enough"
 
 
 def _never_wrong(claim: Claim, evidence: Evidence) -> str:
@@ -107,7 +139,8 @@ def _runs(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
     enough = _design(claim, evidence, detectable_ratio * claim.bound(evidence.quantity))
     if enough is None:
         return ""
-    low, runs = evidence.runs, max(2 * evidence.runs, 20)
+    uneven = _uneven(evidence)
+    low, runs = (0, 20) if uneven else (evidence.runs, max(2 * evidence.runs, 20))
     while not enough(runs):
         low, runs = runs, 2 * runs
         if runs > _MOST_RUNS:
@@ -116,7 +149,17 @@ def _runs(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
         middle = (low + runs) // 2
         low, runs = (low, middle) if enough(middle) else (middle, runs)
     step = 10 ** (len(str(runs)) - 2)
-    return f"{math.ceil(runs / step) * step:,} runs would be enough"
+    halves = ", half of them with the record," if uneven else ""
+    return f"{math.ceil(runs / step) * step:,} runs{halves} would be enough"
+
+
+def _uneven(evidence: Evidence) -> bool:
+    """Whether so few runs of one kind were counted that its number limits what is seen."""
+    cells = ("true_positives", "false_negatives", "false_positives", "true_negatives")
+    if not all(name in evidence.counted for name in cells):
+        return False
+    tp, fn, fp, tn = (int(evidence.counted[name]) for name in cells)
+    return max(tp + fn, fp + tn) > 2 * min(tp + fn, fp + tn)
 
 
 def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], bool] | None:
@@ -193,7 +236,7 @@ def _density(claim: Claim, evidence: Evidence, detectable_ratio: float) -> str:
 def _coins(claim: Claim, evidence: Evidence, detectable_ratio: float, runs: int) -> str:
     """Right answers, if every world was drawn by its own fair coin."""
     quantity = evidence.quantity
-    if quantity is Quantity.RHO or not 0 < claim.bound(quantity) < math.inf:
+    if not runs or quantity is Quantity.RHO or not 0 < claim.bound(quantity) < math.inf:
         return ""
     terms: dict[str, Any] = {"claim": claim, "alpha": evidence.alpha, "quantity": quantity}
     if evidence.method == "clopper-pearson":

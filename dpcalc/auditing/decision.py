@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dpcalc.auditing.advice import Unused, advice
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.evidence import AdversaryAccess, Evidence, Finding, Severity
 from dpcalc.auditing.verdict import DEFAULT_DETECTABLE_RATIO, Outcome, strength
 from dpcalc.auditing.wording import at_least, at_most, confidence, runs_text
 from dpcalc.numerals import spelt
@@ -92,11 +92,24 @@ def _power(
     claimed = claim.bound(best.quantity)
     seen = best.detectable if best.detectable is not None else math.inf
     text = (
-        f"with {runs_text(best.runs)}, {best.method} would have noticed "
-        f"{best.quantity.symbol} = {seen:.4g} ({best.reference}); claimed {at_most(claimed)}"
+        f"with {_made(best)}, {best.method} would have noticed {_value(best.quantity, seen)} "
+        f"({best.reference}); claimed {at_most(claimed)}"
     )
     if math.isfinite(seen) and seen <= detectable_ratio * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
     text += f", and {detectable_ratio:g} times the claim was to be noticed"
     help_ = advice(claim, best, detectable_ratio, unused)
     return Outcome.UNDERPOWERED, f"{text}; {help_}" if help_ else text
+
+
+def _made(e: Evidence) -> str:
+    """What was counted: runs, or the guesses about one run."""
+    guessed = e.counted.get("guessed") if e.access is AdversaryAccess.ONE_RUN else None
+    return (
+        runs_text(e.runs) if guessed is None else f"{guessed:,} guesses about {runs_text(e.runs)}"
+    )
+
+
+def _value(quantity: Quantity, seen: float) -> str:
+    symbol = quantity.symbol
+    return f"{symbol} = {seen:.4g}" if math.isfinite(seen) else f"no {symbol}, however large"

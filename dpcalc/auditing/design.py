@@ -163,6 +163,8 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
     if not chosen:
         raise InvalidInput(f"at least one method was needed; known: {', '.join(METHODS)}")
     for name in chosen:
+        if chosen.count(name) > 1:
+            raise InvalidInput(f"every method was needed once; got {name!r} again")
         if name not in METHODS:
             raise unknown_name("method", name, METHODS)
         if name in _EXACT and target.log_ratio is None:
@@ -177,7 +179,7 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
             )
         if name.startswith("renyi") and not claim.is_renyi:
             raise AssumptionViolated(
-                f"method {name!r} needs a Rényi or zCDP claim; got {claim.guarantee.notion}"
+                f"method {name!r} needs a Rényi or zCDP claim; got {claim.name}"
             )
 
 

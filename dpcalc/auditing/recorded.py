@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,10 @@ def audit_counts(
     check_terms(alpha, detectable_ratio)
     runs = int(counts.runs)
     if not fair_coins or claim.is_renyi:
-        unused = Unused(coins=0 if fair_coins else runs)
+        unused = Unused(coins=0 if fair_coins else runs, scores=True)
         found = _from_counts(claim, counts, alpha)
         return _verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
-    one_run.require_coins(int(counts.n_in), runs, fair_coins)
+    one_run.require_coins(int(counts.n_in), runs, fair_coins, "run", "runs")
     right = counts.correct
     answers = Answers(right=right, wrong=counts.runs - right, runs=runs)
     bound = accuracy.from_answers(answers, None, claim, alpha=alpha, curve=claim.is_curve)
@@ -141,7 +142,7 @@ def audit_scores(
     first, second = np.asanyarray(in_scores), np.asanyarray(out_scores)
     runs = first.size + second.size
     if fair_coins:
-        one_run.require_coins(first.size, runs, fair_coins)
+        one_run.require_coins(first.size, runs, fair_coins, "run", "runs")
     scores = RecordedScores(claim, first, second, alpha, pilot_share, seed, fair_coins)
     answers, rule, pilot, outcomes = scores.seen()
     note = Finding(
@@ -170,6 +171,7 @@ def audit_canaries(
     fair_coins: bool,
     alpha: float = ALPHA,
     detectable_ratio: float = DEFAULT_DETECTABLE_RATIO,
+    seed: int | None = None,
     name: str = "one run",
 ) -> Verdict:
     """The verdict from one run with many canaries; see `estimators.one_run.guess`.
@@ -198,6 +200,8 @@ def audit_canaries(
             bound.
         alpha: probability of refuting a true claim, in (0, 1).
         detectable_ratio: see `Verdict`.
+        seed: of the order in which canaries of equal scores stand; one is made and reported if left
+            out.
         name: for the report.
 
     Returns:
@@ -207,10 +211,11 @@ def audit_canaries(
         InvalidInput: without fair coins, for more guesses than canaries, and for numbers of scores
             and canaries that differ.
     """
-    guesses = one_run.guess(
-        included, scores, guess_in=guess_in, guess_out=guess_out, fair_coins=fair_coins
-    )
-    return audit_guesses(claim, guesses, alpha=alpha, detectable_ratio=detectable_ratio, name=name)
+    seed = new_seed() if seed is None else seed
+    numbers: dict[str, Any] = {"guess_in": guess_in, "guess_out": guess_out, "seed": seed}
+    guesses = one_run.guess(included, scores, fair_coins=fair_coins, **numbers)
+    terms: dict[str, Any] = {"alpha": alpha, "detectable_ratio": detectable_ratio, "name": name}
+    return replace(audit_guesses(claim, guesses, **terms), seed=seed)
 
 
 @own_arithmetic

@@ -106,7 +106,9 @@ def _carried_out(
             seed=seed,
             claim=claim,
             runs=given["runs"],
-            methods=None if given["methods"] is None else given["methods"].split(","),
+            methods=None
+            if given["methods"] is None
+            else [name.strip() for name in given["methods"].split(",")],
             seconds=given["seconds"],
             memory=given["memory"],
             early_stop=given["early_stop"],

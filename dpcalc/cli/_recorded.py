@@ -174,22 +174,19 @@ def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Ver
     import numpy as np
 
     from dpcalc.auditing.recorded import audit_canaries
-    from dpcalc.auditing.sampling.runner import new_seed
 
-    seed = new_seed() if given["seed"] is None else given["seed"]
     included, excluded = _scores(given)
     flags = np.repeat([True, False], [len(included), len(excluded)])
-    order = np.random.default_rng(seed).permutation(len(flags))
-    verdict = audit_canaries(
+    return audit_canaries(
         claim,
-        flags[order],
-        np.concatenate([included, excluded])[order],
+        flags,
+        np.concatenate([included, excluded]),
         guess_in=given["one_run"][0],
         guess_out=given["one_run"][1],
         fair_coins=given["fair_coins"],
+        seed=given["seed"],
         **terms,
     )
-    return replace(verdict, seed=seed)
 
 
 def _scores(given: dict[str, Any]) -> tuple[Any, Any]:

@@ -114,6 +114,19 @@ def test_one_pair_of_guess_numbers_is_all_that_can_be_given():
         )
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_equal_scores_tell_nothing_wherever_the_included_are_listed(first):
+    """By place in the arrays all 60 guesses would be right, or all of them wrong."""
+    included = np.repeat([first, not first], 500)
+    options = {"guess_in": 30, "guess_out": 30, "fair_coins": True}
+    right = [one_run.guess(included, np.zeros(1000), seed=s, **options).correct for s in range(5)]
+    assert len({*right}) > 1
+    assert all(10 < number < 50 for number in right)  # missed by fair coins once in 10 million
+    verdict = audit_canaries(PURE, included, np.zeros(1000), seed=1, **options)
+    assert verdict.outcome == "UNDERPOWERED"
+    assert verdict.seed == 1
+
+
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["up", "down"])
 def test_sorted_scores_raise_no_false_alarms(order):
     """Held out by position they would: the later half of sorted scores has other tails.

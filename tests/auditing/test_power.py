@@ -28,7 +28,8 @@ from dpcalc.auditing import (
     mechanism,
 )
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.estimators import one_run_exact
+from dpcalc.auditing.claim import Quantity
+from dpcalc.auditing.estimators import accuracy, one_run, one_run_exact
 from dpcalc.auditing.estimators.abstention import detectable, epsilon_lower
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
@@ -291,7 +292,34 @@ def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
     guesses = Guesses(canaries=1000, guessed=60, correct=55)
     few = audit_guesses(claim, guesses)
     assert few.outcome is Outcome.UNDERPOWERED
-    assert "runs would be enough" not in few.reason
+    assert "60 guesses about 1 run" in few.reason
+    assert "would have noticed no ε, however large" in few.reason
+    assert "would be enough" not in few.reason  # 1,000 canaries at δ = 1e-5 leave nothing of α
     stated = float(few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1])
     terms = {"claimed": 1.0, "delta": DELTA, "alpha": 0.05}
     assert one_run_exact.detectable(guesses, **terms) == pytest.approx(stated, rel=1e-3)
+
+
+@pytest.mark.parametrize(("delta", "canaries"), [(0.0, 10), (0.0, 1), (1e-9, 20)])
+def test_one_run_names_the_guesses_that_would_be_enough(delta, canaries):
+    claim = Claim.of(epsilon=1, delta=delta, adjacency=ADD)
+    said = audit_guesses(claim, Guesses(canaries=canaries, guessed=canaries, correct=canaries))
+    number = int(said.reason.split("noticed; ")[1].split(" guesses would be enough")[0])
+    plain = one_run_exact if delta else one_run
+    terms = {"claimed": 1.0, "delta": delta, "alpha": 1e-4}
+    enough, short = (
+        plain.detectable(Guesses(canaries=k, guessed=k, correct=0), **terms)
+        for k in (number, 9 * number // 10)
+    )
+    assert enough <= 2 < short
+
+
+def test_uneven_counts_are_told_to_be_evened():
+    verdict = audit_counts(PURE, Counts.of(12, 8, 400, 600))
+    assert verdict.outcome is Outcome.UNDERPOWERED
+    said = verdict.reason.split("noticed; ")[1]
+    runs = int(said.split(" runs, half of them with the record, would be enough")[0])
+    assert runs < 1000
+    assert accuracy.detectable(runs=runs, claim=PURE, alpha=1e-4, quantity=Quantity.EPSILON) <= 2
+    assert "scores say more than counts" in said
+    assert "--fair-coins" not in said  # no coins made twenty of a thousand

@@ -71,15 +71,18 @@ def guess(
     guess_in: int,
     guess_out: int,
     fair_coins: bool,
+    seed: int = 0,
 ) -> Guesses:
     """Guess IN for the canaries with the highest scores and OUT for those with the lowest.
 
     Args:
         included: whether each canary was used; shape (m,).
-        scores: the larger, the more it looks used; shape (m,). Ties are broken by position.
+        scores: the larger, the more it looks used; shape (m,).
         guess_in: how many IN guesses, fixed before the scores were seen.
         guess_out: how many OUT guesses, fixed before.
         fair_coins: the caller's word that every canary had its own independent fair coin.
+        seed: of the order in which equal scores stand. Their places in the arrays do not count: these
+            tell who was included wherever the included are listed first or last.
 
     Raises:
         AssumptionViolated: without that word, or if the number of included canaries makes it
@@ -101,7 +104,8 @@ def guess(
             f"between 1 and {m} guesses were needed; got guess_in={guess_in}, guess_out={guess_out}"
         )
     require_coins(int(flags.sum()), m, fair_coins)
-    order = np.argsort(values, kind="stable")
+    shuffled = np.random.default_rng(seed).permutation(m)
+    order = shuffled[np.argsort(values[shuffled], kind="stable")]
     right = int((~flags[order[:guess_out]]).sum()) + int(flags[order[m - guess_in :]].sum())
     return Guesses(canaries=m, guessed=guess_in + guess_out, correct=right)
 
@@ -190,20 +194,23 @@ def _counted(guesses: Guesses) -> dict[str, int]:
     }
 
 
-def require_coins(included: int, canaries: int, fair_coins: bool) -> None:
-    """Refuse canaries without the word that coins drew them, or with an incredible number."""
+def require_coins(
+    included: int, number: int, fair_coins: bool, what: str = "canary", several: str = "canaries"
+) -> None:
+    """Refuse canaries or runs without the word that coins drew them, or an incredible number."""
     if not fair_coins:
         raise AssumptionViolated(
-            "an independent fair coin per canary was needed; got no word for it; including exactly "
-            "half of the canaries is not the same; pass fair_coins=True, --fair-coins on the command "
+            f"an independent fair coin per {what} was needed; got no word for it; including exactly "
+            f"half of the {several} is not the same; pass fair_coins=True, --fair-coins on the command "
             "line, if every one had its own"
         )
     tail = 2 * min(
-        float(at_least(included, canaries, 0.5)),
-        float(at_least(canaries - included, canaries, 0.5)),
+        float(at_least(included, number, 0.5)),
+        float(at_least(number - included, number, 0.5)),
     )
     if tail < _SUSPICIOUS:
         raise AssumptionViolated(
-            f"fair coins were promised; {included} of {canaries} canaries included has a chance of "
-            f"{tail:.2g}"
+            f"fair coins were promised; {included:,} of {number:,} {several} with the record have a "
+            f"chance of {tail:.2g}; leave out fair_coins, --fair-coins on the command line, if the "
+            f"number of each kind was chosen"
         )
