@@ -111,7 +111,7 @@ class Accountant:
         budget = "none" if self.epsilon == math.inf else f"ε = {spelt(self.epsilon)}"
         return [
             ("budget", f"{budget}, δ = {spelt(self.delta)}"),
-            ("rounds", f"{self.rounds:,} of {len(self.releases)} kinds"),
+            ("rounds", f"{self.rounds:,} of {_kinds(len(self.releases))}"),
             ("ε spent", at_most(self.epsilon_spent())),
             ("neighbours", self.adjacency or "as the numbers given"),
         ]
@@ -121,7 +121,7 @@ class Accountant:
 
     def __repr__(self) -> str:
         """Budget and rounds; no ε, which may take time."""
-        spent = f"{self.rounds} rounds of {len(self.releases)} kinds"
+        spent = f"{self.rounds} rounds of {_kinds(len(self.releases))}"
         return f"Accountant(epsilon={self.epsilon!r}, delta={self.delta!r}, spent: {spent})"
 
     def _repr_html_(self) -> str:
@@ -268,3 +268,7 @@ def _content(accountant: Accountant) -> dict[str, Any]:
         "delta": accountant.delta,
         "releases": [{**json.loads(s.kind), "count": s.count} for s in accountant.releases],
     }
+
+
+def _kinds(number: int) -> str:
+    return "1 kind" if number == 1 else f"{number} kinds"

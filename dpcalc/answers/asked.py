@@ -19,9 +19,16 @@ def kind_of(theorem: Theorem | type[Theorem] | str) -> type[Theorem]:
     Raises:
         InvalidInput: for anything else, and for an unknown key, with the nearest known one.
     """
+    from dpcalc.claims.named import mechanism_key, mechanism_names
     from dpcalc.theorems.catalogue import privacy_result
 
     if isinstance(theorem, str):
+        if (name := mechanism_key(theorem)) in mechanism_names():
+            raise InvalidInput(
+                f"a theorem was needed; {theorem!r} is a mechanism; its ε: "
+                f"dpcalc.mechanisms.{name.replace('-', '_')}(...).epsilon(delta); its noise: "
+                f"dpcalc.calibrate({theorem!r}, ...)"
+            )
         return privacy_result(theorem)
     found = theorem if isinstance(theorem, type) else type(theorem)
     if not issubclass(found, Theorem):

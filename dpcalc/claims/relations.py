@@ -44,11 +44,16 @@ class Relation:
     name: str
     basis: Basis
 
-    def sentence(self) -> str:
-        """For people: the relation, and how to get another one."""
+    def sentence(self, *, option: str = "--adjacency {}") -> str:
+        """For people: the relation, and how to get another one.
+
+        Args:
+            option: how the other one is asked for, with {} in its place.
+        """
+        other = option.format(other_than(self.name)) if self.basis is Basis.DEFAULT else ""
         tail = {
             Basis.STATED: "",
-            Basis.DEFAULT: f" (the default; --adjacency {other_than(self.name)} for the other)",
+            Basis.DEFAULT: f" (the default; {other} for the other)",
             Basis.ONLY: " (the only one here)",
             Basis.NONE: "",
         }[self.basis]

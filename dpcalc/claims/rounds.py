@@ -27,6 +27,13 @@ _ELSEWHERE = {
     "p": "lists go into a [[release]] table of a TOML file",
     "q": "lists go into a [[release]] table of a TOML file",
     "points": "lists go into a [[release]] table of a TOML file",
+    "sigma": "σ over one record's largest norm is the column noise_multiplier, σ over the sensitivity "
+    "noise_over_sensitivity",
+    "sampling_rate": "the probability with which a record is sampled is the column rate",
+    "batch_size": "the records of a batch are the column sample, next to population",
+    "steps": "how often a release is used is the column count",
+    "iterations": "how often a release is used is the column count",
+    "epochs": "how often a release is used is the column count: epochs × records / batch size",
 }
 
 
@@ -99,7 +106,7 @@ def _field(cell: str) -> str:
 def _unknown(where: str, column: int, cell: str, known: Sequence[str]) -> InvalidInput:
     if not cell:
         return InvalidInput(f"{where} needs a name for column {column}; got an empty cell")
-    if tip := _ELSEWHERE.get(_field(cell)):
+    if tip := _ELSEWHERE.get(_field(cell).replace(" ", "_")):
         return InvalidInput(f"{where}: a column {cell!r} cannot be read; {tip}")
     near = difflib.get_close_matches(_field(cell), known, n=1, cutoff=0.75)
     tip = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"

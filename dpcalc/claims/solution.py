@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.claims.relations import Relation
 from dpcalc.guarantees import Guarantee
 from dpcalc.markup import html_table
+from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +53,14 @@ class Solution:
 
     def __str__(self) -> str:
         """The field, its value and what they are for."""
-        unit = self.relation.sentence()
-        return f"{self.field} = {self.value:.10g} over {self.rounds:,} rounds; {unit}"
+        unit = self.relation.sentence(option="adjacency='{}'")
+        return f"{self.field} = {self._said()} over {self.rounds:,} rounds; {unit}"
+
+    def _said(self) -> str:
+        """Its value to ten digits, never less noise and never a larger rate than was found."""
+        way = ROUND_CEILING if self.field in MORE_IS_PRIVATE else ROUND_FLOOR
+        rounded = Decimal(self.value).normalize(Context(prec=10, rounding=way))
+        return spelt(float(rounded), 10)
 
     def __repr__(self) -> str:
         table = dict(self.table)
@@ -61,7 +69,7 @@ class Solution:
     def _repr_html_(self) -> str:
         fields = [(name.replace("_", " "), str(value)) for name, value in self.table.items()]
         relation = self.relation.name or "as the numbers given"
-        solved = (f"solved for: {self.field.replace('_', ' ')}", f"{self.value:.10g}")
+        solved = (f"solved for: {self.field.replace('_', ' ')}", self._said())
         return html_table(
             [solved, *fields, ("rounds", f"{self.rounds:,}"), ("neighbours", relation)]
         )

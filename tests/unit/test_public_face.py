@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -185,3 +186,28 @@ def test_every_theorem_answers_at_its_example(key: str) -> None:
     found = dpcalc.epsilon(key, delta=1e-5, **example)
     assert 0 <= found.certified < math.inf
     assert f"{found.theorem.key}" in found._repr_html_()
+
+
+def test_a_mechanism_where_a_theorem_is_needed_is_told_where_to_ask() -> None:
+    with pytest.raises(InvalidInput, match=r"mechanisms\.poisson_subsampled_gaussian"):
+        dpcalc.epsilon("dp-sgd", delta=1e-5, noise_multiplier=1, rate=0.01, rounds=10)
+    with pytest.raises(InvalidInput, match=r"dpcalc\.calibrate\('gaussian'"):
+        dpcalc.noise("gaussian", epsilon=1, delta=1e-5)
+
+
+def test_what_a_solution_says_is_never_less_private_than_what_was_found() -> None:
+    found = dpcalc.calibrate("gaussian", epsilon=1, delta=1e-5)
+    assert "--" not in str(found)
+    assert "adjacency='replace-one' for the other" in str(found)
+    for value in (0.12345678901, 0.98765432109, 3.0, 1e-7 / 3, 2.0**40 / 3):
+        noise, rate = replace(found, value=value), replace(found, field="rate", value=value)
+        said = [float(str(one).split(" = ")[1].split(" over ")[0]) for one in (rate, noise)]
+        assert said[0] <= value <= said[1]
+        assert said == pytest.approx([value, value], rel=1e-9)
+
+
+def test_one_kind_of_round_is_one_kind() -> None:
+    spent = dpcalc.Accountant(epsilon=1, delta=1e-5).spend(dpcalc.GDP(0.1), 3)
+    assert "3 of 1 kind\n" in str(spent)
+    assert "3 of 2 kinds" not in str(spent)
+    assert "4 of 2 kinds" in str(spent.spend(dpcalc.PureDP(0.1)))

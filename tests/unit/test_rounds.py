@@ -35,7 +35,7 @@ def plan(path: Path, text: str, **settings: Any) -> list[tuple[Guarantee, int]]:
         ("pure,\n1,1\n", "column 2"),
         ("pure,round\n1,1\n", "--notes 'round'"),
         ("pure,cuont\n1,1\n", "did you mean 'count'"),
-        ("sigma,sampling_rate\n1,0.1\n", "known: .*noise_multiplier"),
+        ("sigma,sampling_rate\n1,0.1\n", "is the column noise_multiplier"),
         ("epsilon,count\n1,1\n", "no delta; write delta 0"),
         ("delta,count\n1e-7,1\n", "no epsilon"),
         ("approx,count\n1,1\n", "epsilon and delta"),
@@ -166,3 +166,20 @@ def test_tables_of_many_different_rows_are_read_whole(tmp_path: Path) -> None:
     path.write_text("pure,count\n" + "".join(f"{1 + k % 1500}e-6,1\n" for k in range(3000)))
     plan = read_plan(path)
     assert math.isclose(plan.total().epsilon(0.0), 2 * 1500 * 1501 / 2 * 1e-6, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("heading", "said"),
+    [
+        ("sigma", "noise_multiplier"),
+        ("Sampling rate", "is the column rate"),
+        ("batch_size", "is the column sample"),
+        ("epochs", "epochs × records / batch size"),
+    ],
+)
+def test_the_words_of_others_lead_to_the_columns(tmp_path: Path, heading: str, said: str) -> None:
+    table = tmp_path / "rounds.csv"
+    table.write_text(f"mechanism,{heading}\ngaussian,2\n")
+    with pytest.raises(InvalidInput, match="cannot be read") as refused:
+        read_plan(table)
+    assert said in str(refused.value)
