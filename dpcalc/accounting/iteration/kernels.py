@@ -118,6 +118,10 @@ class Kernels:
 
     def weight(self, iterations: int) -> Real:
         """Σ_t L^(1-t)/λ_t over the kernels of a single use, 2 iterations or more."""
+        return _weight(self, iterations)
+
+    def best_weight(self, iterations: int) -> Real:
+        """The same, worked out anew."""
         return max(self._overlapping(iterations), self._pairs(iterations))
 
     def _overlapping(self, iterations: int) -> Real:
@@ -242,6 +246,12 @@ def _discounted(worths: Sequence[Real], decay: Real) -> Real:
     for worth in worths:
         total = total * decay + worth
     return total
+
+
+@lru_cache(maxsize=2**14)
+def _weight(kernels: Kernels, iterations: int) -> Real:
+    """Kept, since a search for the noise asks for the same again: it holds for every σ."""
+    return kernels.best_weight(iterations)
 
 
 def _equal_share(kernels: Kernels) -> float:

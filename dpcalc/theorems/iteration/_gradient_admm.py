@@ -8,6 +8,7 @@ Neighbouring users have gradients that differ by at most Δ everywhere.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from dpcalc import checks
@@ -92,7 +93,7 @@ class GradientADMM(Theorem):
 
     def mu_local(self) -> Real:
         """The same with sixty digits."""
-        return self.local_mu(Digits(self))
+        return _local(self)
 
     def kernels(self) -> Kernels:
         """The amplifying iterations, convex functions or not, and where the noise goes."""
@@ -136,10 +137,9 @@ class GradientADMM(Theorem):
         """μ if A has one singular value, else infinite; a table serves all numbers of iterations."""
         if self.min_singular_value != self.operator_norm:
             return mpf("inf")
-        sectors = self.sectors(self.operator_norm, wide=not self.square)
+        sectors, unit = _single_value(self)
         cost = (cost_by_table if table else cost_after)(sectors, iterations)
-        scale = mpf(1) if self.noise_in == "gradient" else mpf(self.step_size)
-        return scale * mpf(self.sensitivity) / mpf(self.sigma) * context().sqrt(cost)
+        return unit * context().sqrt(cost)
 
     def mu_after(self, iterations: int, kernels: Kernels, *, table: bool = False) -> Real:
         """The smallest certified μ of a user with this many iterations, their own included."""
@@ -178,3 +178,17 @@ class GradientADMM(Theorem):
             return walk
         damped = mpf(self.step_size) * mpf(self.penalty) * mpf(self.min_singular_value) ** 2
         return max(walk / (1 + damped), self.mu_local() / context().sqrt(iterations))
+
+
+@lru_cache(maxsize=64)
+def _local(theorem: GradientADMM) -> Real:
+    """Kept, since it is the same for thousands of users."""
+    return theorem.local_mu(Digits(theorem))
+
+
+@lru_cache(maxsize=64)
+def _single_value(theorem: GradientADMM) -> tuple[Sectors, Real]:
+    """The sectors where A has one singular value, and μ for a cost of 1; kept likewise."""
+    sectors = theorem.sectors(theorem.operator_norm, wide=not theorem.square)
+    scale = mpf(1) if theorem.noise_in == "gradient" else mpf(theorem.step_size)
+    return sectors, scale * mpf(theorem.sensitivity) / mpf(theorem.sigma)

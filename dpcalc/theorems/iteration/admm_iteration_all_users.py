@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dpcalc.accounting.iteration import Kernels
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.mixture import GaussianMixture
@@ -142,11 +143,11 @@ class ADMMIterationAllUsers(GradientADMM):
         """m: the worst user's number of iterations is uniform on 1..m."""
         return self.users - self.first_stop() + 1
 
-    def mu_with_left(self, iterations: int) -> Real:
+    def mu_with_left(self, iterations: int, kernels: Kernels) -> Real:
         """μ of a user with this many iterations left in the last pass, their own included."""
         if self.passes == 1:
-            return self.mu_after(iterations, self.kernels(), table=True)
-        return self.mu_repeated(self.kernels(), passes=self.passes, gap=self.users, tail=iterations)
+            return self.mu_after(iterations, kernels, table=True)
+        return self.mu_repeated(kernels, passes=self.passes, gap=self.users, tail=iterations)
 
     def paper_order_constant(self, x: Numbers) -> Real:
         """C of the assumption αC/t."""
@@ -170,7 +171,8 @@ class ADMMIterationAllUsers(GradientADMM):
         self.require(Scope.CERTIFIED)
         if averaged(self):
             return self.gaussian(self.composed_mu(Digits(self), self.passes))
-        return over_positions(self.mu_with_left, self.positions())
+        kernels = self.kernels()
+        return over_positions(lambda left: self.mu_with_left(left, kernels), self.positions())
 
     def attained(self) -> Bound | None:
         """The mixture of what single users leak; the user's functions share a push that tells when.
