@@ -173,7 +173,7 @@ def test_tables_of_many_different_rows_are_read_whole(tmp_path: Path) -> None:
     [
         ("sigma", "noise_multiplier"),
         ("Sampling rate", "is the column rate"),
-        ("batch_size", "is the column sample"),
+        ("batch_size", "the column sample"),
         ("epochs", "epochs × records / batch size"),
     ],
 )
