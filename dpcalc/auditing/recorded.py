@@ -11,32 +11,24 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.decision import decide
 from dpcalc.auditing.design import check_terms
 from dpcalc.auditing.estimators import (
     accuracy,
     bayesian,
-    clopper_pearson,
     one_run,
-    one_run_curve,
-    one_run_exact,
-    renyi,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
-from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Answers
-from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.evidence import Finding, Severity
+from dpcalc.auditing.recorded_evidence import from_counts, from_guesses, recorded_verdict
 from dpcalc.auditing.recorded_scores import RecordedScores
 from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.sampling.runner import new_seed
-from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, strength
-from dpcalc.auditing.versions import versions
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
-
-_NOTHING = Unused()
 
 
 @own_arithmetic
@@ -78,14 +70,14 @@ def audit_counts(
     runs = int(counts.runs)
     if not fair_coins or claim.is_renyi:
         unused = Unused(coins=0 if fair_coins else runs, scores=True)
-        found = _from_counts(claim, counts, alpha)
-        return _verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
+        found = from_counts(claim, counts, alpha)
+        return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
     one_run.require_coins(int(counts.n_in), runs, fair_coins, "run", "runs")
     right = counts.correct
     answers = Answers(right=right, wrong=counts.runs - right, runs=runs)
     bound = accuracy.from_answers(answers, None, claim, alpha=alpha, curve=claim.is_curve)
     estimate = bayesian.evidence(counts, claim, alpha=alpha)
-    return _verdict(name, claim, [bound, estimate], alpha, runs, detectable_ratio)
+    return recorded_verdict(name, claim, [bound, estimate], alpha, runs, detectable_ratio)
 
 
 @own_arithmetic
@@ -152,12 +144,14 @@ def audit_scores(
         numbers=rule.record() if scores.game else {"threshold": float(rule.upper)},
     )
     if isinstance(answers, Counts):
-        found = _from_counts(claim, answers, alpha, outcomes=outcomes)
-        return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
+        found = from_counts(claim, answers, alpha, outcomes=outcomes)
+        return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
     terms: dict[str, Any] = {"alpha": alpha, "curve": claim.is_curve, "outcomes": outcomes}
     found = [accuracy.from_answers(answers, rule, claim, **terms)]
     unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
-    return _verdict(name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused)
+    return recorded_verdict(
+        name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused
+    )
 
 
 @own_arithmetic
@@ -248,61 +242,5 @@ def audit_guesses(
         The verdict.
     """
     check_terms(alpha, detectable_ratio)
-    return _verdict(name, claim, _from_guesses(claim, guesses, alpha), alpha, 1, detectable_ratio)
-
-
-def _from_guesses(claim: Claim, guesses: Guesses, alpha: float) -> list[Evidence]:
-    """The bound on ε, and on μ for a curve, the exact ones where they take seconds.
-
-    Either errs only if the count of right guesses is in an upper tail of probability at most α. One
-    such tail holds the other: both may spend α.
-    """
-    exact = claim.delta > 0 and guesses.guessed <= one_run_exact.MOST
-    plain = one_run_exact if exact else one_run
-    found = [plain.evidence(guesses, claim, alpha=alpha)]
-    if claim.is_curve:
-        few = guesses.guessed <= one_run_exact.MOST_FOR_CURVES
-        curve = one_run_exact.curve_evidence if few else one_run_curve.evidence
-        found.append(curve(guesses, claim, alpha=alpha))
-    return found
-
-
-def _from_counts(
-    claim: Claim, counts: Counts, alpha: float, *, outcomes: Outcomes = Outcomes.DISCRETE
-) -> list[Evidence]:
-    """The rectangle gives ε, μ and ρ at once: one event of probability α, no split."""
-    found = [clopper_pearson.evidence(counts, claim, alpha=alpha, outcomes=outcomes)]
-    if claim.is_curve:
-        found.append(clopper_pearson.curve_evidence(counts, claim, alpha=alpha))
-    if claim.is_renyi:
-        found.append(renyi.evidence(counts, claim, alpha=alpha))
-    return [*found, bayesian.evidence(counts, claim, alpha=alpha)]
-
-
-def _verdict(
-    name: str,
-    claim: Claim,
-    evidence: list[Evidence],
-    alpha: float,
-    runs: int,
-    detectable_ratio: float,
-    findings: tuple[Finding, ...] = (),
-    seed: int | None = None,
-    unused: Unused = _NOTHING,
-) -> Verdict:
-    outcome, reason = decide(
-        claim, evidence, findings, detectable_ratio=detectable_ratio, unused=unused
-    )
-    return Verdict(
-        target=name,
-        claim=claim,
-        outcome=outcome,
-        reason=reason,
-        evidence=tuple(sorted(evidence, key=strength, reverse=True)),
-        findings=findings,
-        alpha=alpha,
-        runs=runs,
-        seed=seed,
-        detectable_ratio=detectable_ratio,
-        versions=versions(),
-    )
+    found = from_guesses(claim, guesses, alpha)
+    return recorded_verdict(name, claim, found, alpha, 1, detectable_ratio)

@@ -158,8 +158,3 @@ def test_wheel_has_one_top_level_name_and_everything_in_it(tmp_path: Path, links
     ):
         assert needed in names
     assert len(names) == len(set(names))
-
-
-def test_one_result_is_one_short_file() -> None:
-    for path in _files("dpcalc/theorems"):
-        assert path.read_text().count("\n") <= 370, f"{path} is too long"

@@ -10,6 +10,6 @@ from dpcalc.theorems.catalogue import privacy_result
 LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
 
 
-def _example(key: str, **changes: object) -> Theorem:
+def example_of(key: str, **changes: object) -> Theorem:
     kind = privacy_result(key)
     return kind.from_parameters({**kind.example, **changes})

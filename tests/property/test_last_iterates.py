@@ -8,7 +8,7 @@ import pytest
 from dpcalc.accounting.iteration import optimal_shifts
 from dpcalc.errors import InvalidInput
 from tests.oracles.noisy_descent import Interval
-from tests.property.descent_instances import LONG, _example
+from tests.property.descent_instances import LONG, example_of
 
 
 def test_late_uses_cost_most() -> None:
@@ -44,7 +44,7 @@ def test_reshuffled_batches_against_the_exact_mixture() -> None:
     # The replaced record pushes one way, its replacement the other.
     p = np.mean([norm.pdf(x, s / 2, np.sqrt(variance)) for s in shifts], axis=0)
     q = np.mean([norm.pdf(x, -s / 2, np.sqrt(variance)) for s in shifts], axis=0)
-    theorem = _example(
+    theorem = example_of(
         "noisy-cgd", sensitivity=1, batch_size=1, n_batches=batches, passes=passes, step_size=eta,
         smoothness=1, strong_convexity=strong, sigma=sigma, order="reshuffled",
     )  # fmt: skip
@@ -59,7 +59,7 @@ def test_random_stopping_against_the_exact_mixture(stop_from: int) -> None:
     from scipy.stats import norm
 
     n, sigma = 8, 3.0
-    theorem = _example("pnsgd-all-users", n_records=n, sigma=sigma, stop_from=stop_from)
+    theorem = example_of("pnsgd-all-users", n_records=n, sigma=sigma, stop_from=stop_from)
     x = np.linspace(-60, 60, 60001)
     closest = 0.0
     for user in range(1, n + 1):
@@ -90,7 +90,7 @@ def test_bounded_domain_against_the_exact_law_on_an_interval(slope: float) -> No
             assert p[0] + p[-1] + p[1:-1] @ line.weights == pytest.approx(1, abs=1e-9)
             if steps not in (1, 2, 5, 30):
                 continue
-            theorem = _example(
+            theorem = example_of(
                 "noisy-cgd-constrained", diameter=width, sensitivity=jump, batch_size=1,
                 n_batches=1, passes=steps, step_size=1, sigma=omega, smoothness=1,
                 **({"strong_convexity": slope} if slope else {}),
@@ -115,7 +115,7 @@ def test_sampled_batches_against_the_exact_law_on_an_interval() -> None:
             q = line.step(q, [(drawn, line.x - push), (1 - drawn, line.x)], omega)
             if steps not in ((1, 3, 40) if LONG else (1, 40)):
                 continue
-            theorem = _example(
+            theorem = example_of(
                 "noisy-sgd-constrained", diameter=width, lipschitz=push, n_records=n, batch_size=1,
                 steps=steps, step_size=1, sigma=omega, smoothness=1,
             )  # fmt: skip
@@ -157,7 +157,7 @@ def test_ranges_are_refused_by_name() -> None:
 @pytest.mark.parametrize("order", ["shuffled-once", "reshuffled"])
 def test_a_search_begun_at_the_last_position_finds_what_a_new_one_does(order: str) -> None:
     for passes, diameter in ((2000, 1.0), (30, 10.0), (1, 0.1)):
-        theorem = _example(
+        theorem = example_of(
             "noisy-cgd-constrained", order=order, passes=passes, diameter=diameter, n_batches=60
         )
         in_turn = theorem.mu_in_turn()

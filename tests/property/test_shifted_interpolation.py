@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dpcalc.accounting.iteration import optimal_shifts
 from tests.oracles.noisy_descent import quadratic_mu_squared
-from tests.property.descent_instances import LONG, _example
+from tests.property.descent_instances import LONG, example_of
 
 INSTANCES = 6000 if LONG else 250
 
@@ -81,7 +81,7 @@ def test_theorems_are_never_below_the_exact_law_of_quadratics(key: str) -> None:
             changed = {"n_records": steps, "position": position, "lipschitz": 0.5}
             if key == "pnsgd-strongly-convex":
                 changed["strong_convexity"] = strong
-        theorem = _example(key, **shared, **changed)
+        theorem = example_of(key, **shared, **changed)
         d = int(rng.integers(1, 4))
         same = rng.random() < 0.5 or key == "noisy-gd"
         first = _curved(rng, d, strong, smooth)
@@ -106,7 +106,7 @@ def test_claims_that_stand_are_equalled_by_the_exact_law() -> None:
         strong = rng.uniform(0.05, 1)
         eta = float(rng.uniform(0.01, 1) * 2 / (strong + 2))
         steps = int(rng.integers(1, 200))
-        theorem = _example("noisy-gd", step_size=eta, strong_convexity=strong, steps=steps)
+        theorem = example_of("noisy-gd", step_size=eta, strong_convexity=strong, steps=steps)
         omega = eta * theorem.noise_level()
         exact = quadratic_mu_squared(
             [np.full((1, 1), strong)] * steps,
@@ -121,7 +121,7 @@ def test_claims_that_stand_are_equalled_by_the_exact_law() -> None:
 def test_composing_fewer_passes_would_be_caught() -> None:
     """A planted bug: one pass fewer is below the exact law."""
     steps, eta = 12, 0.25
-    fewer = _example("noisy-gd", steps=steps - 1).certified().numbers["mu"] ** 2
+    fewer = example_of("noisy-gd", steps=steps - 1).certified().numbers["mu"] ** 2
     exact = quadratic_mu_squared(
         [np.full((1, 1), 0.125)] * steps,
         np.full(steps, eta),

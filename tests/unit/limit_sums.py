@@ -14,7 +14,7 @@ from dpcalc.guarantees import (
 )
 
 
-def _refused(call: Any, *given: Any, **named: Any) -> str:
+def refused(call: Any, *given: Any, **named: Any) -> str:
     with pytest.raises(InvalidInput) as caught:
         call(*given, **named)
     return str(caught.value)

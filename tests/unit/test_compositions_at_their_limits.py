@@ -31,7 +31,7 @@ from dpcalc.guarantees.distributions import finite_distributions
 from dpcalc.guarantees.selection import RandomSelection, stop_for
 from dpcalc.guarantees.tradeoff import curve_below
 from dpcalc.theorems.catalogue import privacy_result
-from tests.unit.limit_sums import Told, _refused
+from tests.unit.limit_sums import Told, refused
 
 pytestmark = pytest.mark.usefixtures("fifty_digits")
 
@@ -85,14 +85,14 @@ def test_a_line_of_either_kind_is_looked_for_between_the_neighbours_of_the_best(
 
 def test_numbers_of_runs_are_refused_in_full() -> None:
     for wrong in (0.0, 1.0):
-        assert _refused(RandomSelection, PureDP(0.1), wrong) == (
+        assert refused(RandomSelection, PureDP(0.1), wrong) == (
             f"stop needs a number in (0, 1); got stop={wrong!r}; try 0.1"
         )
-    assert "unknown law of the number of runs 'poison'" in _refused(
+    assert "unknown law of the number of runs 'poison'" in refused(
         RandomSelection, PureDP(0.1), 0.5, "poison"
     )
     for few in (1.0, 0.5, math.nan):
-        assert _refused(stop_for, few) == (
+        assert refused(stop_for, few) == (
             f"expected needs a number above 1; got expected={few!r}; try 10"
         )
     for law in ("logarithmic", "geometric"):
@@ -107,15 +107,15 @@ def test_numbers_of_runs_are_refused_in_full() -> None:
 def test_a_budget_that_no_noise_meets_is_refused_with_what_to_try() -> None:
     kind = privacy_result("pnsgd")
     theorem = kind.from_parameters(kind.example)
-    assert _refused(smallest_noise, 3, 1.0).startswith(
+    assert refused(smallest_noise, 3, 1.0).startswith(
         "an instance of a theorem was needed; got 3; try "
         "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"
     )
-    assert _refused(smallest_noise, theorem, 1.0) == (
+    assert refused(smallest_noise, theorem, 1.0) == (
         "--delta is needed: pnsgd gives no ε at δ = 0; try --delta 1e-6"
     )
-    assert _refused(smallest_noise, theorem, 0.0, 1e-5).startswith("epsilon needs a finite number")
-    assert _refused(smallest_noise, theorem, 1.0, 1.0).startswith("delta needs a number in [0, 1)")
+    assert refused(smallest_noise, theorem, 0.0, 1e-5).startswith("epsilon needs a finite number")
+    assert refused(smallest_noise, theorem, 1.0, 1.0).startswith("delta needs a number in [0, 1)")
     loud = privacy_result("dp-admm")
     instance = loud.from_parameters({**loud.example, "dual_start": "data"})
     with pytest.raises(Infeasible) as caught:
@@ -142,11 +142,11 @@ def test_what_every_guarantee_answers_from_its_profile() -> None:
     assert told.under("").adjacency is None
     said = told.under("add-remove")
     assert said.under("add-remove") is said
-    assert _refused(said.under, "replace-one") == (
+    assert refused(said.under, "replace-one") == (
         "a guarantee under replace-one was needed; got one that holds under add-remove; state its "
         "mechanism under replace-one"
     )
-    assert _refused(told.under, "add-remov").startswith(
+    assert refused(told.under, "add-remov").startswith(
         "unknown neighbouring relation 'add-remov'; did you mean 'add-remove'?"
     )
     assert "<td style" in said._repr_html_()
@@ -162,7 +162,7 @@ def test_an_infinite_epsilon_needs_no_delta() -> None:
     for guarantee in (total, GDP(1.0), ZCDP(0.5), RandomSelection(PureDP(0.1), 0.5)):
         assert guarantee.delta(math.inf) == 0.0
     for ask in (total.deltas, lambda wrong: total.delta_bracket(wrong[0])):
-        assert _refused(ask, [-1.0]).startswith("epsilon needs a number, 0 or above")
+        assert refused(ask, [-1.0]).startswith("epsilon needs a number, 0 or above")
 
 
 def test_a_claimed_curve_is_turned_around_at_the_last_double() -> None:
@@ -214,7 +214,7 @@ def test_conversions_stop_at_the_last_double_and_say_what_does_not_follow() -> N
         (to_gdp, "gdp", ZCDP(1.0), "pure"),
         (to_rdp, "rdp", ApproxDP(1.0, 0.1), "pure, zcdp or gdp"),
     ):
-        assert _refused(convert, given) == (
+        assert refused(convert, given) == (
             f"{target} does not follow from {given.notion}; it follows from {sources}; "
             "try --to approx with --delta"
         )

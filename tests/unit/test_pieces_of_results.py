@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy
-from mpmath import mp, mpf
+from mpmath import mpf
 
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.worst import WorstOf
-from dpcalc.numerals import number
 from dpcalc.numerics.certified_eigenvalues import UNIT, positive_definite
-from dpcalc.theorems.catalogue import privacy_result, result
+from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.theorems.convergence import _recycled_conditions as conditions
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.convergence._one_round import worst_quadratic_round
@@ -25,85 +23,11 @@ from dpcalc.theorems.convergence._penalties import rows
 from dpcalc.theorems.convergence._quadratic import QuadraticProblem, biased, limit_formula
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.iteration import _instances as instances
-from dpcalc.theorems.numbers import Symbols
 from dpcalc.theorems.objective_perturbation import _rounds as rounds_of
 from dpcalc.theorems.objective_perturbation._rounds import Noise, Round, merged, over_nodes
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Adjacency
-
-LOGISTIC = {"penalty": 1, "noise_rate": 3, "rounds": 4, "dimension": None}
-
-
-def _made(key: str, **changes: Any) -> Any:
-    kind = result(key)
-    given = {**kind.example, **changes}
-    return kind.from_parameters({k: v for k, v in given.items() if v is not None})
-
-
-@pytest.mark.parametrize("noise_in", ["state", "gradient"])
-def test_the_sectors_of_an_iteration(noise_in: str) -> None:
-    """Noise on the gradient is damped by 1 + ηβs² with the step, so that it costs the square more."""
-    made = _made("admm-iteration", weak_convexity=0.25, **_noise(noise_in))
-    found = made.sectors(0.75, wide=True)
-    pull = 0.5 * 1 * 0.75**2
-    assert float(found.pull) == pull
-    assert float(found.cost) == ((1 + pull) ** 2 if noise_in == "gradient" else 1)
-    assert (float(found.least), float(found.most)) == (0.0, 1.125)
-    assert (float(found.kept), found.wide) == (0.0, True)
-    assert not made.sectors(0.75, wide=False).wide
-
-
-def _noise(noise_in: str) -> dict[str, str]:
-    return {"noise_in": "gradient"} if noise_in == "gradient" else {}
-
-
-@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("weight", [1, 9000])
-def test_a_shown_term_is_the_largest_over_the_slope(adjacency: str, weight: float) -> None:
-    """a(1 + s) + ln(1 + κs(1 - s)) at its largest over s in [0, 1], on a fine grid."""
-    made = _made("penalty-perturbation", **LOGISTIC, loss_weight=weight, adjacency=adjacency)
-    formula = next(f for f in made.symbolic() if f.name == "certified.beta")
-    names = {str(symbol) for symbol in formula.expression.free_symbols}
-    values = {**formula.values, "eta": 1.0, "alpha": 3.0}
-    given = {sympy.Symbol(n, positive=True): values[n] for n in names if n in values}
-    found = float(formula.expression.subs({s: given[s] for s in formula.expression.free_symbols}))
-    c, b, v, n = (values[k] for k in ("C", "B", "V", "N"))
-    kappa, a = c / (b * (values["rho"] / n + 2 * v)), 3 / (2 * v) * c / b
-    s = np.linspace(0, 1, 100_001)
-    term = float((a * (1 + s) + np.log1p(kappa * s * (1 - s))).max())
-    spared = a if adjacency == "add-remove" else 0
-    assert found == pytest.approx(term - spared, rel=1e-8)
-
-
-def test_formulas_stand_for_the_node_that_is_worst_for_each() -> None:
-    """The printed sum is largest at the first node, the certified one at the second."""
-    made = _made(
-        "penalty-perturbation", n_nodes=4, n_records=[[2000, 1000, 1000, 2000]],
-        degree=[[1, 2, 2, 1]], penalty=0.5, noise_rate=0.1, loss_weight=10, regularization=10,
-        rounds=2, dimension=None,
-    )  # fmt: skip
-    worst = [bound.numbers["worst_node"] for bound in (made.claimed(), made.certified())]
-    assert worst == [1, 2]
-    values = {f.name: f.values for f in made.symbolic()}
-    shared = {"C": 10.0, "c_1": 0.25, "rho": 10.0, "N": 4.0}
-    assert values["claimed.beta"] == {**shared, "B": 2000.0, "V": 1.0}
-    assert values["certified.beta"] == {**shared, "B": 1000.0, "V": 2.0}
-
-
-def test_symbols_stand_for_doubles_rounded_up() -> None:
-    symbols = Symbols(_made("noisy-gd"))
-    with mp.workdps(50):
-        symbols.named("third", mpf(1) / 3)
-    symbols.named("count", 3)
-    symbols.named("double", 0.1)
-    written = number("0.1")
-    symbols.named("written", written)
-    assert symbols.named("nothing", 0) == sympy.Integer(0)
-    assert set(symbols.values) == {"third", "count", "double", "written"}
-    assert symbols.values["third"] == math.nextafter(1 / 3, 1)  # of 1/3 the nearest is below
-    assert [type(v) for v in symbols.values.values()] == [float, float, float, type(written)]
-    assert symbols.values["count"] == 3.0
-    assert (symbols.values["double"], symbols.values["written"]) == (0.1, written)
+from tests.unit.pieces_of_results import LOGISTIC, result_of
 
 
 def _two_nodes(penalty: float, dual_step: float, curvature: tuple[float, float]) -> float:
@@ -160,7 +84,7 @@ def test_a_pattern_of_others_is_switched_before_the_user_is_back(
         return mpf(len(asked))
 
     monkeypatch.setattr(instances, "_over_regularisers", noted)
-    made = _made("admm-iteration", passes=2, pass_length=6, iterations=4)
+    made = result_of("admm-iteration", passes=2, pass_length=6, iterations=4)
     for gap, tail in ((6, 4), (4, 6)):
         asked.clear()
         most = instances.worst_mu_squared(made, instances.Uses(2, gap, tail))
@@ -308,7 +232,7 @@ def test_calibration_of_closed_forms_goes_to_the_last_double(key: str) -> None:
 def test_a_larger_network_needs_no_more_noise_than_said() -> None:
     """Degrees one by one: with more neighbours a round is stiffer and costs less."""
     betas = [
-        _made("penalty-perturbation", **LOGISTIC, n_nodes=6, degree=degree).certified().numbers
+        result_of("penalty-perturbation", **LOGISTIC, n_nodes=6, degree=degree).certified().numbers
         for degree in (1, 2, 3, 5)
     ]
     totals = [numbers["beta"] for numbers in betas]

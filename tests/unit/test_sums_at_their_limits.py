@@ -30,7 +30,7 @@ from dpcalc.guarantees.objective_perturbation import (
     perturbed_update,
 )
 from dpcalc.guarantees.worst import WorstOf
-from tests.unit.limit_sums import Told, _refused
+from tests.unit.limit_sums import Told, refused
 
 pytestmark = pytest.mark.usefixtures("fifty_digits")
 
@@ -118,7 +118,7 @@ def test_an_update_at_the_largest_of_its_law_still_has_it(
     largest = Update(bound=1.0, curvature=0.25, dimension=LARGEST_DIMENSION, tied=False)
     assert isinstance(perturbed_update(largest, relation, 2.0), DominatedMechanism)
     beyond = Update(bound=1.0, curvature=0.25, dimension=LARGEST_DIMENSION + 1, tied=False)
-    assert _refused(perturbed_update, beyond, relation, 2.0) == (
+    assert refused(perturbed_update, beyond, relation, 2.0) == (
         f"dimension needs to be at most {LARGEST_DIMENSION:,}; got "
         f"dimension={LARGEST_DIMENSION + 1}; without a dimension the bound holds in all"
     )
@@ -131,7 +131,7 @@ def test_moved_noise_says_what_it_is() -> None:
             f"DominatedMechanism(exponential-norm noise, ε = 0.5, d = {dimension})"
         )
         assert found.epsilon(0.0) == 0.75
-    assert _refused(moved_noise, 0.0, 1, 1.0).startswith("bound needs a finite number above 0")
+    assert refused(moved_noise, 0.0, 1, 1.0).startswith("bound needs a finite number above 0")
 
 
 def test_orders_are_rounded_down_and_refused_where_nothing_is_left() -> None:
@@ -139,7 +139,7 @@ def test_orders_are_rounded_down_and_refused_where_nothing_is_left() -> None:
     from dpcalc.numerals import number
 
     for order in ("1.0000000000000001", "1.0000000000000002"):
-        assert _refused(RDP.from_points, {number(order): 0.5}) == (
+        assert refused(RDP.from_points, {number(order): 0.5}) == (
             "order needs a finite number above 1; got order=1.0; try 2"
         )
     above = number("1.5000000000000000000000000000001")
@@ -149,15 +149,15 @@ def test_orders_are_rounded_down_and_refused_where_nothing_is_left() -> None:
     )
     nothing: list[Any] = [{}, [], [2]]
     for wrong in nothing:
-        assert _refused(RDP.from_points, wrong) == (
+        assert refused(RDP.from_points, wrong) == (
             f"RDP needs at least one order with its divergence; got {wrong!r}; try {{2: 0.1}}"
         )
-    assert _refused(RDP.from_points, {2: -1.0}).startswith("divergence at order 2")
+    assert refused(RDP.from_points, {2: -1.0}).startswith("divergence at order 2")
 
 
 @pytest.mark.parametrize("part", [3, "GDP", (GDP(1.0),), (GDP(1.0), 2, 3), (3, GDP(1.0)), None])
 def test_what_is_no_guarantee_is_refused(part: Any) -> None:
-    assert _refused(compose, part) == (
+    assert refused(compose, part) == (
         f"guarantees, or pairs (guarantee, count), were needed; got {part!r}; "
         "try compose((PureDP(0.1), 100), GDP(0.5))"
     )
@@ -165,21 +165,21 @@ def test_what_is_no_guarantee_is_refused(part: Any) -> None:
 
 def test_what_cannot_be_composed_says_why() -> None:
     first, second = GDP(1.0).under("add-remove"), PureDP(1.0).under("replace-one")
-    assert _refused(compose, first, second) == (
+    assert refused(compose, first, second) == (
         "releases under one neighbouring relation were needed; got some under add-remove and some "
         "under replace-one; state all of them under one, or compose apart those of each"
     )
     assert compose(first, (second, 0)).adjacency == "add-remove"
     assert compose(first, PureDP(1.0)).adjacency == "add-remove"
     assert compose(GDP(1.0), PureDP(1.0)).adjacency is None
-    assert _refused(compose, ClaimedCurve(lambda delta: 1.0, {})) == (
+    assert refused(compose, ClaimedCurve(lambda delta: 1.0, {})) == (
         "a certified guarantee is needed for composition; got a paper's claim; "
         "try the theorem's certified() guarantee"
     )
-    assert _refused(compose, (Told(), 2), ZCDP(0.5)) == (
+    assert refused(compose, (Told(), 2), ZCDP(0.5)) == (
         "a guarantee with a known loss or Rényi divergence is needed; got told; "
         "convert it to (ε, δ) at a fixed δ first"
     )
-    assert _refused(compose, (GDP(1.0), -1)).startswith("count needs a whole number, 0 or above")
+    assert refused(compose, (GDP(1.0), -1)).startswith("count needs a whole number, 0 or above")
     assert compose() == compose((GDP(1.0), 0)) == PureDP(0.0)
     assert compose(GDP(1.0)) == GDP(1.0)
