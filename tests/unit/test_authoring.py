@@ -159,6 +159,26 @@ def test_a_claim_without_a_solution_is_searched(module: ModuleType) -> None:
         made.replace(extra=1).prescribed(0.5, 1e-5)
 
 
+def test_what_is_declared_is_kept(module: ModuleType) -> None:
+    """Conditions of findings and assumptions, symbols, and the name of what is misspelt."""
+    bound = finding("Sometimes.", "loose", lambda t: t > 3)
+    assert (bound.text, bound.bearing.name) == ("Sometimes.", "LOOSE")
+    assert [bound.applies(value) for value in (3, 4)] == [False, True]
+    assert finding("Always.", "remark").applies(None)
+    failing = assume("small", "It is small.", "claimed", lambda t: "too large" if t > 3 else None)
+    assert (failing.key, failing.scope.value) == ("small", "claimed")
+    assert failing.violated is not None
+    assert [failing.violated(value) for value in (3, 4)] == [None, "too large"]
+    for declare in (number, schedule, count):
+        made: Any = declare("what it is", "sigma")
+        (declared,) = (v for v in made.metadata.values() if isinstance(v, Parameter))
+        assert (declared.symbol, declared.help) == ("sigma", "what it is, σ")
+    with pytest.raises(InvalidInput) as caught:
+        example(module).from_parameters({"gapp": 1, "sigma": 3})
+    key = example(module).key
+    assert str(caught.value) == f"unknown parameter of {key} 'gapp'; did you mean 'gap'?"
+
+
 def test_a_claimed_epsilon_stands_with_what_the_paper_leaves_free(module: ModuleType) -> None:
     """The noise, and numbers with a default; not what every instance has to say."""
     kind = example(module)

@@ -32,17 +32,24 @@ def _noise(noise_in: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("weight", [1, 9000])
-def test_a_shown_term_is_the_largest_over_the_slope(adjacency: str, weight: float) -> None:
+@pytest.mark.parametrize(("weight", "rate"), [(1, 3.0), (9000, 0.1)])
+def test_a_shown_term_is_the_largest_over_the_slope(
+    adjacency: str, weight: float, rate: float
+) -> None:
     """a(1 + s) + ln(1 + κs(1 - s)) at its largest over s in [0, 1], on a fine grid."""
-    made = result_of("penalty-perturbation", **LOGISTIC, loss_weight=weight, adjacency=adjacency)
+    made = result_of(
+        "penalty-perturbation",
+        **{**LOGISTIC, "noise_rate": rate},
+        loss_weight=weight,
+        adjacency=adjacency,
+    )
     formula = next(f for f in made.symbolic() if f.name == "certified.beta")
     names = {str(symbol) for symbol in formula.expression.free_symbols}
-    values = {**formula.values, "eta": 1.0, "alpha": 3.0}
+    values = {**formula.values, "eta": 1.0, "alpha": rate}
     given = {sympy.Symbol(n, positive=True): values[n] for n in names if n in values}
     found = float(formula.expression.subs({s: given[s] for s in formula.expression.free_symbols}))
     c, b, v, n = (values[k] for k in ("C", "B", "V", "N"))
-    kappa, a = c / (b * (values["rho"] / n + 2 * v)), 3 / (2 * v) * c / b
+    kappa, a = c / (b * (values["rho"] / n + 2 * v)), rate / (2 * v) * c / b
     s = np.linspace(0, 1, 100_001)
     term = float((a * (1 + s) + np.log1p(kappa * s * (1 - s))).max())
     spared = a if adjacency == "add-remove" else 0
