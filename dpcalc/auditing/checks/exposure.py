@@ -9,6 +9,7 @@ by as many runs as this check makes is left undecided: randomised response with 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,11 @@ from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.sampling.runner import Stage, generator
-from dpcalc.auditing.targets.target import LOST, Target, World, numbers_of
+from dpcalc.auditing.targets.target import LOST, Outputs, Target, World, numbers_of
 from dpcalc.auditing.wording import at_least, confidence
+from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
+from dpcalc.transcript import Transcript
 
 Array = NDArray[np.float64]
 
@@ -42,10 +45,12 @@ def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR)
         seed: of the experiment.
         error: probability with which a true claim may be refuted.
     """
-    seen = [
-        numbers_of(target, target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS))
+    released = [
+        target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS)
         for part, world in enumerate(World)
     ]
+    seen = [numbers_of(target, outputs) for outputs in released]
+    _require_one_layout(target, *(_layout(outputs) for outputs in released))
     again = numbers_of(target, target.run(World.IN, generator(seed, Stage.CHECKS, 3), _LOOKS))
     constant = np.all([_spread(values) <= _ROUNDING * _size(values) for values in seen], axis=0)
     # Outputs of few values may agree by chance; sixteen draws with eight different ones do not.
@@ -69,6 +74,28 @@ def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR)
         )
     place = int(np.where(given_away, apart, -np.inf).argmax())
     return _counted(target, claim, seed, place, seen, int(given_away.sum()), error)
+
+
+def _layout(outputs: Outputs) -> str:
+    """Names, shapes in one run and types of what was released."""
+    if isinstance(outputs, Transcript):
+        return ", ".join(sorted(outputs.released))
+    named = outputs.items() if isinstance(outputs, Mapping) else [("values", outputs)]
+    parts = []
+    for name, values in sorted(named):
+        kind = f" and type {values.dtype}" if isinstance(values, np.ndarray) else ""
+        parts.append(f"{name} of shape {np.shape(values)[1:]}{kind}")
+    return ", ".join(parts)
+
+
+def _require_one_layout(target: Target, inside: str, outside: str) -> None:
+    """Refuse what tells the worlds apart before any number is looked at."""
+    if inside != outside:
+        raise InvalidInput(
+            "the same names, shapes and types with the record and without were needed from target "
+            f"{target.name!r}; got {inside} and {outside}, which may give the record away; release a "
+            "fixed number of values of one type, padded, and what else tells them apart as a number"
+        )
 
 
 def _counted(

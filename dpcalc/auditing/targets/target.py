@@ -197,7 +197,8 @@ def mechanism(
 def features(outputs: Outputs) -> Array:
     """Everything that was released as one matrix of shape (runs, numbers).
 
-    What is not finite counts as a number of its own: `LOST` for NaN, less for the infinities.
+    What is not finite counts as a number of its own: `LOST` for NaN, less for the infinities. A
+    complex number is two numbers, and -0.0, which prints otherwise than 0.0, the largest below it.
 
     Raises:
         InvalidInput: if it is not numbers with runs first.
@@ -209,17 +210,26 @@ def features(outputs: Outputs) -> Array:
     else:
         parts = [outputs]
     try:
-        flat = [np.asarray(p, dtype=np.float64) for p in parts]
-        matrices = [p.reshape(len(p), -1) for p in flat]
+        matrices = [_real(p).reshape(len(p), -1) for p in parts]
         whole = matrices[0] if len(matrices) == 1 else np.concatenate(matrices, axis=1)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"numbers with runs as the first axis were needed as what is released; got "
-            f"{type(outputs).__name__} ({error})"
+            f"{type(outputs).__name__} ({error}); give words and other objects numbers of their own"
         ) from error
+    negative_zeros = np.signbit(whole) & (whole == 0)
+    if negative_zeros.any():
+        whole = np.where(negative_zeros, -np.finfo(np.float64).smallest_subnormal, whole)
     if np.isfinite(whole).all():
         return whole
     return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)
+
+
+def _real(part: Any) -> Array:
+    """As real numbers, runs first; real and imaginary parts of complex ones."""
+    if np.iscomplexobj(part):
+        part = np.stack([np.real(part), np.imag(part)], axis=-1)
+    return np.asarray(part, dtype=np.float64)
 
 
 def numbers_of(target: Target, outputs: Outputs) -> Array:
