@@ -13,6 +13,9 @@ from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.files import read_text
 from dpcalc.numerals import comma_hint, nearest, number, ratio
 
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""What such a text begins with."""
+
 
 def read_toml(path: Path, *, begun_by: str = "") -> dict[str, Any]:
     """The contents of a TOML file.
@@ -37,10 +40,14 @@ def read_toml(path: Path, *, begun_by: str = "") -> dict[str, Any]:
         raise InvalidInput(
             f"a readable TOML file was needed; {str(path)!r} is a folder; name a file in it"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except UnicodeDecodeError as error:
+        found = "UTF-16 text" if error.object[:2] in _UTF_16 else f"not UTF-8 text ({error.reason})"
         raise InvalidInput(
-            f"a readable TOML file was needed; cannot read {str(path)!r} ({reason})"
+            f"a readable TOML file was needed; {str(path)!r} is {found}; save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise InvalidInput(
+            f"a readable TOML file was needed; cannot read {str(path)!r} ({error.strerror or error})"
         ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}") from error

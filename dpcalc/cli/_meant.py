@@ -111,7 +111,7 @@ def meant_option(given: str, known: Collection[str], verb: str) -> str:
     if verb.startswith("dpcalc run") and given in ("--batch-size", "--sample"):
         return "its steps use the records that the method says; dpcalc run METHOD --help"
     if given == "--epsilon" and verb == "dpcalc compose":
-        return "the budget stands in the file: epsilon = 1"
+        return "the budget stands in a TOML file: epsilon = 1; a table there: rounds = 'file.csv'"
     if given in _BUDGETS and "--strict" in known:
         return "--strict makes UNSUPPORTED an exit status of 1 too"
     if given in _PICTURES and "--out" in known:
