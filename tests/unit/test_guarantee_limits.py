@@ -14,6 +14,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import (
     GDP,
     RDP,
+    ZCDP,
     ApproxDP,
     PrivacyProfile,
     PureDP,
@@ -24,6 +25,7 @@ from dpcalc.guarantees.distributions import finite_distributions
 from dpcalc.guarantees.groups import GroupProfile, group
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.selection import RandomSelection
+from dpcalc.guarantees.through_renyi import ApproximateRDP
 from dpcalc.theorems.catalogue import privacy_result
 
 pytestmark = pytest.mark.usefixtures("fifty_digits")
@@ -196,3 +198,15 @@ def test_calibration_of_a_closed_form_stops_at_the_last_double() -> None:
         assert found.certified().guarantee.epsilon(1e-6) <= budget
         less = found.with_noise_level(math.nextafter(level, 0.0))
         assert less.certified().guarantee.epsilon(1e-6) > budget
+
+
+def test_every_failure_counts_and_none_is_lost_in_the_digits() -> None:
+    parts = [(ApproximateRDP(ZCDP(0.125), 1e-3), 1), (ApproximateRDP(ZCDP(0.25), 1e-2), 2)]
+    for order in (parts, parts[::-1]):
+        found = compose(*order)
+        assert isinstance(found, ApproximateRDP)
+        exact = 1 - (1 - mpf(1e-3)) * (1 - mpf(1e-2)) ** 2
+        assert exact <= mpf(found.failure) <= exact * (1 + mpf("1e-15"))
+    alone = Composition(((ApproxDP(0.1, 1e-100), 1), (PureDP(0.2), 2)))._plain_sum()
+    assert alone is not None
+    assert alone.failure == 1e-100
