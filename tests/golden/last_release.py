@@ -37,6 +37,9 @@ _SEARCHED = 1e-2
 """A search over multipliers or curvatures, every end of which gives a proof, makes some sixty steps and
 stops where it stands, on every processor elsewhere."""
 
+_TRANSFORMED = 1e-6
+"""Probabilities after hundreds of Fourier transforms, to 1e-13, at δ from 1e-5 on."""
+
 _LINEAR = (
     "dual-averaging-consensus",
     "dual-averaging-convergence",
@@ -55,6 +58,7 @@ of compositions and mechanisms are found from δ to four digits, and divergences
 WIDTHS: dict[str, dict[str, float]] = {
     **dict.fromkeys(_LINEAR, dict.fromkeys(("claimed", "certified", "attained"), _EIGENVALUES)),
     **dict.fromkeys(_ITERATED, dict.fromkeys(("certified", "attained"), _SEARCHED)),
+    "noisy-cgd-constrained": {"attained": _TRANSFORMED},
 }
 """Relative errors of bounds that go through linear algebra or searches in doubles; the others are
 rounded from sixty digits, or are enclosures."""
