@@ -100,7 +100,11 @@ def test_numbers_to_predict_are_measured_in_their_own_unit(run, tmp_path):
         ("dp-admm --schema own.toml --epsilon 1e-4", "noise", "the noise drowns"),
         ("private-dual-averaging --schema own.toml --epsilon 1e6 --rounds 1", "rounds", "twenty"),
         ("dp-admm --categories city=Bonn|Ulm --row-bound 1 --epsilon 1e6", "scaling", "--schema"),
-        ("dp-admm --schema own.toml --epsilon 1e6 --l1 9", "settings", "steps, penalties"),
+        (
+            "dp-admm --schema own.toml --epsilon 1e6 --l1 9 --output last",
+            "settings",
+            "steps, penalties",
+        ),
     ],
 )
 def test_the_message_names_what_is_at_fault(run, table, monkeypatch, line, fault, word):

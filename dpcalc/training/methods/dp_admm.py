@@ -40,7 +40,7 @@ class DPADMM(ConstrainedMethod):
         "the model: the last x, or the mean of the x of the later half of the rounds, which are "
         "released and paid for as well",
         ("last", "mean"),
-        default="last",
+        default="mean",
     )
     adjacency: Literal["add-remove", "replace-one"] = choice(
         "neighbouring relation",
