@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dpcalc
 from dpcalc.cli._certify import Certificates, print_certificate
 from dpcalc.cli._json import print_json
 from dpcalc.errors import missing_delta
@@ -77,7 +79,11 @@ def _check_outputs(
 def _draw(plan: Plan, delta: float, plot: Path, title: str) -> None:
     from dpcalc.report.profile import draw_profile
 
-    draw_profile(plan.total(), plot, delta=delta, budget=plan.epsilon, title=title)
+    names = textwrap.shorten(
+        ", ".join(f"{release.count:,} × {release.name}" for release in plan.releases[:20]), 300
+    )
+    setting = f"{names}; {plan.relation.sentence()}; dpcalc {dpcalc.__version__}."
+    draw_profile(plan.total(), plot, delta=delta, budget=plan.epsilon, title=title, setting=setting)
 
 
 def record_of(plan: Plan, delta: float) -> dict[str, Any]:

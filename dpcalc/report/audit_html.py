@@ -16,6 +16,7 @@ from dpcalc.numerals import spelt
 from dpcalc.report import output as envelope
 from dpcalc.report.audit_plots import lines, pictures
 from dpcalc.report.audit_record import record
+from dpcalc.report.audit_words import MEANINGS, summary
 from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import page as shell
 from dpcalc.report.page import page_table
@@ -50,10 +51,14 @@ def page(
         title,
         f"{datetime.now(UTC):%Y-%m-%d} · chance of a false alarm at most {alpha} over all claims · "
         f"seed {escape(', '.join(seeds) or 'none')}",
-        f"""{_summary(results)}
+        f"""<p class="summary">{escape(summary(results))}</p>
+{_summary(results)}
 <p class="quiet">An audit refutes a claim, or says how large a violation it would have noticed. It never
 shows that a mechanism is private.</p>
 {chr(10).join(sections)}
+<section><h2>What the words mean</h2>
+<dl>{"".join(f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in MEANINGS)}</dl>
+</section>
 <section><h2>To compute it again</h2>
 <p><code>{escape(command)}</code></p>
 <p>{versions_text}</p>

@@ -6,17 +6,22 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import dpcalc
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
+from dpcalc.report.audit_words import MEANINGS, summary
 from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import markdown_rows, plain
 from dpcalc.report.text import attack_text, bound_text
 
 
-def markdown(title: str, results: Sequence[AuditResult], tables: Sequence[Any] = ()) -> str:
-    """Verdicts, bounds and findings as Markdown."""
-    lines = [f"# Audit: {plain(title)}", "", f"{datetime.now(UTC):%Y-%m-%d}", ""]
+def markdown(
+    title: str, results: Sequence[AuditResult], tables: Sequence[Any] = (), *, command: str = ""
+) -> str:
+    """Verdicts, bounds and findings as Markdown; arguments as of `audit_html.page`."""
+    when = f"{datetime.now(UTC):%Y-%m-%d} · dpcalc {dpcalc.__version__}"
+    lines = [f"# Audit: {plain(title)}", "", when, "", f"**{plain(summary(results))}**", ""]
     lines += markdown_table(results)
     for result in results:
         verdict = result.verdict
@@ -32,6 +37,10 @@ def markdown(title: str, results: Sequence[AuditResult], tables: Sequence[Any] =
         ]
     for table in tables:
         lines += [f"\n## {table.title}", "", *_rows(table.columns, table.rows), "", table.note]
+    lines += ["\n## What the words mean", ""]
+    lines += [f"- **{word}**: {text}" for word, text in MEANINGS]
+    if command:
+        lines += ["\n## To repeat it", "", "```text", command, "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -34,12 +34,12 @@ def write(
         title: what was attacked.
         results: attacked claims.
         tables: exhibits.
-        command: what repeats the audit exactly; on the page alone.
+        command: what repeats the audit exactly.
     """
     if path.suffix == ".html":
         text = page(title, results, tables, command=command)
     elif path.suffix == ".md":
-        text = markdown(title, results, tables)
+        text = markdown(title, results, tables, command=command)
     else:
         text = to_json(envelope.output("audit", record(title, results, tables))) + "\n"
     write_text(path, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 from dpcalc.numerals import spelt
 from dpcalc.pictures.saving import save_picture
+from dpcalc.report.text import upper as rounded_up
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee
@@ -27,6 +29,7 @@ def draw_profile(
     delta: float = 0.0,
     budget: float | None = None,
     title: str = "",
+    setting: str = "",
 ) -> None:
     """Write a picture of ε over δ, of the width of its bracket, and of the point of interest.
 
@@ -36,6 +39,7 @@ def draw_profile(
         delta: the δ to mark, 0 for none.
         budget: the ε of a budget to mark.
         title: what to write above.
+        setting: what to write below.
 
     Raises:
         InvalidInput: if nothing finite can be drawn, or matplotlib is not installed.
@@ -68,6 +72,7 @@ def draw_profile(
     top.set_title(title)
     top.grid(visible=True, alpha=0.3)
     top.legend()
+    figure.supxlabel("\n".join(textwrap.wrap(setting, 110)), fontsize=7, color="0.35")
     save_picture(figure, path, dpi=150)
 
 
@@ -120,7 +125,7 @@ def _marks(axes: Any, guarantee: Guarantee, delta: float, budget: float | None) 
                 [epsilon],
                 "o",
                 color="#D55E00",
-                label=f"ε = {epsilon:.5g} at δ = {spelt(delta)}",
+                label=f"ε = {rounded_up(epsilon)} at δ = {spelt(delta)}",
             )
     if budget is not None:
         axes.axhline(budget, color="black", linestyle="--", label=f"budget ε = {budget:g}")

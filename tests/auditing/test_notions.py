@@ -106,7 +106,7 @@ def test_one_output_states_one_claimed_value():
             other = at_most(verdict.claim.epsilon)
             assert any(
                 f"claimed {text}" in verdict.reason
-                for text in (number, other, f"{guarantee.quantity} = {number}")
+                for text in (number, other, f"{guarantee.quantity.symbol} = {number}")
             )
 
 

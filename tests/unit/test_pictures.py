@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dpcalc
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, PureDP
@@ -72,6 +73,11 @@ def test_a_profile_is_drawn_with_its_bracket_and_budget(
     assert (tmp_path / "plan.png").read_bytes().startswith(PNG)
     draw_profile(GDP(1.0), tmp_path / "curve.svg", delta=1e-5)  # no bracket to draw
     assert "svg" in (tmp_path / "curve.svg").read_text()[:400]
+    assert run("compose", str(plan), "--plot", str(tmp_path / "plan.svg")) == 0
+    drawn = " ".join((tmp_path / "plan.svg").read_text().split())
+    said = capsys.readouterr().out.split("ε = ")[1].split()[0]
+    for words in ("12 × laplace", "add-remove", f"dpcalc {dpcalc.__version__}", f"ε = {said} at"):
+        assert words in drawn, words
     for nothing in (GDP(float("inf")), PureDP(0.0)):
         with pytest.raises(InvalidInput, match="finite"):
             draw_profile(nothing, tmp_path / "nothing.png")
