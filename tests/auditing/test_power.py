@@ -29,7 +29,7 @@ from dpcalc.auditing import (
 )
 from dpcalc.auditing import controls as known
 from dpcalc.auditing.claim import Quantity
-from dpcalc.auditing.estimators import accuracy, one_run, one_run_exact
+from dpcalc.auditing.estimators import accuracy, eprocess, one_run, one_run_exact
 from dpcalc.auditing.estimators.abstention import detectable, epsilon_lower
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
@@ -164,6 +164,19 @@ def test_power_is_that_of_the_runs_that_are_answered(claim):
     )
     power = stats.binom.sf(needed - 1, right + wrong, chance)
     assert 0.89 < power < 0.92
+
+
+def test_bets_say_what_the_runs_that_are_answered_show():
+    """Power by the exact law of the answers at the stated value: .9 before the rule was sought."""
+    verdict = audit(one_of(5), PURE, methods=["e-process"], seed=2, controls=False)
+    (best,) = verdict.evidence
+    answered = best.counted["right"] + best.counted["wrong"]
+    assert f"(randomised response in {answered:,} of 2,000 runs)" in verdict.reason
+    k = np.arange(answered + 1)
+    wealth = eprocess.answers_log_wealth(k, answered - k, 2000, epsilon=1.0, delta=0.0)
+    needed = int((wealth >= -math.log(best.alpha)).argmax())
+    chance = 1 / (1 + math.exp(-best.detectable))
+    assert 0.89 < stats.binom.sf(needed - 1, answered, chance) < 0.92
 
 
 @pytest.mark.parametrize(

@@ -121,21 +121,38 @@ def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> floa
 def detectable_response(
     *, runs: int, answered: int, claimed: float, delta: float, alpha: float
 ) -> float:
-    """The ε at δ of randomised response that is told from the claimed one, 4 times in 5.
+    """The ε at δ of randomised response that is told from the claimed one; see `smallest_response`."""
+    return smallest_response(
+        lambda right, wrong: epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha) > claimed,
+        runs=runs,
+        answered=answered,
+        claimed=claimed,
+        delta=delta,
+    )
+
+
+def smallest_response(
+    rejects: Callable[[Array, Array], NDArray[np.bool_]],
+    *,
+    runs: int,
+    answered: int,
+    claimed: float,
+    delta: float,
+) -> float:
+    """The ε at δ of randomised response at which a test of its answers rejects, 4 times in 5.
 
     Args:
+        rejects: right and wrong answers -> whether the claim is rejected.
         runs: all runs.
         answered: those in which there was anything to answer.
-        claimed: ε.
+        claimed: where the search begins.
         delta: in [0, 1).
-        alpha: error probability.
     """
 
     def notices(epsilon: float) -> bool:
         right, wrong = response_rates(epsilon, delta, answered / runs)
         seen = quantile(1 - SOUGHT, answered, right / (right + wrong))
-        lower = epsilon_lower(seen, answered - seen, runs, delta=delta, alpha=alpha)
-        return bool(lower > claimed)
+        return bool(rejects(seen, answered - seen))
 
     return smallest_noticed(notices, claimed)
 

@@ -39,6 +39,7 @@ from dpcalc.auditing.estimators.reference_mechanisms import (
     RESPONSE,
     Outcomes,
     reference,
+    response_in,
     response_rates,
 )
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
@@ -178,7 +179,7 @@ def from_answers(
     answered = int(answers.right + answers.wrong)
     if named == RESPONSE and lower > 0 and answered < answers.runs:
         terms["answered"] = answered
-        named = f"{RESPONSE} in {answered:,} of {answers.runs:,} runs"
+        named = response_in(answered, answers.runs)
     return Evidence(
         method="accuracy",
         quantity=quantity,

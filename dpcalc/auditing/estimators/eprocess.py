@@ -176,7 +176,12 @@ def epsilon_from_accuracy(bound: float, delta: float) -> float:
 
 
 def detectable(
-    *, runs: int, claim: Claim, alpha: float, outcomes: Outcomes = Outcomes.DISCRETE
+    *,
+    runs: int,
+    claim: Claim,
+    alpha: float,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    answered: int | None = None,
 ) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5.
 
@@ -185,7 +190,17 @@ def detectable(
         claim: what is tested.
         alpha: error probability.
         outcomes: how often they repeat; see `reference_mechanisms`.
+        answered: in how many of the runs randomised response says anything; all if left out.
     """
+    if answered is not None and answered < runs:
+        terms = {"epsilon": min(claim.epsilon, 700.0), "delta": claim.delta}
+        return abstention.smallest_response(
+            lambda r, w: answers_log_wealth(r, w, runs, **terms) >= -math.log(alpha),
+            runs=runs,
+            answered=answered,
+            claimed=claim.epsilon,
+            delta=claim.delta,
+        )
     if not claim.is_curve and reference(claim.delta, outcomes) != RESPONSE:
         return _detectable(runs, claim.epsilon, claim.delta, alpha)
     allowed = allowed_accuracy(claim)

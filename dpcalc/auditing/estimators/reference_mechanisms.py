@@ -46,6 +46,11 @@ def reference(delta: float, outcomes: Outcomes = Outcomes.DISCRETE) -> str:
     return GAUSSIAN if delta > 0 else LAPLACE
 
 
+def response_in(answered: int, runs: int) -> str:
+    """Its name where only some of the runs say anything."""
+    return f"{RESPONSE} in {answered:,} of {runs:,} runs"
+
+
 def response_rates(epsilon: float, delta: float, answered: float = 1.0) -> tuple[float, float]:
     """How often answers to randomised response are right and wrong; together they are ``answered``.
 

@@ -16,7 +16,13 @@ from dpcalc.auditing.estimators.eprocess import (
     log_wealth,
     lower_from_accuracy,
 )
-from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN, Outcomes, reference
+from dpcalc.auditing.estimators.reference_mechanisms import (
+    GAUSSIAN,
+    RESPONSE,
+    Outcomes,
+    reference,
+    response_in,
+)
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Observations
@@ -102,6 +108,11 @@ class RunningTest:
             outcomes: how often they repeat; see `reference_mechanisms`.
         """
         quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
+        named = GAUSSIAN if self.claim.is_curve else reference(self.claim.delta, outcomes)
+        runs, answered = planned or self.runs, None
+        if named == RESPONSE and self.lower > 0 and self.right + self.wrong < self.runs:
+            answered = round(runs * (self.right + self.wrong) / self.runs)
+            named = response_in(answered, runs)
         return Evidence(
             method="e-process",
             quantity=quantity,
@@ -112,12 +123,13 @@ class RunningTest:
             access=AdversaryAccess.RUNS,
             runs=self.runs,
             detectable=detectable(
-                runs=planned or self.runs,
+                runs=runs,
                 claim=self.claim,
                 alpha=self.alpha,
                 outcomes=outcomes,
+                answered=answered,
             ),
-            reference=GAUSSIAN if self.claim.is_curve else reference(self.claim.delta, outcomes),
+            reference=named,
             counted={
                 "right": self.right,
                 "wrong": self.wrong,
