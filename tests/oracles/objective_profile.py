@@ -102,16 +102,8 @@ class Instance:
         return gains @ weights
 
 
-def stated_profile(bound: float, curvature: float, d: int, logs: Vector) -> tuple[Vector, Vector]:
-    """R and R* at k = e^x for each x, from the law of A = a(|b + u| - |b|)."""
-    noise, weights = noise_points(d, 24, 24 if d == 3 else 64)
-    shift = np.zeros(d)
-    shift[0] = bound
-    a = np.linalg.norm(noise + shift, axis=1) - np.linalg.norm(noise, axis=1)
-    s = np.linspace(0, 1, 401)
-    table = np.log1p(curvature * s * (1 - s))
-    grid = np.linspace(0, bound, 200)
-    linked = np.interp(a, grid, np.max(grid[:, None] * s + table, axis=1))
+def divergences(a: Vector, linked: Vector, weights: Vector, logs: Vector) -> tuple[Vector, Vector]:
+    """R and R* at k = e^x for each x, from A at points with weights and the loss linked to each."""
 
     def h(x: float) -> float:
         return float(weights @ np.maximum(1 - np.exp(x - a), 0))
@@ -126,3 +118,16 @@ def stated_profile(bound: float, curvature: float, d: int, logs: Vector) -> tupl
         return h(x) if x >= 0 else -math.expm1(x) + math.exp(x) * removed(-x)
 
     return np.array([removed(x) for x in logs]), np.array([added(x) for x in logs])
+
+
+def stated_profile(bound: float, curvature: float, d: int, logs: Vector) -> tuple[Vector, Vector]:
+    """R and R* at k = e^x for each x, from the law of A = a(|b + u| - |b|)."""
+    noise, weights = noise_points(d, 24, 24 if d == 3 else 64)
+    shift = np.zeros(d)
+    shift[0] = bound
+    a = np.linalg.norm(noise + shift, axis=1) - np.linalg.norm(noise, axis=1)
+    s = np.linspace(0, 1, 401)
+    table = np.log1p(curvature * s * (1 - s))
+    grid = np.linspace(0, bound, 200)
+    linked = np.interp(a, grid, np.max(grid[:, None] * s + table, axis=1))
+    return divergences(a, linked, weights, logs)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcalc.accounting.losses import objective_perturbation
 from dpcalc.accounting.losses.gaussian_update import LARGEST_MU, GaussianUpdate
 from dpcalc.accounting.losses.objective_perturbation import removal_laws, replacement_law
 from dpcalc.guarantees import GDP
@@ -19,8 +17,10 @@ from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation impo
     GaussianObjectivePerturbation,
 )
 from tests.oracles.normal_objective import NormalInstance, Vector, normal_points
-from tests.property.update_laws import doubled_shift
+from tests.oracles.objective_profile import divergences
+from tests.property.update_laws import doubled_shift, spread_alone
 
+pytestmark = pytest.mark.usefixtures("fresh_laws")
 PAPER = {
     "regularization": 6.044,
     "gradient_bound": 0.21875,
@@ -29,20 +29,6 @@ PAPER = {
     "adjacency": "replace-one",
 }
 """zhang2019, figure 5: C/B = 1750/8000, ρ/N + 2ηV = 0.044 + 6, half of 50 rounds."""
-
-
-def spread_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves out that a record's derivative falls."""
-    monkeypatch.setattr(objective_perturbation, "mean_profile", lambda *_: None)
-    removal_laws.cache_clear()
-    replacement_law.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def _fresh_laws() -> Iterator[None]:
-    yield
-    removal_laws.cache_clear()
-    replacement_law.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -75,20 +61,7 @@ def stated(mu: float, kappa: float, logs: Vector) -> tuple[Vector, Vector]:
     grid = np.linspace(0, a[-1], 300)
     table = np.max(grid[:, None] * s + np.log1p(kappa * s * (1 - s)), axis=1)
     linked = np.where(a > kappa, a, np.interp(a, grid, table))
-
-    def h(x: float) -> float:
-        return float(weights @ np.maximum(1 - np.exp(x - a), 0))
-
-    def removed(x: float) -> float:
-        if x < 0:
-            return h(x)
-        share = np.maximum(1 - np.exp(x - linked), 0) / np.maximum(-np.expm1(-linked), 1e-300)
-        return float(weights @ (np.maximum(-np.expm1(-a), 0) * share))
-
-    def added(x: float) -> float:
-        return h(x) if x >= 0 else -math.expm1(x) + math.exp(x) * removed(-x)
-
-    return np.array([removed(x) for x in logs]), np.array([added(x) for x in logs])
+    return divergences(a, linked, weights, logs)
 
 
 def two_steps(logs: Vector, first: Vector, second: Vector) -> Vector:

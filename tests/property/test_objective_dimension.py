@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -17,32 +15,11 @@ from dpcalc.accounting.losses.objective_perturbation import (
 from dpcalc.theorems.objective_perturbation.penalty_perturbation import PenaltyPerturbation
 from dpcalc.theorems.objective_perturbation.recycled_admm import RecycledADMM
 from tests.oracles.objective_profile import Instance, Vector, noise_points, stated_profile
+from tests.property.update_laws import spread_alone
 
-SETTING = {
-    "n_records": 8000,
-    "n_nodes": 5,
-    "degree": 3,
-    "loss_weight": 1750,
-    "regularization": 0.22,
-    "penalty": 1,
-    "noise_rate": 1,
-    "rounds": 25,
-}
+pytestmark = pytest.mark.usefixtures("fresh_laws")
+SETTING = {k: v for k, v in RecycledADMM.example.items() if k != "dimension"}
 SECOND = SETTING | {"n_records": 9044, "noise_rate": "3:1.01", "rounds": 50}
-
-
-def spread_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves out that a record's derivative falls."""
-    monkeypatch.setattr(objective_perturbation, "mean_profile", lambda *_: None)
-    removal_laws.cache_clear()
-    replacement_law.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def _fresh_laws() -> Iterator[None]:
-    yield
-    removal_laws.cache_clear()
-    replacement_law.cache_clear()
 
 
 @pytest.mark.parametrize(

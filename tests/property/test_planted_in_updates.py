@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -18,12 +16,7 @@ from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation_prof
 from tests.oracles.normal_objective import NormalInstance, normal_points
 from tests.property.update_laws import doubled_shift
 
-
-@pytest.fixture(autouse=True)
-def _fresh_laws() -> Iterator[None]:
-    yield
-    removal_laws.cache_clear()
-    replacement_law.cache_clear()
+pytestmark = pytest.mark.usefixtures("fresh_laws")
 
 
 @pytest.mark.parametrize("stiffness", [1e-11, 1e-300, 1e300])

@@ -9,16 +9,7 @@ import pytest
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.theorems.objective_perturbation.recycled_admm import RecycledADMM
 
-SETTING = {
-    "n_records": 8000,
-    "n_nodes": 5,
-    "degree": 3,
-    "loss_weight": 1750,
-    "regularization": 0.22,
-    "penalty": 1,
-    "noise_rate": 1,
-    "rounds": 25,
-}
+SETTING = {k: v for k, v in RecycledADMM.example.items() if k != "dimension"}
 
 
 def _theorem(**changes: object) -> RecycledADMM:
