@@ -19,8 +19,10 @@ from mpmath import mp, mpf
 
 import dpcalc.theorems
 from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.guarantees import GDP
 from dpcalc.theorems import authoring
 from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, finding, number, theorem
+from dpcalc.theorems.base import Bound
 from dpcalc.theorems.catalogue import keys, privacy_result, results
 from dpcalc.theorems.numbers import Digits, NotAFormula, Symbols
 from dpcalc.theorems.parameters import Parameter, count, graph, matrix, parameters, schedule
@@ -177,6 +179,29 @@ def test_what_is_declared_is_kept(module: ModuleType) -> None:
         example(module).from_parameters({"gapp": 1, "sigma": 3})
     key = example(module).key
     assert str(caught.value) == f"unknown parameter of {key} 'gapp'; did you mean 'gap'?"
+
+
+def test_bounds_that_are_written_as_guarantees_say_their_relation(module: ModuleType) -> None:
+    kind = example(module)
+    bound = Bound(GDP(0.5), {}, "by hand")
+
+    class Written(kind):  # type: ignore[misc] # a class made here
+        __module__ = module.__name__
+
+        def claimed(self) -> Bound:
+            return bound
+
+        def certified(self) -> Bound:
+            return bound
+
+        def attained(self) -> Bound:
+            return bound
+
+    made = theorem(example={"gap": 1, "sigma": 3})(Written)(gap=1, sigma=3)
+    for found in (made.claimed(), made.certified(), made.attained()):
+        assert found.guarantee.adjacency == "replace-one"
+        assert (found.guarantee, found.method) == (GDP(0.5), "by hand")
+    assert bound.guarantee.adjacency is None
 
 
 def test_a_claimed_epsilon_stands_with_what_the_paper_leaves_free(module: ModuleType) -> None:

@@ -260,3 +260,20 @@ def test_the_rule_of_mixing_is_that_of_the_weights(rule: str, tmp_path: Path) ->
     weights += np.diag(1 - weights.sum(axis=1))
     second = np.sort(np.linalg.svd(weights, compute_uv=False))[-2]
     assert made.claimed().numbers["beta"] == pytest.approx(second, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({}, ["claimed.margin"]),
+        ({"graph": "path:3"}, []),
+        ({"smoothness": [[1, 2, 3]]}, []),
+        ({"penalty": [1, 2]}, []),
+        ({"penalty": [[1, 2, 3]]}, ["attained.limit"]),
+    ],
+)
+def test_a_margin_is_shown_where_all_nodes_and_rounds_are_alike(
+    changes: dict[str, Any], shown: list[str]
+) -> None:
+    made = _made("recycled-admm-convergence", **changes)
+    assert [formula.name for formula in made.symbolic()] == shown
