@@ -73,12 +73,12 @@ class ConfinedWalk:
 
     def _margin(self, a: float) -> float:
         """(D/2 - M)/√V, not above it."""
-        farthest = (
+        largest_mean = (
             self.step_sensitivity / 2 / -math.expm1(self.gap * math.log(a))
             if a
             else self.step_sensitivity / 2
         )
-        return (self.width / 2 - farthest) * math.sqrt((1 - a) * (1 + a)) * (1 - _ROUNDED)
+        return (self.width / 2 - largest_mean) * math.sqrt((1 - a) * (1 + a)) * (1 - _ROUNDED)
 
     def _mu(self, a: float) -> float:
         """Of the last iterate without walls."""

@@ -50,7 +50,7 @@ class Update:
         if self.dimension == 1:
             return Moved(_moved_laplace(self.bound, self.cells), MASS_ERROR)
         pair = ExponentialNorm(self.bound, self.dimension)
-        window = (0.0, pair.farthest(_TAIL))
+        window = (0.0, pair.window_end(_TAIL))
         law = upper_and_lower(pair, plan_cells(pair, window, 0.0).edges(self.cells), _TAIL)[0]
         losses = Losses(np.append(law.losses, self.bound), np.append(law.masses, _TAIL))
         return Moved(losses, law.mass_error)
