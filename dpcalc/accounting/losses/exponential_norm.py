@@ -3,7 +3,7 @@
 Let the two outputs' centres be a distance r apart and a = ηr. The loss at an outcome is η times the
 difference of its distances to the centres, hence in [-a, a].
 
-*The window_end centres are the worst.* Let f be any log-concave density, u a direction, k > 0. On a
+*The farthest centres are the worst.* Let f be any log-concave density, u a direction, k > 0. On a
 line y + tu the set where f(x) > k f(x - ru) is a half-line t < τ, because the increments of the
 convex function -ln f increase. With F the integral of f along the line up to t, the hockey-stick
 divergence is ``∫ sup_τ [F(τ) - k F(τ - r)] dy``, and F(τ - r) decreases in r. So the divergence
