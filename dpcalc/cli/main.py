@@ -88,13 +88,14 @@ class _Verbs(click.Group):
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(dpcalc.__version__, prog_name="dpcalc")
 def group() -> None:
-    r"""Privacy budgets of private ADMM and dual averaging: claimed next to certified.
+    r"""Privacy budgets of DP-SGD, private ADMM and dual averaging: claimed and certified.
 
     \b
     Start here:
       dpcalc verify                     check the papers' own headline claims
       dpcalc theorems                   the published results and their status
-      dpcalc epsilon recycled-admm -h   the parameters of one of them
+      dpcalc epsilon dp-admm -h         the parameters of one of them
+      dpcalc calibrate -h               the noise for DP-SGD and other mechanisms
 
     Every verb takes --json; then an error is JSON too, on standard output.
 
