@@ -28,6 +28,9 @@ Array = NDArray[np.float64]
 _SLACK = 1e-9
 """Relative; rounding of a function written with ordinary care."""
 
+_ROUNDING = 2.0**-50
+"""Of slopes, relative to their bound: 1/(1 + e^{-m}) - 1 keeps no digits of its own for large m."""
+
 _UNDERFLOW = 1e-200
 """Below which exponentials lose their digits."""
 
@@ -79,9 +82,11 @@ def _check_slopes(loss: Loss, points: Array, value: Array, slope: Array) -> None
     declared = f"|derivative(m)| <= derivative_bound = {loss.derivative_bound:g}"
     _refuse(loss.name, declared, np.abs(slope) > bound, points)
     step, size = np.diff(points), np.abs(slope[1:]) + np.abs(slope[:-1])
-    _refuse(loss.name, "convexity", np.diff(slope) < -_SLACK * size, points[1:])
+    off = _ROUNDING * loss.derivative_bound if math.isfinite(loss.derivative_bound) else 0.0
+    _refuse(loss.name, "convexity", np.diff(slope) < -_SLACK * size - off, points[1:])
     # Values in the double; a difference of two is off by a few roundings of either.
     slack = _SLACK * (size * step + np.abs(value[1:]) + np.abs(value[:-1])) + _UNDERFLOW
+    slack += off * step
     rise = np.diff(value)
     outside = (rise < slope[:-1] * step - slack) | (rise > slope[1:] * step + slack)
     _refuse(loss.name, "a derivative that is the slope of value", outside, points[1:])

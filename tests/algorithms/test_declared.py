@@ -78,6 +78,31 @@ def test_a_false_declaration_is_refused(false, needed):
         declared.check_loss(Square(**false))
 
 
+class Subtracted(losses.Logistic):
+    """The logistic loss with a slope whose digits cancel where it is small: 0 beyond m = 37."""
+
+    name = "subtracted"
+
+    def derivative(self, m):
+        with np.errstate(over="ignore"):
+            return 1 / (1 + np.exp(-m)) - 1
+
+
+class Flat(Subtracted):
+    """The same with a slope of 0 where it is a millionth."""
+
+    name = "flat"
+
+    def derivative(self, m):
+        return np.where(m > 14, 0.0, super().derivative(m))
+
+
+def test_a_slope_may_lose_the_digits_that_doubles_lose():
+    declared.check_loss(Subtracted())
+    with pytest.raises(AssumptionViolated, match="a derivative that is the slope of value"):
+        declared.check_loss(Flat())
+
+
 def test_an_unbounded_squared_hinge_cannot_declare_a_slope():
     class SquaredHinge(losses.SmoothedHinge):
         def value(self, m):
