@@ -64,7 +64,7 @@ class ConfinedWalk:
 
         for margin in _MARGINS:
             low, high = self.least, min(self.most, 1 - 1e-9)
-            if low > high or self._margin(low) < margin:
+            if not (low <= high and self._margin(low) >= margin):
                 return
             for _ in range(_HALVINGS):
                 middle = (low + high) / 2
