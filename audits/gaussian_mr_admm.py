@@ -14,16 +14,14 @@ from typing import Any, Literal
 import numpy as np
 
 from dpcalc.algorithms.gaussian_mr_admm import GaussianMRADMM
-from dpcalc.algorithms.problems.consensus import ConsensusProblem
-from dpcalc.algorithms.problems.losses import Logistic
-from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.noise import UnitExponentialNorm
-from dpcalc.algorithms.problems.records import Records, split
+from dpcalc.algorithms.problems.records import Records
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, Instance
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.bugs.objective_perturbation import EarlyStoppedProblem
+from dpcalc.audits.instances.objective_perturbation import NODES, one_record
 from dpcalc.guarantees import GDP, Guarantee
 from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation import (
     GaussianObjectivePerturbation,
@@ -31,7 +29,7 @@ from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation impo
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Adjacency, Release
 
-NODES, RECORDS, ANGLE, FAR = 2, 4, 0.1, 1e3
+ANGLE, FAR = 0.1, 1e3
 SIGMA, PENALTY, NOISY, DELTA = 1.5, 1.0, 3, 1e-3
 MOST_ROUNDS = 60
 """Beyond these a claim's instance is not built."""
@@ -48,15 +46,7 @@ class Pair:
 def pair(sigma: Sequence[float], stiffness: Sequence[float], *, weight: float = 1.0) -> Pair:
     """σ and λ of every noisy round, and one record's weight."""
     ridge = min(stiffness) / 10
-    rows = np.zeros((NODES * RECORDS, 2))
-    rows[0] = np.cos(ANGLE), np.sin(ANGLE)
-    problem = ConsensusProblem(
-        records=split(rows, np.ones(len(rows)), NODES),
-        network=complete(NODES),
-        loss=Logistic(),
-        loss_weight=RECORDS * weight,
-        ridge=NODES * ridge,
-    )
+    problem, other = one_record(ANGLE, weight=weight, node_ridge=ridge)
     attacked = GaussianMRADMM(
         problem,
         rounds=2 * len(sigma),
@@ -65,7 +55,6 @@ def pair(sigma: Sequence[float], stiffness: Sequence[float], *, weight: float = 
         proximal_weight=0.5,
         initial=np.tile([0.0, -FAR], (NODES, 1)),
     )
-    other = problem.records.replaced(0, [-np.cos(ANGLE), np.sin(ANGLE)], 1.0)
     return Pair(attacked=attacked, other=other)
 
 

@@ -95,6 +95,22 @@ def worst_pair(method: Method, penalty: float, linear_rate: float) -> tuple[Any,
     return searched(method, penalty, linear_rate, method.noisy)
 
 
+def one_record(
+    angle: float, *, weight: float, node_ridge: float
+) -> tuple[ConsensusProblem, Records]:
+    """One record at an angle, all others zero, and its mirror image; weight C/B and ridge ρ/N."""
+    rows = np.zeros((NODES * RECORDS, 2))
+    rows[0] = np.cos(angle), np.sin(angle)
+    problem = ConsensusProblem(
+        records=split(rows, np.ones(len(rows)), NODES),
+        network=complete(NODES),
+        loss=Logistic(),
+        loss_weight=RECORDS * weight,
+        ridge=NODES * node_ridge,
+    )
+    return problem, problem.records.replaced(0, [-np.cos(angle), np.sin(angle)], 1.0)
+
+
 def searched(
     method: Method,
     penalty: Any,
@@ -108,17 +124,8 @@ def searched(
     """The worst pair for schedules of penalty and linear rate, weight C/B and ridge ρ/N."""
     best: tuple[Any, Records, Array] | None = None
     for angle in angles:
-        rows = np.zeros((NODES * RECORDS, 2))
-        rows[0] = np.cos(angle), np.sin(angle)
-        problem = ConsensusProblem(
-            records=split(rows, np.ones(len(rows)), NODES),
-            network=complete(NODES),
-            loss=Logistic(),
-            loss_weight=RECORDS * weight,
-            ridge=NODES * node_ridge,
-        )
+        problem, other = one_record(angle, weight=weight, node_ridge=node_ridge)
         attacked = method.make(problem, penalty, linear_rate, noisy)
-        other = problem.records.replaced(0, [-np.cos(angle), np.sin(angle)], 1.0)
         found = worst_log_ratios(attacked, other)
         if best is None or found.max() > best[2].max():
             best = attacked, other, found

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from dpcalc.errors import InvalidInput
+from dpcalc.theorems.authoring import assume
 from dpcalc.theorems.schedule import Schedule
+from dpcalc.theorems.statements import Assumption
 
 Row = tuple[float, ...]
 
@@ -63,3 +66,26 @@ def stalled_product(start: float, factor: float, pull: float = 2.0) -> float:
         logarithm += float(np.log1p(first * np.exp(-log_factor * powers)).sum())
     rest = first * math.exp(-log_factor * terms) / (1 - 1 / factor)
     return math.exp(-(logarithm * (1 + 1e-9) + rest))
+
+
+def _shrinking(result: Any) -> str | None:
+    return decreasing(result.penalty, result.graph.nodes)
+
+
+def penalties_of_m_admm(step_too_large: Callable[[Any], str | None]) -> tuple[Assumption, ...]:
+    """What results on M-ADMM assume of its start, its updates and its penalties.
+
+    Args:
+        step_too_large: why the dual step of an instance exceeds a penalty.
+    """
+    return (
+        assume("zero-dual-start", "All dual variables start at zero."),
+        assume("exact-minimiser", "Every primal update is the exact minimiser."),
+        assume("penalties-increase", "Penalties do not decrease.", "claimed", _shrinking),
+        assume(
+            "step-at-most-penalty",
+            "The dual step is at most every penalty.",
+            "claimed",
+            step_too_large,
+        ),
+    )

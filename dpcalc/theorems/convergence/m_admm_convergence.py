@@ -28,7 +28,7 @@ from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, 
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
-    decreasing,
+    penalties_of_m_admm,
     rows,
     stalled_product,
     tail,
@@ -60,10 +60,6 @@ def _own_steps(result: MADMMConvergence) -> bool:
 def _own_penalties(result: MADMMConvergence) -> bool:
     last = result.settled()
     return last is not None and not common(last)
-
-
-def _shrinking(result: MADMMConvergence) -> str | None:
-    return decreasing(result.penalty, result.graph.nodes)
 
 
 def _step_too_large(result: MADMMConvergence) -> str | None:
@@ -121,15 +117,7 @@ class MADMMConvergence(ConvergenceResult):
     assumptions = (
         assume("convex", "Every objective is convex and continuously differentiable."),
         assume("solvable", "The sum of the objectives has a minimiser."),
-        assume("zero-dual-start", "All dual variables start at zero."),
-        assume("exact-minimiser", "Every primal update is the exact minimiser."),
-        assume("penalties-increase", "Penalties do not decrease.", "claimed", _shrinking),
-        assume(
-            "step-at-most-penalty",
-            "The dual step is at most every penalty.",
-            "claimed",
-            _step_too_large,
-        ),
+        *penalties_of_m_admm(_step_too_large),
     )
 
     graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")

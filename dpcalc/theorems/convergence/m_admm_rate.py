@@ -42,7 +42,7 @@ from dpcalc.theorems.convergence._one_round import (
     regular_delta,
     worst_quadratic_round,
 )
-from dpcalc.theorems.convergence._penalties import Row, common, decreasing, rows
+from dpcalc.theorems.convergence._penalties import Row, common, penalties_of_m_admm, rows
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.parameters import graph, schedule
 from dpcalc.theorems.schedule import Schedule
@@ -60,10 +60,6 @@ def _printed_too_large(result: MADMMRate) -> bool:
         result.printed(row)[0] > result.proved(row[0], printed=True)[0] * (1 + 1e-6)
         for row in set(result.penalties())
     )
-
-
-def _shrinking(result: MADMMRate) -> str | None:
-    return decreasing(result.penalty, result.graph.nodes)
 
 
 def _step_too_large(result: MADMMRate) -> str | None:
@@ -120,15 +116,7 @@ class MADMMRate(ConvergenceResult):
             "curvature",
             "Every objective is strong_convexity-strongly convex and smoothness-smooth.",
         ),
-        assume("zero-dual-start", "All dual variables start at zero."),
-        assume("exact-minimiser", "Every primal update is the exact minimiser."),
-        assume("penalties-increase", "Penalties do not decrease.", "claimed", _shrinking),
-        assume(
-            "step-at-most-penalty",
-            "The dual step is at most every penalty.",
-            "claimed",
-            _step_too_large,
-        ),
+        *penalties_of_m_admm(_step_too_large),
     )
 
     graph: Graph = graph("network: ring:5, complete:3, star:6, path:4 or @file")

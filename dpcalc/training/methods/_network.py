@@ -191,3 +191,21 @@ def network_algorithm(key: str, problem: ConsensusProblem, **parameters: Any) ->
     kind: Any = load(key)
     made: Algorithm = kind(problem, **parameters)
     return made
+
+
+class RecycledMethod(NetworkMethod):
+    """Even rounds recycle the gradients of odd ones; has ``rounds`` and ``proximal_weight``."""
+
+    __slots__ = ()
+
+    rounds: int
+    proximal_weight: float | None
+
+    def noisy_rounds(self) -> int:
+        """K, the odd rounds."""
+        return (self.rounds + 1) // 2
+
+    def own_proximal_weight(self) -> float:
+        """γ, half the first penalty unless given."""
+        half = self.own_penalty().first / 2
+        return half if self.proximal_weight is None else self.proximal_weight

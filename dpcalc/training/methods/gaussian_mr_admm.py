@@ -16,7 +16,7 @@ from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.training.method import Array, require_calibrated, require_network, table
-from dpcalc.training.methods._network import NetworkMethod, network_algorithm
+from dpcalc.training.methods._network import RecycledMethod, network_algorithm
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _BELOW = 1 - 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GaussianMRADMM(NetworkMethod):
+class GaussianMRADMM(RecycledMethod):
     """Recycled ADMM with normal noise in the odd rounds."""
 
     key: ClassVar[str] = "gaussian-mr-admm"
@@ -45,10 +45,6 @@ class GaussianMRADMM(NetworkMethod):
         check=checks.non_negative,
         default=None,
     )
-
-    def noisy_rounds(self) -> int:
-        """K, the odd rounds."""
-        return (self.rounds + 1) // 2
 
     def theorem(self, records: Records, network: Network | None) -> Theorem:
         """Every odd round is charged, no even one; noise in units of a node's weight."""
@@ -81,14 +77,13 @@ class GaussianMRADMM(NetworkMethod):
         """With the calibrated σ, in every node's own unit."""
         sigma: Schedule = getattr(require_calibrated(calibrated, self.key), "sigma")  # noqa: B009
         unit = table("sigma", sigma, self.noisy_rounds(), 1)
-        half = self.own_penalty().first / 2
         return network_algorithm(
             self.key,
             self.problem(records, network),
             rounds=self.rounds,
             penalty=self.penalties(network),
             sigma=unit * self._weights(records) * (1 + 1e-12),
-            proximal_weight=half if self.proximal_weight is None else self.proximal_weight,
+            proximal_weight=self.own_proximal_weight(),
         )
 
 

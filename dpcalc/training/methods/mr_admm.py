@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
-from dpcalc.training.methods._network import NetworkMethod, network_algorithm
+from dpcalc.training.methods._network import RecycledMethod, network_algorithm
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MRADMM(NetworkMethod):
+class MRADMM(RecycledMethod):
     """Recycled ADMM with changing penalties, without privacy."""
 
     key: ClassVar[str] = "mr-admm"
@@ -29,15 +29,6 @@ class MRADMM(NetworkMethod):
         check=checks.non_negative,
         default=None,
     )
-
-    def noisy_rounds(self) -> int:
-        """K, the odd rounds."""
-        return (self.rounds + 1) // 2
-
-    def own_proximal_weight(self) -> float:
-        """γ."""
-        half = self.own_penalty().first / 2
-        return half if self.proximal_weight is None else self.proximal_weight
 
     def algorithm(
         self, records: Records, network: Network | None, calibrated: Theorem | None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
-from dpcalc.training.methods._network import PrivateNetworkMethod, network_algorithm
+from dpcalc.training.methods._network import PrivateNetworkMethod, RecycledMethod, network_algorithm
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PrivateMRADMM(PrivateNetworkMethod):
+class PrivateMRADMM(RecycledMethod, PrivateNetworkMethod):
     """Recycled ADMM with objective perturbation and changing penalties."""
 
     key: ClassVar[str] = "private-mr-admm"
@@ -30,15 +30,6 @@ class PrivateMRADMM(PrivateNetworkMethod):
         check=checks.non_negative,
         default=None,
     )
-
-    def noisy_rounds(self) -> int:
-        """K, the odd rounds."""
-        return (self.rounds + 1) // 2
-
-    def own_proximal_weight(self) -> float:
-        """γ."""
-        half = self.own_penalty().first / 2
-        return half if self.proximal_weight is None else self.proximal_weight
 
     def theorem(self, records: Records, network: Network | None) -> Theorem:
         """Every odd round is charged, no even one."""
