@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,18 @@ def test_nothing_heavy_is_imported_with_a_module(path: Path) -> None:
             names = [node.module.split(".")[0]]
         allowed = {"sklearn"} if "estimators" in path.parts else set()  # they are its classes
         assert not (HEAVY - allowed) & set(names), f"{path.name} imports {names} at its top"
+
+
+def test_what_developers_are_told_is_what_is_kept() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    _, _, after = told.partition("imports go one way:\n")
+    floors = after.partition("\n")[0].split("←")
+    assert [
+        {*re.findall(r"`(\w+)`", floor)} | ({"__main__"} & names)
+        for floor, names in zip(floors, ORDER, strict=True)
+    ] == ORDER
+    row = next(line for line in told.splitlines() if line.startswith("| `algorithms/` |"))
+    assert {*re.findall(r"`dpcalc\.(\w+)`", row)} == ALGORITHMS_MAY - {"algorithms"}
 
 
 def test_importing_the_package_is_cheap() -> None:
