@@ -1,4 +1,4 @@
-"""Declarations of parameters, one by one: their kind, help, symbol, default, and what they convert."""
+"""Declarations of parameters, one by one: their kind, help, symbol, default, what they convert."""
 
 from __future__ import annotations
 
@@ -37,30 +37,31 @@ def _declared(made: Any) -> Any:
 @pytest.mark.parametrize(
     ("made", "kind", "help_", "choices", "symbol", "default"),
     [
-        (number("a size", "sigma"), "number", "a size, σ", (), "sigma", MISSING),
-        (number("a size σ"), "number", "a size σ", (), "", MISSING),
-        (number("a size σ", "sigma", default=2.0), "number", "a size σ", (), "sigma", 2.0),
-        (count("rounds", "T"), "count", "rounds, T", (), "T", MISSING),
-        (count("rounds", default=3), "count", "rounds", (), "", 3),
-        (choice("which", ("a", "b")), "choice", "which", ("a", "b"), "", MISSING),
-        (choice("which", ("a", "b"), default="b"), "choice", "which", ("a", "b"), "", "b"),
-        (release("seen", ("last iterate", "every iterate")), "choice", "seen",
+        (lambda: number("a size", "sigma"), "number", "a size, σ", (), "sigma", MISSING),
+        (lambda: number("a size σ"), "number", "a size σ", (), "", MISSING),
+        (lambda: number("a size σ", "sigma", default=2.0), "number", "a size σ", (), "sigma", 2.0),
+        (lambda: count("rounds", "T"), "count", "rounds, T", (), "T", MISSING),
+        (lambda: count("rounds", default=3), "count", "rounds", (), "", 3),
+        (lambda: choice("which", ("a", "b")), "choice", "which", ("a", "b"), "", MISSING),
+        (lambda: choice("which", ("a", "b"), default="b"), "choice", "which", ("a", "b"), "", "b"),
+        (lambda: release("seen", ("last iterate", "every iterate")), "choice", "seen",
          ("last-iterate", "every-iterate"), "", Release.LAST_ITERATE),
-        (flag("whether"), "flag", "whether", (), "", False),
-        (schedule("penalty", "eta"), "schedule", "penalty, η", (), "eta", MISSING),
-        (schedule("penalty", default=None), "schedule", "penalty", (), "", None),
-        (graph("network"), "graph", "network", (), "", MISSING),
-        (graph("network", default=None), "graph", "network", (), "", None),
-        (matrix("operator"), "matrix", "operator", (), "", MISSING),
-        (matrix("operator", default=None), "matrix", "operator", (), "", None),
+        (lambda: flag("whether"), "flag", "whether", (), "", False),
+        (lambda: schedule("penalty", "eta"), "schedule", "penalty, η", (), "eta", MISSING),
+        (lambda: schedule("penalty", default=None), "schedule", "penalty", (), "", None),
+        (lambda: graph("network"), "graph", "network", (), "", MISSING),
+        (lambda: graph("network", default=None), "graph", "network", (), "", None),
+        (lambda: matrix("operator"), "matrix", "operator", (), "", MISSING),
+        (lambda: matrix("operator", default=None), "matrix", "operator", (), "", None),
     ],
 )  # fmt: skip
 def test_a_declaration_keeps_what_it_is_given(
     made: Any, kind: str, help_: str, choices: tuple[str, ...], symbol: str, default: Any
 ) -> None:
-    found = _declared(made)
+    field = made()
+    found = _declared(field)
     assert (found.kind, found.help, found.choices, found.symbol) == (kind, help_, choices, symbol)
-    assert made.default is default or made.default == default
+    assert field.default is default or field.default == default
 
 
 @pytest.mark.parametrize(
