@@ -210,12 +210,21 @@ def _gradient_admm_on_a_line(made: Any, k: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("step", "rounds", "bound"), [(0.25, 1, 4.0), (0.25, 3, 1.5), (0.5, 40, 4.0), (3.0, 1, 4.0)]
-)
+    ("step", "rounds", "bound", "penalty"),
+    [(0.25, 1, 4.0, 0.5), (0.25, 3, 1.5, 0.5), (0.5, 40, 4.0, 0.5), (3.0, 1, 4.0, 0.5),
+     (0.01, 5, 4.0, 0.5), (1.0, 3, 4.0, 0.5), (0.01, 2, 4.0, 5.0)],
+)  # fmt: skip
 def test_what_gradient_admm_reaches_is_the_worst_of_five_curvatures(
-    step: float, rounds: int, bound: float
+    step: float, rounds: int, bound: float, penalty: float
 ) -> None:
-    made = _made("gradient-admm-utility", step_size=step, rounds=rounds, gradient_bound=bound)
+    """Each of the five is the worst in one of the settings, or not allowed."""
+    made = _made(
+        "gradient-admm-utility",
+        step_size=step,
+        rounds=rounds,
+        gradient_bound=bound,
+        penalty=penalty,
+    )
     worst = max(_gradient_admm_on_a_line(made, made.smoothness * k) for k in (0.1, 0.3, 1, 3, 10))
     assert made.attained().value == pytest.approx(worst, rel=1e-8)
     assert made.attained().value < worst
@@ -248,13 +257,13 @@ def test_a_number_for_a_search_is_infinite_only_if_the_value_is() -> None:
 
 @pytest.mark.parametrize("rule", ["uniform", "metropolis"])
 def test_the_rule_of_mixing_is_that_of_the_weights(rule: str, tmp_path: Path) -> None:
-    """A triangle with a tail: β is the second singular value of its weights."""
+    """A star with a tail: β is the second singular value of its weights."""
     path = tmp_path / "edges.txt"
-    path.write_text("0 1\n1 2\n2 0\n2 3\n")
+    path.write_text("0 1\n0 2\n0 3\n3 4\n4 5\n")
     made = _made("dual-averaging-consensus", graph=f"@{path}", mixing=rule)
-    degrees = [2, 2, 3, 1]
-    weights = np.zeros((4, 4))
-    for i, j in ((0, 1), (1, 2), (0, 2), (2, 3)):
+    degrees = [3, 1, 1, 2, 2, 1]
+    weights = np.zeros((6, 6))
+    for i, j in ((0, 1), (0, 2), (0, 3), (3, 4), (4, 5)):
         most = 3 if rule == "uniform" else max(degrees[i], degrees[j])
         weights[i, j] = weights[j, i] = 1 / (1 + most)
     weights += np.diag(1 - weights.sum(axis=1))
