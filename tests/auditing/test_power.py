@@ -28,14 +28,10 @@ from dpcalc.auditing import (
     mechanism,
 )
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.claim import Quantity
-from dpcalc.auditing.estimators import accuracy, eprocess, one_run, one_run_exact
+from dpcalc.auditing.estimators import eprocess
 from dpcalc.auditing.estimators.abstention import detectable, epsilon_lower
-from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.recorded import audit_guesses
-from dpcalc.errors import AssumptionViolated
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.vocabulary import Adjacency
 
@@ -256,83 +252,3 @@ def test_underpowered_says_when_no_answer_was_wrong():
     terms = {"delta": DELTA, "alpha": 1e-4 - 1e-6}
     assert epsilon_lower(runs, 0, runs, **terms) > 8.9
     assert epsilon_lower(0.9 * runs, 0, round(0.9 * runs), **terms) < 9
-
-
-def test_underpowered_names_fair_coins_where_they_tell_as_much():
-    claim = Claim.of(epsilon=0.4, adjacency=ADD)
-    short = audit_counts(claim, Counts.of(55, 45, 45, 55), alpha=0.05)
-    assert short.outcome is Outcome.UNDERPOWERED
-    assert "--fair-coins would do: 200 runs then notice ε = 0.7771" in short.reason
-    tossed = audit_counts(claim, Counts.of(55, 45, 45, 55), fair_coins=True, alpha=0.05)
-    assert tossed.outcome is Outcome.NOT_REFUTED
-    assert tossed.detectable == pytest.approx(0.7771, abs=1e-4)
-    assert (
-        "fair" not in audit_counts(claim, Counts.of(6, 4, 4, 6), alpha=0.05).reason
-    )  # would not do either
-
-
-def test_counts_of_fair_coins_have_the_level_of_one_binomial():
-    """Exact: 100 runs of randomised response with ε = 1, refuted by the right answers alone."""
-    claim = Claim.of(epsilon=1, adjacency=ADD)
-    right = [
-        k
-        for k in range(101)
-        if audit_counts(
-            claim,
-            Counts.of(k // 2, 50 - k // 2, 50 - (k + 1) // 2, (k + 1) // 2),
-            fair_coins=True,
-            alpha=0.05,
-        ).outcome
-        is Outcome.REFUTED
-    ]
-    assert right == list(range(right[0], 101))
-    assert 0.02 < stats.binom.sf(right[0] - 1, 100, math.e / (1 + math.e)) <= 0.05
-
-
-def test_counts_that_no_fair_coin_made_are_refused():
-    with pytest.raises(AssumptionViolated, match="150 of 200"):
-        audit_counts(PURE, Counts.of(100, 50, 25, 25), fair_coins=True)
-
-
-def test_nothing_is_advised_where_nothing_helps():
-    vast = Claim.of(epsilon=1e308, delta=0.999, adjacency=ADD)
-    assert "enough" not in audit_counts(vast, Counts.of(95, 5, 5, 95)).reason
-
-
-def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
-    """60 guesses at δ = 1e-5: at an α below 60·δ nothing is left but failures that δ allows."""
-    claim = Claim.of(epsilon=1, delta=DELTA, adjacency=ADD)
-    guesses = Guesses(canaries=1000, guessed=60, correct=55)
-    few = audit_guesses(claim, guesses)
-    assert few.outcome is Outcome.UNDERPOWERED
-    assert "60 guesses about 1 run" in few.reason
-    assert "would have noticed no ε, however large" in few.reason
-    assert "would be enough" not in few.reason  # 1,000 canaries at δ = 1e-5 leave nothing of α
-    stated = float(few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1])
-    terms = {"claimed": 1.0, "delta": DELTA, "alpha": 0.05}
-    assert one_run_exact.detectable(guesses, **terms) == pytest.approx(stated, rel=1e-3)
-
-
-@pytest.mark.parametrize(("delta", "canaries"), [(0.0, 10), (0.0, 1), (1e-9, 20)])
-def test_one_run_names_the_guesses_that_would_be_enough(delta, canaries):
-    claim = Claim.of(epsilon=1, delta=delta, adjacency=ADD)
-    said = audit_guesses(claim, Guesses(canaries=canaries, guessed=canaries, correct=canaries))
-    number = int(said.reason.split("noticed; ")[1].split(" guesses would be enough")[0])
-    plain = one_run_exact if delta else one_run
-    terms = {"claimed": 1.0, "delta": delta, "alpha": 1e-4}
-    enough, short = (
-        plain.detectable(Guesses(canaries=k, guessed=k, correct=0), **terms)
-        for k in (number, 9 * number // 10)
-    )
-    assert enough <= 2 < short
-
-
-def test_uneven_counts_are_told_to_be_evened():
-    verdict = audit_counts(PURE, Counts.of(12, 8, 400, 600))
-    assert verdict.outcome is Outcome.UNDERPOWERED
-    said = verdict.reason.split("noticed; ")[1]
-    runs = int(said.split(" runs, half of them with the record, would be enough")[0])
-    assert runs < 1000
-    assert accuracy.detectable(runs=runs, claim=PURE, alpha=1e-4, quantity=Quantity.EPSILON) <= 2
-    assert "scores say more than counts" in said
-    assert "--fair-coins" not in said  # no coins made twenty of a thousand
