@@ -117,7 +117,7 @@ def scalar_mu_squared(
     moved: Matrix,
     kept: Matrix,
     *,
-    jump: float | Matrix,
+    step_sensitivity: float | Matrix,
     noise: float | Matrix,
     again: frozenset[int] = frozenset(),
 ) -> Matrix:
@@ -130,12 +130,12 @@ def scalar_mu_squared(
         pull: e, shape (instances,).
         moved: 1 - ηh_t, shape (instances, iterations); the first column is not used.
         kept: r in (0, 1), shape (instances,).
-        jump: how far the user's own iteration moves x.
+        step_sensitivity: how far the user's own iteration moves x.
         noise: standard deviation of the noise that reaches x.
         again: later iterations, counted from 0, that move x as well.
     """
     count, iterations = moved.shape
-    mean = np.stack([jump * np.ones(count), np.zeros(count)], axis=-1)
+    mean = np.stack([step_sensitivity * np.ones(count), np.zeros(count)], axis=-1)
     covariance = np.zeros((count, 2, 2))
     covariance[:, 0, 0] = np.broadcast_to(np.square(noise), count)
     fresh = covariance.copy()
@@ -148,7 +148,7 @@ def scalar_mu_squared(
         mean = np.einsum("nij,nj->ni", step, mean)
         covariance = step @ covariance @ step.swapaxes(1, 2) + fresh
         if t in again:
-            mean[:, 0] += jump
+            mean[:, 0] += step_sensitivity
     if iterations == 1:
         return np.asarray(mean[:, 0] ** 2 / covariance[:, 0, 0])
     (a, b), (_, d) = covariance[:, 0].T, covariance[:, 1].T

@@ -33,7 +33,7 @@ BAD = [
     (["epsilon", *DP.split(), "more"], "unexpected extra argument (more); see: dpcalc epsilon"),
     (["epsilon", "m-admm-rate"], "try: dpcalc rate m-admm-rate"),
     (["rate", "dp-admm"], "try: dpcalc epsilon dp-admm"),
-    (["epsilon", "--foo"], "got '--foo'; see: dpcalc epsilon --help"),
+    (["epsilon", "--foo"], "needs a name before '--foo'; got none; see: dpcalc epsilon --help"),
     (["--foo"], "got '--foo'; see: dpcalc --help"),
     (["epsilon", *changed(RA, n_records="@")], "a file after the @"),
     (["noise", *changed(DP, epsilon=1)], "--sigma is what this verb finds; got 0.01"),
