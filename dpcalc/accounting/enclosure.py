@@ -19,6 +19,9 @@ _FARTHEST = 1e15
 _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
 
+_STAYS_WIDE = 10.0
+"""An enclosure so many times wider than asked for will be no narrower in the next search."""
+
 _SUMMED = 1e-8
 """Relative width that only sums over the outcomes of a round reach, at next to no cost."""
 
@@ -85,6 +88,7 @@ def find_root(
     most: float,
     widths: Sequence[float] = (_COARSE,),
     last: float = 1.0,
+    width_at: Callable[[float], float] = lambda _: 0.0,
 ) -> Root:
     """`enclose_root` for a function of enclosures: wide ones find the place, narrow ones the digits.
 
@@ -100,9 +104,11 @@ def find_root(
         most: right end of the range.
         widths: of the enclosures, and tolerances, of the searches before the last, falling.
         last: width of the last enclosures over the tolerance; they cost the more the narrower.
+        width_at: relative width of the enclosure at a place; where it stays far above what was asked
+            for, digits that are a hundredth of what it leaves open are not sought.
     """
     within = partial(enclose_root, height, least=least, most=most)
-    slope, known = 1.0, False
+    slope, known, narrow = 1.0, False, last * tolerance
     with searching() as search:
         for width in widths:
             if tolerance >= width:
@@ -117,11 +123,16 @@ def find_root(
                 return rough
             start, slope = min(rough.likely, most), rough.slope
             known = rough.high < math.inf and rough.slope * width <= 1
-        with with_relative_width(last * tolerance):
+            if rough.high < math.inf:
+                with with_relative_width(width):
+                    left_open = width_at(rough.high)
+                if left_open > _STAYS_WIDE * width:
+                    tolerance = max(tolerance, min(left_open / (100 * slope), width))
+        with with_relative_width(narrow):
             found = within(start, tolerance=tolerance, slope=slope, slope_known=known)
     if not search.hurried:
         return found
-    with with_relative_width(last * tolerance):
+    with with_relative_width(narrow):
         if found.high < math.inf and height(found.high) >= -2 * tolerance * found.slope:
             return found
         return within(min(found.high, most), tolerance=tolerance, slope=found.slope)

@@ -9,7 +9,13 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from dpcalc.accounting.enclosure import find_root, relative_width, sharpened, with_relative_width
+from dpcalc.accounting.enclosure import (
+    Enclosing,
+    find_root,
+    relative_width,
+    sharpened,
+    with_relative_width,
+)
 from dpcalc.claims.solution import MORE_IS_PRIVATE, MOST_ROUNDS
 from dpcalc.errors import Infeasible
 from dpcalc.guarantees import GDP, Guarantee, PureDP
@@ -94,9 +100,15 @@ def best_real(
     def height(x: float) -> float:
         return _height(of(value(x)), *budget)
 
+    def width_at(x: float) -> float:
+        guarantee = of(value(x))
+        if not isinstance(guarantee, Enclosing):
+            return 0.0
+        return guarantee.bracket(budget[1]).relative_width
+
     start = max(0.0, least) if field in MORE_IS_PRIVATE else most - 8.0
     exact = _exact(first := of(value(start)))
-    search = enclose_root if exact else _search(first)
+    search = enclose_root if exact else _search(first, width_at)
     found = search(
         height, start, tolerance=_EXACT_TOLERANCE if exact else TOLERANCE, least=least, most=most
     )
@@ -111,11 +123,11 @@ def best_real(
     return value(found.high)
 
 
-def _search(guarantee: Guarantee) -> Callable[..., Root]:
+def _search(guarantee: Guarantee, width_at: Callable[[float], float]) -> Callable[..., Root]:
     """How to search; with wider enclosures for few rounds, where narrow ones take seconds."""
     parts = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
     last = 4.0 if sum(count for _, count in parts) <= _FEW_ROUNDS else 1.0
-    return partial(find_root, widths=(0.05, 1e-3), last=last)
+    return partial(find_root, widths=(0.05, 1e-3), last=last, width_at=width_at)
 
 
 def _exact(guarantee: Guarantee) -> bool:

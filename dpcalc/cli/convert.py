@@ -152,10 +152,12 @@ def _converted(source: Guarantee, target: str, given: dict[str, Any]) -> dict[st
         fpr = _needed("--fpr", given["fpr"], "for --to tradeoff")
         checks.probability("fpr", fpr)
         return {"false_positive_rate": fpr, "false_negative_rate": source.tradeoff(fpr)}
+    advantage = source.advantage()
     return {
         "attack_accuracy": source.attack_accuracy(),
-        "advantage": source.advantage(),
-        "missed_at_5_percent_false_alarms": source.tradeoff(0.05),
+        "advantage": advantage,
+        # Where both worlds are told apart but for a part in 10^16, so little is missed.
+        "missed_at_5_percent_false_alarms": source.tradeoff(0.05) if advantage < 1 else 0.0,
     }
 
 

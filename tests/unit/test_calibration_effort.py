@@ -248,3 +248,20 @@ def test_digits_beyond_the_tolerance_are_sought_where_they_are_free(
     found = Root(1.0 - 0.3e-6, 1.0 + 0.7e-6, 50.0, 1.0)
     sharpened(height, found, tolerance=1e-6, at=lambda _: Answer(), delta=1e-6)
     assert bool(asked) == calls
+
+
+@pytest.mark.parametrize(("left_open", "reached"), [(0.0, 1e-6), (5e-3, 1e-6), (0.4, 1e-3)])
+def test_digits_are_not_sought_where_enclosures_stay_wide(left_open: float, reached: float) -> None:
+    """0.4 left open over a slope of 4 is worth 0.1: a hundredth of it is enough."""
+    tried: list[float] = []
+
+    def height(x: float) -> float:
+        tried.append(x)
+        return 4 * (0.7 - x)
+
+    found = find_root(height, 0.0, tolerance=1e-6, least=-9, most=9, width_at=lambda _: left_open)
+    assert 0.7 <= found.high <= 0.7 + 1.01 * reached
+    assert height(found.low) > 0 >= height(found.high)
+    if reached > 1e-6:
+        assert relative_width() == 1e-6
+        assert len(tried) <= 8

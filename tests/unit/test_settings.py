@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dpcalc.cli.main import main
+from dpcalc.guarantees.composition import Composition
 from dpcalc.report.setting import risk_line
 from dpcalc.vocabulary import Adjacency
 
@@ -138,3 +139,14 @@ def test_an_attacker_guesses_what_the_relation_hides(adjacency: str, guess: str)
 def test_every_relation_has_words() -> None:
     assert {a.unit for a in Adjacency} == {"record", "user"}
     assert len({a.difference for a in Adjacency}) == len(Adjacency)
+
+
+def test_the_risk_of_what_tells_everything_is_answered_without_its_curve(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 rounds of ε = .65: the curve takes half a minute, and its value rounds down to 0."""
+    monkeypatch.setattr(Composition, "tradeoff", None)
+    found = json.loads(run("convert --approx 0.65:1.59e-12 --to risk --rounds 1955 --json"))[
+        "certified"
+    ]
+    assert (found["advantage"], found["missed_at_5_percent_false_alarms"]) == (1.0, 0.0)
