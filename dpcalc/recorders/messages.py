@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Values = NDArray[Any]
 Message = dict[str, Values]
+Run = dict[tuple[int, str], Message]
 
 SENT = "sent"
 """The released array that says how many arrays each message held; 0 where none was sent."""
@@ -172,6 +173,17 @@ def gathered(folder: str | os.PathLike[str], *, algorithm: str) -> Transcript:
         raise InvalidInput(f"at least one message was needed; got none in {str(folder)!r}")
     rounds = sorted({round_ for round_, _ in every})
     nodes = sorted({node for _, node in every}, key=lambda name: (len(name), name))
+    return Transcript(
+        algorithm=algorithm,
+        release=Release.EVERY_MESSAGE,
+        rounds=len(rounds),
+        released=_released(runs, rounds, nodes),
+        experiment=True,
+    )
+
+
+def _released(runs: list[Run], rounds: list[int], nodes: list[str]) -> dict[str, Series]:
+    """The messages of all runs as arrays, and how many arrays each message had."""
     shapes = _shapes(runs)
     sent = np.zeros((len(runs), len(rounds), len(nodes)), dtype=np.int64)
     values = {
@@ -190,13 +202,7 @@ def gathered(folder: str | os.PathLike[str], *, algorithm: str) -> Transcript:
     for name, numbers in values.items():
         inner = tuple(f"axis {number}" for number in range(1, numbers.ndim - 2))
         released[name] = Series(values=numbers, axes=(*axes, *inner), meaning=f"{name}, as sent")
-    return Transcript(
-        algorithm=algorithm,
-        release=Release.EVERY_MESSAGE,
-        rounds=len(rounds),
-        released=released,
-        experiment=True,
-    )
+    return released
 
 
 def _numbers(name: str, values: ArrayLike) -> Values:
@@ -209,7 +215,7 @@ def _numbers(name: str, values: ArrayLike) -> Values:
     return found
 
 
-def _messages_of(run: Path) -> dict[tuple[int, str], Message]:
+def _messages_of(run: Path) -> Run:
     """Every message of one run by its round and node; several in one round are one message."""
     found: dict[tuple[int, str], Message] = {}
     for path in sorted(run.glob("node-*")):
@@ -243,7 +249,7 @@ def _messages_in(path: Path) -> Iterator[Message]:
         ) from error
 
 
-def _shapes(runs: list[dict[tuple[int, str], Message]]) -> dict[str, tuple[tuple[int, ...], Any]]:
+def _shapes(runs: list[Run]) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Shape and type of the arrays of every name."""
     found: dict[str, tuple[tuple[int, ...], Any]] = {}
     for run in runs:

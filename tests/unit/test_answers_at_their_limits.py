@@ -1,26 +1,20 @@
-"""Answers where a number is 0, infinite or missing; their pictures, and what an odometer says."""
+"""Answers where a number is 0, infinite or missing, and their pictures."""
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import mpmath
-import numpy as np
 import pytest
 
 import dpcalc
-from dpcalc import odometer as module
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.answers.budget import Budget
 from dpcalc.claims.relations import Basis, Relation
 from dpcalc.claims.verdict import surely_attained
-from dpcalc.errors import Infeasible, InvalidInput
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP, compose
-from dpcalc.odometer import Odometer
 from dpcalc.report.enclosures import PAIR, WORST_CASE, enclosure, enclosure_line
 from dpcalc.report.records import attack_accuracy, bound, budget
 from dpcalc.theorems.base import Bound
@@ -195,117 +189,3 @@ def test_a_gaussian_composition_is_enclosed_by_a_few_doubles() -> None:
         "epsilon_lower": lower, "epsilon_lower_of": WORST_CASE,
         "method": "Gaussian composition, exact",
     }  # fmt: skip
-
-
-ROUND = {"mechanism": "gaussian", "noise_multiplier": 2.0, "adjacency": "add-remove"}
-
-
-def test_the_whole_budget_may_be_spent_and_no_double_more() -> None:
-    whole = Odometer(epsilon=1e9, delta=1e-5).spend(ROUND, 2)
-    exact = Odometer(epsilon=whole, delta=1e-5)
-    assert exact.allows(ROUND, 2)
-    assert exact.spend(ROUND, 2) == whole == exact.epsilon
-    less = Odometer(epsilon=math.nextafter(whole, 0), delta=1e-5)
-    assert not less.allows(ROUND, 2)
-    less.spend(ROUND)
-    with pytest.raises(Infeasible) as caught:
-        less.spend(ROUND)
-    assert str(caught.value) == (
-        f"a round within the budget was needed; 1 more would make epsilon={whole:.6g} of "
-        f"{less.budget:g} at delta=1e-05, after 1 rounds; stop here"
-    )
-
-
-def test_what_costs_less_than_the_conversion_gives_is_zero_and_nothing_costs_nothing() -> None:
-    odometer = Odometer(epsilon=1.0, delta=0.5)
-    assert odometer.epsilon == 0.0
-    assert odometer.rounds == 0
-    assert odometer.spend({**ROUND, "noise_multiplier": 1e3}) == 0.0
-    assert odometer._spent.any()
-    assert (odometer.budget, odometer.delta) == (1.0, 0.5)
-    assert (odometer.accountant.epsilon, odometer.accountant.delta) == (1.0, 0.5)
-
-
-def test_sums_and_conversions_are_rounded_up() -> None:
-    """ln((α-1)/α) - (ln δ + ln α)/(α-1) at forty digits, at every order."""
-    assert module._up(np.array([1.0, -1.0])).tolist() == [1 + 2**-52, -1 + 2**-53]
-    found = module._conversion(1e-5)
-    orders = module._ORDERS
-    assert (len(orders), orders[0], orders[-1]) == (96, 1.01, pytest.approx(1 + 1e5, rel=1e-12))
-    with mpmath.workdps(40):
-        for order, value in zip(orders, found, strict=True):
-            a = mpmath.mpf(float(order))
-            exact = mpmath.log((a - 1) / a) - (mpmath.log(mpmath.mpf(1e-5)) + mpmath.log(a)) / (
-                a - 1
-            )
-            assert 0 <= mpmath.mpf(value) - exact <= abs(exact) * mpmath.mpf(2) ** -51
-    one = Odometer(epsilon=9.0, delta=1e-5)
-    one.spend(ROUND)
-    with mpmath.workdps(40):
-        for order, value in zip(orders, one._spent, strict=True):
-            exact = mpmath.mpf(float(order)) / 8
-            assert 0 <= mpmath.mpf(value) - exact <= exact * 6 * mpmath.mpf(2) ** -52
-
-
-def test_a_round_of_a_kind_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    made = module._divergences
-
-    def noted(guarantee: Guarantee) -> Any:
-        asked.append(guarantee.notion)
-        return made(guarantee)
-
-    monkeypatch.setattr(module, "_divergences", noted)
-    odometer = Odometer(epsilon=100.0, delta=1e-5)
-    for noise in (2.0, 3.0, 2.0, 3.0):
-        odometer.spend({**ROUND, "noise_multiplier": noise})
-    assert len(asked) == 2
-    with pytest.raises(InvalidInput) as caught:
-        odometer.spend({"approx": [1, 0.1], "adjacency": "add-remove"})
-    assert str(caught.value) == (
-        f"a round with a finite Rényi divergence was needed; got {ApproxDP(1, 0.1).notion}; "
-        "account for it with dpcalc.Accountant"
-    )
-
-
-def test_a_trail_says_what_it_is_of_and_what_every_line_spent(tmp_path: Path) -> None:
-    path = tmp_path / "spent.jsonl"
-    odometer = Odometer(epsilon=8.0, delta=1e-5, trail=path)
-    spent = [odometer.spend(ROUND, 3), odometer.spend({**ROUND, "noise_multiplier": 5.0})]
-    odometer.close()
-    odometer.close()
-    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    for line in lines:
-        assert len(line.pop("sha256")) == 64
-    about = {
-        "format": "dpcalc odometer", "dpcalc": dpcalc.__version__, "epsilon": 8.0, "delta": 1e-5,
-    }  # fmt: skip
-    assert lines == [
-        about,
-        {"round": 3, "count": 3, "release": ROUND, "epsilon": spent[0]},
-        {
-            "round": 4,
-            "count": 1,
-            "release": {**ROUND, "noise_multiplier": 5.0},
-            "epsilon": spent[1],
-        },
-    ]
-    for other in ({"epsilon": 9.0, "delta": 1e-5}, {"epsilon": 8.0, "delta": 1e-6}):
-        with pytest.raises(InvalidInput) as caught:
-            Odometer(**other, trail=path)
-        assert str(caught.value) == (
-            f"a trail of {about | other} was needed; got {about} in {str(path)!r}"
-        )
-    with Odometer(epsilon=8.0, delta=1e-5, trail=path) as again:  # freed by the refusals
-        assert (again.epsilon, again.rounds) == (spent[1], 4)
-
-
-def test_an_odometer_whose_trail_is_closed_goes_on_without_it(tmp_path: Path) -> None:
-    path = tmp_path / "spent.jsonl"
-    odometer = Odometer(epsilon=8.0, delta=1e-5, trail=path)
-    odometer.spend(ROUND)
-    odometer.close()
-    before = path.read_bytes()
-    assert odometer.spend(ROUND) == odometer.epsilon
-    assert odometer.rounds == 2
-    assert path.read_bytes() == before
