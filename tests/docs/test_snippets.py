@@ -232,3 +232,24 @@ def test_every_theorem_has_its_page_and_every_privacy_result_its_picture() -> No
         assert f"](../figures/theorems/{key}.png)" in page.read_text()
 
     assert [key for key in keys() if not (ROOT / "docs" / "theorems" / f"{key}.md").exists()] == []
+
+
+def _formulas_as_code(text: str) -> list[str]:
+    """Code that is no code: indented lines outside lists, and spans with characters of formulas."""
+    plain = _FENCE.sub("", text)
+    indented = re.findall(r"(?<=\n\n)    .*", plain)
+    return indented + [span for span in re.findall(r"`([^`\n]+)`", plain) if not span.isascii()]
+
+
+def test_formulas_of_theorem_pages_are_mathematics() -> None:
+    """Set as mathematics by the site and where the code is hosted, not as plain text."""
+    for page in (ROOT / "docs" / "theorems").glob("*.md"):
+        assert _formulas_as_code(page.read_text()) == [], name(page)
+
+
+def test_a_formula_as_code_is_seen() -> None:
+    assert _formulas_as_code("Given `ε <= 1`, `delta` and\n\n    a_t = b\n") == [
+        "    a_t = b",
+        "ε <= 1",
+    ]
+    assert _formulas_as_code("```toml\n# ε\n```\n\n- a list\n  goes $x$ on\n") == []
