@@ -224,7 +224,7 @@ class Accountant:
                 raise InvalidInput(f"release {number} needs a whole number as count; got {count!r}")
             found = found.spend(kind, count)
         if _content(found) != content:
-            raise InvalidInput("every release was needed once, as it is written; got it otherwise")
+            raise InvalidInput("expected every release once, as it is written; got it otherwise")
         return found
 
 
@@ -250,7 +250,7 @@ def _read(release: Description) -> tuple[str, Guarantee, str]:
         return json.dumps(table_of(release), sort_keys=True), release, ""
     if "count" in release:
         raise InvalidInput(
-            "a release table without count was needed, since the count is an argument of "
+            "expected a release table without count, since the count is an argument of "
             f"its own; got {release!r}"
         )
     guarantee, relation = guarantee_from("release", release)

@@ -115,4 +115,4 @@ def checksum(header: Mapping[str, Any], arrays: Mapping[str, Values]) -> str:
 
 
 def _needed(path: str | os.PathLike[str], reason: str) -> InvalidInput:
-    return InvalidInput(f"a file written by dpcalc was needed; got path={str(path)!r} ({reason})")
+    return InvalidInput(f"expected a file written by dpcalc; got path={str(path)!r} ({reason})")

@@ -59,7 +59,7 @@ def smallest_noise(theorem: AnyTheorem, epsilon: float, delta: float = 0.0) -> A
     """
     if not isinstance(theorem, Theorem):
         raise InvalidInput(
-            f"an instance of a theorem was needed; got {theorem!r}; try "
+            f"expected an instance of a theorem; got {theorem!r}; try "
             "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"
         )
     checks.positive("epsilon", epsilon)

@@ -1,4 +1,4 @@
-"""Range checks with one wording: what was needed, what was given, what to try."""
+"""Range checks with one wording: what was expected, what was given, what to try."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 REMEMBERED = 1000
-"""So many different rows are read once, however often they stand in a table."""
+"""This many different rows are read once, however often they stand in a table."""
 
 _LONGEST_LINE = 2**24
 _LARGEST_FILE = 2**34
@@ -123,7 +123,7 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     except (OSError, EOFError, lzma.LZMAError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidInput(
-            f"a readable text file, plain, .xz, .gz or .bz2, was needed; got {str(file)!r} ({reason})"
+            f"expected a readable text file, plain, .xz, .gz or .bz2; got {str(file)!r} ({reason})"
         ) from error
 
 
@@ -178,7 +178,7 @@ def _decoded(raw: IO[bytes], name: str) -> Iterator[tuple[int, str]]:
 
 def _no_text(file: Path, what: str) -> InvalidInput:
     return InvalidInput(
-        f"a text file was needed; {str(file)!r} is {what}; save it as CSV in UTF-8 and give that file"
+        f"expected a text file; {str(file)!r} is {what}; save it as CSV in UTF-8 and give that file"
     )
 
 
@@ -200,7 +200,7 @@ def _delimiter(line: str, where: str) -> str:
     if len(found) > 1:
         names = " and ".join(_DELIMITERS[mark] for mark in found)
         raise InvalidInput(
-            f"one delimiter was needed; {where} has {names}: {shortened(line)!r}; quote the cells in "
+            f"expected one delimiter; {where} has {names}: {shortened(line)!r}; quote the cells in "
             "which one of them is text"
         )
     return found[0] if found else ","

@@ -10,7 +10,7 @@
     ├── WorkersLost           processes or machines that were computing went away
     └── NumericalFailure      a computation could not be carried to a certified answer
 
-A message reads: what was needed; ``name=value`` that was given; what to try.
+A message reads: what was expected; ``name=value`` that was given; what to try.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def unknown_name(
     if not isinstance(given, str):
         article = "an" if kind[0] in "aeiou" else "a"
         return InvalidInput(
-            f"the name of {article} {kind} was needed; got {given!r}; try {names[0]!r}"
+            f"expected the name of {article} {kind}; got {given!r}; try {names[0]!r}"
         )
     if meant:
         return InvalidInput(f"unknown {kind} {given!r}; {meant}")

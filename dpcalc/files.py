@@ -35,10 +35,10 @@ def refuse_pipe(path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     if "\0" in str(file):
-        raise InvalidInput(f"the name of a file was needed; got a NUL character in {str(file)!r}")
+        raise InvalidInput(f"expected the name of a file; got a NUL character in {str(file)!r}")
     if file.is_fifo() and not str(file.absolute()).startswith(_STREAMS):
         raise InvalidInput(
-            f"a regular file was needed; {str(file)!r} is a pipe; try: cat PIPE | ... /dev/stdin"
+            f"expected a regular file; {str(file)!r} is a pipe; try: cat PIPE | ... /dev/stdin"
         )
 
 
@@ -57,7 +57,7 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = LARGEST_TEXT) -> byt
     with Path(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise InvalidInput(f"at most {most} bytes were needed; {str(path)!r} has more")
+        raise InvalidInput(f"expected at most {most} bytes; {str(path)!r} has more")
     return content
 
 
@@ -178,7 +178,7 @@ def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         raise InvalidInput(
-            f"{option} needs a file that no other process goes on from; {str(path)!r} is held by one; "
+            f"{option} needs a file that no other process holds; {str(path)!r} is held by another; "
             "wait for it, or name another file"
         ) from None
     except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks

@@ -186,7 +186,7 @@ def comma_hint(text: str) -> str:
 
 
 def spelt(value: float, digits: int = 6) -> str:
-    """A number as people write it: 1e-5, not 1e-05; to so many significant digits."""
+    """A number as people write it: 1e-5, not 1e-05; to this many significant digits."""
     return unpadded(f"{value:.{digits}g}")
 
 

@@ -117,7 +117,7 @@ class Odometer:
         return self.accountant.rounds
 
     def allows(self, release: Mapping[str, Any], count: int = 1) -> bool:
-        """Whether so many more rounds of a kind stay within the budget.
+        """Whether this many more rounds of a kind stay within the budget.
 
         Args:
             release: a table as of a composition file, without ``count``.
@@ -153,7 +153,7 @@ class Odometer:
         epsilon = self._epsilon_of(after)
         if epsilon > self.budget:
             raise Infeasible(
-                f"a round within the budget was needed; {count} more would make epsilon={epsilon:.6g} "
+                f"expected a round within the budget; {count} more would make epsilon={epsilon:.6g} "
                 f"of {self.budget:g} at delta={self.delta:g}, after {self.rounds} rounds; stop "
                 "here"
             )
@@ -166,7 +166,7 @@ class Odometer:
         return epsilon
 
     def _after(self, release: Mapping[str, Any], count: int) -> Array:
-        """The divergences at all orders after so many more rounds of a kind."""
+        """The divergences at all orders after this many more rounds of a kind."""
         return _up(self._spent + _up(count * self._divergences(release)))
 
     def _epsilon_of(self, divergences: Array) -> float:
@@ -204,7 +204,7 @@ class Odometer:
             trail.append(about)
         elif lines[0] != about:
             raise InvalidInput(
-                f"a trail of {about} was needed; got {lines[0]} in {str(trail.path)!r}"
+                f"expected a trail of {about}; got {lines[0]} in {str(trail.path)!r}"
             )
 
 
@@ -213,7 +213,7 @@ def _divergences(guarantee: Any) -> Array:
     found = np.array([float(guarantee.renyi(float(order))) for order in _ORDERS])
     if not np.isfinite(found).any():
         raise InvalidInput(
-            f"a round with a finite Rényi divergence was needed; got {guarantee.notion}; account for "
+            f"expected a round with a finite Rényi divergence; got {guarantee.notion}; account for "
             "it with dpcalc.Accountant"
         )
     return found

@@ -49,11 +49,11 @@ def opened(text: str, kind: str, version: int, keys: Sequence[str]) -> dict[str,
     """
     record = _parsed(text, kind)
     if not isinstance(record, dict) or record.get("format") != kind:
-        raise InvalidInput(f'a record with "format": "{kind}" was needed; got {shortened(text)!r}')
+        raise InvalidInput(f'expected a record with "format": "{kind}"; got {shortened(text)!r}')
     given = record.get("version")
     if type(given) is not int or given != version:
         raise InvalidInput(
-            f"a {kind} of version {version} was needed; got version {given!r}; numbers of another "
+            f"expected a {kind} of version {version}; got version {given!r}; numbers of another "
             "version may mean something else, so make it again with this one"
         )
     needed = {"format", "version", *keys, _SEAL}
@@ -63,10 +63,10 @@ def opened(text: str, kind: str, version: int, keys: Sequence[str]) -> dict[str,
     ):
         if names:
             listed = ", ".join(map(repr, sorted(names)))
-            raise InvalidInput(f"a whole {kind} was needed; this one {problem} {listed}")
+            raise InvalidInput(f"expected a whole {kind}; this one {problem} {listed}")
     if record.pop(_SEAL) != _checksum(record):
         raise InvalidInput(
-            f"an unchanged {kind} was needed; its checksum does not fit, so the file is damaged or "
+            f"expected an unchanged {kind}; its checksum does not fit, so the file is damaged or "
             "was edited; go back to a copy"
         )
     return {key: record[key] for key in keys}
@@ -83,7 +83,7 @@ def _parsed(text: str, kind: str) -> Any:
             text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"a {kind} was needed; this is not its JSON: {error}") from None
+        raise InvalidInput(f"expected a {kind}; this is not its JSON: {error}") from None
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -147,7 +147,7 @@ class Store:
                 for name in names
             )
             raise InvalidInput(
-                f"the file of this work was needed; {str(self.path)!r} holds others: {listed}; "
+                f"expected the file of this work; {str(self.path)!r} holds others: {listed}; "
                 + _ANOTHER
             )
 
@@ -176,7 +176,7 @@ def open_store(
     """
     if resume and not is_there(path):
         raise InvalidInput(
-            f"work that was begun was needed for --resume; there is no {str(path)!r}; leave --resume "
+            f"--resume needs work that was begun; there is no {str(path)!r}; leave --resume "
             "out to begin"
         )
     refuse_pipe(path)
@@ -213,7 +213,7 @@ def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[st
     if held["dpcalc"] != now["dpcalc"] or _feature(held["numpy"]) != _feature(now["numpy"]):
         before, here = (" and ".join(f"{k} {v}" for k, v in of.items()) for of in (held, now))
         raise InvalidInput(
-            f"the versions that began {str(path)!r} were needed, {before}; got {here}: the rest could "
+            f"expected the versions that began {str(path)!r}, {before}; got {here}: the rest could "
             "come out with other bits; go on with those, or start over with another file"
         )
 
@@ -286,5 +286,5 @@ def _opened(
 
 def _needed(path: str | os.PathLike[str], reason: str) -> InvalidInput:
     return InvalidInput(
-        f"a file of finished work was needed; got {str(path)!r} ({reason}); {_ANOTHER}"
+        f"expected a file of finished work; got {str(path)!r} ({reason}); {_ANOTHER}"
     )

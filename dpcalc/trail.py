@@ -92,7 +92,7 @@ def _opened(whole: bytes, name: str) -> tuple[list[dict[str, Any]], str]:
             written, seal = b"", last
         if written != line:
             raise InvalidInput(
-                f"a trail as it was written was needed; line {number} of {name!r} is not: "
+                f"expected a trail as it was written; line {number} of {name!r} is not: "
                 f"{shortened(line.decode(errors='replace'))!r}; go on from an unchanged copy"
             )
         contents.append(content)

@@ -67,11 +67,11 @@ class Series:
         values = read_only(self.values)
         if values.ndim != len(self.axes) or self.axes[:1] != (RUNS,):
             raise InvalidInput(
-                "one name per axis, runs first, was needed; "
+                "expected one name per axis, runs first; "
                 f"got axes={self.axes!r} for an array of shape={values.shape!r}"
             )
         if values.dtype.kind not in "biuf":
-            raise InvalidInput(f"numbers were needed; got an array of dtype={values.dtype!r}")
+            raise InvalidInput(f"expected numbers; got an array of dtype={values.dtype!r}")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "axes", tuple(self.axes))
 
@@ -128,10 +128,10 @@ class Transcript:
 
     def __post_init__(self) -> None:
         if not self.released:
-            raise InvalidInput("at least one released array was needed; got released={}")
+            raise InvalidInput("expected at least one released array; got released={}")
         lengths = {len(s.values) for s in (*self.released.values(), *self.diagnostics.values())}
         if len(lengths) != 1:
-            raise InvalidInput(f"one number of runs was needed; got arrays of {sorted(lengths)}")
+            raise InvalidInput(f"expected one number of runs; got arrays of {sorted(lengths)}")
         shared = sorted(self.released.keys() & self.diagnostics.keys())
         if shared:
             raise InvalidInput(
@@ -191,13 +191,13 @@ class Transcript:
         header, arrays = read_arrays(path)
         if header.get("format") != FORMAT or "released" not in header:
             raise InvalidInput(
-                f"a transcript of layout {FORMAT} was needed; got path={str(path)!r}; "
+                f"expected a transcript of layout {FORMAT}; got path={str(path)!r}; "
                 "write it with Transcript.save"
             )
         try:
             return cls.unpacked(header, arrays)
         except (LookupError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"a whole transcript was needed; got path={str(path)!r}") from error
+            raise InvalidInput(f"expected a whole transcript; got path={str(path)!r}") from error
 
     def packed(self) -> tuple[dict[str, Any], dict[str, Values]]:
         """Everything as a header, ready for JSON, and named arrays."""
@@ -238,7 +238,7 @@ def joined(parts: Sequence[Transcript]) -> Transcript:
         return first
     kinds = {(p.algorithm, p.release, p.rounds, p.experiment) for p in parts}
     if len(kinds) != 1:
-        raise InvalidInput(f"transcripts of one kind were needed; got {sorted(map(str, kinds))}")
+        raise InvalidInput(f"expected transcripts of one kind; got {sorted(map(str, kinds))}")
     return replace(
         first,
         released=_one_after_the_other([part.released for part in parts]),

@@ -93,7 +93,7 @@ def _coefficients(
     expected = matrix @ probes[-1]
     if not np.allclose(moved[-1], expected, rtol=1e-7, atol=1e-7 * (scale + np.abs(moved).max())):
         raise AssumptionViolated(
-            f"an affine step was needed; round {t} is none; use quadratic losses and regularisers"
+            f"expected an affine step; round {t} is none; use quadratic losses and regularisers"
         )
     return image[0], matrix[:, :size], matrix[:, size:]
 

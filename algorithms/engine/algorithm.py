@@ -178,11 +178,11 @@ class Algorithm(ABC):
         """
         t = state.round + 1
         if t > self.rounds:
-            raise InvalidInput(f"a round up to rounds={self.rounds} was needed; got round={t}")
+            raise InvalidInput(f"expected a round up to rounds={self.rounds}; got round={t}")
         unit = self._units(state.streams, t)
         if nudge is not None:
             if "noise" not in unit:
-                raise InvalidInput(f"a noisy round was needed for a nudge; round {t} has no noise")
+                raise InvalidInput(f"expected a noisy round for a nudge; round {t} has no noise")
             unit["noise"] = unit["noise"] + np.asarray(nudge).reshape(unit["noise"].shape)
         memory, released, extra = self._advance(t, state.memory, unit)
         return State(
@@ -228,9 +228,9 @@ class Algorithm(ABC):
             first_run: number of the batch's first run: runs 0-99 and runs 100-199 of one seed are
                 together the batch of 200.
             release: how much to keep; the full release if left out.
-            diagnostics: also measure objective and consensus after every round, or after every
-                so many and the last; this looks at the data once more and is not part of the
-                release.
+            diagnostics: also measure objective and consensus after every round, or at intervals
+                of this many rounds and after the last; this looks at the data once more and is not
+                part of the release.
             progress: called with (rounds done, rounds) after every round.
             checkpoint: a file, or a section of an open `dpcalc.store.Store`, from which an
                 interrupted run resumes, and to which it is saved, held by one process at a time. It
@@ -262,7 +262,7 @@ class Algorithm(ABC):
     def _recorded_steps(
         self, state: State, recorder: Recorder, measure_every: int
     ) -> Iterator[State]:
-        """The states after every further round, each recorded, and measured every so many rounds."""
+        """The states after every further round, each recorded, and measured at intervals."""
         for after in self.steps(state):
             recorder.add(after.round, after.released, after.extra)
             last = after.round == self.rounds
@@ -284,12 +284,12 @@ class Algorithm(ABC):
         """Refuse a transcript that this algorithm could not have released in full."""
         if transcript.algorithm != self.key or transcript.release != self.full_release:
             raise InvalidInput(
-                f"a transcript of algorithm={self.key!r}, release={self.full_release!s} was "
-                f"needed; got algorithm={transcript.algorithm!r}, release={transcript.release!s}"
+                f"expected a transcript of algorithm={self.key!r}, release={self.full_release!s}"
+                f"; got algorithm={transcript.algorithm!r}, release={transcript.release!s}"
             )
         if transcript.rounds != self.rounds:
             raise InvalidInput(
-                f"a transcript of rounds={self.rounds} was needed; got rounds={transcript.rounds}"
+                f"expected a transcript of rounds={self.rounds}; got rounds={transcript.rounds}"
             )
 
     def _no_density(self, reason: str) -> AssumptionViolated:

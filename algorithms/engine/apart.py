@@ -79,7 +79,7 @@ def carry_out_apart(
     entropy = None if rng is None else streams(rng, runs=runs).entropy
     if entropy is None and str(getattr(algorithm, "initial", "")) == "random":
         raise InvalidInput(
-            "a start that all nodes know was needed without a seed; got initial='random'; take "
+            "expected a start that all nodes know without a seed; got initial='random'; take "
             "'zero', or an array"
         )
     with _nodes(algorithm, entropy, runs) as told:
@@ -136,7 +136,7 @@ def _exchanged(link: Link, t: int, mine: Array, *, first: bool) -> Array:
         link.send_bytes(message)
     if len(theirs) != len(message) or theirs[:_MARK] != message[:_MARK]:
         raise InvalidInput(
-            f"a message of round {t} with {mine.size} numbers was needed; got one of "
+            f"expected a message of round {t} with {mine.size} numbers; got one of "
             f"{len(theirs)} bytes of round {int.from_bytes(theirs[:_MARK], 'little')}"
         )
     return np.frombuffer(theirs, dtype=np.float64, offset=_MARK).reshape(mine.shape)
@@ -198,7 +198,7 @@ def _together(told: Sequence[Connection], t: int) -> Arrays:
             found = end.recv()
         except (EOFError, OSError):
             raise WorkersLost(
-                f"every node was needed to the end; node {node} or one next to it was lost in round "
+                f"expected every node to the end; node {node} or one next to it was lost in round "
                 f"{t}; nothing is released"
             ) from None
         if isinstance(found, Exception):

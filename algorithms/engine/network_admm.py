@@ -247,8 +247,8 @@ def replace_one_only(key: str, adjacency: Adjacency | None) -> Adjacency:
     """Replace-one; another adjacency would change the public number of records."""
     if adjacency not in (None, Adjacency.REPLACE_ONE):
         raise InvalidInput(
-            f"{key} weighs records by a public number of records, so "
-            f"adjacency={Adjacency.REPLACE_ONE!s} was needed; got adjacency={adjacency!s}"
+            f"{key} weighs records by a public number of records, so adjacency must be "
+            f"{Adjacency.REPLACE_ONE!s}; got adjacency={adjacency!s}"
         )
     return Adjacency.REPLACE_ONE
 
@@ -258,6 +258,6 @@ def same_release(t: int, released: Array, computed: Array) -> None:
     if not np.allclose(released, computed, rtol=1e-7, atol=1e-7 * (1 + np.abs(computed).max())):
         gap = float(np.abs(released - computed).max())
         raise InvalidInput(
-            f"a transcript made with these parameters was needed; round {t} differs by {gap:.3g} "
+            f"expected a transcript made with these parameters; round {t} differs by {gap:.3g} "
             "from what earlier rounds determine; use the algorithm that released it"
         )

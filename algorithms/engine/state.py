@@ -119,7 +119,7 @@ def checkpointed(
     saved = _load(owner, checkpoint, release)
     if saved and seeded and saved[0].streams != source:
         raise InvalidInput(
-            f"the seed that {str(checkpoint.path)!r} was started with was needed; got another; leave "
+            f"expected the seed that {str(checkpoint.path)!r} was started with; got another; leave "
             "rng out to go on from the file"
         )
     yield saved, partial(_save, checkpoint)
@@ -184,10 +184,10 @@ def _unpacked(owner: Owner, header: Mapping[str, Any], arrays: Arrays, path: Pat
         raise _not_whole(path, str(error)) from error
     if done > owner.rounds:
         raise InvalidInput(
-            f"a round up to rounds={owner.rounds} was needed; got round={done} in {str(path)!r}"
+            f"expected a round up to rounds={owner.rounds}; got round={done} in {str(path)!r}"
         )
     return State(owner=owner, round=done, streams=streams, **parts)
 
 
 def _not_whole(path: Path, reason: str) -> InvalidInput:
-    return InvalidInput(f"a whole state was needed; got {str(path)!r} ({reason})")
+    return InvalidInput(f"expected a whole state; got {str(path)!r} ({reason})")

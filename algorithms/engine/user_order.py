@@ -46,7 +46,7 @@ class UserOrder:
             )
         if self.order == "permutation" and self.rounds > self.users:
             raise InvalidInput(
-                f"at most one round per user ({self.users}) was needed by order='permutation'; "
+                f"expected at most one round per user ({self.users}) by order='permutation'; "
                 f"got rounds={self.rounds}"
             )
         if self.stopping is not None:

@@ -54,7 +54,7 @@ class AveragingProblem:
     def __post_init__(self) -> None:
         if self.records.nodes != self.network.nodes:
             raise InvalidInput(
-                "one group of records per node was needed; got records for "
+                "expected one group of records per node; got records for "
                 f"nodes={self.records.nodes} and a network of nodes={self.network.nodes}; "
                 "split(features, labels, network.nodes) deals them out"
             )

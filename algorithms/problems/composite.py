@@ -59,8 +59,8 @@ class CompositeProblem:
         columns = self.constraint.A.shape[1]
         if self.records.nodes != 1 or self.records.dimension != columns:
             raise InvalidInput(
-                f"records of one node with as many features as A has columns ({columns}) were "
-                f"needed; got nodes={self.records.nodes}, features={self.records.dimension}"
+                f"expected records of one node with as many features as A has columns ({columns})"
+                f"; got nodes={self.records.nodes}, features={self.records.dimension}"
             )
 
     def with_records(self, records: Records) -> Self:

@@ -58,7 +58,7 @@ class ConsensusProblem:
         checks.positive("ridge", self.ridge)
         if self.records.nodes != self.network.nodes:
             raise InvalidInput(
-                "one group of records per node was needed; got records for "
+                "expected one group of records per node; got records for "
                 f"nodes={self.records.nodes} and a network of nodes={self.network.nodes}; "
                 "split(features, labels, network.nodes) deals them out"
             )
@@ -186,6 +186,6 @@ def check_labels(records: Records, loss: Loss) -> None:
     if loss.of_margin and wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(
-            f"labels +1 or -1 were needed by loss={loss.name!r}; got label={float(labels[row])!r} in "
+            f"expected labels +1 or -1 by loss={loss.name!r}; got label={float(labels[row])!r} in "
             f"row {row}; map the two classes to +1 and -1 (--positive VALUE of a CSV file)"
         )

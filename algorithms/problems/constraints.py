@@ -41,7 +41,7 @@ class Constraint:
         A, B, c = (np.asarray(part, dtype=np.float64) for part in (self.A, self.B, self.c))
         shapes = A.shape, B.shape, c.shape
         if not (A.ndim == B.ndim == 2 and c.ndim == 1 and len(A) == len(B) == len(c) > 0):
-            raise InvalidInput(f"A, B and c with the same number of rows were needed; got {shapes}")
+            raise InvalidInput(f"expected A, B and c with the same number of rows; got {shapes}")
         if not all(np.isfinite(part).all() for part in (A, B, c)):
             raise InvalidInput("A, B and c need finite numbers; got inf or nan")
         for name, part in (("A", A), ("B", B), ("c", c)):
@@ -173,11 +173,9 @@ def graph_guided(
     pairs = [(int(i), int(j)) for i, j in edges]
     factor = np.ones(len(pairs)) if weights is None else np.asarray(weights, dtype=np.float64)
     if len(factor) != len(pairs):
-        raise InvalidInput(f"one weight per edge was needed; got {len(factor)} for {len(pairs)}")
+        raise InvalidInput(f"expected one weight per edge; got {len(factor)} for {len(pairs)}")
     if any(not (0 <= i < dimension and 0 <= j < dimension and i != j) for i, j in pairs):
-        raise InvalidInput(
-            f"edges between two features 0..{dimension - 1} were needed; got {pairs}"
-        )
+        raise InvalidInput(f"expected edges between two features 0..{dimension - 1}; got {pairs}")
     W = np.zeros((len(pairs), dimension))
     for row, ((i, j), weight) in enumerate(zip(pairs, factor, strict=True)):
         W[row, i], W[row, j] = abs(weight), -weight

@@ -93,7 +93,7 @@ def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[
     reached, failed = _finish(total, linear, h, points, shared, np.float32 if many else np.float64)
     if failed:
         raise NumericalFailure(
-            f"a gradient at rounding error was needed; got norm={reached.max():.3g} after {_STEPS} "
+            f"expected a gradient at rounding error; got norm={reached.max():.3g} after {_STEPS} "
             f"Newton steps for {failed} of {len(reached)} runs; check that features, penalties and "
             "noise are of moderate size"
         )

@@ -44,13 +44,13 @@ class Network:
         for i, j in edges:
             if not (0 <= i < j < self.nodes):
                 raise InvalidInput(
-                    f"edges between two different nodes 0..{self.nodes - 1} were needed; got "
+                    f"expected edges between two different nodes 0..{self.nodes - 1}; got "
                     f"edge=({i}, {j})"
                 )
         object.__setattr__(self, "edges", tuple(edges))
         if not self.connected:
             raise InvalidInput(
-                f"a connected network was needed; got {len(edges)} edges that leave some of the "
+                f"expected a connected network; got {len(edges)} edges that leave some of the "
                 f"nodes={self.nodes} unreachable; add edges"
             )
 
@@ -174,7 +174,7 @@ def erdos_renyi(nodes: int, probability: float, seed: int) -> Network:
         if nx.is_connected(graph):
             return from_graph(graph)
     raise InvalidInput(
-        f"a connected random graph was needed; got none of 1000 with probability={probability!r} "
+        f"expected a connected random graph; got none of 1000 with probability={probability!r} "
         f"on nodes={nodes}; try above {np.log(nodes) / nodes:.3g}"
     )
 

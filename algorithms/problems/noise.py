@@ -109,7 +109,7 @@ class Draw(ABC):
     shape: tuple[int, ...]
 
     at_once: ClassVar[int] = 4096
-    """So many numbers one generator draws in one round, about: what is cheap next to making one."""
+    """This many numbers one generator draws in one round, about: what is cheap next to making one."""
 
     @property
     def size(self) -> int:
@@ -191,7 +191,7 @@ class Streams:
         """As its seed; the key of a real run stays in its process, or in a checkpoint."""
         if self.cryptographic:
             raise InvalidInput(
-                "an experiment was needed to be copied or sent; the key of a real run is as secret "
+                "expected an experiment to be copied or sent; the key of a real run is as secret "
                 "as the data, and a copy would repeat its noise; begin the run where it is carried out"
             )
         return type(self), (self.entropy, self.runs, self.first_run)
@@ -206,7 +206,7 @@ class Streams:
         """
         if self.cryptographic and self._process != os.getpid():
             raise InvalidInput(
-                "the noise of a real run was needed in the process that began it; got it in a copy of "
+                "expected the noise of a real run in the process that began it; got it in a copy of "
                 "that process, where it would be drawn twice; begin the run in this process"
             )
         number, position = divmod(round_, _ROUNDS)

@@ -55,6 +55,6 @@ def composite_optimum(
         if max(primal, dual) <= tolerance * (1 + float(np.linalg.norm(x))):
             return x[0], float(problem.objective(x, y)[0])
     raise NumericalFailure(
-        f"residuals below tolerance={tolerance!r} were needed; got primal={primal:.3g}, "
+        f"expected residuals below tolerance={tolerance!r}; got primal={primal:.3g}, "
         f"dual={dual:.3g} after rounds={rounds}; try another penalty"
     )

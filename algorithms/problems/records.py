@@ -61,14 +61,14 @@ class Records:
         rows = sum(sizes) if self.only is None else sizes[self.only]
         if not features.shape[0] == len(labels) == rows:
             raise InvalidInput(
-                "one label and one node per record were needed; got "
+                "expected one label and one node per record; got "
                 f"len(features)={features.shape[0]}, len(labels)={len(labels)}, for {rows} records by "
                 "sizes"
             )
         largest = float(row_norms(features).max())
         if largest > self.row_bound * (1 + _SLACK):
             raise InvalidInput(
-                f"rows of norm at most row_bound={self.row_bound!r} were needed; the largest has "
+                f"expected rows of norm at most row_bound={self.row_bound!r}; the largest has "
                 f"norm={largest!r}; shorten them with bounded_rows(features, 'rescale'), or "
                 "promise a larger row_bound that does not depend on the data"
             )
@@ -110,7 +110,7 @@ class Records:
         """The neighbouring data set in which record ``row`` is another one (replace-one)."""
         checks.count("row", row, minimum=0)
         if row >= len(self.labels):
-            raise InvalidInput(f"a row below {len(self.labels)} was needed; got row={row}")
+            raise InvalidInput(f"expected a row below {len(self.labels)}; got row={row}")
         new_labels = self.labels.copy()
         new_labels[row] = label
         new_features = sparse.replaced(self.features, row, features)
@@ -155,14 +155,14 @@ def split(
     if sizes is None:
         if count < nodes:
             raise InvalidInput(
-                f"at least one record per node was needed; got {count} records for "
+                f"expected at least one record per node; got {count} records for "
                 f"nodes={nodes}; use fewer nodes"
             )
         share, rest = divmod(count, nodes)
         sizes = [share + (i < rest) for i in range(nodes)]
     total = sum(sizes)
     if total > count:
-        raise InvalidInput(f"sum(sizes) records were needed; got {count} for sum(sizes)={total}")
+        raise InvalidInput(f"expected sum(sizes) records; got {count} for sum(sizes)={total}")
     if shuffle is None:
         rows, labels = sparse.consecutive(features, slice(total)), labels[:total]
     else:
@@ -172,7 +172,7 @@ def split(
 
 
 def dealing_order(seed: int, count: int) -> NDArray[np.intp]:
-    """The public random order in which `split` deals out so many records."""
+    """The public random order in which `split` deals out this many records."""
     return np.random.default_rng(seed).permutation(count)
 
 
@@ -197,7 +197,7 @@ def bounded_rows(features: ArrayLike | Rows, on_large: str, *, bound: float = 1.
     if on_large == "refuse":
         if large:
             raise InvalidInput(
-                f"rows of norm at most bound={bound!r} were needed; {large} of {len(norms)} are "
+                f"expected rows of norm at most bound={bound!r}; {large} of {len(norms)} are "
                 f"longer, up to {float(norms.max())!r}; use on_large='rescale' (--rows rescale) to "
                 "shorten them, or a larger bound (--row-bound)"
             )

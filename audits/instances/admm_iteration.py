@@ -36,7 +36,7 @@ MOST_ROUNDS = 1500
 MOST_STOPS = 60
 """Beyond these laws of a random end are not computed."""
 TRIAL_ROUNDS = 40
-"""Settings are compared on at most so many."""
+"""Settings are compared on at most this many."""
 
 _PULLS = (1e-6, 0.2, 2.0)
 """Weights of g that are tried where none is prescribed."""

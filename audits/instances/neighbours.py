@@ -67,7 +67,7 @@ def worst(
         if best is None or found > best[1]:
             best = records, found
     if best is None:
-        raise InvalidInput("at least one candidate neighbour was needed")
+        raise InvalidInput("expected at least one candidate neighbour")
     return best
 
 

@@ -72,7 +72,7 @@ class Descent:
         return x
 
     def law(self, world: World, *, uses: Array | None = None, steps: int | None = None) -> Normal:
-        """The last iterate's law without a domain, after so many steps and for given uses."""
+        """The last iterate's law without a domain, after this many steps and for given uses."""
         steps = len(self.factors) if steps is None else steps
         left = np.append(np.cumprod(self.factors[1:steps][::-1])[::-1], 1.0)
         jumps = self.uses if uses is None else uses

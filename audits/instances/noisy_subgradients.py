@@ -135,14 +135,14 @@ def _gradient(records: Records) -> float:
 
 
 def _copied(records: Records, times: int) -> Records:
-    """So many copies of record 0 at the head of its node."""
+    """This many copies of record 0 at the head of its node."""
     for row in range(1, times):
         records = records.replaced(row, records.features[0], float(records.labels[0]))
     return records
 
 
 def many_sampled_rounds(records: int, rounds: int, sigma: float, batch: int = 1) -> Target:
-    """A batch of so many records drawn every round; released is the messages' likelihood ratio.
+    """A batch of this many records drawn every round; released is the messages' likelihood ratio.
 
     The mean over a batch with the differing record is (SIGN - (b - 1))/b, over any other -1.
     """

@@ -29,7 +29,7 @@ STOPPING_EPSILON = 1.0
 
 
 def stopping(positions: int) -> Instance:
-    """The middle user under stopping on the upper half; δ(1) averaged over so many positions.
+    """The middle user under stopping on the upper half; δ(1) averaged over this many positions.
 
     x₁ lies in the kernel of A. The middle user's function has curvature 1/η, so their step forgets
     what came before, and from there on x₁ performs a random walk: with t iterations left, own one

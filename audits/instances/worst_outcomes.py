@@ -39,7 +39,7 @@ def worst_log_ratios(attacked: Any, other: Records) -> Array:
         AssumptionViolated: if the start is fixed or the two records are parallel.
     """
     if not (isinstance(attacked.initial, str) and attacked.initial == "random"):
-        raise AssumptionViolated("initial='random' was needed to craft outcomes of round 1")
+        raise AssumptionViolated("expected initial='random' to craft outcomes of round 1")
     neighbour = attacked.with_records(other)
     points = _points(attacked.problem.records, other)
     noisy = len(attacked._noisy_rounds())  # noqa: SLF001 - outcomes are built round by round
@@ -59,9 +59,7 @@ def _points(records: Records, other: Records) -> Array:
     """Broadcasts at which the two records have given margins, all pairs of `MARGINS`."""
     rows = np.stack([r.labels[0] * r.features[0] for r in (records, other)])
     if np.linalg.matrix_rank(rows, tol=1e-9) < 2:
-        raise AssumptionViolated(
-            "two records that are not parallel were needed to set both margins"
-        )
+        raise AssumptionViolated("expected two records that are not parallel to set both margins")
     pairs = np.stack(np.meshgrid(MARGINS, MARGINS), axis=-1).reshape(-1, 2)
     return np.asarray(pairs @ np.linalg.pinv(rows).T)
 

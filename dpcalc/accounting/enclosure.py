@@ -20,7 +20,7 @@ _COARSE = 1e-3
 """Width of the enclosures, and tolerance, with which a search for a root begins."""
 
 _STAYS_WIDE = 10.0
-"""An enclosure so many times wider than asked for will be no narrower in the next search."""
+"""An enclosure this many times wider than asked for will be no narrower in the next search."""
 
 _SUMMED = 1e-8
 """Relative width that only sums over the outcomes of a round reach, at next to no cost."""
@@ -149,7 +149,7 @@ class Bracket:
     def __post_init__(self) -> None:
         if not 0 <= self.lower <= self.upper:
             raise NumericalFailure(
-                f"an enclosure with 0 <= lower <= upper was needed; got lower={self.lower!r}, "
+                f"expected an enclosure with 0 <= lower <= upper; got lower={self.lower!r}, "
                 f"upper={self.upper!r} by {self.method}; please report the request that led here"
             )
 
@@ -213,7 +213,7 @@ def invert_bound(
     |dε/d ln δ|.
     """
     if not unit > 0:
-        raise NumericalFailure(f"a positive unit was needed; got unit={unit!r}")
+        raise NumericalFailure(f"expected a positive unit; got unit={unit!r}")
     target, start = math.log(delta), max(guess, 0.0)
 
     def height(epsilon: float) -> float:

@@ -155,7 +155,7 @@ def _epsilon(mu: Real, delta: Real) -> Real:
             if found is not None:
                 return found
     raise NumericalFailure(
-        f"an ε in the range of numbers was needed; got mu={float(mu):g}, delta={float(delta):g}; "
+        f"ε does not fit in a double; got mu={float(mu):g}, delta={float(delta):g}; "
         "try a delta farther from the one at ε = 0"
     )
 

@@ -25,7 +25,7 @@ def kind_of(theorem: Theorem | type[Theorem] | str) -> type[Theorem]:
     if isinstance(theorem, str):
         if (name := mechanism_key(theorem)) in mechanism_names():
             raise InvalidInput(
-                f"a theorem was needed; {theorem!r} is a mechanism; its ε: "
+                f"expected a theorem; {theorem!r} is a mechanism; its ε: "
                 f"dpcalc.mechanisms.{name.replace('-', '_')}(...).epsilon(delta); its noise: "
                 f"dpcalc.calibrate({theorem!r}, ...)"
             )
@@ -33,7 +33,7 @@ def kind_of(theorem: Theorem | type[Theorem] | str) -> type[Theorem]:
     found = theorem if isinstance(theorem, type) else type(theorem)
     if not issubclass(found, Theorem):
         raise InvalidInput(
-            f"a theorem was needed, by its key, class or instance; got {theorem!r}; try 'dp-admm'"
+            f"expected a theorem, by its key, class or instance; got {theorem!r}; try 'dp-admm'"
         )
     return found
 

@@ -78,7 +78,7 @@ def _mechanism(name: str, epsilon: float, delta: float, fields: dict[str, Any]) 
     name = mechanism_key(name)
     if name in keys(privacy=True):
         raise InvalidInput(
-            f"a mechanism was needed; {name} is a theorem; try dpcalc.noise({name!r}, ...)"
+            f"expected a mechanism; {name} is a theorem; try dpcalc.noise({name!r}, ...)"
         )
     mechanism(name)
     rounds = fields.pop("rounds", None)

@@ -91,7 +91,7 @@ def _of_one_run(claim: Claim, evidence: Evidence, detectable_ratio: float) -> st
 
 
 def _seen_by(guesses: one_run.Guesses, claim: Claim, alpha: float) -> float:
-    """The ε that so many guesses notice; infinite where that takes long to say."""
+    """The ε that this many guesses notice; infinite where that takes long to say."""
     if claim.delta > 0 and guesses.guessed > one_run_exact.MOST_FOR_CURVES:
         return math.inf
     plain = one_run_exact if claim.delta > 0 else one_run

@@ -206,7 +206,7 @@ def audit_all(
         InvalidInput: where `audit` would.
     """
     if not targets or not claims:
-        raise InvalidInput("at least one target and one claim were needed")
+        raise InvalidInput("expected at least one target and one claim")
     if {"plan", "checkpoint"} & options.keys():
         raise InvalidInput("a plan or checkpoint belongs to a single audit; call audit for each")
     share = alpha / (len(targets) * len(claims))
@@ -216,7 +216,7 @@ def audit_all(
 def _refuse_own_randomness(target: Target, findings: Sequence[Finding]) -> None:
     if any(finding.check == repetition.NAME for finding in findings):
         raise AssumptionViolated(
-            "a target that takes all randomness from the generator was needed for workers; "
+            "expected a target that takes all randomness from the generator for workers; "
             f"{target.name!r} gave other numbers from the same generator, and its copies in several "
             "workers could repeat each other's runs; leave the workers out"
         )
@@ -225,6 +225,6 @@ def _refuse_own_randomness(target: Target, findings: Sequence[Finding]) -> None:
 def _same_adjacency(target: Target, claim: Claim) -> None:
     if target.adjacency != claim.adjacency:
         raise InvalidInput(
-            f"one adjacency was needed; the claim is about {claim.adjacency}, the inputs of "
+            f"expected one adjacency; the claim is about {claim.adjacency}, the inputs of "
             f"target {target.name!r} are {target.adjacency}; a factor of two may hang on it"
         )

@@ -74,7 +74,7 @@ class Claim:
             object.__setattr__(self, name, kind(value))
         if isinstance(self.guarantee, GDP | RenyiGuarantee) and self.delta == 0:
             raise InvalidInput(
-                f"delta above 0 was needed for a {self.guarantee.notion} claim, whose ε at δ = 0 is "
+                f"expected delta above 0 for a {self.guarantee.notion} claim, whose ε at δ = 0 is "
                 "infinite; got delta=0"
             )
         if not self.name:
@@ -155,7 +155,7 @@ class Claim:
         numbers = self.guarantee.parameters()
         if quantity not in numbers:
             raise InvalidInput(
-                f"a claim about {quantity} was needed; got a {self.guarantee.notion} claim"
+                f"expected a claim about {quantity}; got a {self.guarantee.notion} claim"
             )
         return float(numbers[quantity])
 

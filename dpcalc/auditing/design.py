@@ -161,10 +161,10 @@ def default_methods(target: Target, claim: Claim) -> tuple[str, ...]:
 
 def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
     if not chosen:
-        raise InvalidInput(f"at least one method was needed; known: {', '.join(METHODS)}")
+        raise InvalidInput(f"expected at least one method; known: {', '.join(METHODS)}")
     for name in chosen:
         if chosen.count(name) > 1:
-            raise InvalidInput(f"every method was needed once; got {name!r} again")
+            raise InvalidInput(f"expected every method once; got {name!r} again")
         if name not in METHODS:
             raise unknown_name("method", name, METHODS)
         if name in _EXACT and target.log_ratio is None:

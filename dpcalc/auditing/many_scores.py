@@ -139,7 +139,7 @@ def many_scores(
     """
     sizes = (len(first), len(second))
     if max(sizes) >= _MOST:
-        raise InvalidInput(f"fewer than {_MOST} scores of a kind were needed; got {max(sizes)}")
+        raise InvalidInput(f"expected fewer than {_MOST} scores of a kind; got {max(sizes)}")
     draw = np.random.default_rng(seed)
     pilot = min(round(pilot_share * sum(sizes)), PILOT)
     if fair_coins or not game:

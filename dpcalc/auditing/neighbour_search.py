@@ -63,7 +63,7 @@ def rank_neighbours(
         InvalidInput: if there is nothing to rank, or fewer than 20 runs.
     """
     if not targets:
-        raise InvalidInput("at least one target was needed; got none")
+        raise InvalidInput("expected at least one target; got none")
     checks.count("runs", runs, minimum=20)
     found = [
         RankedTarget(target=target, mu=_separation(target, seed, number, runs))

@@ -68,7 +68,7 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
     index = _chosen(column, names, str(path))
     scores = np.fromiter((_score(row, index, str(path)) for row in found), dtype=np.float64)
     if not len(scores):
-        raise InvalidInput(f"at least one score was needed; {str(path)!r} has none")
+        raise InvalidInput(f"expected at least one score; {str(path)!r} has none")
     return scores
 
 
@@ -89,13 +89,13 @@ def read_labelled_scores(
     names, found = _table(path, column)
     if member not in names:
         raise InvalidInput(
-            f"two files of scores, or one with a column {member!r} (1 with the record, 0 without), "
-            f"were needed; {str(path)!r} has {', '.join(names)}"
+            f"expected two files of scores, or one with a column {member!r} (1 with the record, "
+            f"0 without); {str(path)!r} has {', '.join(names)}"
         )
     of_member = names.index(member)
     others = [name for name in names if name != member]
     if not others:
-        raise InvalidInput(f"a column of scores was needed; {str(path)!r} has {member} alone")
+        raise InvalidInput(f"expected a column of scores; {str(path)!r} has {member} alone")
     index = names.index(others[_chosen(column, others, str(path))])
     scores: dict[bool, list[float]] = {True: [], False: []}
     for row in found:
@@ -116,17 +116,17 @@ def _mapped(path: str | os.PathLike[str], column: str | None) -> Array:
     try:
         scores = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, SyntaxError) as error:
-        raise InvalidInput(f"a NumPy array was needed; got {str(path)!r} ({error})") from error
+        raise InvalidInput(f"expected a NumPy array; got {str(path)!r} ({error})") from error
     if scores.ndim != 1 or scores.dtype.kind != "f" or not len(scores):
         raise InvalidInput(
-            f"one floating-point number per run, shape (runs,), was needed; {str(path)!r} has shape "
+            f"expected one floating-point number per run, shape (runs,); {str(path)!r} has shape "
             f"{scores.shape} of {scores.dtype}"
         )
     for start in range(0, len(scores), _BLOCK):
         lost = np.flatnonzero(np.isnan(scores[start : start + _BLOCK]))
         if len(lost):
             raise InvalidInput(
-                f"scores were needed; number {start + int(lost[0]) + 1} of {str(path)!r} is NaN; "
+                f"expected scores; number {start + int(lost[0]) + 1} of {str(path)!r} is NaN; "
                 "dropping runs would bias the bound, so give them a score of their own, such as -inf"
             )
     return scores
@@ -140,7 +140,7 @@ def _table(path: str | os.PathLike[str], column: str | None) -> tuple[list[str],
     found = rows(path, comments=False)
     first = next(found, None)
     if first is None:
-        raise InvalidInput(f"at least one score was needed; {str(path)!r} is empty")
+        raise InvalidInput(f"expected at least one score; {str(path)!r} is empty")
     names = [cell.removeprefix("#").strip() for cell in first.cells]
     if all(is_number(cell) for cell in first.cells):
         return [str(k) for k in range(1, len(names) + 1)], _with(first, found)
@@ -148,11 +148,11 @@ def _table(path: str | os.PathLike[str], column: str | None) -> tuple[list[str],
         is_number(name) for name in names
     ):
         raise InvalidInput(
-            f"numbers, or a heading for every column, were needed in {_where(first, str(path))}; got "
+            f"expected numbers, or a heading for every column in {_where(first, str(path))}; got "
             f"{shortened(', '.join(first.cells))!r}; a heading is a word of two letters or more"
         )
     if len({*names}) < len(names):
-        raise InvalidInput(f"every heading was needed once in {_where(first, str(path))}")
+        raise InvalidInput(f"expected every heading once in {_where(first, str(path))}")
     return names, found
 
 
@@ -169,13 +169,11 @@ def _score(row: Row, index: int, path: str) -> float:
     cell = row.cells[index]
     if not is_number(cell):
         tip = "; write decimals with a point" if "," in cell else ""
-        raise InvalidInput(
-            f"a score was needed in {_where(row, path)}; got {shortened(cell)!r}{tip}"
-        )
+        raise InvalidInput(f"expected a score in {_where(row, path)}; got {shortened(cell)!r}{tip}")
     value = float(cell)
     if math.isnan(value):
         raise InvalidInput(
-            f"a score was needed in {_where(row, path)}; got {cell!r}; dropping runs would bias the "
+            f"expected a score in {_where(row, path)}; got {cell!r}; dropping runs would bias the "
             "bound, so give them a score of their own, such as -inf"
         )
     return value
@@ -188,9 +186,9 @@ def _chosen(column: str | None, names: list[str], path: str) -> int:
     listed = ", ".join(names)
     if column is None:
         raise InvalidInput(
-            f"one column was needed; {path!r} has {len(names)}: {listed}; name one with column, "
+            f"expected one column; {path!r} has {len(names)}: {listed}; name one with column, "
             f"--column {names[-1]} on the command line; decimals have a point"
         )
     if column not in names:
-        raise InvalidInput(f"a column {column!r} was needed; {path!r} has {listed}")
+        raise InvalidInput(f"expected a column {column!r}; {path!r} has {listed}")
     return names.index(column)

@@ -94,15 +94,15 @@ def _check(claim: Claim, first: Transcript, second: Transcript) -> None:
     ]  # fmt: skip
     if kinds[0] != kinds[1]:
         raise InvalidInput(
-            f"transcripts of one algorithm, release and shape were needed; got {kinds[0]} and "
+            f"expected transcripts of one algorithm, release and shape; got {kinds[0]} and "
             f"{kinds[1]}"
         )
     if claim.release.value != first.release.value:
         raise InvalidInput(
-            f"a claim about {first.release} was needed, which the transcripts hold; got one about "
+            f"expected a claim about {first.release}, which the transcripts hold; got one about "
             f"{claim.release}"
         )
     if min(first.runs, second.runs) < FEWEST:
         raise InvalidInput(
-            f"{FEWEST} runs of each kind were needed; got {first.runs} and {second.runs}; record more"
+            f"expected {FEWEST} runs of each kind; got {first.runs} and {second.runs}; record more"
         )

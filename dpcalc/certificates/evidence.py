@@ -169,7 +169,7 @@ def _fraction(value: Any) -> Fraction:
 
 
 def _decimal(value: Fraction, rounded: Callable[[Fraction], int]) -> str:
-    """The next decimal of so many digits on a side; what is below 0 becomes 0."""
+    """The next decimal of this many digits on a side; what is below 0 becomes 0."""
     if value <= 0:
         return "0"
     power = _DIGITS - len(str(value.numerator)) + len(str(value.denominator))

@@ -32,7 +32,7 @@ class Law(NamedTuple):
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Within this block ball arithmetic has so many bits."""
+    """Within this block ball arithmetic has this many bits."""
     before, ctx.prec = ctx.prec, bits
     try:
         yield

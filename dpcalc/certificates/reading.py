@@ -50,7 +50,7 @@ class Verified:
 
 
 def verified(path: Path) -> list[Verified]:
-    """Every certificate of a file, checked anew.
+    """Every certificate of a file, checked again.
 
     Raises:
         InvalidInput: if the file holds no certificates.
@@ -58,10 +58,10 @@ def verified(path: Path) -> list[Verified]:
     try:
         content = json.loads(read_text(path), object_pairs_hook=unique)
     except (OSError, Refused, ValueError, RecursionError) as error:
-        raise InvalidInput(f"a certificate was needed; got {str(path)!r}: {error}") from error
+        raise InvalidInput(f"expected a certificate; got {str(path)!r}: {error}") from error
     each = content if isinstance(content, list) else [content]
     if not each:
-        raise InvalidInput(f"a certificate was needed; got {str(path)!r} without any")
+        raise InvalidInput(f"expected a certificate; got {str(path)!r} without any")
     return [_verified(certificate) for certificate in each]
 
 

@@ -50,7 +50,7 @@ def _digits(decimal: str) -> int:
 
 
 _TYPED = 15
-"""No two decimals of so many digits are the same double."""
+"""No two decimals of this many digits are the same double."""
 
 
 def releases_of(parts: Iterable[tuple[Guarantee, int]], adjacency: str) -> list[Release]:

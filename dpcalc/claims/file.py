@@ -27,13 +27,13 @@ def read_claims(path: Path) -> list[AnyClaim]:
     """
     if path.suffix.lower() in (".csv", ".tsv"):
         raise InvalidInput(
-            f"a claims file in TOML was needed; got the table {str(path)!r}; name it in a claim: "
+            f"expected a claims file in TOML; got the table {str(path)!r}; name it in a claim: "
             f"rounds = {path.name!r}, or try: dpcalc compose {path} --delta 1e-6"
         )
     content = read_toml(path, begun_by="dpcalc new claim NAME")
     if "claim" not in content and {"release", "rounds"} & content.keys():
         raise InvalidInput(
-            f"a claims file was needed; {str(path)!r} is a composition file; try: dpcalc compose "
+            f"expected a claims file; {str(path)!r} is a composition file; try: dpcalc compose "
             f"{path}; in a claims file its releases are [[claim.release]] tables of a [[claim]]"
         )
     content = dict(fields(str(path), content, ("claim",), ("claim",)))

@@ -74,7 +74,7 @@ def table_of(guarantee: Guarantee) -> dict[str, Any]:
         case RDP() if guarantee.points:
             return {"rdp": {repr(order): beta for order, beta in guarantee.points}}
     raise InvalidInput(
-        f"a guarantee that can be written down was needed; got {guarantee.notion}; give the release "
+        f"expected a guarantee that can be written down; got {guarantee.notion}; give the release "
         "as a table such as {'mechanism': 'laplace', 'scale_multiplier': 2}"
     )
 

@@ -57,7 +57,7 @@ def read_rounds(path: Path, notes: Sequence[str] = ()) -> Iterator[tuple[str, di
     found = rows(path)
     header = next(found, None)
     if header is None:
-        raise InvalidInput(f"a line of column names was needed; {str(path)!r} is empty")
+        raise InvalidInput(f"expected a line of column names; {str(path)!r} is empty")
     columns = _columns(header, str(path), [note.strip() for note in notes])
     number, name = 0, path.name
     tables: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -70,7 +70,7 @@ def read_rounds(path: Path, notes: Sequence[str] = ()) -> Iterator[tuple[str, di
                 tables[cells] = table
         yield where, table
     if not number:
-        raise InvalidInput(f"at least one release was needed; {str(path)!r} has column names alone")
+        raise InvalidInput(f"expected at least one release; {str(path)!r} has column names alone")
 
 
 def _columns(header: Row, path: str, notes: Sequence[str]) -> list[str]:
@@ -80,9 +80,7 @@ def _columns(header: Row, path: str, notes: Sequence[str]) -> list[str]:
     known = sorted({*known} - _ELSEWHERE.keys())
     for note in notes:
         if note not in header.cells:
-            raise InvalidInput(
-                f"a column {note!r} was needed, since it is a note; {where} has none"
-            )
+            raise InvalidInput(f"expected a column {note!r}, since it is a note; {where} has none")
         if _field(note) in known:
             raise InvalidInput(f"{note!r} is a field of a release and cannot be a note")
     fields = []

@@ -34,20 +34,20 @@ def read_toml(path: Path, *, begun_by: str = "") -> dict[str, Any]:
     except FileNotFoundError:
         begin = f"; {begun_by} writes one to begin with" if begun_by and str(path) != "-" else ""
         raise InvalidInput(
-            f"a readable TOML file was needed; there is no {str(path)!r}{_stream(path)}{begin}"
+            f"expected a readable TOML file; there is no {str(path)!r}{_stream(path)}{begin}"
         ) from None
     except IsADirectoryError:
         raise InvalidInput(
-            f"a readable TOML file was needed; {str(path)!r} is a folder; name a file in it"
+            f"expected a readable TOML file; {str(path)!r} is a folder; name a file in it"
         ) from None
     except UnicodeDecodeError as error:
         found = "UTF-16 text" if error.object[:2] in _UTF_16 else f"not UTF-8 text ({error.reason})"
         raise InvalidInput(
-            f"a readable TOML file was needed; {str(path)!r} is {found}; save it as UTF-8"
+            f"expected a readable TOML file; {str(path)!r} is {found}; save it as UTF-8"
         ) from None
     except OSError as error:
         raise InvalidInput(
-            f"a readable TOML file was needed; cannot read {str(path)!r} ({error.strerror or error})"
+            f"expected a readable TOML file; cannot read {str(path)!r} ({error.strerror or error})"
         ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not valid TOML: {error}") from error

@@ -112,7 +112,7 @@ def loaded(path: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    needed = f"module:object was needed, importable from {here!r}; got {path!r}"
+    needed = f"expected module:object, importable from {here!r}; got {path!r}"
     with of_the_user(needed):
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
@@ -170,14 +170,14 @@ def own_cases(path: str) -> tuple[Case, ...]:
     found = loaded(path)
     if callable(found) and not isinstance(found, type):
         needed = "a Target, a pair (Target, Claim) or a function without arguments that returns one"
-        with of_the_user(f"{needed} was needed; got {path!r}"):
+        with of_the_user(f"expected {needed}; got {path!r}"):
             found = found()
     if isinstance(found, Audit):
         return found.cases
     target, claim = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
     if not isinstance(target, Target) or not isinstance(claim, Claim | None):
         raise InvalidInput(
-            "a Target, a pair (Target, Claim) or an Audit was needed; got "
+            "expected a Target, a pair (Target, Claim) or an Audit; got "
             f"{path!r} of type={type(found).__name__}"
         )
 

@@ -149,14 +149,14 @@ def _claim(given: dict[str, Any], cases: Sequence[Case]) -> Any:
     from dpcalc.cli._attacks import claim_of, parsed_claim, theorem_claim
 
     if given["text"] and given["theorem"]:
-        raise InvalidInput("one of --claim and --theorem was needed; got both")
+        raise InvalidInput("expected one of --claim and --theorem; got both")
     if given["theorem"] is None and (given["settings"] or given["certified"]):
         raise InvalidInput("--set and --certified go with --theorem")
     numbers = parsed_claim(given["text"]) if given["text"] else None
     if numbers is None and given["theorem"] is None:
         if any(not case.expected and case.instance().claim.epsilon == 0 for case in cases):
             raise InvalidInput(
-                "a claim was needed; the target has none; try --claim eps=1,delta=1e-5"
+                "expected a claim; the target has none; try --claim eps=1,delta=1e-5"
             )
         refuse_given(("adjacency", "release"), "--claim or --theorem")
         return None

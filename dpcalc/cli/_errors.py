@@ -1,4 +1,4 @@
-"""What went wrong, in one line: what was needed, what was given, what to try."""
+"""What went wrong, in one line: what was expected, what was given, what to try."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Failure:
 
     Attributes:
         kind: name of the class of the error.
-        message: what was needed, what was given, what to try.
+        message: what was expected, what was given, what to try.
         status: the exit status.
         defect: whether dpcalc is to blame.
     """
@@ -43,7 +43,7 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, click.exceptions.Abort):
         return Failure("Interrupted", "interrupted", 130)
     if isinstance(error, MemoryError):
-        return Failure(kind, "more memory than there is was needed; try fewer rounds or nodes", 70)
+        return Failure(kind, "there is not enough memory; try fewer rounds or nodes", 70)
     return Failure(
         "Defect",
         f"a defect of dpcalc, not of your input: {kind}: {error}; please report the command with "
@@ -65,7 +65,7 @@ def one_line(error: click.ClickException) -> str:
             meant = meant_option(error.option_name, (), path)
             said = f"; {meant}" if meant else ""
             return f"{path} needs a name before {error.option_name!r}; got none{said}{tail}"
-        return f"an option of {path} was needed; got {error.option_name!r}{tail}"
+        return f"expected an option of {path}; got {error.option_name!r}{tail}"
     if isinstance(error, click.BadOptionUsage):
         return f"{error.option_name} needs a value; got none{tail}"
     if isinstance(error, click.UsageError):

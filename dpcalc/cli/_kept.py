@@ -54,7 +54,7 @@ def seed_of(checkpoint: Path | None) -> int | None:
     if plan is None or plan.get("seed") == OPERATING_SYSTEM:
         return None
     if not isinstance(plan.get("seed"), int):
-        raise InvalidInput(f"a file of kept work was needed; got {str(checkpoint)!r}")
+        raise InvalidInput(f"expected a file of kept work; got {str(checkpoint)!r}")
     click.echo(f"going on with the work in {checkpoint}, seed {plan['seed']}", err=True)
     return int(plan["seed"])
 

@@ -104,10 +104,10 @@ def refuse_recorded(target: str, given: dict[str, Any]) -> None:
 def _check_together(given: dict[str, Any]) -> None:
     """Raise `InvalidInput` for options that say nothing about these recorded runs."""
     if sum(bool(given[name]) for name in RECORDS) > 1:
-        raise InvalidInput("one of --scores, --transcripts and --counts was needed; got several")
+        raise InvalidInput("expected one of --scores, --transcripts and --counts; got several")
     if not given["text"] or given["adjacency"] is None:
         raise InvalidInput(
-            "--claim and --adjacency were needed with recorded runs; "
+            "expected --claim and --adjacency with recorded runs; "
             "try --claim eps=1,delta=1e-5 --adjacency add-remove"
         )
     for name, option in _GO_WITH_SCORES.items():
@@ -165,7 +165,7 @@ def _transcripts(given: dict[str, Any]) -> tuple[Transcript, Transcript] | None:
 
     first, second = given["transcripts"]
     if first == second:
-        raise InvalidInput(f"two files were needed; got {first!r} twice")
+        raise InvalidInput(f"expected two files; got {first!r} twice")
     return Transcript.load(first), Transcript.load(second)
 
 
@@ -199,7 +199,5 @@ def _scores(given: dict[str, Any]) -> tuple[Any, Any]:
     if given["member"] is not None:
         raise InvalidInput("--member goes with one file of --scores; got two")
     if first == second:
-        raise InvalidInput(
-            f"two files were needed; got {first!r} twice; give it once with --member"
-        )
+        raise InvalidInput(f"expected two files; got {first!r} twice; give it once with --member")
     return read_scores(first, column=given["column"]), read_scores(second, column=given["column"])

@@ -47,9 +47,7 @@ def swept(
     ):
         rows = _rows(sweep, executor=executor, store=store, progress=progress)
     if all("refused" in row for row in rows):
-        raise InvalidInput(
-            f"at least one setting that makes sense was needed; {rows[0]['refused']}"
-        )
+        raise InvalidInput(f"expected at least one setting that makes sense; {rows[0]['refused']}")
     writing = Writing()
     if out is not None:
         writing.attempt(lambda: write_table(out, rows))

@@ -58,7 +58,7 @@ class TheoremVerb(click.Group):
         if cmd_name in keys(privacy=not self._privacy):
             kind, verb = ("privacy", "rate") if self._privacy else ("convergence", "epsilon")
             raise InvalidInput(
-                f"a {kind} result was needed; {cmd_name} is not one; try: dpcalc {verb} {cmd_name}"
+                f"expected a {kind} result; {cmd_name} is not one; try: dpcalc {verb} {cmd_name}"
             )
         if cmd_name not in self.list_commands(ctx):
             known = self.list_commands(ctx)

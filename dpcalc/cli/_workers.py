@@ -59,7 +59,7 @@ def workers_of(workers: int, scheduler: str | None, *modules: str) -> Iterator[E
     if scheduler is not None:
         if workers != 1:
             raise InvalidInput(
-                f"one of --workers and --scheduler was needed; got --workers {workers} too; a "
+                f"expected one of --workers and --scheduler; got --workers {workers} too; a "
                 "cluster has as many workers as were started"
             )
         from dpcalc.execution.cluster import cluster

@@ -90,7 +90,7 @@ def _key(name: str) -> str:
     key = name.lower().replace("_", "-")
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", key):
         raise InvalidInput(
-            f"a name of letters, digits and dashes that begins with a letter was needed; got "
+            f"expected a name of letters, digits and dashes that begins with a letter; got "
             f"{name!r}; try my-name"
         )
     return key
@@ -120,14 +120,12 @@ def _files(kind: str, words: dict[str, str], family: str, folder: Path) -> dict[
 def _refuse_what_is_there(folder: Path, planned: dict[str, str], kind: str) -> None:
     if kind == "theorem" and not (folder / "dpcalc" / "theorems" / "catalogue.py").exists():
         raise InvalidInput(
-            f"a checkout of dpcalc was needed, as a theorem is a file of it; got folder="
+            f"expected a checkout of dpcalc, as a theorem is a file of it; got folder="
             f"{str(folder)!r}; try --folder CHECKOUT"
         )
     for place in planned:
         if (folder / place).exists():
-            raise InvalidInput(
-                f"a new file was needed; {str(folder / place)!r} exists; name another"
-            )
+            raise InvalidInput(f"expected a new file; {str(folder / place)!r} exists; name another")
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

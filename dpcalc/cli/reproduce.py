@@ -110,7 +110,7 @@ def command(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(
-            f"a writable folder was needed; got out={str(out)!r} ({error.strerror or error})"
+            f"expected a writable folder; got out={str(out)!r} ({error.strerror or error})"
         ) from error
     check_outputs(
         ("--out", out / f"{key}.{suffix}") for key in wanted for suffix in ("csv", *formats)

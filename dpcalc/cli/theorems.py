@@ -38,7 +38,7 @@ def _keys() -> list[str]:
 )
 @json_option
 def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
-    r"""The published results and what became of them; or one of them in full.
+    r"""The published results and their status; or one of them in full.
 
     \b
     Examples:

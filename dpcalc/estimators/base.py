@@ -192,7 +192,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     def _account(self, ready: PreparedRun, records: ArrayLike | None, models: int) -> None:
         theorem = ready.theorem
         if theorem is None:
-            raise InvalidInput(f"a private method was needed; got method={ready.method.key!r}")
+            raise InvalidInput(f"expected a private method; got method={ready.method.key!r}")
         from dpcalc.theorems.base import Scope
 
         rows, relation = sum(ready.records.sizes), ready.relation.name
@@ -259,7 +259,7 @@ def refuse_fit_parameters(model: Any, given: dict[str, Any]) -> None:
         raise TypeError(f"{type(model).__name__}.fit() takes no {', '.join(sorted(given))}")
     if weights is not None:
         raise InvalidInput(
-            "records that all weigh the same were needed: noise covers what one of them adds to a "
+            "expected records that all weigh the same: noise covers what one of them adds to a "
             "mean over a public number; got sample_weight; leave it out, or draw a sample of records "
             "by public weights and fit on that"
         )

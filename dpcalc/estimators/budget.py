@@ -85,7 +85,7 @@ class SharedAccountant:
             spent = _total(after).epsilon(self.delta)
             if not spent <= self.epsilon:
                 raise Infeasible(
-                    f"a budget that holds one more release was needed; it would spend {spent:.6g} of "
+                    f"expected a budget that holds one more release; it would spend {spent:.6g} of "
                     f"epsilon={self.epsilon:.6g} at delta={self.delta:g} after "
                     f"{len(self._charges)} releases; fit less often, with a smaller epsilon each, or "
                     "give the accountant more"
@@ -96,7 +96,7 @@ class SharedAccountant:
         known = {str(c.guarantee.adjacency) for c in self._charges if c.guarantee.adjacency}
         if guarantee.adjacency and known - {str(guarantee.adjacency)}:
             raise InvalidInput(
-                "one neighbouring relation was needed for all releases; got "
+                "expected one neighbouring relation for all releases; got "
                 f"{guarantee.adjacency} after {', '.join(known)}"
             )
 
@@ -135,7 +135,7 @@ class SharedAccountant:
     def __reduce__(self) -> NoReturn:
         """Refused: another process would count for itself."""
         raise InvalidInput(
-            "one process was needed for one budget; got an accountant to be pickled; use n_jobs=1, or "
+            "expected one process for one budget; got an accountant to be pickled; use n_jobs=1, or "
             "joblib.parallel_config('threading'); save a fitted model after set_params(accountant=None)"
         )
 

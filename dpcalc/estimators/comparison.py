@@ -4,7 +4,7 @@
 
 FOLDER has a9a, a9a.t, a8a, a8a.t, ijcnn1, ijcnn1.t (LIBSVM) and adult.data, adult.test (UCI), plain,
 .xz or .gz. Results are kept in a JSON file beside the page, cell by cell: an interrupted comparison
-goes on. diffprivlib is compared with where it is installed.
+resumes. diffprivlib is compared with where it is installed.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         cut = len(labels) - round(checks.probability("held_out", self.held_out) * len(labels))
         if not 1 < cut < len(labels):
             raise InvalidInput(
-                f"records in both parts were needed; got {len(labels)} with held_out={self.held_out!r}"
+                f"expected records in both parts; got {len(labels)} with held_out={self.held_out!r}"
             )
         stop = stop_for(self.expected, self.law)
         mu = largest_mu(checks.positive("epsilon", self.epsilon), self.delta, stop, self.law)
@@ -209,7 +209,7 @@ def _fitted(
     guarantee = model.guarantee_
     if not (isinstance(guarantee, GDP) and guarantee.mu <= mu):
         raise InvalidInput(
-            "an estimator with Gaussian noise was needed, such as ADMMClassifier or "
+            "expected an estimator with Gaussian noise, such as ADMMClassifier or "
             f"AveragingClassifier with full batches; got {type(estimator).__name__} with "
             f"{guarantee!r}"
         )
@@ -230,7 +230,7 @@ def largest_mu(epsilon: float, delta: float, stop: float, law: str) -> float:
     low, high = 1e-9, 1.0
     if not fits(low):
         raise Infeasible(
-            f"a budget for a search was needed; got epsilon={epsilon:g}, delta={delta:g}; try a larger "
+            f"expected a budget for a search; got epsilon={epsilon:g}, delta={delta:g}; try a larger "
             "epsilon, or a smaller expected number of trials"
         )
     while fits(high):

@@ -43,7 +43,7 @@ def cluster(address: str, *, patience: float = _PATIENCE) -> Iterator[Executor]:
         client = distributed.Client(address, timeout=patience, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidInput(
-            f"the address of a Dask scheduler was needed; nobody answered at {address!r} "
+            f"expected the address of a Dask scheduler; nobody answered at {address!r} "
             f"({type(error).__name__}); start one with: dask scheduler"
         ) from error
     try:
@@ -78,7 +78,7 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
         client.wait_for_workers(1, timeout=patience)
     except TimeoutError as error:
         raise InvalidInput(
-            f"a worker was needed; the scheduler at {address!r} has none; start one with: dask "
+            f"expected a worker; the scheduler at {address!r} has none; start one with: dask "
             f"worker {address}"
         ) from error
     here = versions()
@@ -86,7 +86,7 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
         there: dict[str, dict[str, str]] = client.run(versions)
     except ImportError as error:
         raise InvalidInput(
-            f"dpcalc {dpcalc.__version__} was needed on every worker of {address!r}; {error}"
+            f"expected dpcalc {dpcalc.__version__} on every worker of {address!r}; {error}"
         ) from error
     except OSError as error:
         raise WorkersLost(f"the workers of {address!r} did not answer: {error}") from error
@@ -97,7 +97,7 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
         ]
         if other:
             raise InvalidInput(
-                f"the same versions were needed everywhere, for the same numbers; worker {worker} "
+                f"expected the same versions everywhere, for the same numbers; worker {worker} "
                 f"has {', '.join(other)}"
             )
 

@@ -115,7 +115,7 @@ def check_executor(executor: Any) -> None:
     """Refuse what does not take work."""
     if not callable(getattr(executor, "submit", None)):
         raise InvalidInput(
-            "an executor was needed, with submit(function, ...) as that of concurrent.futures; got "
+            "expected an executor, with submit(function, ...) as that of concurrent.futures; got "
             f"{type(executor).__name__}; try dpcalc.execution.Processes(2)"
         )
 
@@ -151,7 +151,7 @@ class _Line:
             self.sent[number] = (item, self.executor.submit(answer, self.function, packed(item)))
         except _LOST as error:
             raise WorkersLost(
-                f"workers that bring their work to an end were needed; {self.what} {number + 1} was "
+                f"expected workers that bring their work to an end; {self.what} {number + 1} was "
                 f"lost {tried - 1} times, at last by {_said(error)}; nothing is concluded from the "
                 "rest; see whether a worker ran out of memory, and try fewer workers or none"
             ) from error
@@ -161,7 +161,7 @@ class _Line:
         waiting = {number: future for number, (_, future) in self.sent.items()}
         if not _wait(list(waiting.values()), getattr(self.executor, "alive", None)):
             raise WorkersLost(
-                f"an answer to {self.what} {min(waiting) + 1} was needed; whoever gives out the work "
+                f"expected an answer to {self.what} {min(waiting) + 1}; whoever gives out the work "
                 "is gone; nothing is concluded from the rest; see whether the scheduler runs"
             )
         for number in [n for n, future in waiting.items() if future.done()]:

@@ -32,7 +32,7 @@ def packed(work: Any) -> bytes:
         return bytes(cloudpickle.dumps(work))
     except Exception as error:
         raise InvalidInput(
-            "work that can be sent to other processes was needed; got something that cannot be "
+            "expected work that can be sent to other processes; got something that cannot be "
             f"({type(error).__name__}: {error}); make open files, locks and generators inside the "
             "function that uses them, or leave the workers out"
         ) from error

@@ -71,7 +71,7 @@ class Guarantee(OwnArithmetic, ABC):
             raise unknown_name("neighbouring relation", str(adjacency), known)
         if self.adjacency is not None:
             raise InvalidInput(
-                f"a guarantee under {adjacency} was needed; got one that holds under "
+                f"expected a guarantee under {adjacency}; got one that holds under "
                 f"{self.adjacency}; state its mechanism under {adjacency}"
             )
         return dataclasses.replace(self, adjacency=Adjacency(adjacency))

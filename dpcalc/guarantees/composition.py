@@ -1,4 +1,4 @@
-"""Composition of like and unlike guarantees, through the strongest form they share.
+"""Composition of guarantees, those of different kinds through the strongest form they share.
 
 Statement
     Adaptive composition. Guarantees with known losses (pure, approximate, Gaussian, mechanisms)
@@ -81,7 +81,7 @@ def _counted(part: object) -> tuple[Guarantee, int]:
     if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], Guarantee):
         return part[0], checks.count("count", part[1], minimum=0)
     raise InvalidInput(
-        f"guarantees, or pairs (guarantee, count), were needed; got {part!r}; "
+        f"expected guarantees, or pairs (guarantee, count); got {part!r}; "
         "try compose((PureDP(0.1), 100), GDP(0.5))"
     )
 
@@ -91,7 +91,7 @@ def _shared_relation(parts: Iterable[tuple[Guarantee, int]]) -> Adjacency | None
     said = list(dict.fromkeys(part.adjacency for part, n in parts if n and part.adjacency))
     if len(said) > 1:
         raise InvalidInput(
-            "releases under one neighbouring relation were needed; got some under "
+            "expected releases under one neighbouring relation; got some under "
             f"{' and some under '.join(said)}; state all of them under one, or compose apart those "
             "of each"
         )

@@ -38,7 +38,7 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
     Source: Dong, Roth and Su 2022, group privacy of trade-off curves.
     """
     if not isinstance(guarantee, Guarantee):
-        raise InvalidInput(f"a guarantee was needed; got {guarantee!r}; try group(GDP(0.5), 3)")
+        raise InvalidInput(f"expected a guarantee; got {guarantee!r}; try group(GDP(0.5), 3)")
     size = checks.count("size", size)
     if size == 1:
         return guarantee

@@ -53,7 +53,7 @@ class ApproximateRDP(Guarantee):
 
 @dataclass(frozen=True, slots=True)
 class _FiniteLossRDP(RenyiGuarantee):
-    """The Rényi guarantee of a release with known losses, given a finite loss."""
+    """The Rényi guarantee conditional on a finite loss."""
 
     notion: ClassVar[str] = "rdp"
     base: Guarantee

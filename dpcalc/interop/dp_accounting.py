@@ -76,7 +76,7 @@ def event_of(accountant: Accountant, adjacency: Adjacency | str | None = None) -
         moved(relation)
     if accountant.adjacency not in ("", relation):
         raise InvalidInput(
-            f"the adjacency of the accountant, {accountant.adjacency}, was needed; got {relation}"
+            f"expected the adjacency of the accountant, {accountant.adjacency}; got {relation}"
         )
     composed = [
         events.SelfComposedDpEvent(_event(json.loads(spent.kind), relation), spent.count)
@@ -109,7 +109,7 @@ class _Reader:
         """What an event consists of, with how often each part is used."""
         if depth > _DEEPEST:
             raise InvalidInput(
-                f"events nested at most {_DEEPEST} deep were needed; got more; compose "
+                f"expected events nested at most {_DEEPEST} deep; got more; compose "
                 "shallower ones, or check that none contains itself"
             )
         if id(event) not in self._known:
@@ -122,7 +122,7 @@ class _Reader:
             return Counter()
         if isinstance(event, e.ComposedDpEvent):
             if not isinstance(event.events, list | tuple):
-                raise InvalidInput(f"a list of events was needed; got {_shown(event)}")
+                raise InvalidInput(f"expected a list of events; got {_shown(event)}")
             total: Counter[Guarantee] = Counter()
             for inner in event.events:
                 total.update(self.parts(inner, depth + 1))
@@ -172,7 +172,7 @@ def _single(event: Any, e: Any, adjacency: Adjacency) -> Guarantee:
         case e.SampledWithoutReplacementDpEvent:
             return _without_replacement(event, e, adjacency)
     raise InvalidInput(
-        f"an event with a certified guarantee was needed; got {_shown(event)}; known: Gaussian, "
+        f"expected an event with a certified guarantee; got {_shown(event)}; known: Gaussian, "
         "Laplace, zCDP, randomised response, Gaussian sampled by Poisson or without replacement, "
         "compositions"
     )
@@ -203,7 +203,7 @@ def _randomised_response(event: Any, adjacency: Adjacency) -> Guarantee:
 
 def _zero_concentrated(event: Any) -> Guarantee:
     if checks.non_negative("xi", event.xi) != 0:
-        raise InvalidInput(f"zCDP with xi = 0 was needed; got {_shown(event)}")
+        raise InvalidInput(f"expected zCDP with xi = 0; got {_shown(event)}")
     return ZCDP(float(checks.non_negative_or_infinite("rho", event.rho)))
 
 

@@ -10,7 +10,7 @@ Objective = Callable[[float], float]
 Point = tuple[float, float]
 
 _STUBBORN = 4
-"""After so many steps on one side the interval is halved."""
+"""After this many steps on one side the interval is halved."""
 
 _NEAREST = 1 / 4096
 """How near the ends of the interval a step may go, relative to its width."""

@@ -84,7 +84,7 @@ def minimise(function: Callable[[float], float], low: float, high: float) -> tup
 def _rank(x: float) -> int:
     """The position of a non-negative double among all of them, in increasing order."""
     if not x >= 0:
-        raise ValueError(f"a non-negative end of the search interval was needed; got {x!r}")
+        raise ValueError(f"expected a non-negative end of the search interval; got {x!r}")
     return int(struct.unpack("<q", struct.pack("<d", x))[0])
 
 

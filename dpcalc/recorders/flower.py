@@ -71,7 +71,7 @@ def _round(msg: Any) -> int:
     group = str(msg.metadata.group_id)
     if not group.isdecimal():
         raise InvalidInput(
-            f"the number of the round was needed in the message's configuration, as {_ROUND!r}, or "
+            f"expected the number of the round in the message's configuration, as {_ROUND!r}, or "
             f"as its group; got group={group!r}"
         )
     return int(group)

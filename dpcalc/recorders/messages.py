@@ -75,14 +75,14 @@ class MessageRecorder:
         checks.count("round", round_, minimum=0)
         if not _NODE.fullmatch(str(node)):
             raise InvalidInput(
-                "a node's name of at most 100 letters, digits, hyphens and underscores was needed; "
+                "expected a node's name of at most 100 letters, digits, hyphens and underscores; "
                 f"got {node!r}"
             )
         message = {str(name): _numbers(str(name), values) for name, values in arrays.items()}
         if not message:
-            raise InvalidInput(f"at least one array was needed; got none from node {node}")
+            raise InvalidInput(f"expected at least one array; got none from node {node}")
         if {_ROUND, SENT} & message.keys():
-            raise InvalidInput(f"names other than {_ROUND!r} and {SENT!r} were needed")
+            raise InvalidInput(f"expected names other than {_ROUND!r} and {SENT!r}")
         packed = io.BytesIO()
         contents: dict[str, Any] = {_ROUND: np.array(round_, dtype=np.int64), **message}
         np.savez(packed, **contents)
@@ -123,8 +123,8 @@ def recorded_run(folder: str | os.PathLike[str], run: int) -> Iterator[MessageRe
         own.mkdir(parents=True)
     except FileExistsError:
         raise InvalidInput(
-            f"a run that is not recorded yet was needed; got run={run}, which {str(own)!r} holds; "
-            "delete that folder to record it anew"
+            f"expected a run that is not recorded yet; got run={run}, which {str(own)!r} holds; "
+            "delete that folder to record it again"
         ) from None
     except OSError as error:
         raise OutputFailed(f"{str(own)!r} could not be made: {error}") from error
@@ -161,16 +161,16 @@ def gathered(folder: str | os.PathLike[str], *, algorithm: str) -> Transcript:
     """
     paths = sorted(Path(folder).glob("run-*"), key=lambda path: (len(path.name), path.name))
     if not paths:
-        raise InvalidInput(f"at least one recorded run was needed; got none in {str(folder)!r}")
+        raise InvalidInput(f"expected at least one recorded run; got none in {str(folder)!r}")
     for path in paths:
         if not (path / _FINISHED).exists():
             raise InvalidInput(
-                f"runs that finished were needed; {str(path)!r} did not; delete it, or record it anew"
+                f"expected runs that finished; {str(path)!r} did not; delete it, or record it again"
             )
     runs = [_messages_of(path) for path in paths]
     every = [place for run in runs for place in run]
     if not every:
-        raise InvalidInput(f"at least one message was needed; got none in {str(folder)!r}")
+        raise InvalidInput(f"expected at least one message; got none in {str(folder)!r}")
     rounds = sorted({round_ for round_, _ in every})
     nodes = sorted({node for _, node in every}, key=lambda name: (len(name), name))
     return Transcript(
@@ -209,7 +209,7 @@ def _numbers(name: str, values: ArrayLike) -> Values:
     found = np.asarray(values)
     if found.dtype.kind not in "biuf":
         raise InvalidInput(
-            f"numbers were needed in every array of a message; got {name} of dtype={found.dtype!r}; "
+            f"expected numbers in every array of a message; got {name} of dtype={found.dtype!r}; "
             "compressed messages are recorded before they are compressed"
         )
     return found
@@ -225,7 +225,7 @@ def _messages_of(run: Path) -> Run:
             known = found.setdefault((round_, node), {})
             if twice := sorted(known.keys() & message.keys()):
                 raise InvalidInput(
-                    f"every array once a round was needed; node {node} sent {twice[0]!r} twice in "
+                    f"expected every array once a round; node {node} sent {twice[0]!r} twice in "
                     f"round {round_} of {str(run)!r}; give what is sent apart names of its own"
                 )
             known.update(message)
@@ -244,9 +244,7 @@ def _messages_in(path: Path) -> Iterator[Message]:
                 yield {name: file[name] for name in file.files}
             start = stop
     except _DAMAGE as error:
-        raise InvalidInput(
-            f"whole messages were needed; {str(path)!r} is damaged: {error}"
-        ) from error
+        raise InvalidInput(f"expected whole messages; {str(path)!r} is damaged: {error}") from error
 
 
 def _shapes(runs: list[Run]) -> dict[str, tuple[tuple[int, ...], Any]]:
@@ -258,7 +256,7 @@ def _shapes(runs: list[Run]) -> dict[str, tuple[tuple[int, ...], Any]]:
                 shape, kind = found.setdefault(name, (numbers.shape, numbers.dtype))
                 if numbers.shape != shape:
                     raise InvalidInput(
-                        f"arrays of one shape were needed for each name; {name!r} has {shape} and, "
+                        f"expected arrays of one shape for each name; {name!r} has {shape} and, "
                         f"in round {round_} of node {node}, {numbers.shape}; pad them, or give them "
                         "names of their own"
                     )

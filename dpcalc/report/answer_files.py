@@ -27,8 +27,8 @@ def read_answer(path: Path, verb: str, part: str, *, needed: str, tip: str = "")
         found = json.loads(read_text(path))
     except (OSError, ValueError) as error:
         raise InvalidInput(
-            f"the JSON of dpcalc {verb} was needed; got {str(path)!r}: {error}"
+            f"expected the JSON of dpcalc {verb}; got {str(path)!r}: {error}"
         ) from error
     if not isinstance(found, dict) or found.get("verb") != verb or part not in found:
-        raise InvalidInput(f"the answer of {needed} was needed; got {str(path)!r}{tip}")
+        raise InvalidInput(f"expected the answer of {needed}; got {str(path)!r}{tip}")
     return found

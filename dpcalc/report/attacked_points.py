@@ -34,7 +34,7 @@ def with_attacks(picture: Picture, theorem: Theorem, delta: float, path: Path) -
     points = sorted(_points(picture.x, theorem, delta, _claims(path)))
     if not points:
         raise InvalidInput(
-            f"an attacked claim about {theorem.key} with the drawn parameters was needed; got none in "
+            f"expected an attacked claim about {theorem.key} with the drawn parameters; got none in "
             f"{str(path)!r}; every parameter but the varied one has to be the same"
         )
     curves = (*picture.curves, Curve("attacked", tuple(points)))

@@ -55,7 +55,7 @@ def _record(lower: float, of_what: str, method: str) -> dict[str, Any]:
 
 
 def _below(value: float, doubles: int) -> float:
-    """So many doubles below a number that is 0 or above, never below 0."""
+    """This many doubles below a number that is 0 or above, never below 0."""
     for _ in range(doubles if value < math.inf else 0):
         value = math.nextafter(value, 0.0)
     return value

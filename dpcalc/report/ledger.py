@@ -22,8 +22,8 @@ _INTRODUCTION = """\
 Every published claim under attack, next to what is certified and what an attack reaches. An audit
 refutes a claim, or says how large a violation it would have noticed; it never shows that a mechanism
 is private. Lower bounds hold at the confidence of the whole audit they belong to; claims that are
-called false were refuted at 1 - 10⁻⁶ or by a counterexample without chance. A bound on μ or ρ is
-none on ε unless the mechanism is Gaussian, so it has a column of its own; what stands under ε was
+called false were refuted at 1 - 10⁻⁶ or by a counterexample without chance. A bound on μ or ρ gives
+a bound on ε only for a Gaussian mechanism, so it has a column of its own; what stands under ε was
 bounded as ε.
 
 This page is written by

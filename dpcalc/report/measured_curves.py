@@ -61,7 +61,7 @@ def picture_of(
         places.setdefault(x, []).extend(one.values)
     spent = [x for places in lines.values() for x in places if 0 < x < math.inf]
     if not spent:
-        raise InvalidInput("trainings with a finite ε were needed to draw; got none")
+        raise InvalidInput("expected trainings with a finite ε to draw; got none")
     ends = (min(spent), max(spent))
     curves = [_curve(line, places) for line, places in lines.items() if _finite(places)]
     for line, places in lines.items():
@@ -104,7 +104,7 @@ def read_runs(paths: Sequence[Path]) -> list[dict[str, Any]]:
         if len(values) > 1:
             (one, first), (other, second) = list(values.items())[:2]
             raise InvalidInput(
-                f"runs with the same {name} were needed; {str(first)!r} has {one}, "
+                f"expected runs with the same {name}; {str(first)!r} has {one}, "
                 f"{str(second)!r} has {other}"
             )
     return found

@@ -45,7 +45,7 @@ def failure(verb: str | None, kind: str, message: str, status: int) -> dict[str,
     Args:
         verb: as it is typed; None if none was recognised.
         kind: name of the error's class.
-        message: what was needed, what was given, what to try.
+        message: what was expected, what was given, what to try.
         status: the exit status.
     """
     return output(verb, {"error": {"kind": kind, "message": message, "exit_status": status}})

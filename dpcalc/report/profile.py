@@ -53,7 +53,7 @@ def draw_profile(
     found = [(d, lower, upper) for d, lower, upper in found if math.isfinite(upper)]
     far = max((upper for _, _, upper in found), default=0.0)
     if far == 0:
-        raise InvalidInput("a finite ε above 0 was needed for a picture; got none at any δ")
+        raise InvalidInput("expected a finite ε above 0 for a picture; got none at any δ")
     places, uppers = [d for d, _, _ in found], [upper for _, _, upper in found]
     lowers = [lower for _, lower, _ in found if lower is not None]
     figure = Figure(figsize=(7.0, 5.2), layout="constrained")

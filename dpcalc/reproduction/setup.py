@@ -101,7 +101,7 @@ class ExperimentConfig:
 def _cut(data: Dataset, bound: float, train: int | None, share: float) -> Split:
     if train is not None:
         if train >= len(data.labels):
-            raise InvalidInput(f"more than {train} records were needed; got {len(data.labels)}")
+            raise InvalidInput(f"expected more than {train} records; got {len(data.labels)}")
         share = 1 - train / len(data.labels)
     return source.split(data, held_out=share, row_bound=bound)
 

@@ -112,7 +112,7 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
         tolerance=_tolerance(table.get("tolerance", TOLERANCE)),
     )
     if not 1 <= sweep.count <= MOST:
-        raise InvalidInput(f"1 to {MOST:,} settings were needed; {where} has {sweep.count:,}")
+        raise InvalidInput(f"expected 1 to {MOST:,} settings; {where} has {sweep.count:,}")
     return sweep
 
 
@@ -138,7 +138,7 @@ def _values(name: str, value: Any) -> tuple[Any, ...] | None:
         raise InvalidInput(f"{name} needs at least one value; got an empty list")
     plain = [tuple(v) if isinstance(v, list) else v for v in value]
     if len(set(map(repr, plain))) < len(plain):
-        raise InvalidInput(f"different values of {name} were needed; got one of them twice")
+        raise InvalidInput(f"expected different values of {name}; got one of them twice")
     return tuple(value)
 
 

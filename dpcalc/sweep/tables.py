@@ -63,9 +63,7 @@ class SweepTable:
         """
         known = columns_of(self.rows)
         if name not in known:
-            raise InvalidInput(
-                f"a column of the table was needed ({', '.join(known)}); got {name!r}"
-            )
+            raise InvalidInput(f"expected a column of the table ({', '.join(known)}); got {name!r}")
         return tuple(row.get(name) for row in self.rows)
 
     def write(self, path: str | Path) -> None:

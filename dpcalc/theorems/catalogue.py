@@ -81,13 +81,13 @@ def privacy_result(key: str) -> type[Theorem]:
     from dpcalc.theorems.base import Theorem
 
     if not isinstance(key, str):
-        raise InvalidInput(f"the name of a theorem was needed; got {key!r}; try dp-admm")
+        raise InvalidInput(f"expected the name of a theorem; got {key!r}; try dp-admm")
     key = key_of(key, privacy=True)
     if key not in keys():
         raise unknown_name("theorem", key, keys(privacy=True))
     found = result(key)
     if not issubclass(found, Theorem):
-        raise InvalidInput(f"a privacy result was needed; {key} is not one; try: dpcalc rate {key}")
+        raise InvalidInput(f"expected a privacy result; {key} is not one; try: dpcalc rate {key}")
     return found
 
 
@@ -112,7 +112,7 @@ def key_of(name: str, *, privacy: bool | None = None) -> str:
     if len(found) > 1:
         found.sort(key=lambda key: key not in keys(privacy=True))
         raise InvalidInput(
-            f"one result was needed; {name} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
+            f"expected one result; {name} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
         )
     return found[0] if found else name
 

@@ -33,7 +33,7 @@ CLAIMS = {
 """The forms in which papers state a bound, of which a theorem has one, and what they give."""
 
 _FARTHEST = 1e12
-"""A search for noise goes so many times as far as the noise at hand."""
+"""A search for noise goes this many times as far as the noise at hand."""
 
 
 def _under_its_relation(bound: Callable[[Any], B]) -> Callable[[Any], B]:

@@ -47,7 +47,7 @@ def method(key: str) -> type[Method]:
     if key in UNCOVERED:
         known, instead = UNCOVERED[key]
         raise Infeasible(
-            "a result that says what a whole run spends was needed; there is none here for "
+            "expected a result that says what a whole run spends; there is none here for "
             f"algorithm={key!r} ({known}), so no noise can be fitted to a budget; use {instead}; "
             "from Python it runs with a noise_rate of your own: "
             f"dpcalc.algorithms.load({key!r})"

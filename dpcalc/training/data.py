@@ -1,4 +1,4 @@
-"""Data by name or from a file, split into what is trained on and what is held out."""
+"""Data by name or from a file, split into training and test records."""
 
 from __future__ import annotations
 
@@ -138,12 +138,12 @@ def load(
     elif name in FETCHED:
         found = fetched(lambda: libsvm.fetch_libsvm(name), name)
     elif path.suffix or len(path.parts) > 1:
-        raise InvalidInput(f"a file or folder was needed; got data={name!r}, which does not exist")
+        raise InvalidInput(f"expected a file or folder; got data={name!r}, which does not exist")
     else:
         raise unknown_name("data set (and no such file)", name, [*BUILT_IN, *FETCHED])
     if schema.categories and not own:
         raise InvalidInput(
-            f"a CSV or Parquet file was needed for columns of categories; got data={name!r}; "
+            f"expected a CSV or Parquet file for columns of categories; got data={name!r}; "
             "leave out the categories"
         )
     if schema.ranges or (own and row_bound is None):
@@ -188,7 +188,7 @@ def split(
     order = np.random.default_rng(seed).permutation(count)
     cut = count - round(held_out * count)
     if cut < 1:
-        raise InvalidInput(f"a record to train on was needed; got {count} records")
+        raise InvalidInput(f"expected a record to train on; got {count} records")
     if on_large == "refuse":
         bounded_rows(data.features, on_large, bound=bound)
 

@@ -66,7 +66,7 @@ def network(description: str, nodes: int | None = None, seed: int = 0) -> Networ
 
 def _bounded(nodes: int, most: int) -> int:
     if nodes > most:
-        raise InvalidInput(f"a graph of at most {most:,} nodes was needed; got nodes={nodes}")
+        raise InvalidInput(f"expected a graph of at most {most:,} nodes; got nodes={nodes}")
     return nodes
 
 
@@ -79,13 +79,13 @@ def _path(nodes: int) -> Network:
 def _agreed(description: str, nodes: int | None, said: list[str]) -> int:
     """The number of nodes that the description and the option state."""
     if len(said) > 1:
-        raise InvalidInput(f"a graph such as ring:5 was needed; got {shortened(description)!r}")
+        raise InvalidInput(f"expected a graph such as ring:5; got {shortened(description)!r}")
     if not said:
         return _NODES if nodes is None else nodes
     count = whole(f"graph {shortened(description)}", said[0])
     if nodes not in (None, count):
         raise InvalidInput(
-            f"one number of nodes was needed; got graph={description!r} and nodes={nodes}; leave "
+            f"expected one number of nodes; got graph={description!r} and nodes={nodes}; leave "
             "one out"
         )
     return count

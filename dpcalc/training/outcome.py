@@ -109,9 +109,7 @@ def write(path: str | Path, found: Mapping[str, Any], transcript: Transcript) ->
 def check_suffix(path: Path) -> None:
     """Refuse a file whose suffix says nothing, before anything is run for it."""
     if path.suffix not in (".json", ".csv", ".npz"):
-        raise InvalidInput(
-            f"a file ending in .json, .csv or .npz was needed; got out={str(path)!r}"
-        )
+        raise InvalidInput(f"expected a file ending in .json, .csv or .npz; got out={str(path)!r}")
 
 
 def _csv(transcript: Transcript) -> str:

@@ -195,7 +195,7 @@ def _check_labels(method: Method, records: Records) -> None:
     takes = [name for name in _REGRESSIONS if known is not None and name in known.choices]
     hint = f"--loss {takes[0]}" if takes else "dpcalc run dp-admm --loss huber"
     raise InvalidInput(
-        f"labels +1 or -1 were needed by loss={loss!r} of {method.key}; got "
+        f"expected labels +1 or -1 by loss={loss!r} of {method.key}; got "
         f"{len(np.unique(records.labels))} different labels from {records.labels.min():.4g} to "
         f"{records.labels.max():.4g}; for numbers to predict try {hint}, for classes name the one "
         "that becomes +1: --positive VALUE"

@@ -95,7 +95,7 @@ class Schema:
         for name in (*other.ranges, *other.categories):
             if name in mine:
                 raise InvalidInput(
-                    f"one range or list of categories per column was needed; got two for {name!r}; "
+                    f"expected one range or list of categories per column; got two for {name!r}; "
                     "leave one out"
                 )
         return Schema({**self.ranges, **other.ranges}, {**self.categories, **other.categories})
@@ -139,7 +139,7 @@ class Schema:
     def _check(self, data: Dataset, numeric: list[str], where: str) -> None:
         if len(set(data.names)) < len(data.names):
             raise InvalidInput(
-                f"every column was needed once; {where} has two that are called alike once "
+                f"expected every column once; {where} has two that are called alike once "
                 "categories have columns of their own; rename one"
             )
         for name in self.ranges:
@@ -157,7 +157,7 @@ def without_range(missing: list[str], where: str) -> InvalidInput:
     shown = ", ".join(repr(name) for name in missing[:_SHOWN])
     rest = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     return InvalidInput(
-        f"a public range was needed for every numeric column of {where}, to scale it by; got none "
+        f"expected a public range for every numeric column of {where}, to scale it by; got none "
         f"for {shown}{rest}; give what is known without looking at the data: --scale "
         f"{missing[0]}=LOW:HIGH, or --schema FILE (dpcalc schema writes one to fill in); or, if "
         "the columns are scaled by public numbers already, say how long a row may be: --row-bound"

@@ -81,7 +81,7 @@ def last_column(path: Path) -> str:
     delimiter = delimiter_of(path)
     header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
     if not header:
-        raise InvalidInput(f"a header line was needed; got an empty file {str(path)!r}")
+        raise InvalidInput(f"expected a header line; got an empty file {str(path)!r}")
     counted = len(header) > 2 and all(
         name == str(k) for k, name in enumerate(header) if is_number(name)
     )
@@ -90,7 +90,7 @@ def last_column(path: Path) -> str:
             header if len(header) < 6 else [*header[:2], "...", *header[-2:]]
         )
         raise InvalidInput(
-            f"a line of column names was needed first in {str(path)!r}; got {shown!r}, which looks "
+            f"expected a line of column names first in {str(path)!r}; got {shown!r}, which looks "
             "like a record; put the names of the columns above it, or, if these are the names, say "
             f"which one is the label: --label {header[-1]}"
         )
@@ -109,7 +109,7 @@ def fetched(fetch: Callable[[], Dataset], name: str) -> Dataset:
     except (OSError, urllib.error.URLError) as error:
         reason = getattr(error, "reason", error)
         raise InvalidInput(
-            f"a connection to OpenML was needed for data={name!r}; got {reason}; "
+            f"expected a connection to OpenML for data={name!r}; got {reason}; "
             "give the path of the file instead"
         ) from error
     return data

@@ -64,7 +64,7 @@ def template_of(path: Path, label: str | None = None) -> Template:
         return _of_parquet(path, label)
     if not is_table(path):
         raise InvalidInput(
-            f"a CSV file with the names of its columns was needed; got {str(path)!r}; other files "
+            f"expected a CSV file with the names of its columns; got {str(path)!r}; other files "
             'have a range for all of their numbers: "*" = [LOWEST, HIGHEST]'
         )
     label = last_column(path) if label is None else label

@@ -190,7 +190,7 @@ def test_the_second_process_is_refused_and_a_killed_one_blocks_nobody(tmp_path: 
     with holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(InvalidInput, match="no other process goes on from"):
+        with pytest.raises(InvalidInput, match="no other process holds"):
             DPADMM.example().run(checkpoint=path)
         holder.kill()
     DPADMM.example().run(checkpoint=path)
@@ -200,7 +200,7 @@ def test_one_process_holds_it_once(tmp_path: Path) -> None:
     path = tmp_path / "at.sqlite"
     with (
         held_alone(path, "checkpoint"),
-        pytest.raises(InvalidInput, match="is held by one"),
+        pytest.raises(InvalidInput, match="is held by another"),
         held_alone(path, "checkpoint"),
     ):
         pass

@@ -97,7 +97,7 @@ def test_labels_that_are_numbers(tmp_path):
         (lambda t: t.assign(city=["Bonn", "Ulm", "Bonn", "Köln"]), "'Köln' in row 4"),
         (
             lambda t: t.assign(income=[1.0, np.inf, 2, 3]),
-            "finite number was needed; got 'inf' in row 2",
+            "finite number; got 'inf' in row 2",
         ),
         (lambda t: t.assign(income=["a", "b", "c", "d"]), "--categories income=A|B|C"),
         (lambda t: t.assign(income=pd.to_datetime(["2020"] * 4)), "timestamp"),
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_refused_with_the_row(tmp_path, change, needed):
 def test_text_called_parquet_is_refused(tmp_path):
     path = tmp_path / "own.parquet"
     path.write_text(TEXT)
-    with pytest.raises(InvalidInput, match="a Parquet file was needed"):
+    with pytest.raises(InvalidInput, match="expected a Parquet file"):
         load(str(path), schema=SCHEMA)
 
 

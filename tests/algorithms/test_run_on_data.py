@@ -15,7 +15,7 @@ def test_a_checkpoint_that_is_none_is_refused(run, tmp_path):
         path.write_bytes(content)
         status, out, err = run(*R_ADMM, "--checkpoint", path)
         assert (status, out) == (2, "")
-        assert "a file of finished work was needed" in err
+        assert "expected a file of finished work" in err
     path.unlink()
     assert run(*R_ADMM, "--checkpoint", path)[0] == 0
     _, _, err = run(*R_ADMM, "--checkpoint", path, "--penalty", "2")
@@ -93,7 +93,7 @@ def test_a_file_without_column_names_loses_no_record(run, tmp_path, last):
     path.write_text("\n".join(rows[1:]) + "\n")
     status, out, err = run(*DATA, path, *(("--positive", "yes") if last == "yes" else ()))
     assert (status, out) == (2, "")
-    assert "a line of column names was needed first" in err
+    assert "expected a line of column names first" in err
     path.write_text("\n".join(["a,b,y", *rows]) + "\n")
     scaled = ("--scale", "*=0:1")
     status, out, _ = run(*DATA, path, *scaled, *(("--positive", "yes") if last == "yes" else ()))

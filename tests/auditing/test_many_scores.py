@@ -115,8 +115,8 @@ def test_arrays_in_files_are_read_where_they_lie(
         (np.array([1.0, np.nan]), "number 2 of"),
         (np.ones((3, 2)), "shape (runs,)"),
         (np.arange(4), "floating-point"),
-        (np.array([{}], dtype=object), "a NumPy array was needed"),
-        (b"no array", "a NumPy array was needed"),
+        (np.array([{}], dtype=object), "expected a NumPy array"),
+        (b"no array", "expected a NumPy array"),
     ],
     ids=str,
 )

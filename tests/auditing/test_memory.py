@@ -48,7 +48,7 @@ def test_no_batch_of_an_audit_is_larger() -> None:
 
 
 def test_too_little_is_refused_with_what_would_do() -> None:
-    with pytest.raises(InvalidInput, match=r"memory for 40 runs of 'wide' was needed, 6.4 MB"):
+    with pytest.raises(InvalidInput, match=r"expected memory for 40 runs of 'wide', 6.4 MB"):
         AuditDesign.for_claim(wide([]), CLAIM, memory=1e6)
 
 

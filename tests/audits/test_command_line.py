@@ -68,7 +68,7 @@ def test_ones_own_mechanism(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["my_mechanism:target"], "a claim was needed"),
+        (["my_mechanism:target"], "expected a claim"),
         (["my_mechanism:nothing"], "module:object"),
         (["my_mechanism:number"], "a Target"),
         (["dp-adm"], "did you mean 'dp-admm'"),

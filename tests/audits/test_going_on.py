@@ -105,12 +105,12 @@ def test_one_file_holds_the_work_of_one_command(
     assert run("gradient-admm", *kept) == 2
     assert "audit dp-admm instead of audit gradient-admm" in capsys.readouterr().err
     assert run("dp-admm", "--case", names[0], *kept[:-1], "50") == 2
-    assert "the planned number of runs was needed, 40" in capsys.readouterr().err
+    assert "expected the planned number of runs, 40" in capsys.readouterr().err
 
 
 def test_resume_does_not_begin_anew(module: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*WORDS, *KEPT, "--resume") == 2
-    assert "work that was begun was needed for --resume" in capsys.readouterr().err
+    assert "--resume needs work that was begun" in capsys.readouterr().err
     assert not Path("kept.sqlite").exists()
     assert run(*WORDS, "--resume") == 2
     assert "--resume goes with --checkpoint FILE" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Ten thousand random instances of a bound: ``python -m tests.campaign.bounds --store FILE``.
 
 Instances are judged in blocks of fifty, each a line of FILE when it is finished; the same command
-again goes on where it was stopped, and ``--minutes 5`` ends a piece (status 3: there is more to do;
+again resumes where it was stopped, and ``--minutes 5`` ends a piece (status 3: there is more to do;
 1: an instance is above its bound by more than rounding explains). How many were judged and the
 largest share of each bound are printed.
 """

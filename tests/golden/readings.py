@@ -2,7 +2,7 @@
 
 The cases stand in ``readings/*.jsonl``, one a line: what is called, with what, and the answer. After a
 change that is meant, or for a new case (a line without an answer), ``python -m tests.golden.readings``
-writes the answers anew; the difference is what a person looks at before it is kept. Answers are what
+writes the answers again; the difference is what a person looks at before it is kept. Answers are what
 was read, not what was computed from it: golden numbers stand elsewhere, each with its oracle.
 """
 
@@ -33,7 +33,7 @@ FOLDER = Path(__file__).with_name("readings")
 
 Case = dict[str, Any]
 
-_OTHERS = re.compile(r"(is not valid TOML: |NumPy array was needed; got '[^']*' ).*")
+_OTHERS = re.compile(r"(is not valid TOML: |NumPy array; got '[^']*' ).*")
 """What follows is said by other libraries, in the words of their version."""
 
 
@@ -81,7 +81,7 @@ def shown(value: Any) -> str:
 
 
 def main() -> None:
-    """Write every answer anew."""
+    """Write every answer again."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for path in sorted(FOLDER.glob("*.jsonl")):
             found = [{**case, "answer": answer(case)} for case in _of(path)]

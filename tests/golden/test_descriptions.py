@@ -1,4 +1,4 @@
-"""What every result tells of itself, and what it refuses, is what was written down when it is declared anew.
+"""What every result tells of itself, and what it refuses, is what was written down when it is declared again.
 
 Declarations run once, when a module is imported; here all of them run again, so that what reads them (the
 decorator, kinds of parameters, conversions) is tested as much as what they say. If a text differs on

@@ -61,7 +61,7 @@ def test_a_guarantee_is_the_release_of_its_table() -> None:
     assert len(by_value.releases) == 1
     kinds = [json.loads(r.kind) for r in Accountant().spend(GDP(2.0)).releases]
     assert kinds == [{"gdp": 2.0}]
-    with pytest.raises(InvalidInput, match="a guarantee that can be written down was needed"):
+    with pytest.raises(InvalidInput, match="expected a guarantee that can be written down"):
         Accountant().spend(RDP(lambda order: order))
 
 

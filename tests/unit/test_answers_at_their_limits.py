@@ -135,7 +135,7 @@ def test_noise_of_an_instance_starts_from_its_own_and_takes_changes() -> None:
     assert dpcalc.calibrate(start, 2, 1e-5).noise_level() == pytest.approx(made.noise_level())
     with pytest.raises(InvalidInput, match="unknown parameter of noisy-gd 'step'; did you mean"):
         dpcalc.noise(start, 2, 1e-5, step=3)
-    with pytest.raises(InvalidInput, match="a theorem was needed, by its key, class or instance"):
+    with pytest.raises(InvalidInput, match="expected a theorem, by its key, class or instance"):
         dpcalc.calibrate(int, 2)  # type: ignore[type-var]
 
 

@@ -37,7 +37,7 @@ def test_a_theorem_is_meant_by_key_class_or_instance() -> None:
     for wrong in (3, int, None):
         given: Any = wrong
         assert _refused(kind_of, given) == (
-            f"a theorem was needed, by its key, class or instance; got {wrong!r}; try 'dp-admm'"
+            f"expected a theorem, by its key, class or instance; got {wrong!r}; try 'dp-admm'"
         )
     assert "did you mean 'dp-admm'" in _refused(kind_of, "dp-adm")
 
@@ -200,7 +200,7 @@ def test_calibrate_says_which_door_is_meant() -> None:
         "an instance has its parameters; got rounds, sigma besides; use instance.replace(...)"
     )
     assert _refused(dpcalc.calibrate, "dp_admm", 1, 1e-5) == (
-        "a mechanism was needed; dp-admm is a theorem; try dpcalc.noise('dp-admm', ...)"
+        "expected a mechanism; dp-admm is a theorem; try dpcalc.noise('dp-admm', ...)"
     )
     assert "did you mean 'gaussian'" in _refused(dpcalc.calibrate, "gausian", 1, 1e-5)
     assert "rounds needs a whole number" in _refused(
@@ -245,7 +245,7 @@ def test_recorded_scores_are_read_by_the_same_column_from_both_files(tmp_path: P
     first, second = _scores(given)
     assert (first.tolist(), second.tolist()) == ([5.0], [6.0])
     assert _refused(_scores, {**given, "scores": files[:1] * 2}) == (
-        f"two files were needed; got {files[0]!r} twice; give it once with --member"
+        f"expected two files; got {files[0]!r} twice; give it once with --member"
     )
     assert _refused(_scores, {**given, "member": "world"}) == (
         "--member goes with one file of --scores; got two"

@@ -21,7 +21,7 @@ from dpcalc.auditing.sampling.observations import Observations, joined
 from dpcalc.errors import InvalidInput
 
 ARRAYS = {"b": np.arange(6.0).reshape(2, 3).T, "a": np.array([True, False]), "c": np.array(3)}
-NEEDED = "a file written by dpcalc was needed; got path={path!r} ({reason})"
+NEEDED = "expected a file written by dpcalc; got path={path!r} ({reason})"
 DAMAGED = "it is damaged, or holds something else"
 
 
@@ -111,7 +111,7 @@ def test_compressed_arrays_are_refused_unread(path: Path, monkeypatch: pytest.Mo
 
 def test_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidInput, match="a regular file was needed"):
+    with pytest.raises(InvalidInput, match="expected a regular file"):
         read_arrays(tmp_path / "pipe")
 
 
@@ -128,9 +128,7 @@ def test_observations_are_saved_with_what_is_known_of_them(tmp_path: Path) -> No
         assert found.score.tolist() == [1.0, 2.0]
         assert read_arrays(path)[0]["kind"] == "observations"
     write_arrays(path, {"kind": "other"}, ARRAYS)
-    with pytest.raises(
-        InvalidInput, match=r"^saved observations were needed; got path='.*runs.npz'$"
-    ):
+    with pytest.raises(InvalidInput, match=r"^expected saved observations; got path='.*runs.npz'$"):
         Observations.load(path)
 
 
@@ -154,7 +152,7 @@ def test_scores_of_one_world_are_of_one_repetition() -> None:
     assert made.scores_of(True).tolist() == [1.0, 3.0]
     assert made.scores_of(False).tolist() == [2.0]
     twice = Observations(is_in=np.ones((2, 3), bool), score=np.ones((2, 3)))
-    with pytest.raises(InvalidInput, match=r"^a single repetition was needed; got shape=\(2, 3\)$"):
+    with pytest.raises(InvalidInput, match=r"^expected a single repetition; got shape=\(2, 3\)$"):
         twice.scores_of(True)
 
 

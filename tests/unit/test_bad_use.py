@@ -75,7 +75,7 @@ CLAIMS = [
     (CLAIM + "[claim.parameters]\ndual-start = 'zero'\ndual_start = 'data'", "dual_start is needed once"),
     (CLAIM + "attest = 3\n[claim.parameters]\nrounds = 1\ngradient_bound = 1\nn_records = 9",
      "attest needs a list"),
-    ("[[claim]]\ntheorem = 3", "the name of a theorem was needed; got 3"),
+    ("[[claim]]\ntheorem = 3", "expected the name of a theorem; got 3"),
     ("[[claim]]\ntheorem = 'm-admm-rate'", "try: dpcalc rate m-admm-rate"),
     ("[claim]\ntheorem = 'dp-admm'", "got one [claim] table"),
     ("claim = 3", "got claim = 3"),

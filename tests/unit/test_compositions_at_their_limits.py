@@ -108,7 +108,7 @@ def test_a_budget_that_no_noise_meets_is_refused_with_what_to_try() -> None:
     kind = privacy_result("pnsgd")
     theorem = kind.from_parameters(kind.example)
     assert refused(smallest_noise, 3, 1.0).startswith(
-        "an instance of a theorem was needed; got 3; try "
+        "expected an instance of a theorem; got 3; try "
         "dpcalc.theorems.catalogue.privacy_result('dp-admm').from_parameters(...)"
     )
     assert refused(smallest_noise, theorem, 1.0) == (
@@ -143,7 +143,7 @@ def test_what_every_guarantee_answers_from_its_profile() -> None:
     said = told.under("add-remove")
     assert said.under("add-remove") is said
     assert refused(said.under, "replace-one") == (
-        "a guarantee under replace-one was needed; got one that holds under add-remove; state its "
+        "expected a guarantee under replace-one; got one that holds under add-remove; state its "
         "mechanism under replace-one"
     )
     assert refused(told.under, "add-remov").startswith(

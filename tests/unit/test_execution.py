@@ -157,7 +157,7 @@ def test_futures_of_other_kinds_are_asked() -> None:
 
 
 def test_what_is_no_executor_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="an executor was needed"):
+    with pytest.raises(InvalidInput, match="expected an executor"):
         list(in_order(square, [1], 4))  # type: ignore[arg-type]
 
 

@@ -47,7 +47,7 @@ def test_no_more_is_read_than_the_limit_and_one_byte(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**21
     finally:
         tracemalloc.stop()
-    assert said == f"at most 1000 bytes were needed; {str(file)!r} has more"
+    assert said == f"expected at most 1000 bytes; {str(file)!r} has more"
     file.write_bytes(b"x" * 1000)
     assert read_bytes(file, most=1000) == b"x" * 1000
     file.write_bytes(b"x" * 1001)
@@ -59,7 +59,7 @@ def test_a_pipe_is_refused_unless_it_is_open_already(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     assert _refused(refuse_pipe, pipe) == (
-        f"a regular file was needed; {str(pipe)!r} is a pipe; try: cat PIPE | ... /dev/stdin"
+        f"expected a regular file; {str(pipe)!r} is a pipe; try: cat PIPE | ... /dev/stdin"
     )
     reading, writing = os.pipe()
     try:
@@ -69,7 +69,7 @@ def test_a_pipe_is_refused_unless_it_is_open_already(tmp_path: Path) -> None:
     finally:
         os.close(reading)
     assert _refused(refuse_pipe, "a\0b") == (
-        "the name of a file was needed; got a NUL character in 'a\\x00b'"
+        "expected the name of a file; got a NUL character in 'a\\x00b'"
     )
 
 
@@ -175,7 +175,7 @@ def test_a_file_is_held_by_one_and_freed_after_all_that_happens(tmp_path: Path) 
         with pytest.raises(InvalidInput) as caught, held_alone(file, "--resume"):
             pass
     assert str(caught.value) == (
-        f"--resume needs a file that no other process goes on from; {str(file)!r} is held by one; "
+        f"--resume needs a file that no other process holds; {str(file)!r} is held by another; "
         "wait for it, or name another file"
     )
     with pytest.raises(KeyboardInterrupt), held_alone(file, "--resume"):
@@ -249,7 +249,7 @@ def test_columns_without_a_range_are_named_up_to_six(missing: int) -> None:
     names = [f"c{k}" for k in range(missing)]
     rest = {6: "", 7: " and 1 more", 9: " and 3 more"}[missing]
     assert str(without_range(names, "the data")) == (
-        "a public range was needed for every numeric column of the data, to scale it by; got none "
+        "expected a public range for every numeric column of the data, to scale it by; got none "
         f"for 'c0', 'c1', 'c2', 'c3', 'c4', 'c5'{rest}; give what is known without looking at the "
         "data: --scale c0=LOW:HIGH, or --schema FILE (dpcalc schema writes one to fill in); or, if "
         "the columns are scaled by public numbers already, say how long a row may be: --row-bound"
@@ -259,5 +259,5 @@ def test_columns_without_a_range_are_named_up_to_six(missing: int) -> None:
 def test_a_graph_may_be_as_large_as_is_said() -> None:
     assert _bounded(5, 5) == 5
     assert _refused(_bounded, 2001, 2000) == (
-        "a graph of at most 2,000 nodes was needed; got nodes=2001"
+        "expected a graph of at most 2,000 nodes; got nodes=2001"
     )

@@ -126,8 +126,7 @@ def test_a_root_that_no_digits_find(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NumericalFailure) as caught:
         _epsilon(real(2.0), real(0.1))
     assert str(caught.value) == (
-        "an ε in the range of numbers was needed; got mu=2, delta=0.1; "
-        "try a delta farther from the one at ε = 0"
+        "ε does not fit in a double; got mu=2, delta=0.1; try a delta farther from the one at ε = 0"
     )
 
 

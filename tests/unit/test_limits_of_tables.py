@@ -50,7 +50,7 @@ def test_packed_text_is_the_text_and_damaged_packs_are_refused(
     assert [row.cells for row in delimited.rows(path)] == [("a", "b"), ("1", "2")]
     path.write_bytes(whole[:-9])
     with pytest.raises(
-        InvalidInput, match=r"a readable text file, plain, \.xz, \.gz or \.bz2, was"
+        InvalidInput, match=r"expected a readable text file, plain, \.xz, \.gz or \.bz2; got"
     ):
         list(delimited.rows(path))
     path.write_bytes(pack(b"PAR1"))
@@ -61,7 +61,7 @@ def test_packed_text_is_the_text_and_damaged_packs_are_refused(
 def test_pipes_are_refused(tmp_path: Path) -> None:
     for name in ("pipe.csv", "pipe.npy"):
         os.mkfifo(tmp_path / name)
-        with pytest.raises(InvalidInput, match="a regular file was needed"):
+        with pytest.raises(InvalidInput, match="expected a regular file"):
             scores.read_scores(tmp_path / name)
 
 

@@ -38,7 +38,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
         ("epsilonn", "did you mean 'epsilon'?"),
         ("epsilon --epsilon 1", "ε is what this verb finds; dpcalc noise takes a budget"),
         ("rate --graph ring:5", "dpcalc rate needs a name before '--graph'"),
-        ("--foo", "an option of dpcalc was needed; got '--foo'"),
+        ("--foo", "expected an option of dpcalc; got '--foo'"),
         ("compose none.toml", "dpcalc new plan NAME writes one"),
         ("verify none.toml", "dpcalc new claim NAME writes one"),
         ("theorems shang2021", "try: dpcalc theorems dp-admm\n"),

@@ -42,8 +42,8 @@ def test_the_shortest_tests_fill_the_budget() -> None:
 
 def test_only_messages_and_registered_changes_go_unnoticed() -> None:
     message = Change(
-        ('raise InvalidInput("a number was needed")',),
-        ('raise InvalidInput("XXa number was neededXX")',),
+        ('raise InvalidInput("a number is needed")',),
+        ('raise InvalidInput("XXa number is neededXX")',),
     )
     assert unnoticeable("m", message, set())
     shouted = Change(('said = "not here"',), ('said = "NOT HERE"',))

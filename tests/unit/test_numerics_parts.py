@@ -119,7 +119,7 @@ def test_edges_of_conditions() -> None:
         smallest_where(lambda _: False, 0.25, 3.0)
     with pytest.raises(ValueError, match=r"^the condition does not hold at the left end 0.25$"):
         largest_where(lambda _: False, 0.25, 3.0)
-    with pytest.raises(ValueError, match=r"^a non-negative end of the search interval was needed"):
+    with pytest.raises(ValueError, match=r"^expected a non-negative end of the search interval"):
         smallest_where(lambda x: x > 0, -1.0, 3.0)
     with pytest.raises(ValueError, match=r"got nan$"):
         largest_where(lambda x: not x > 1, math.nan, 3.0)
@@ -145,7 +145,7 @@ def test_minima_are_found_inside_and_at_the_ends() -> None:
 
 
 def made() -> tuple[type, type]:
-    """Classes made anew: their members are wrapped as they are made."""
+    """Classes made again: their members are wrapped as they are made."""
 
     class Base(OwnArithmetic):
         def __post_init__(self) -> None:

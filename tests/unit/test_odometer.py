@@ -101,7 +101,7 @@ def test_the_trail_goes_on_where_it_ends(tmp_path: Path) -> None:
     with Odometer(epsilon=8, delta=1e-5, trail=trail) as odometer:
         odometer.spend(gaussian(4), 3)
         last = odometer.spend(gaussian(2))
-        with pytest.raises(InvalidInput, match="is held by one"):
+        with pytest.raises(InvalidInput, match="is held by another"):
             Odometer(epsilon=8, delta=1e-5, trail=trail)
     with trail.open("ab") as file:
         file.write(b'{"round": 5, "count"')  # killed while it wrote; the round did not begin
@@ -131,7 +131,7 @@ def test_an_edited_trail_is_refused(tmp_path: Path) -> None:
     ]
     for content in damaged:
         trail.write_bytes(content)
-        with pytest.raises(InvalidInput, match="a trail as it was written was needed; line"):
+        with pytest.raises(InvalidInput, match="expected a trail as it was written; line"):
             Odometer(epsilon=8, delta=1e-5, trail=trail)
     trail.write_bytes(whole)
     with Odometer(epsilon=8, delta=1e-5, trail=trail) as odometer:

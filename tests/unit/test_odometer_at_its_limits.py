@@ -31,7 +31,7 @@ def test_the_whole_budget_may_be_spent_and_no_double_more() -> None:
     with pytest.raises(Infeasible) as caught:
         less.spend(ROUND)
     assert str(caught.value) == (
-        f"a round within the budget was needed; 1 more would make epsilon={whole:.6g} of "
+        f"expected a round within the budget; 1 more would make epsilon={whole:.6g} of "
         f"{less.budget:g} at delta=1e-05, after 1 rounds; stop here"
     )
 
@@ -83,7 +83,7 @@ def test_a_round_of_a_kind_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InvalidInput) as caught:
         odometer.spend({"approx": [1, 0.1], "adjacency": "add-remove"})
     assert str(caught.value) == (
-        f"a round with a finite Rényi divergence was needed; got {ApproxDP(1, 0.1).notion}; "
+        f"expected a round with a finite Rényi divergence; got {ApproxDP(1, 0.1).notion}; "
         "account for it with dpcalc.Accountant"
     )
 
@@ -114,7 +114,7 @@ def test_a_trail_says_what_it_is_of_and_what_every_line_spent(tmp_path: Path) ->
         with pytest.raises(InvalidInput) as caught:
             Odometer(**other, trail=path)
         assert str(caught.value) == (
-            f"a trail of {about | other} was needed; got {about} in {str(path)!r}"
+            f"expected a trail of {about | other}; got {about} in {str(path)!r}"
         )
     with Odometer(epsilon=8.0, delta=1e-5, trail=path) as again:  # freed by the refusals
         assert (again.epsilon, again.rounds) == (spent[1], 4)

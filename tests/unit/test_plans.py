@@ -42,7 +42,7 @@ def test_releases_that_cannot_be_composed_together_are_blamed_together() -> None
     with pytest.raises(InvalidInput) as caught:
         _plan(*sampled).total()
     assert str(caught.value).startswith(
-        "these releases together: releases under one neighbouring relation were needed; got some under"
+        "these releases together: expected releases under one neighbouring relation; got some under"
     )
 
 

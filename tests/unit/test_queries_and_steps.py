@@ -215,7 +215,7 @@ def test_a_bound_is_inverted_to_its_tolerance() -> None:
     low, high = invert_bound(lambda _: 1.0, 1e-4, 2.0, 1.0, 1e-7)
     assert low == pytest.approx(1e15, rel=1e-9)
     assert high == math.inf
-    with pytest.raises(NumericalFailure, match=r"^a positive unit was needed; got unit=0.0$"):
+    with pytest.raises(NumericalFailure, match=r"^expected a positive unit; got unit=0.0$"):
         invert_bound(lambda _: 1.0, 1e-4, 2.0, 0.0, 1e-7)
 
 
@@ -232,7 +232,7 @@ def test_brackets() -> None:
         with pytest.raises(NumericalFailure) as caught:
             Bracket(low, high, "x")
         assert str(caught.value) == (
-            f"an enclosure with 0 <= lower <= upper was needed; got lower={low!r}, "
+            f"expected an enclosure with 0 <= lower <= upper; got lower={low!r}, "
             f"upper={high!r} by x; please report the request that led here"
         )
 

@@ -116,7 +116,7 @@ def test_transcripts_say_themselves_what_was_released(run: Run) -> None:
     expected = audit_transcripts(claim, *pair, seed=4, **SAME_TERMS)
     assert found == _same("transcripts of runs with and without the record", expected)
     assert run("audit", "--transcripts", "in.npz", "in.npz", *CLAIM)[2] == (
-        "dpcalc: two files were needed; got 'in.npz' twice\n"
+        "dpcalc: expected two files; got 'in.npz' twice\n"
     )
     status, _, said = run(
         "audit", "--transcripts", "in.npz", "out.npz", *CLAIM, "--release", "every iterate"
@@ -147,8 +147,8 @@ def test_a_release_is_every_message_unless_it_is_said(run: Run, release: str) ->
         (("--no-controls",), "--controls goes with a TARGET; leave it out"),
         (("--no-early-stop",), "--early-stop goes with a TARGET; leave it out"),
         (("--methods", "accuracy"), "--methods goes with a TARGET; recorded runs settle their own method"),
-        (("--scores", "in.csv", "out.csv"), "one of --scores, --transcripts and --counts was needed; got several"),
-        (("--transcripts", "a", "b"), "one of --scores, --transcripts and --counts was needed; got several"),
+        (("--scores", "in.csv", "out.csv"), "expected one of --scores, --transcripts and --counts; got several"),
+        (("--transcripts", "a", "b"), "expected one of --scores, --transcripts and --counts; got several"),
     ],
 )  # fmt: skip
 def test_what_says_nothing_about_counts_is_refused(
@@ -164,7 +164,7 @@ def test_a_claim_and_its_relation_are_needed(run: Run, missing: tuple[str, ...])
     status, _, err = run("audit", *COUNTS, *kept)
     assert (status, err) == (
         2,
-        "dpcalc: --claim and --adjacency were needed with recorded runs; "
+        "dpcalc: expected --claim and --adjacency with recorded runs; "
         "try --claim eps=1,delta=1e-5 --adjacency add-remove\n",
     )
 
@@ -186,9 +186,7 @@ def test_two_files_of_scores_and_the_column_of_members_exclude_each_other(run: R
     status, _, err = run("audit", "--scores", "in.csv", "out.csv", "--member", "member", *CLAIM)
     assert (status, err) == (2, f"dpcalc: {MEMBER}\n")
     status, _, err = run("audit", "--scores", "in.csv", "in.csv", *CLAIM)
-    assert err == (
-        "dpcalc: two files were needed; got 'in.csv' twice; give it once with --member\n"
-    )
+    assert err == ("dpcalc: expected two files; got 'in.csv' twice; give it once with --member\n")
     about = ("--column", "score", "--seed", 1)
     assert _verdict(run, *CLAIM, *about, "--scores", "runs.csv") == _verdict(
         run, "--scores", "runs.csv", *about, *CLAIM

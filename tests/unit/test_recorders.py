@@ -93,7 +93,7 @@ def test_messages_that_do_not_fit(tmp_path: Path, first: Any, second: Any, why: 
         ((0, "../b", {"x": 1.0}), "node's name"),
         ((-1, 0, {"x": 1.0}), "round"),
         ((0, 0, {}), "at least one array"),
-        ((0, 0, {"x": "text"}), "numbers were needed"),
+        ((0, 0, {"x": "text"}), "expected numbers"),
         ((0, 0, {"round": 1}), "names other than"),
     ],
 )

@@ -102,9 +102,7 @@ def test_a_relation_is_said_once_and_by_its_name() -> None:
     assert GDP(1.0).under(ADD) == GDP(1.0)
     with pytest.raises(InvalidInput, match="replace-one"):
         GDP(1.0).under("replace")
-    with pytest.raises(
-        InvalidInput, match="under replace-one was needed; got one that holds under"
-    ):
+    with pytest.raises(InvalidInput, match="under replace-one; got one that holds under"):
         gaussian(2.0, ADD).under(REPLACE)
 
 

@@ -98,7 +98,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
 
 def test_two_writers_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "pieces"
-    with open_store(file, PLAN), pytest.raises(InvalidInput, match="is held by one"):  # noqa: SIM117
+    with open_store(file, PLAN), pytest.raises(InvalidInput, match="is held by another"):  # noqa: SIM117
         with open_store(file, PLAN):
             pass
     with open_store(file, PLAN):
@@ -140,7 +140,7 @@ def test_another_plan_or_version_is_refused(
         with open_store(file, PLAN | {"data": "adult"}):
             pass
     monkeypatch.setattr("dpcalc.__version__", "99.0")
-    with pytest.raises(InvalidInput, match=r"the versions that began .* were needed"):  # noqa: SIM117
+    with pytest.raises(InvalidInput, match=r"expected the versions that began .*"):  # noqa: SIM117
         with open_store(file, PLAN):
             pass
 
@@ -151,9 +151,9 @@ def test_another_plan_or_version_is_refused(
 def test_what_is_no_store_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "other"
     file.write_bytes(content)
-    with pytest.raises(InvalidInput, match="a file of finished work was needed"):
+    with pytest.raises(InvalidInput, match="expected a file of finished work"):
         plan_of(file)
-    with pytest.raises(InvalidInput, match="a file of finished work was needed"):  # noqa: SIM117
+    with pytest.raises(InvalidInput, match="expected a file of finished work"):  # noqa: SIM117
         with open_store(file, PLAN):
             pass
     assert file.read_bytes() == content

@@ -158,7 +158,7 @@ def test_orders_are_rounded_down_and_refused_where_nothing_is_left() -> None:
 @pytest.mark.parametrize("part", [3, "GDP", (GDP(1.0),), (GDP(1.0), 2, 3), (3, GDP(1.0)), None])
 def test_what_is_no_guarantee_is_refused(part: Any) -> None:
     assert refused(compose, part) == (
-        f"guarantees, or pairs (guarantee, count), were needed; got {part!r}; "
+        f"expected guarantees, or pairs (guarantee, count); got {part!r}; "
         "try compose((PureDP(0.1), 100), GDP(0.5))"
     )
 
@@ -166,7 +166,7 @@ def test_what_is_no_guarantee_is_refused(part: Any) -> None:
 def test_what_cannot_be_composed_says_why() -> None:
     first, second = GDP(1.0).under("add-remove"), PureDP(1.0).under("replace-one")
     assert refused(compose, first, second) == (
-        "releases under one neighbouring relation were needed; got some under add-remove and some "
+        "expected releases under one neighbouring relation; got some under add-remove and some "
         "under replace-one; state all of them under one, or compose apart those of each"
     )
     assert compose(first, (second, 0)).adjacency == "add-remove"

@@ -83,7 +83,7 @@ def test_another_text_is_refused_with_its_line(path: Path, change: object, line:
         pass
     said = str(caught.value)
     assert said.startswith(
-        f"a trail as it was written was needed; line {line} of {str(path)!r} is not: "
+        f"expected a trail as it was written; line {line} of {str(path)!r} is not: "
     )
     assert said.endswith("; go on from an unchanged copy")
     assert len(said) < 220 + len(str(path))
@@ -93,9 +93,7 @@ def test_another_text_is_refused_with_its_line(path: Path, change: object, line:
 def test_one_holds_it_at_a_time(path: Path) -> None:
     with (
         open_trail(path),
-        pytest.raises(
-            InvalidInput, match=r"^trail needs a file that no other process goes on from"
-        ),
+        pytest.raises(InvalidInput, match=r"^trail needs a file that no other process holds"),
         open_trail(path),
     ):
         pass
@@ -106,7 +104,7 @@ def test_one_holds_it_at_a_time(path: Path) -> None:
 def test_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with (
-        pytest.raises(InvalidInput, match="a regular file was needed"),
+        pytest.raises(InvalidInput, match="expected a regular file"),
         open_trail(tmp_path / "pipe"),
     ):
         pass

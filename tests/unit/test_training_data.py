@@ -52,7 +52,7 @@ def test_a_failed_fetch_says_what_to_do(
     with pytest.raises(InvalidInput) as caught:
         load("adult")
     assert str(caught.value) == (
-        f"a connection to OpenML was needed for data='adult'; got {said}; give the path of the file "
+        f"expected a connection to OpenML for data='adult'; got {said}; give the path of the file "
         "instead"
     )
 
@@ -96,7 +96,7 @@ def test_a_split_parts_the_records_once(tmp_path: Path) -> None:
 def test_a_split_holds_out_by_the_nearest_whole_number(tmp_path: Path) -> None:
     for share, left in ((0.0, 8), (0.05, 8), (0.1, 7), (0.9, 1)):
         assert len(_split(tmp_path, held_out=share).order[0]) == left
-    with pytest.raises(InvalidInput, match=r"^a record to train on was needed; got 8 records$"):
+    with pytest.raises(InvalidInput, match=r"^expected a record to train on; got 8 records$"):
         _split(tmp_path, held_out=0.95)
 
 

@@ -141,7 +141,7 @@ def _one_of(folder: Path, name: str) -> Path:
     for suffix in ("", ".xz", ".gz"):
         if (folder / (name + suffix)).exists():
             return folder / (name + suffix)
-    raise InvalidInput(f"a file {name}, {name}.xz or {name}.gz was needed in {str(folder)!r}")
+    raise InvalidInput(f"expected a file {name}, {name}.xz or {name}.gz in {str(folder)!r}")
 
 
 def _prepared(
@@ -177,7 +177,7 @@ def _prepared(
         features.append(vector)
         labels.append(1.0 if row[-1] == ">50K" else -1.0)
     if not features:
-        raise InvalidInput(f"at least one complete row was needed; got none in {source}")
+        raise InvalidInput(f"expected at least one complete row; got none in {source}")
     return Dataset(
         features=bounded_rows(np.array(features), "rescale"),
         labels=np.array(labels),

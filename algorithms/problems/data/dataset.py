@@ -83,7 +83,7 @@ def bad_row(
     """The error for a row that cannot be used."""
     tail = f"; {try_this}" if try_this else ""
     return InvalidInput(
-        f"{needed} was needed; got {given!r} in {where} {number} of {str(path)!r}{tail}"
+        f"expected {needed}; got {given!r} in {where} {number} of {str(path)!r}{tail}"
     )
 
 
@@ -96,5 +96,5 @@ def two_classes(labels: Array, source: str) -> Array:
     values = np.unique(labels)
     if len(values) != 2:
         shown = ", ".join(f"{value:g}" for value in values[:5])
-        raise InvalidInput(f"two classes were needed; got {len(values)} ({shown}) in {source}")
+        raise InvalidInput(f"expected two classes; got {len(values)} ({shown}) in {source}")
     return np.where(labels == values[1], 1.0, -1.0)

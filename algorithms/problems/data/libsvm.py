@@ -60,13 +60,13 @@ def load_libsvm(
             values.append(value)
         labels.append(label)
     if not labels:
-        raise InvalidInput(f"at least one record was needed; got none in {str(path)!r}")
+        raise InvalidInput(f"expected at least one record; got none in {str(path)!r}")
     width = max(columns, default=-1) + 1
     if features is not None:
         checks.count("features", features)
         if width > features:
             raise InvalidInput(
-                f"indices up to features={features} were needed; got {width} in {str(path)!r}"
+                f"expected indices up to features={features}; got {width} in {str(path)!r}"
             )
         width = features
     table = np.zeros((len(labels), width))

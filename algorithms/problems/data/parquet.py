@@ -46,7 +46,7 @@ def load_parquet(
     with _opened(path) as file:
         names = tuple(file.schema_arrow.names)
         if not names:
-            raise InvalidInput(f"columns were needed; got none in {str(path)!r}")
+            raise InvalidInput(f"expected columns; got none in {str(path)!r}")
         columns = Columns(path, names, label or names[-1], positive, dict(categories or {}))
         reader = _Reader(path, columns)
         features = np.empty((file.metadata.num_rows, len(columns.names)))
@@ -79,7 +79,7 @@ def _opened(path: str | os.PathLike[str]) -> Any:
     try:
         return parquet.ParquetFile(path)
     except (OSError, pa.ArrowInvalid) as error:
-        raise InvalidInput(f"a Parquet file was needed; got {str(path)!r} ({error})") from error
+        raise InvalidInput(f"expected a Parquet file; got {str(path)!r} ({error})") from error
 
 
 def _batches(file: Any) -> Iterator[tuple[int, Any]]:
@@ -144,7 +144,7 @@ class _Reader:
 
         if not _is_number(column.type):
             given = f"values of type {column.type}"
-            raise InvalidInput(f"{needed} was needed; got {given} in {str(self.path)!r}; {hint}")
+            raise InvalidInput(f"expected {needed}; got {given} in {str(self.path)!r}; {hint}")
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
         found = np.asarray(column.cast(pa.float64(), safe=False), dtype=np.float64)

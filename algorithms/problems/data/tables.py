@@ -83,7 +83,7 @@ def dataset_of(
     """
     path = columns.path
     if not len(features):
-        raise InvalidInput(f"at least one complete row was needed; got none in {str(path)!r}")
+        raise InvalidInput(f"expected at least one complete row; got none in {str(path)!r}")
     columns.check_labels(said)
     return Dataset(
         features=features,
@@ -113,7 +113,7 @@ class Columns:
         for name in self.header:
             if self.header.count(name) > 1:
                 raise InvalidInput(
-                    f"every column name was needed once; {str(self.path)!r} has {name!r} more than once"
+                    f"expected every column name once; {str(self.path)!r} has {name!r} more than once"
                 )
 
     @property
@@ -162,18 +162,18 @@ class Columns:
         column = f"column {self.label!r} of {str(self.path)!r}"
         if self.label in said and not is_number(self.label):
             raise InvalidInput(
-                f"a line of column names was needed first in {str(self.path)!r}; got a label column "
+                f"expected a line of column names first in {str(self.path)!r}; got a label column "
                 f"called {self.label!r}, which is one of its labels ({known}); put the names of the "
                 "columns above the first record"
             )
         if self.positive is not None and self.positive not in said:
             raise InvalidInput(
-                f"a label that occurs was needed; got positive={self.positive!r}, which is not in "
+                f"expected a label that occurs; got positive={self.positive!r}, which is not in "
                 f"{column}; known: {known}"
             )
         if len(said) == 1:
             raise InvalidInput(
-                f"two classes, or numbers that differ, were needed; got {known} for every record in "
+                f"expected two classes, or numbers that differ; got {known} for every record in "
                 f"{column}; one class alone leaves nothing to learn"
             )
 

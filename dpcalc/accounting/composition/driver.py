@@ -43,7 +43,7 @@ _FAIR = 5e-4
 _MANY_NODES = 300
 _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
 _RARE = 1.0
-"""So few expected events are rare: a contour then needs more nodes than a lattice has points."""
+"""Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
 
 
 @dataclass(frozen=True, slots=True)

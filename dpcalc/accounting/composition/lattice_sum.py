@@ -54,7 +54,7 @@ _FAR = 100.0
 """An estimate above this is checked against Chernoff's bound before a lattice is made for it."""
 
 _NESTED = 8
-"""The coarsest lattice has so many times the points of a finer one."""
+"""The coarsest lattice has this many times the points of a finer one."""
 
 _DEEPEST = 24
 FAIR = 1.0
@@ -158,7 +158,7 @@ def _framed(rounds: Sequence[Round], reach: float, spread: float, points: int) -
     # Above the top a sum stays above ε, unless the remaining rounds take it below the floor.
     top = max(math.ceil(reach / step), 0) + floor
     if step * (top + floor) > WIDEST:  # masses times e^loss must be doubles
-        raise NumericalFailure(f"losses that add up to at most {WIDEST:g} were needed")
+        raise NumericalFailure(f"losses must add up to at most {WIDEST:g}")
     total = sum(part.count for part in rounds)
     finest = min(math.ceil(math.log2(total) / 2) + 2, _DEEPEST) if total > 1 else 0
     return Frame(step, top, floor, finest, points // _NESTED)

@@ -124,6 +124,6 @@ class LossSum:
             raise NumericalFailure(f"at most {_MOST_ROUNDS} rounds can be composed numerically")
         losses = [p.mu if isinstance(p, GaussianLoss) else p.supremum for p, _ in self.parts]
         if any(_LARGEST_LOSS < loss < math.inf for loss in losses):
-            raise NumericalFailure(f"losses of at most {_LARGEST_LOSS:g} were needed")
+            raise NumericalFailure(f"losses must be at most {_LARGEST_LOSS:g}")
         if max(losses, default=1) < _SMALLEST_LOSS:
             raise NumericalFailure(f"losses must be at least {_SMALLEST_LOSS}")

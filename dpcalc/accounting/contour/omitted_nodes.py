@@ -19,13 +19,13 @@ _SUFFICIENT_LOG = -36.0
 """Bounds of sums, and of single logarithms, below these need not be sharper."""
 
 _MOST_NODES = 2**18
-"""Up to so many nodes are bounded one by one."""
+"""Up to this many nodes are bounded one by one."""
 
 _STRETCH = 8
-"""Nodes that are bounded together: up to so many times the first."""
+"""Nodes that are bounded together: up to this many times the first."""
 
 _FEW = 8
-"""So few distributions are bounded on intervals first."""
+"""At most this many distributions are bounded on intervals first."""
 
 _SMALLEST = 1e-323
 

@@ -121,7 +121,7 @@ class Kernels:
         return _weight(self, iterations)
 
     def best_weight(self, iterations: int) -> Real:
-        """The same, worked out anew."""
+        """The same, worked out again."""
         return max(self._overlapping(iterations), self._pairs(iterations))
 
     def _overlapping(self, iterations: int) -> Real:

@@ -37,7 +37,7 @@ _SHARP = 12.0
 
 @lru_cache(maxsize=4096)
 def good_multipliers(sectors: Sectors, iterations: int) -> Multipliers | None:
-    """Multipliers that make the cost after so many iterations small; None if none are found."""
+    """Multipliers that make the cost after this many iterations small; None if none are found."""
     rough, count = in_doubles(sectors), iterations - 1
     starts = [
         tried

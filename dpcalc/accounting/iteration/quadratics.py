@@ -40,7 +40,7 @@ class Line:
         )
 
     def repeated(self, count: int) -> Line:
-        """So many times, by doubling."""
+        """This many times, by doubling."""
         found, square = Line(1, 0, 0), self
         while count:
             if count & 1:

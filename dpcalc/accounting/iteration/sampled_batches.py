@@ -174,7 +174,7 @@ class SampledRun:
         return found
 
     def _weight(self, count: Reals) -> Reals:
-        """1 + c² + ... over so many terms."""
+        """1 + c² + ... over this many terms."""
         if self.contraction in (0.0, 1.0):
             return count**self.contraction
         decay = 2 * math.log(self.contraction)

@@ -51,7 +51,7 @@ class Stretch:
         )
 
     def repeated(self, count: int) -> Stretch:
-        """So many times, by doubling."""
+        """This many times, by doubling."""
         found, square = Stretch((1, 0, 0, 1), (0, 0), (0, 0, 0)), self
         while count:
             if count & 1:

@@ -27,7 +27,7 @@ SEARCHED = 64
 EXTENDED = 512
 _ANCHORS = (2, 3, 4, 6, 11, 24, SEARCHED)
 _TRUSTED = 48
-"""Of the longest search, so many multipliers are continued; the first iterations' are different."""
+"""Of the longest search, this many multipliers are continued; the first iterations' are different."""
 
 
 def cost_after(sectors: Sectors, iterations: int) -> Real:

@@ -148,7 +148,7 @@ class Sectors:
     def in_proportion(
         self, count: int, first: float, second: float
     ) -> tuple[list[Any], list[Any]] | None:
-        """Multipliers so many times the least that are allowed; None if there are none such."""
+        """Multipliers this many times the least that are allowed; None if there are none such."""
         s = 1 / (1 + self.pull)
         t1s, t2s = [first * max(self.cost * s * s, 1.0 if self.wide else 0.0)], list[Any]()
         for form in self.forms(t1s, []):

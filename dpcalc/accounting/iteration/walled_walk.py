@@ -78,7 +78,7 @@ def _law_below(walk: WalledWalk) -> Reals:
 
 
 def _after_step(law: Reals, width: float, cells: int) -> Reals:
-    """Moved by so many cells towards the upper wall and by a step's noise, and stopped at the walls."""
+    """Moved by some cells towards the upper wall and by a step's noise, and stopped at the walls."""
     spectrum, at_wall = _movements(width, cells)
     length = 4 * _GRID
     found = np.fft.irfft(np.fft.rfft(law, length) * spectrum, length)

@@ -36,7 +36,7 @@ _KEPT = (1e-7, 0.02, 0.1, 0.3, 0.5, 0.8, 1 - 1e-7)
 
 
 def worst_law(sectors: Sectors, iterations: int, step_sensitivity: Any, noise: Any) -> Stretch:
-    """The exact law after so many iterations, the first the user's own, of the worst run found.
+    """The exact law after this many iterations, the first the user's own, of the worst run found.
 
     Args:
         sectors: which factors are allowed, for one singular value; what A's kernel does is left out.

@@ -17,8 +17,8 @@ loss zero, as does the left tail; in the lower law the left tail is left out and
 at zero.
 
 Masses are integrals over narrow cells by six-point Gauss-Legendre quadrature. What decides the
-split, ``p - e^l q``, is integrated as such and not subtracted, so it keeps its relative accuracy also
-where p and q agree to nine digits, as they do when one record in a billion is sampled.
+split, ``p - e^l q``, is integrated as such and not subtracted, so it stays accurate even where
+p and q agree to nine digits, as they do when one record in a billion is sampled.
 """
 
 from __future__ import annotations
@@ -169,8 +169,8 @@ def _integrate(pair: DensityPair, edges: Reals, losses: Reals) -> _Cells:
         cells = _Cells(p, scale * growth, growth / total, errors)
     if not (np.isfinite(cells.p).all() and np.isfinite(cells.rise).all()):
         raise NumericalFailure(
-            "cells in which the privacy loss rises by less than 700 were needed; the noise is too "
-            "small for that"
+            "the noise is too small: the privacy loss rises by 700 or more within a cell; "
+            "try more noise"
         )
     return cells
 

@@ -138,6 +138,6 @@ class LossDistribution(ABC):
         """
 
     def delta(self, epsilon: float) -> tuple[float, float] | None:
-        """Bounds of δ(ε) for a single round, if they can be had directly."""
+        """Bounds on δ(ε) of one round, or None if there is no closed form."""
         del epsilon
         return None

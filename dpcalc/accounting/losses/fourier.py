@@ -14,7 +14,7 @@ import numpy as np
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF, Complexes, Reals
 
 FEW_USES = 32
-"""Up to so many uses the absolute error of a ratio costs next to nothing."""
+"""Up to this many uses the absolute error of a ratio costs next to nothing."""
 
 _TAYLOR_TERMS = 20
 _REAL_SIGNS, _IMAG_SIGNS = (1, 1, -1, -1), (-1, 1, 1, -1)

@@ -94,7 +94,7 @@ def from_user_densities(
     )
     if not np.isfinite(losses).all():
         raise InvalidInput(
-            "finite log-densities were needed on the whole support; got an infinite one or nan; "
+            "expected finite log-densities on the whole support; got an infinite one or nan; "
             "try a smaller support, the rest as outside"
         )
     slack = 1e-12 * float(np.abs(losses).max())
@@ -116,11 +116,11 @@ def _quadrature_error(pair: UserDensityPair) -> float:
         finer = float(halves.sum())
         if not 1 - 2 * pair.outside - _NORMALISED <= finer <= 1 + _NORMALISED and name == "p":
             raise InvalidInput(
-                f"a density p of mass 1 was needed; its mass on the support is {finer:.12g}; "
+                f"expected a density p of mass 1; its mass on the support is {finer:.12g}; "
                 "try a wider support, or give what is beyond as outside"
             )
         if finer > 1 + _NORMALISED:
-            raise InvalidInput(f"a density {name} of mass 1 was needed; its mass is {finer:.12g}")
+            raise InvalidInput(f"expected a density {name} of mass 1; its mass is {finer:.12g}")
         error = float(np.abs(masses - halves.reshape(-1, 2).sum(axis=1)).sum())
         if error > _COARSEST:
             raise AssumptionViolated(

@@ -32,7 +32,7 @@ from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency, Release
 
 _ROUNDING = 1e-9
-_ANYWHERE = -1  # in place of a node, where chance decides whose data are read
+_ANYWHERE = -1  # in place of a node that is chosen at random
 
 
 def check(accesses: Sequence[DataAccess], claim: Claim) -> Finding | None:

@@ -92,7 +92,7 @@ def _require_one_layout(target: Target, inside: str, outside: str) -> None:
     """Refuse what tells the worlds apart before any number is looked at."""
     if inside != outside:
         raise InvalidInput(
-            "the same names, shapes and types with the record and without were needed from target "
+            "expected the same names, shapes and types with the record and without from target "
             f"{target.name!r}; got {inside} and {outside}, which may give the record away; release a "
             "fixed number of values of one type, padded, and what else tells them apart as a number"
         )

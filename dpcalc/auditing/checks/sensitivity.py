@@ -27,7 +27,7 @@ def check(target: Target, *, seed: int, histories: int = HISTORIES) -> Finding |
     distance = np.asarray(shift.distance, dtype=np.float64)
     if distance.ndim != 2:
         raise InvalidInput(
-            f"distances of shape (runs, looks) were needed from target {target.name!r}; got "
+            f"expected distances of shape (runs, looks) from target {target.name!r}; got "
             f"{distance.shape!r}"
         )
     claimed = np.broadcast_to(np.asarray(shift.claimed, dtype=np.float64), distance.shape[1:])

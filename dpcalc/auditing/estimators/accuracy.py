@@ -132,7 +132,7 @@ def evidence(
     """
     if not observations.fair_coins:
         raise AssumptionViolated(
-            "worlds drawn by independent fair coins were needed for the accuracy bound; got runs "
+            "expected worlds drawn by independent fair coins for the accuracy bound; got runs "
             "assigned in another way; use clopper-pearson"
         )
     rule = rule if isinstance(rule, Rule) else Rule.at(rule)

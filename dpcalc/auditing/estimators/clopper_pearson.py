@@ -133,7 +133,7 @@ def held_out(
     cut = round(observations.runs * pilot_share)
     if not 0 < cut < observations.runs:
         raise InvalidInput(
-            f"runs on both sides of the split were needed; got runs={observations.runs}, "
+            f"expected runs on both sides of the split; got runs={observations.runs}, "
             f"pilot_share={pilot_share!r}; make more runs"
         )
     rest = observations.between(cut, observations.runs)
@@ -250,7 +250,7 @@ def require_curve(claim: Claim) -> None:
     """Refuse to read a bound on μ as one on ε."""
     if not claim.is_curve:
         raise AssumptionViolated(
-            "a claim of Gaussian differential privacy was needed to use a bound on mu; got "
+            "expected a claim of Gaussian differential privacy to use a bound on mu; got "
             f"a {claim.guarantee.notion} claim, for which it refutes true statements; "
             "claim GDP(mu), or bound epsilon"
         )

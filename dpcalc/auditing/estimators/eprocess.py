@@ -236,5 +236,5 @@ def combined(*log_values: float) -> float:
         InvalidInput: if none is given.
     """
     if not log_values:
-        raise InvalidInput("at least one e-value was needed")
+        raise InvalidInput("expected at least one e-value")
     return math.fsum(log_values)

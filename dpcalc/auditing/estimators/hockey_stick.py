@@ -100,7 +100,7 @@ def invert_wealth(
     """
     evaluate = values
     if not callable(evaluate):
-        raise InvalidInput(f"a function of epsilon was needed; got values={values!r}")
+        raise InvalidInput(f"expected a function of epsilon; got values={values!r}")
 
     def rejects(epsilon: Array) -> NDArray[np.bool_]:
         y = evaluate(epsilon) - delta
@@ -183,7 +183,7 @@ def require_exact(observations: Observations) -> None:
     """Refuse scores that are not exact log-likelihood ratios."""
     if not observations.exact:
         raise AssumptionViolated(
-            "exact log-likelihood ratios were needed; got scores; use clopper-pearson or accuracy"
+            "expected exact log-likelihood ratios; got scores; use clopper-pearson or accuracy"
         )
 
 
@@ -224,7 +224,7 @@ def _divergence(a: float, b: float) -> float:
 def _checked(log_ratios: Array) -> Array:
     L = np.asarray(log_ratios, dtype=np.float64)
     if L.ndim == 0 or L.shape[-1] == 0 or np.isnan(L).any():
-        raise InvalidInput(f"log-ratios, runs last, were needed; got shape={L.shape!r} or NaN")
+        raise InvalidInput(f"expected log-ratios, runs last; got shape={L.shape!r} or NaN")
     return L
 
 

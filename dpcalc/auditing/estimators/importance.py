@@ -60,7 +60,7 @@ def epsilon_lower(
     L = np.stack([plain.log_ratio, moved.log_ratio])
     tilt = np.stack([plain.log_tilt, moved.log_tilt])
     if L.shape != tilt.shape or L.shape[-1] == 0:
-        raise InvalidInput(f"pairs of runs were needed; got shapes {L.shape!r}, {tilt.shape!r}")
+        raise InvalidInput(f"expected pairs of runs; got shapes {L.shape!r}, {tilt.shape!r}")
     weight = 2 * _sigmoid(-tilt)
 
     def paired(epsilon: Array) -> Array:

@@ -59,7 +59,7 @@ class Guesses:
         checks.count("correct", self.correct, minimum=0)
         if not self.correct <= self.guessed <= self.canaries:
             raise InvalidInput(
-                "correct <= guessed <= canaries was needed; got "
+                "expected correct <= guessed <= canaries; got "
                 f"correct={self.correct}, guessed={self.guessed}, canaries={self.canaries}"
             )
 
@@ -91,7 +91,7 @@ def guess(
     flags, values = np.asarray(included), np.asarray(scores, dtype=np.float64)
     if flags.dtype != np.bool_ or flags.ndim != 1 or values.shape != flags.shape:
         raise InvalidInput(
-            "one flag and one score per canary were needed; got "
+            "expected one flag and one score per canary; got "
             f"shapes {flags.shape!r} and {values.shape!r}, dtype={flags.dtype!s}"
         )
     if np.isnan(values).any():
@@ -101,7 +101,7 @@ def guess(
     m = len(flags)
     if not 0 < guess_in + guess_out <= m:
         raise InvalidInput(
-            f"between 1 and {m} guesses were needed; got guess_in={guess_in}, guess_out={guess_out}"
+            f"expected between 1 and {m} guesses; got guess_in={guess_in}, guess_out={guess_out}"
         )
     require_coins(int(flags.sum()), m, fair_coins)
     shuffled = np.random.default_rng(seed).permutation(m)
@@ -111,7 +111,7 @@ def guess(
 
 
 def p_value(guesses: Guesses, epsilon: Array, delta: float) -> Array:
-    """The bound on the chance of so many right guesses under (ε, δ); shape of ``epsilon``."""
+    """The bound on the chance of this many right guesses under (ε, δ); shape of ``epsilon``."""
     checks.delta(delta)
     eps = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
     v, r = guesses.correct, guesses.guessed
@@ -129,7 +129,7 @@ def p_value(guesses: Guesses, epsilon: Array, delta: float) -> Array:
 def epsilon_lower(guesses: Guesses, *, delta: float, alpha: float) -> float:
     """The lower bound of ε at δ; α at most one half if δ > 0."""
     if delta > 0 and alpha > 0.5:
-        raise InvalidInput(f"alpha of at most one half was needed with delta > 0; got {alpha!r}")
+        raise InvalidInput(f"expected alpha of at most one half with delta > 0; got {alpha!r}")
     if float(p_value(guesses, np.asarray(0.0), delta)) > alpha:
         return 0.0
     low = 0.0
@@ -153,7 +153,7 @@ def epsilon_lower(guesses: Guesses, *, delta: float, alpha: float) -> float:
 
 
 def detectable(guesses: Guesses, *, claimed: float, delta: float, alpha: float) -> float:
-    """The ε that so many guesses tell from the claimed one, 4 times in 5.
+    """The ε that this many guesses tell from the claimed one, 4 times in 5.
 
     For randomised response on every canary, the mechanism on which the bound is tight.
     """
@@ -200,7 +200,7 @@ def require_coins(
     """Refuse canaries or runs without the word that coins drew them, or an incredible number."""
     if not fair_coins:
         raise AssumptionViolated(
-            f"an independent fair coin per {what} was needed; got no word for it; including exactly "
+            f"expected an independent fair coin per {what}; got no word for it; including exactly "
             f"half of the {several} is not the same; pass fair_coins=True, --fair-coins on the command "
             "line, if every one had its own"
         )

@@ -58,7 +58,7 @@ _DELTA_ERROR = 1e-14  # of δ of a Gaussian curve in double precision, a few rou
 
 
 def p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
-    """The largest chance of so many right guesses under (ε, δ), in [0, 1]."""
+    """The largest chance of this many right guesses under (ε, δ), in [0, 1]."""
     checks.delta(delta)
     if epsilon > _LARGEST:
         return 1.0
@@ -66,7 +66,7 @@ def p_value(guesses: Guesses, epsilon: float, delta: float) -> float:
 
 
 def curve_p_value(guesses: Guesses, mu: float) -> float:
-    """The largest chance of so many right guesses under the Gaussian curve of μ, in [0, 1]."""
+    """The largest chance of this many right guesses under the Gaussian curve of μ, in [0, 1]."""
     if mu == 0:
         return p_value(guesses, 0.0, 0.0)
     epsilons = np.linspace(0.0, mu * (4 + mu / 2), _GRID)
@@ -88,7 +88,7 @@ def mu_lower(guesses: Guesses, *, alpha: float) -> float:
 
 
 def detectable(guesses: Guesses, *, claimed: float, delta: float, alpha: float) -> float:
-    """The ε that so many guesses tell from the claimed one, 4 times in 5.
+    """The ε that this many guesses tell from the claimed one, 4 times in 5.
 
     For randomised response on every canary.
     """

@@ -85,7 +85,7 @@ def mean_lower(values: Array, *, alpha: float) -> Array:
     """
     v = np.asarray(values, float)
     if (v < 0).any() or (v > 1).any():
-        raise InvalidInput("numbers in [0, 1] were needed for a lower limit of their mean")
+        raise InvalidInput("expected numbers in [0, 1] for a lower limit of their mean")
     stakes = np.geomspace(1e-3, 0.95, _BETS)
     low, high = np.full(v.shape[:-1], 1e-12), np.ones(v.shape[:-1])
     for _ in range(40):

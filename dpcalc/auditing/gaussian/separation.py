@@ -40,7 +40,7 @@ def separation(first: Law, second: Law) -> tuple[float, Array, Array]:
     S = np.asarray(first.covariance)
     if not np.allclose(S, second.covariance, rtol=1e-8, atol=1e-12 * (1e-300 + np.abs(S).max())):
         raise AssumptionViolated(
-            "one covariance in both worlds was needed; two differ; take linear losses, or quadratic "
+            "expected one covariance in both worlds; two differ; take linear losses, or quadratic "
             "ones with the same curvature"
         )
     gap, middle = first.mean - second.mean, (first.mean + second.mean) / 2

@@ -59,7 +59,7 @@ def conformance(first: Noise, second: Noise | None = None, *, level: float = LEV
         raise InvalidInput(f"level needs a number in (0, 1); got level={level!r}")
     worlds = [first] if second is None else [first, second]
     if len({noise.law for noise in worlds}) > 1:
-        raise InvalidInput("one noise law in both worlds was needed; got two")
+        raise InvalidInput("expected one noise law in both worlds; got two")
     vectors = np.concatenate([_flat(noise) for noise in worlds])
     if vectors.size < _FEWEST:
         return NoiseReport(tests=(), level=level, vectors=len(vectors))

@@ -37,7 +37,7 @@ def most_at_once(target: Target, memory: float) -> int:
     each = _COPIES * max(numbers_of(target, outputs).nbytes // 2, 8)
     if memory < FEWEST * each:
         raise InvalidInput(
-            f"memory for {FEWEST} runs of {target.name!r} was needed, {FEWEST * each / 1e6:.3g} MB; "
+            f"expected memory for {FEWEST} runs of {target.name!r}, {FEWEST * each / 1e6:.3g} MB; "
             f"got {memory / 1e6:.3g} MB; have it release fewer numbers, such as a score"
         )
     return int(memory // each)

@@ -63,7 +63,7 @@ class Counts:
             object.__setattr__(self, name, value.astype(np.int64))
         if (self.n_in == 0).any() or (self.n_out == 0).any():
             raise InvalidInput(
-                "at least one run with and one without the record was needed; "
+                "expected at least one run with and one without the record; "
                 f"got n_in={self.n_in.tolist()!r}, n_out={self.n_out.tolist()!r}"
             )
 
@@ -123,7 +123,7 @@ class Observations:
         score = np.asarray(self.score, dtype=np.float64)
         if is_in.dtype != np.bool_ or is_in.shape != score.shape or score.ndim == 0:
             raise InvalidInput(
-                "one flag and one score per run were needed; got "
+                "expected one flag and one score per run; got "
                 f"is_in of dtype={is_in.dtype!s}, shape={is_in.shape!r} and "
                 f"scores of shape={score.shape!r}"
             )
@@ -178,7 +178,7 @@ class Observations:
     def scores_of(self, is_in: bool) -> Array:
         """Scores of the runs of one world, in order; only for a single repetition."""
         if self.score.ndim != 1:
-            raise InvalidInput(f"a single repetition was needed; got shape={self.score.shape!r}")
+            raise InvalidInput(f"expected a single repetition; got shape={self.score.shape!r}")
         return self.score[self.is_in == is_in]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -191,7 +191,7 @@ class Observations:
         """Read what `save` wrote."""
         header, arrays = read_arrays(path)
         if header.get("kind") != "observations":
-            raise InvalidInput(f"saved observations were needed; got path={str(path)!r}")
+            raise InvalidInput(f"expected saved observations; got path={str(path)!r}")
         return cls(
             is_in=arrays["is_in"],
             score=arrays["score"],

@@ -194,7 +194,7 @@ def _together(is_in: NDArray[np.bool_], done: Iterator[Made]) -> Batch:
         if looked is not None:
             noise[world] = looked
     if whole is None:
-        raise InvalidInput("at least one run was needed in every batch; got none")
+        raise InvalidInput("expected at least one run in every batch; got none")
     return Batch(is_in=is_in, values=whole, noise=noise)
 
 
@@ -259,13 +259,13 @@ def scored(target: Target, score: Score, outputs: Outputs, runs: int) -> Array:
     array = np.asarray(score(outputs), dtype=np.float64)
     if array.shape != (runs,):
         raise InvalidInput(
-            f"one score per run was needed from target {target.name!r}, shape ({runs},); got "
+            f"expected one score per run from target {target.name!r}, shape ({runs},); got "
             f"shape={array.shape!r}; keep the runs axis first and reduce all others"
         )
     lost = int(np.isnan(array).sum())
     if lost:
         raise InvalidInput(
-            f"numbers were needed as the score of target {target.name!r}; got NaN in {lost} of {runs} "
+            f"expected numbers as the score of target {target.name!r}; got NaN in {lost} of {runs} "
             "runs, and dropping those would bias the bound; give them a number of their own, such as "
             "-inf, or leave the score out: a learnt one counts NaN as an outcome like others"
         )

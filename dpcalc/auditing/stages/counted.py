@@ -71,8 +71,8 @@ def _check_repeated(first: Observations, target: Target, store: Store) -> None:
         store.write(_FIRST, {}, {"score": first.score})
     elif not np.array_equal(kept[1]["score"], first.score):
         raise InvalidInput(
-            f"the same runs from the same seed were needed; target {target.name!r} released "
-            f"others than {str(store.path)!r} holds; take all randomness from the generator"
+            f"the checkpoint {str(store.path)!r} does not match: the same seed gave different runs of "
+            f"target {target.name!r}; take all randomness from the generator"
         )
 
 

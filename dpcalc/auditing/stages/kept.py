@@ -34,7 +34,7 @@ def saved_seed(checkpoint: str | os.PathLike[str]) -> int | None:
     seed = plan.get("seed")
     if not isinstance(seed, int):
         raise InvalidInput(
-            f"a file of kept runs was needed; got {str(checkpoint)!r}; name another file"
+            f"expected a file of kept runs; got {str(checkpoint)!r}; name another file"
         )
     return seed
 
@@ -87,7 +87,7 @@ def _keep_number(store: Store, planned: int) -> None:
         return
     if found[0]["runs"] != planned:
         raise InvalidInput(
-            f"the planned number of runs was needed, {found[0]['runs']}, which "
+            f"expected the planned number of runs, {found[0]['runs']}, which "
             f"{str(store.path)!r} was begun with; got {planned}: who looks and then adds runs tests "
             "more than once, and raises false alarms more often than alpha; keep the number, or "
             "start over with another file and another seed"

@@ -109,7 +109,7 @@ def _of_scores(score: Score, trial: Observations) -> Pilot:
 def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tuple[Array, Array]:
     """What pilot runs released in the worlds IN and OUT."""
     if not 1 < int(is_in.sum()) < runs - 1:
-        raise InvalidInput(f"pilot runs in both worlds were needed; got runs={runs}; make more")
+        raise InvalidInput(f"expected pilot runs in both worlds; got runs={runs}; make more")
     return released[is_in], released[~is_in]
 
 
@@ -139,7 +139,7 @@ def _numbers(target: Target, outputs: Outputs, runs: int) -> Array:
     found = numbers_of(target, outputs)
     if len(found) != runs:
         raise InvalidInput(
-            f"one release per run was needed from target {target.name!r}, {runs} of them; got "
+            f"expected one release per run from target {target.name!r}, {runs} of them; got "
             f"{len(found)}; keep the runs axis first"
         )
     return found

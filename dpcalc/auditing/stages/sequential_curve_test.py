@@ -60,7 +60,7 @@ class RunningCurve:
     def update(self, batch: Observations) -> None:
         """Bet on these runs, and look once more after every bet."""
         if not batch.fair_coins:
-            raise AssumptionViolated("worlds drawn by fair coins were needed to bet on answers")
+            raise AssumptionViolated("expected worlds drawn by fair coins to bet on answers")
         start = 0
         while start < batch.runs:
             if self._left == 0:

@@ -56,7 +56,7 @@ class RunningTest:
     def update(self, batch: Observations) -> None:
         """Look once more."""
         if not batch.fair_coins:
-            raise AssumptionViolated("worlds drawn by fair coins were needed for the e-process")
+            raise AssumptionViolated("expected worlds drawn by fair coins for the e-process")
         answers = self.rule.answers(batch)
         self.right += int(answers.right)
         self.wrong += int(answers.wrong)

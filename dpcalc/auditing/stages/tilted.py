@@ -78,7 +78,7 @@ def tilted_spread(target: Target, seed: int) -> float:
 def _drawn(target: Target, seed: int, tilt: float, piece: _Piece) -> ImportanceSample:
     number, moved, batch, runs = piece
     if target.tilted is None:
-        raise InvalidInput(f"tilted sampling was needed; target {target.name!r} has none")
+        raise InvalidInput(f"expected tilted sampling; target {target.name!r} has none")
     draw = generator(seed, Stage.TILTED, number + PURPOSES * batch, int(moved))
     return target.tilted(list(World)[number], tilt, moved, draw, runs)
 

@@ -175,7 +175,7 @@ def _on_a_plane(
     plane = Plane.of([law.covariance for law in (*here, *there)])
     if any(plane.misses(a.mean - b.mean) for a, b in zip(here, there, strict=True)):
         raise AssumptionViolated(
-            "noise wherever the two worlds differ was needed; got a difference without any; see the "
+            "expected noise wherever the two worlds differ; got a difference without any; see the "
             "exposure check"
         )
     laws = {

@@ -61,7 +61,7 @@ class Noise:
         unit = np.asarray(self.unit, dtype=np.float64)
         if unit.ndim not in (3, 4):
             raise InvalidInput(
-                f"unit noise of shape (runs, rounds, nodes, d) was needed; got {unit.shape!r}"
+                f"expected unit noise of shape (runs, rounds, nodes, d); got {unit.shape!r}"
             )
         active = None if self.active is None else np.asarray(self.active, dtype=np.bool_)
         if unit.ndim == 3:
@@ -214,7 +214,7 @@ def features(outputs: Outputs) -> Array:
         whole = matrices[0] if len(matrices) == 1 else np.concatenate(matrices, axis=1)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"numbers with runs as the first axis were needed as what is released; got "
+            f"expected numbers with runs as the first axis as what is released; got "
             f"{type(outputs).__name__} ({error}); give words and other objects numbers of their own"
         ) from error
     negative_zeros = np.signbit(whole) & (whole == 0)

@@ -207,7 +207,7 @@ class DPADMM(Theorem):
         return x.rounds + (1 if self.dual_start == "noised" else 0)
 
     def _mu(self, x: Numbers, shown: Real) -> Real:
-        """μ of so many noisy gradients."""
+        """μ of this many noisy gradients."""
         return x.sqrt(shown) * self._sensitivity(x) / x.sigma
 
     def suggestion(self, epsilon: float, delta: float) -> str:

@@ -135,7 +135,7 @@ class NoisyDescent(Theorem):
         return self.own_mu(Digits(self))
 
     def mu_with_left(self, steps: int) -> Real:
-        """μ of a record used once with so many steps left, its own included."""
+        """μ of a record used once with this many steps left, its own included."""
         unit = self.own_unit()
         c = max(self.contraction(), mpf(1))
         return context().sqrt(Expanding(c, unit, mpf(1)).mu_squared(Participation(1, steps, steps)))

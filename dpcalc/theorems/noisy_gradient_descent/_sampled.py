@@ -55,7 +55,7 @@ LIMIT_IS_NO_BOUND = finding(
 )
 
 _NEAR = 4.0
-"""A bound is not computed that roughly costs so many times the best ..."""
+"""A bound is not computed that roughly costs this many times the best ..."""
 _TRUSTED = 1.0
 """... unless a step's μ is above this, where rough costs mean little."""
 _WIDEST = 30.0

@@ -7,8 +7,8 @@ drawn in every area apart; the table gives for each the share that died and its 
 interval (Clopper and Pearson). A survivor that changes nothing a user could notice is listed, with the
 reason, in ``survivors.toml`` beside this file; any other is a missing test.
 
-It takes minutes to hours and goes on where it was stopped: ``--minutes 5`` ends a piece, the same
-command again goes on (status 3 says that there is more to do). Tests that have changed since are copied
+It takes minutes to hours and resumes where it was stopped: ``--minutes 5`` ends a piece, the same
+command again resumes (status 3 says that there is more to do). Tests that have changed since are copied
 again, and mutants that survived are judged again; the library stays as it was when the folder was filled.
 Tests that fail in the copy with honest code are left out. What runs at import only
 is noticed by tests that import again. Needs ``pip install 'mutmut==3.8.*'``.

@@ -35,8 +35,8 @@ def _switchable(mutants: dict[str, Any], is_classmethod: bool = False) -> Callab
         owner, _, name = function.__qualname__.rpartition(".")
         key = f"{function.__module__}." + (f"xǁ{owner}ǁ{name}" if owner else f"x_{name}")
         active = os.environ.get("MUTANT_UNDER_TEST", "")
-        anew = active.partition("__mutmut_")[0] == key  # its module is imported again by a test
-        cell = [partial(_mutant, mutants, active) if anew else function]
+        again = active.partition("__mutmut_")[0] == key  # its module is imported again by a test
+        cell = [partial(_mutant, mutants, active) if again else function]
         _CELLS.setdefault(key, []).append((cell, mutants))
 
         @functools.wraps(function)

@@ -91,7 +91,7 @@ class Mode:
         return 1.0 if self.splitting is None else self.splitting.half(step)
 
     def outward(self, terms: float) -> float:
-        """The factor that makes up for the rounding of a sum of so many terms."""
+        """The factor that makes up for the rounding of a sum of this many terms."""
         return 1 + self.rounding * 1.01 * (terms + 8) * UNIT_ROUNDOFF
 
 

@@ -14,7 +14,7 @@ UNDERFLOW_CUTOFF = 1e-154
 """Masses below are left out: products of larger ones are numbers of full precision, and fast."""
 
 _PIECE, _PIECES = 128, 32
-"""Sums of products have so many terms at least, and of so many parts at most."""
+"""Sums of products have this many terms at least, and of this many parts at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Splitting:
         lower = variance * (rate * math.exp(step) + rate * rate * math.exp(rate * step)) / 2
         steep = (1 + step * math.exp(step)) * math.exp(rate * step) * rate * (rate + 1) / 2
         if np.any(lower > 0.5):
-            raise NumericalFailure("a lattice whose splits move sums less was needed")
+            raise NumericalFailure("expected a lattice whose splits move sums less")
         return np.asarray((1 + variance * steep + lower) / (1 - lower) * (1 + 1e-12))
 
     def half(self, step: float) -> float:
