@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.engine.recording import ArrayDescription, Recorder
-from dpcalc.algorithms.engine.state import State, checkpointed
+from dpcalc.algorithms.engine.state import Pace, State, checkpointed
 from dpcalc.algorithms.problems.noise import streams
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Release
@@ -218,6 +218,7 @@ class Algorithm(ABC):
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | os.PathLike[str] | Store | None = None,
         checkpoint_every: int = 10,
+        checkpoint_seconds: float = 0.0,
     ) -> Transcript:
         """Carry out a batch of independent runs.
 
@@ -235,9 +236,9 @@ class Algorithm(ABC):
             checkpoint: a file, or a section of an open `dpcalc.store.Store`, from which an
                 interrupted run resumes, and to which it is saved, held by one process at a time. It
                 holds the seed, so it is as secret as the data.
-            checkpoint_every: rounds between two saves.
+            checkpoint_every: rounds between two saves; see `Pace`.
+            checkpoint_seconds: time between two saves, at least.
         """
-        checks.count("checkpoint_every", checkpoint_every)
         measure_every = checks.count("diagnostics", int(diagnostics), minimum=0)
         release = Release(release or self.full_release)
         if release not in (self.full_release, Release.LAST_ITERATE):
@@ -246,13 +247,15 @@ class Algorithm(ABC):
                 f"got release={release!s}"
             )
         source = streams(rng, runs=runs, first_run=first_run)
-        checkpoints = checkpointed(self, checkpoint, release, source, rng is not None)
-        with checkpoints as (saved, save):
+        pace = Pace(rounds=checkpoint_every, seconds=checkpoint_seconds)
+        with checkpointed(self, checkpoint, release, source, rng is not None, pace) as (
+            saved,
+            save,
+        ):
             state, recorder = saved or self._recorded_start(source, release, runs)
             for after in self._recorded_steps(state, recorder, measure_every):
                 state = after
-                if state.round % checkpoint_every == 0 or state.round == self.rounds:
-                    save(state, recorder)
+                save(state, recorder)
                 if progress:
                     progress(state.round, self.rounds)
         return recorder.transcript(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.algorithms.problems.sparse import is_sparse
+from dpcalc.algorithms.problems.stored_rows import is_stored
 
 
 def parts_of(value: object, name: str = "") -> dict[str, str]:
@@ -16,7 +17,7 @@ def parts_of(value: object, name: str = "") -> dict[str, str]:
 
     Derived fields do not count.
     """
-    if not is_dataclass(value) or isinstance(value, type):
+    if is_stored(value) or not is_dataclass(value) or isinstance(value, type):
         digest = hashlib.sha256()
         _update(digest, value)
         return {name: digest.hexdigest()[:_ENOUGH]}
@@ -32,7 +33,11 @@ _ENOUGH = 32
 
 
 def _update(digest: Any, value: Any) -> None:
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_stored(value):  # what it holds, wherever it lies, and how much of it is read at once
+        digest.update(f"{value.dtype}{value.shape}{value.block}".encode())
+        for block in value.blocks():
+            digest.update(block.data)
+    elif is_dataclass(value) and not isinstance(value, type):
         digest.update(type(value).__qualname__.encode())
         for entry in fields(value):
             if entry.init:  # what is not passed in is derived

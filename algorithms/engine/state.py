@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -15,7 +15,7 @@ from dpcalc import checks
 from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.algorithms.engine.recording import ArrayDescription, Recorder
 from dpcalc.algorithms.problems.noise import Streams
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, OutputFailed
 from dpcalc.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -93,8 +93,12 @@ def checkpointed(
     release: Release,
     source: Streams,
     seeded: bool,
+    pace: Pace,
 ) -> Iterator[tuple[tuple[State, Recorder] | None, Callable[[State, Recorder], None]]]:
-    """What a checkpoint holds, None before the first save, and how to save; held by this process.
+    """What a checkpoint holds, None before the first save, and what to call after every round.
+
+    It is held by this process. What ends the block early, an interruption or an error, is followed
+    by a save of the last round.
 
     Args:
         owner: the algorithm.
@@ -102,6 +106,7 @@ def checkpointed(
         release: how much is kept.
         source: the random numbers of a run that begins.
         seeded: whether the caller gave a seed, which must be that of the file.
+        pace: how often a round is saved.
     """
     if checkpoint is None:
         yield None, lambda *_: None
@@ -111,7 +116,7 @@ def checkpointed(
     if not isinstance(checkpoint, Store):
         with (
             open_store(checkpoint, plan, option=_OPTION, secret=True) as store,
-            checkpointed(owner, store, release, source, seeded) as opened,
+            checkpointed(owner, store, release, source, seeded, pace) as opened,
         ):
             yield opened
         return
@@ -122,7 +127,52 @@ def checkpointed(
             f"expected the seed that {str(checkpoint.path)!r} was started with; got another; leave "
             "rng out to go on from the file"
         )
-    yield saved, partial(_save, checkpoint)
+    saving = _Saving(checkpoint, pace)
+    try:
+        yield saved, saving
+    except BaseException:
+        with suppress(OutputFailed):  # the disk may be what ended it
+            saving.catch_up()
+        raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How often a run is saved; its end is in any case.
+
+    Attributes:
+        rounds: between two saves, 1 or above.
+        seconds: between two saves, at least. A save waits for the disk; a round hardly takes time.
+    """
+
+    rounds: int
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.count("checkpoint_every", self.rounds)
+        checks.non_negative("checkpoint_seconds", self.seconds)
+
+
+class _Saving:
+    """Saves some rounds of those that it is told of, and the last one when asked to."""
+
+    def __init__(self, store: Store, pace: Pace) -> None:
+        self._store, self._pace, self._last = store, pace, time.monotonic()
+        self._unsaved: tuple[State, Recorder] | None = None
+
+    def __call__(self, state: State, recorder: Recorder) -> None:
+        self._unsaved = state, recorder
+        due = state.round % self._pace.rounds == 0
+        if state.round == state.owner.rounds or (
+            due and time.monotonic() - self._last >= self._pace.seconds
+        ):
+            self.catch_up()
+
+    def catch_up(self) -> None:
+        """Save the last round, unless it is."""
+        if self._unsaved is not None:
+            _save(self._store, *self._unsaved)
+            self._unsaved, self._last = None, time.monotonic()
 
 
 def _plan(owner: Owner) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.problems import sparse
+from dpcalc.algorithms.problems.stored_rows import check_finite, is_stored
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import read_only
 
@@ -37,8 +38,8 @@ class Records:
     """Features and labels, node after node.
 
     Attributes:
-        features: one record per row; shape (n, d), finite, norms at most ``row_bound``; an array or
-            a sparse matrix of scipy, which is kept in CSR form.
+        features: one record per row; shape (n, d), finite, norms at most ``row_bound``; an array, a
+            sparse matrix of scipy, which is kept in CSR form, or `StoredRows` of a file.
         labels: shape (n,), finite; +1 or -1 where a classification loss is used.
         sizes: how many records every node holds, each 1 or above; they add up to n.
         row_bound: the promised largest norm of a row, for every data set that could have been.
@@ -72,8 +73,7 @@ class Records:
                 f"norm={largest!r}; shorten them with bounded_rows(features, 'rescale'), or "
                 "promise a larger row_bound that does not depend on the data"
             )
-        locked = sparse.read_only if sparse.is_sparse(features) else read_only
-        object.__setattr__(self, "features", locked(features))
+        object.__setattr__(self, "features", _locked(features))
         object.__setattr__(self, "labels", read_only(labels))
         object.__setattr__(self, "sizes", sizes)
 
@@ -261,8 +261,18 @@ def unit_rows(
     return result
 
 
+def _locked(features: Any) -> Any:
+    """Features that nobody can write to through what is returned."""
+    if is_stored(features):
+        return features
+    return sparse.read_only(features) if sparse.is_sparse(features) else read_only(features)
+
+
 def _table(name: str, values: ArrayLike | Rows) -> Any:
-    """Features as an array or in CSR form, checked."""
+    """Features as an array, in CSR form or in a file, checked."""
+    if is_stored(values):
+        check_finite(name, values)
+        return values
     return sparse.checked(name, values) if sparse.is_sparse(values) else _numbers(name, values, 2)
 
 

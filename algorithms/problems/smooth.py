@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.rows import MixedRows
+from dpcalc.algorithms.problems.stored_rows import in_memory, is_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ class SmoothSum:
     """w Σ φ(r_nᵀf + o_n).
 
     Attributes:
-        rows: shape (n, d); an array or in CSR form.
+        rows: shape (n, d); an array, in CSR form or in a file.
         offsets: shape (n,), or None for zeros.
         loss: φ.
         weight: w, above 0.
@@ -109,7 +110,8 @@ class SmoothSum:
     @property
     def _compact(self) -> bool:
         """Whether F is a quadratic that is cheaper to evaluate from its coefficients."""
-        return self.loss.quadratic and self.count > self.rows.shape[1]
+        few = self.count > self.rows.shape[1]
+        return self.loss.quadratic and few and not is_stored(self.rows)
 
     def moments(self) -> tuple[float, Array, Array]:
         """F(0), ∇F(0) and ∇²F of a quadratic F; computed once."""
@@ -135,6 +137,8 @@ class SmoothSum:
 
         Few runs go through large rows as fast as they come from memory, in whatever form.
         """
+        if is_stored(self.rows):
+            return False
         return runs >= _RUNS or not (self.large or sparse.is_sparse(self.rows))
 
     def rows_as(self, dtype: type[np.floating[Any]]) -> Any:
@@ -163,7 +167,7 @@ class SmoothSum:
         rows = self.rows_as(columns.dtype.type)
         total = np.zeros(columns.shape)
         for tile in self.tiles(columns.shape[1]):
-            part = sparse.consecutive(rows, tile)
+            part = in_memory(sparse.consecutive(rows, tile))
             total += sparse.transposed(part) @ between(tile, part @ columns)
         return total
 
@@ -185,10 +189,15 @@ class SmoothSum:
         return float(self._cache["longest"])
 
     def tiles(self, runs: int) -> Iterator[slice]:
-        """Consecutive slices of records; with few features, small enough to stay on one core."""
+        """Consecutive slices of records; with few features, small enough to stay on one core.
+
+        Of rows in a file no more than fit into memory, so that these decide the bits too.
+        """
         d = self.rows.shape[1]
         numbers = _TILE if d > _FEW else _ONE_CORE // d
         size = max(numbers // runs, 16)
+        if is_stored(self.rows):
+            size = min(size, self.rows.block)
         return (slice(start, start + size) for start in range(0, self.count, size))
 
     def _chunks(self, runs: int) -> Iterator[slice]:
@@ -199,7 +208,7 @@ class SmoothSum:
     def _margins(self, columns: Floats) -> Iterator[tuple[Rows, Floats]]:
         """Rows and margins tile by tile; shapes (records of the tile, d) and (..., runs)."""
         for tile in self.tiles(columns.shape[1]):
-            rows = sparse.consecutive(self.rows, tile)
+            rows = in_memory(sparse.consecutive(self.rows, tile))
             m = rows @ columns
             if self.offsets is not None:
                 m += self.offsets[tile, None]

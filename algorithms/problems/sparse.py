@@ -1,6 +1,7 @@
-"""Rows of a sparse matrix, in CSR form, wherever rows of an array may be: what differs between them.
+"""Rows of a sparse matrix or of a file wherever rows of an array may be: what differs between them.
 
-A sparse matrix stays one: nothing here makes more than a few rows of it dense.
+A sparse matrix stays one, in CSR form: nothing here makes more than a few rows of it dense. Of rows
+in a file no more than a block is read at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcalc.algorithms.problems.stored_rows import is_stored
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 Rows: TypeAlias = Any  # scipy ships no types
-"""An array of shape (n, d), or a ``csr_array``."""
+"""An array of shape (n, d), a ``csr_array``, or `StoredRows`."""
 
 _AT_ONCE = 2**12  # rows looked at together
 
@@ -103,6 +105,8 @@ def dense_rows(rows: Rows, index: NDArray[np.integer[Any]]) -> Array:
 
 def squared_norms(rows: Rows) -> Array:
     """‖r‖² of every row."""
+    if is_stored(rows):
+        return np.concatenate([squared_norms(block) for block in rows.blocks()])
     if not is_sparse(rows):
         return np.asarray(np.einsum("nk,nk->n", rows, rows))
     found = np.empty(rows.shape[0])
@@ -115,6 +119,8 @@ def squared_norms(rows: Rows) -> Array:
 
 def times(rows: Rows, factors: Array) -> Rows:
     """Every row times a factor of its own."""
+    if is_stored(rows):
+        return rows.times(factors)
     if not is_sparse(rows):
         return rows * factors[:, None]
     return with_data(rows, rows.data * factors[_row_of_entries(rows)])

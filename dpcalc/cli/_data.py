@@ -8,39 +8,60 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from dpcalc.cli._memory import Size
 from dpcalc.cli._options import NUMBER, Whole
+from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcalc.training.data import Split
+    from dpcalc.training.method import Method
 
 
-def split_data(common: dict[str, Any]) -> Split:
-    """The data, scaled by what is public about them, and split."""
+def split_data(common: dict[str, Any], kind: type[Method]) -> Split:
+    """The data, scaled by what is public about them, and split.
+
+    Files that hold rows are removed when the command is over.
+    """
     from dpcalc.training import data as source
+    from dpcalc.training.out_of_core import stored_split
     from dpcalc.training.schema import Schema, read_schema, schema_of_options
 
-    schema = schema_of_options(common["scale"], common["categories"])
+    schema = schema_of_options(common["scale"], common["categories"]) or Schema({}, {})
     if common["schema"] is not None:
         schema = read_schema(Path(common["schema"])).joined(schema)
-    table = source.load(
-        common["data"],
-        label=common["label"],
-        positive=common["positive"],
-        schema=schema or Schema({}, {}),
-        row_bound=common["row_bound"],
-        features=common["features"],
-    )
+    reading = {name: common[name] for name in ("label", "positive", "row_bound")}
+    dealing = {"held_out": common["held_out"], "on_large": common["rows"]}
+    dealing |= {"row_bound": common["row_bound"], "seed": common["seed"] or 0}
+    if common["memory"] is not None:
+        _check_memory(common, kind)
+        how = {**reading, **dealing, "intercept": common["intercept"]}
+        split = stored_split(common["data"], memory=common["memory"], schema=schema, **how)
+        return click.get_current_context().with_resource(split)
+    table = source.load(common["data"], schema=schema, features=common["features"], **reading)
     intercept = common["intercept"]
     return source.split(
-        table,
-        held_out=common["held_out"],
-        on_large=common["rows"],
-        row_bound=common["row_bound"],
-        intercept=table.row_bound is not None if intercept is None else intercept,
-        seed=common["seed"] or 0,
+        table, intercept=table.row_bound is not None if intercept is None else intercept, **dealing
     )
+
+
+def _check_memory(common: dict[str, Any], kind: type[Method]) -> None:
+    """Refuse --memory where records cannot stay in a file."""
+    from dpcalc.training.catalogue import method, methods
+
+    if not kind.in_blocks:
+        able = ", ".join(name for name in methods() if method(name).in_blocks)
+        raise InvalidInput(
+            f"--memory needs a method that goes through records in blocks, {able}; {kind.key} needs "
+            "all of them at once; leave out --memory"
+        )
+    for option in ("apart", "scheduler", "features"):
+        if common[option]:
+            raise InvalidInput(
+                f"--memory keeps records in a file of this machine and process; got --{option} too; "
+                "leave one out"
+            )
 
 
 def _data_sets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -66,8 +87,8 @@ def _reading_options() -> list[click.Option]:
             shell_complete=_data_sets,
             show_default=True,
             help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
-            "or a path: CSV with a header, Parquet, LIBSVM, a folder with adult.data; text "
-            "also as .xz, .gz, .bz2.",
+            "or a path: CSV with a header, Parquet, Arrow, .npy, LIBSVM, a folder with adult.data; "
+            "text also as .xz, .gz, .bz2.",
         ),
         option(["--label"], help="Label column of a CSV file; the last one unless given."),
         option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),
@@ -116,6 +137,12 @@ def _row_options() -> list[click.Option]:
             type=NUMBER,
             help="A public number; rows are shortened to it and divided by it. Unless given, what "
             "follows from the ranges of the columns, else 1.",
+        ),
+        option(
+            ["--memory"],
+            type=Size(),
+            help="What records may take, such as 2GB: those of a .npy, Parquet or Arrow file stay on "
+            "the disk and are read in blocks, by methods that can. A part of what decides the bits.",
         ),
         option(
             ["--held-out"],

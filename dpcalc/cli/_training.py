@@ -123,7 +123,9 @@ def _bits(
     }
 
 
-_DECIDING = ("rows", "row_bound", "intercept", "held_out", "epsilon", "delta", "nodes", "graph")
+_DECIDING = (
+    "rows", "row_bound", "intercept", "held_out", "memory", "epsilon", "delta", "nodes", "graph"
+)  # fmt: skip
 """Options that decide bits besides; what others say of the data is in the digest."""
 
 

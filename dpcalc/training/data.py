@@ -66,7 +66,12 @@ class Split:
 
     def digest(self) -> str:
         """What tells these records from all others, wherever they were read."""
+        from dpcalc.algorithms.engine.fingerprint import parts_of
+        from dpcalc.algorithms.problems.stored_rows import is_stored
+
         rows = {"features": self.table.features, "labels": self.table.labels}
+        if is_stored(self.table.features):
+            return checksum({name: parts_of(values) for name, values in rows.items()}, {})[:_DIGITS]
         return checksum({}, rows)[:_DIGITS]
 
     def records(self, nodes: int = 1) -> Records:
@@ -173,22 +178,8 @@ def split(
     """
     from dpcalc.algorithms.problems.records import bounded_rows, unit_rows
 
-    if not 0 <= checks.probability("held_out", held_out) < 1:
-        raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
-    known = data.row_bound or math.inf
-    if row_bound is not None and row_bound > known:
-        raise InvalidInput(
-            f"row_bound needs at most {known:g}, which follows from the ranges of the columns; got "
-            f"row_bound={row_bound:g}; leave out --row-bound"
-        )
-    bound = min(
-        known, (1.0 if data.row_bound is None else known) if row_bound is None else row_bound
-    )
-    count = len(data.labels)
-    order = np.random.default_rng(seed).permutation(count)
-    cut = count - round(held_out * count)
-    if cut < 1:
-        raise InvalidInput(f"expected a record to train on; got {count} records")
+    bound = bound_of(data.row_bound, row_bound)
+    train, test = dealt(len(data.labels), held_out, seed)
     if on_large == "refuse":
         bounded_rows(data.features, on_large, bound=bound)
 
@@ -196,7 +187,6 @@ def split(
         scaled = unit_rows(data.features, bound=bound, constant=intercept, order=rows)
         return scaled, data.labels[rows]
 
-    train, test = order[:cut], order[cut:]
     return Split(
         train=part(train),
         test=part(test),
@@ -207,3 +197,40 @@ def split(
         table=data,
         order=(train, test),
     )
+
+
+def bound_of(known: float | None, row_bound: float | None) -> float:
+    """What rows are shortened to and divided by.
+
+    Args:
+        known: what follows from the ranges of the columns, if they have any.
+        row_bound: what was asked for.
+
+    Raises:
+        InvalidInput: if it is longer than rows can be.
+    """
+    if row_bound is not None and row_bound > (known or math.inf):
+        raise InvalidInput(
+            f"row_bound needs at most {known:g}, which follows from the ranges of the columns; got "
+            f"row_bound={row_bound:g}; leave out --row-bound"
+        )
+    if row_bound is not None:
+        return min(known or math.inf, row_bound)
+    return 1.0 if known is None else known
+
+
+def dealt(count: int, held_out: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Records to train on and to test with, in a public random order; parts of one array.
+
+    Args:
+        count: of the records.
+        held_out: share to test with, in [0, 1).
+        seed: of the order; not secret.
+    """
+    if not 0 <= checks.probability("held_out", held_out) < 1:
+        raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
+    order = np.random.default_rng(seed).permutation(count)
+    cut = count - round(held_out * count)
+    if cut < 1:
+        raise InvalidInput(f"expected a record to train on; got {count} records")
+    return order[:cut], order[cut:]

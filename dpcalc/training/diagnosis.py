@@ -42,6 +42,8 @@ def diagnosis(
 ) -> dict[str, Any] | None:
     """Why a run is no better than the best constant answer; None if it is better.
 
+    None as well where records are in a file, to look at which so often would take too long.
+
     The first of these that is better than a constant decides what is at fault:
 
     ========  =========================================================
@@ -60,6 +62,10 @@ def diagnosis(
         data: what it was trained on and measured by.
         utility: as `dpcalc.training.metrics.utility` found it.
     """
+    from dpcalc.algorithms.problems.stored_rows import is_stored
+
+    if is_stored(data.train[0]):
+        return None
     loss: Loss = prepared.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
     constant = data.label_unit * baseline_error(loss, _measured(data)[1])
     found = np.mean(utility.get("test_error", utility["train_error"]))

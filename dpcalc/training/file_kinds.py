@@ -9,13 +9,24 @@ from dpcalc.errors import InvalidInput, shortened
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file's name says that its columns have names: delimited text, or Parquet."""
-    return is_parquet(path) or any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
+    """Whether a file's name says that its columns have names: delimited text, or one of `BINARY`."""
+    return is_binary(path) or any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether a file's name says that it is a Parquet file."""
-    return path.suffix.lower() in (".parquet", ".pq")
+ARRAY = ".npy"
+COLUMNAR = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+BINARY = (ARRAY, *COLUMNAR)
+"""How names of files end that hold numbers, and so may be read in blocks."""
+
+
+def is_binary(path: Path) -> bool:
+    """Whether a file's name says that it holds a table of numbers: .npy, Parquet or Arrow."""
+    return path.suffix.lower() in BINARY
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file's name says that it is a NumPy array."""
+    return path.suffix.lower() == ARRAY
 
 
 def is_adult(path: Path) -> bool:

@@ -48,6 +48,7 @@ class Method(ABC):
         theorem_key: of the privacy result that covers it; None for a method without noise.
         distributed: whether records are dealt out to the nodes of a network.
         attested: promises of the theorem that hold by the way the method is built.
+        in_blocks: whether it goes through records in blocks, so that they may be in a file.
     """
 
     key: ClassVar[str]
@@ -55,6 +56,7 @@ class Method(ABC):
     theorem_key: ClassVar[str | None] = None
     distributed: ClassVar[bool] = True
     attested: ClassVar[tuple[str, ...]] = ()
+    in_blocks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         converted(self)

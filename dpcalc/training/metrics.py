@@ -20,7 +20,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcalc.algorithms.problems.losses import Loss
+    from dpcalc.algorithms.problems.sparse import Rows
     from dpcalc.training.data import Split
     from dpcalc.training.prepared_run import PreparedRun
     from dpcalc.transcript import Transcript
@@ -50,17 +53,41 @@ def utility(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[
     return found
 
 
-def mean_loss(loss: Loss, weights: Array, features: Array, labels: Array) -> Array:
+def mean_loss(loss: Loss, weights: Array, features: Rows, labels: Array) -> Array:
     """Mean loss per record; shape (runs,)."""
-    return np.array([loss.value(_argument(loss, features @ w, labels)).mean() for w in weights])
+
+    def total(scores: Array, y: Array) -> float:
+        return float(loss.value(_argument(loss, scores, y)).sum())
+
+    return _means(total, weights, features, labels)
 
 
-def error(loss: Loss, weights: Array, features: Array, labels: Array) -> Array:
+def error(loss: Loss, weights: Array, features: Rows, labels: Array) -> Array:
     """Share of wrong signs, or for a regression the root mean squared error; shape (runs,)."""
-    scores = (features @ w for w in weights)
+
+    def wrong(scores: Array, y: Array) -> float:
+        return float(np.count_nonzero(np.where(scores >= 0, 1.0, -1.0) != y))
+
+    def square(scores: Array, y: Array) -> float:
+        return float(((scores - y) ** 2).sum())
+
     if loss.of_margin or set(np.unique(labels)) == {-1.0, 1.0}:
-        return np.array([np.mean(np.where(s >= 0, 1.0, -1.0) != labels) for s in scores])
-    return np.array([np.sqrt(np.mean((s - labels) ** 2)) for s in scores])
+        return _means(wrong, weights, features, labels)
+    return np.sqrt(_means(square, weights, features, labels))
+
+
+def _means(
+    total: Callable[[Array, Array], float], weights: Array, features: Rows, labels: Array
+) -> Array:
+    """Means over all records of what is summed up block by block; shape (runs,)."""
+    from dpcalc.algorithms.problems.stored_rows import is_stored
+
+    sums, first = np.zeros(len(weights)), 0
+    for rows in features.blocks() if is_stored(features) else [features]:
+        here = labels[first : first + rows.shape[0]]
+        sums += [total(rows @ w, here) for w in weights]
+        first += rows.shape[0]
+    return sums / len(labels)
 
 
 def baseline_error(loss: Loss, labels: Array) -> float:

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from dpcalc.transcript import Transcript
 
 
+_BETWEEN_SAVES = 1.0
+"""Seconds of work that an interruption may cost; a save waits for the disk, a round hardly takes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRun:
     """A calibrated run that has not started.
@@ -129,7 +133,8 @@ class PreparedRun:
             diagnostics=measure_every,
             progress=progress,
             checkpoint=checkpoint,
-            checkpoint_every=max(1, self.algorithm.rounds // 50),
+            checkpoint_every=1,
+            checkpoint_seconds=_BETWEEN_SAVES,
         )
 
 

@@ -13,13 +13,14 @@ Statement
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dpcalc.errors import InvalidInput, shortened, unknown_name
+from dpcalc.training.scaling import Range, Scaling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,29 +29,6 @@ if TYPE_CHECKING:
 
 REST = "*"
 """In place of a column's name: every numeric column that is not named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The public range of a number; what lies outside is clipped to it."""
-
-    low: float
-    high: float
-
-    @property
-    def middle(self) -> float:
-        """What becomes 0."""
-        return self.low + self.half
-
-    @property
-    def half(self) -> float:
-        """The distance from the middle that becomes 1."""
-        return self.high / 2 - self.low / 2
-
-    def scaled(self, values: Any) -> Any:
-        """Clipped and mapped onto [-1, 1]."""
-        inside = np.clip(values, self.low, self.high)
-        return np.clip((inside - self.middle) / self.half, -1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,36 +94,51 @@ class Schema:
         Raises:
             InvalidInput: if a numeric column has no range; names them all.
         """
-        from dpcalc.algorithms.problems.data.dataset import Units
-
-        zero_one = {f"{name}={value}" for name, known in self.categories.items() for value in known}
-        numeric = [k for k, name in enumerate(data.names) if name not in zero_one]
-        self._check(data, [data.names[k] for k in numeric], where)
-        features = np.array(data.features)
-        shift, stretch = np.zeros(len(data.names)), np.ones(len(data.names))
-        for k in numeric:
-            known = self.ranges.get(data.names[k]) or self.ranges[REST]
-            features[:, k] = known.scaled(features[:, k])
-            shift[k], stretch[k] = known.middle, known.half
-        label = Range(-1.0, 1.0) if data.of_classes else self.ranges[data.label]
+        scaling = self.scaling(data.names, where=where)
+        label = self.label_range(data, scaling, where=where)
         return replace(
             data,
-            features=features,
+            features=scaling.features(np.array(data.features)),
             labels=label.scaled(data.labels),
-            units=Units(shift=shift, stretch=stretch, label_shift=label.middle, label=label.half),
-            row_bound=math.sqrt(len(numeric) + len(self.categories)),
+            units=scaling.units(label),
+            row_bound=scaling.row_bound,
         )
 
-    def _check(self, data: Dataset, numeric: list[str], where: str) -> None:
-        if len(set(data.names)) < len(data.names):
+    def scaling(self, names: Sequence[str], *, where: str = "the data") -> Scaling:
+        """What becomes of the numbers in columns of these names.
+
+        Raises:
+            InvalidInput: if two are called alike.
+        """
+        if len(set(names)) < len(names):
             raise InvalidInput(
                 f"expected every column once; {where} has two that are called alike once "
                 "categories have columns of their own; rename one"
             )
+        zero_one = {f"{name}={value}" for name, known in self.categories.items() for value in known}
+        rest = self.ranges.get(REST)
+        return Scaling(
+            names=tuple(names),
+            ranges=tuple(None if n in zero_one else self.ranges.get(n, rest) for n in names),
+            numeric=tuple(n for n in names if n not in zero_one),
+            row_bound=math.sqrt(sum(n not in zero_one for n in names) + len(self.categories)),
+        )
+
+    def label_range(self, data: Dataset, scaling: Scaling, *, where: str = "the data") -> Range:
+        """The range of the label, once every column is found to have one.
+
+        Raises:
+            InvalidInput: if a numeric column has no range; names them all.
+        """
+        self._check(data, scaling, where)
+        return Range(-1.0, 1.0) if data.of_classes else self.ranges[data.label]
+
+    def _check(self, data: Dataset, scaling: Scaling, where: str) -> None:
+        numeric = scaling.numeric
         for name in self.ranges:
             if name not in (*numeric, data.label, REST):
-                raise unknown_name(f"numeric column of {where}", name, numeric)
-        missing = [n for n in numeric if n not in self.ranges and REST not in self.ranges]
+                raise unknown_name(f"numeric column of {where}", name, list(numeric))
+        missing = list(scaling.unknown)
         if not data.of_classes and data.label not in self.ranges:
             missing.append(data.label)
         if missing:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput
-from dpcalc.training.file_kinds import is_adult, is_parquet, is_table
+from dpcalc.training.file_kinds import is_adult, is_array, is_binary, is_table
 from dpcalc.training.schema import Schema
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.data.dataset import Dataset
+    from dpcalc.algorithms.problems.data.parts import TableParts
 
 BUILT_IN = ("builtin", "builtin-regression")
 """Generated, the same on every machine."""
@@ -45,13 +46,14 @@ def from_path(
     features: int | None,
 ) -> Dataset:
     """What a file or a folder holds, told by its name."""
-    from dpcalc.algorithms.problems.data import adult, libsvm, parquet, tables
+    from dpcalc.algorithms.problems.data import adult, libsvm, tables
+    from dpcalc.algorithms.problems.data.parts import collected
     from dpcalc.delimited import refuse_unless_text
 
     if is_adult(path):
         return adult.load_adult(path)
-    if is_parquet(path):
-        return parquet.load_parquet(path, label, categories=schema.categories, positive=positive)
+    if is_binary(path):
+        return collected(parts_of(path, label, positive, schema))
     refuse_unless_text(path)
     if is_table(path):
         column = last_column(path) if label is None else label
@@ -63,6 +65,24 @@ def from_path(
             delimiter=delimiter_of(path),
         )
     return libsvm.load_libsvm(path, features=features)
+
+
+def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema) -> TableParts:
+    """How a .npy, Parquet or Arrow file is read in blocks.
+
+    Raises:
+        InvalidInput: for categories of columns that are numbers anyway.
+    """
+    from dpcalc.algorithms.problems.data.array_file import array_parts
+    from dpcalc.algorithms.problems.data.columnar import columnar_parts
+
+    if not is_array(path):
+        return columnar_parts(path, label, categories=schema.categories, positive=positive)
+    if schema.categories:
+        raise InvalidInput(
+            f"categories need columns of words; got numbers in {str(path)!r}; leave out the categories"
+        )
+    return array_parts(path, label, positive=positive)
 
 
 def delimiter_of(path: Path) -> str | None:

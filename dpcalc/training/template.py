@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.training.file_kinds import is_parquet, is_table
+from dpcalc.training.file_kinds import is_array, is_binary, is_table
 from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
@@ -49,10 +49,10 @@ class Template:
 
 
 def template_of(path: Path, label: str | None = None) -> Template:
-    """The columns of a CSV or Parquet file, and whether every entry of one is a number.
+    """The columns of a table, and whether every entry of one is a number.
 
     Args:
-        path: CSV, plain, .xz, .gz or .bz2; or Parquet, whose columns say what they are.
+        path: CSV, plain, .xz, .gz or .bz2; or Parquet, Arrow or .npy, whose columns say what they are.
         label: the label column; the last one if left out.
 
     Raises:
@@ -60,8 +60,8 @@ def template_of(path: Path, label: str | None = None) -> Template:
     """
     from dpcalc.delimited import is_number, rows
 
-    if is_parquet(path):
-        return _of_parquet(path, label)
+    if is_binary(path):
+        return _of_binary(path, label)
     if not is_table(path):
         raise InvalidInput(
             f"expected a CSV file with the names of its columns; got {str(path)!r}; other files "
@@ -86,10 +86,11 @@ def template_of(path: Path, label: str | None = None) -> Template:
     )
 
 
-def _of_parquet(path: Path, label: str | None) -> Template:
-    from dpcalc.algorithms.problems.data.parquet import column_kinds
+def _of_binary(path: Path, label: str | None) -> Template:
+    from dpcalc.algorithms.problems.data.array_file import column_names
+    from dpcalc.algorithms.problems.data.columnar import column_kinds
 
-    found = column_kinds(path)
+    found = dict.fromkeys(column_names(path), True) if is_array(path) else column_kinds(path)
     label = next(reversed(found), "") if label is None else label
     if label not in found:
         raise unknown_name(f"column of {str(path)!r}", label, found)

@@ -23,7 +23,7 @@ from dpcalc.auditing import AuditDesign, audit, mechanism
 from dpcalc.auditing.claim import Claim
 from dpcalc.errors import InvalidInput
 from dpcalc.files import held_alone
-from dpcalc.store import open_store, plan_of
+from dpcalc.store import Store, open_store, plan_of
 
 _HOLD = """
 import sys, time
@@ -222,6 +222,36 @@ def test_a_killed_run_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     found = DPADMM.example().run(3, checkpoint=path, progress=lambda done, _: rounds.append(done))
     assert rounds[0] == 3
     assert found.released == DPADMM.example().run(3).released
+
+
+def test_the_disk_is_waited_for_now_and_then_and_an_interruption_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves: list[int] = []
+    write = Store.write
+
+    def counted(store: Store, key: str, header: Any, *arrays: Any) -> None:
+        if key == SAVED:
+            saves.append(header["round"])
+        write(store, key, header, *arrays)
+
+    monkeypatch.setattr(Store, "write", counted)
+    pace: dict[str, Any] = {"checkpoint_every": 1, "checkpoint_seconds": 1e9}
+    DPADMM.example().run(3, checkpoint=tmp_path / "whole", **pace)
+    assert saves == [3]
+
+    def stop(done: int, _: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        DPADMM.example().run(3, checkpoint=tmp_path / "begun", progress=stop, **pace)
+    assert saves == [3, 2]
+    rounds: list[int] = []
+    DPADMM.example().run(
+        3, checkpoint=tmp_path / "begun", progress=lambda done, _: rounds.append(done)
+    )
+    assert rounds == [3]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of Unix")

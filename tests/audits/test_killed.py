@@ -1,36 +1,51 @@
-"""The process that was started is killed again and again, and the end is that of one go."""
+"""Whatever is killed, however often: nothing finished is lost, and the end is that of one go."""
 
 from __future__ import annotations
 
 import json
 import logging
-import random
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.audits.killed_again import lasting, told
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied by fork")
+
 _log = logging.getLogger(__name__)
 
 TARGET = """
+import os
 from time import sleep
 from dpcalc.auditing import mechanism
 
 def release(data, generator, runs):
-    sleep(0.01)
+    sleep(float(os.environ.get("PAUSE", "0")) * (runs > 100))
     return data + generator.laplace(size=runs)
 
 target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="mine")
 """
-DPCALC = [sys.executable, "-m", "dpcalc"]
-AUDIT = (
-    "audit mine:target --claim eps=1 --runs 400000 --seed 3 --no-controls --json --no-early-stop"
-)
+GRID = """
+theorem = "dp-admm"
+delta = 1e-5
+[parameters]
+n_records = {{from = 1000, to = 50000, count = {size}}}
+rounds = [10, 100]
+gradient_bound = 1
+sigma = 0.1
+dual_start = "zero"
+"""
+AUDIT = "audit mine:target --claim eps=1 --seed 3 --no-controls --no-early-stop --runs {size}"
 RUN = (
-    "run dp-admm --epsilon 1 --delta 1e-6 --rounds 200 --runs 1500 --runs-at-once 1 --seed 3 --json"
+    "run dp-admm --epsilon 1 --delta 1e-6 --rounds 50 --runs-at-once 1 --seed 3 --measure-every 0 "
+    "--runs {size}"
 )
+COMMANDS = {"audit": AUDIT, "run": RUN, "sweep": "sweep grid.toml"}
+KEPT = ["--json", "--checkpoint", "kept.sqlite"]
+SCRIPT = Path(__file__).with_name("killed_again.py")
 
 
 def _answer(text: str) -> str:
@@ -39,41 +54,56 @@ def _answer(text: str) -> str:
     return json.dumps(found["results"][0]["verdict"] if "results" in found else found)
 
 
-def _written(file: Path) -> int:
-    """When the file was changed; 0 if there is none."""
-    return file.stat().st_mtime_ns if file.exists() else 0
+def _finished(folder: Path, words: list[str]) -> tuple[int, str]:
+    """Status and answer of a command that is left alone."""
+    command = [sys.executable, "-m", "dpcalc", *words]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert found.returncode in (0, 1, 3), found.stderr
+    return found.returncode, _answer(found.stdout)
 
 
-def _killed(folder: Path, words: str, times: int, seconds: float) -> None:
-    """Kill at random moments after the first piece was written; then let it come to its end."""
+def _killed(
+    folder: Path, words: str, times: int, *, size: int, seconds: float, pause: float = 0.02
+) -> dict[str, int]:
+    """Kill a command of some size so often; the deaths, after its end was compared."""
     (folder / "mine.py").write_text(TARGET, encoding="utf-8")
-    command = [*DPCALC, *words.split()]
-    alone = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    more = ["--workers", "2", "--checkpoint", "kept.sqlite"]
-    file, draw, killed = folder / "kept.sqlite", random.Random(7), 0
-    for _ in range(times):
-        before = _written(file)
-        going = subprocess.Popen([*command, *more], cwd=folder, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL)  # fmt: skip
-        while _written(file) == before and going.poll() is None:
-            time.sleep(0.01)
-        time.sleep(draw.random() * seconds)  # from the first piece on, in the middle of the work
-        killed += going.poll() is None
-        going.kill()
-        going.wait()
-    assert killed
-    last = [*command, *more, "--resume"]
-    found = subprocess.run(last, cwd=folder, capture_output=True, text=True, check=False)
-    assert found.returncode == alone.returncode, found.stderr
-    assert _answer(found.stdout) == _answer(alone.stdout)
-    _log.info("%s: %d of %d were killed before the end", words.split()[0], killed, times)
+    (folder / "grid.toml").write_text(GRID.format(size=size), encoding="utf-8")
+    command = words.format(size=size).split()
+    how = [str(times), str(seconds), "7", "told", "kept.sqlite", str(size)]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *how, *words.split(), *KEPT],
+        cwd=folder, env=os.environ | {"PAUSE": str(pause)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    deaths: dict[str, int] = json.loads(done.stdout)
+    plain = [word for word in command if word not in ("--workers", "2")]
+    more = ["--resume"] if (folder / "kept.sqlite").exists() else []  # killed before there was one
+    assert _finished(folder, [*command, *KEPT, *more]) == _finished(folder, [*plain, "--json"])
+    written = [key for what, key in told(folder / "told") if what == "written" and lasting(key)]
+    assert len(set(written)) == len(written), "a finished piece was made again"
+    _log.info("%s: %s, %d pieces kept on the way", command[0], deaths, len(written))
+    return deaths
 
 
-def test_a_killed_audit_goes_on_to_the_same_verdict(tmp_path: Path) -> None:
-    _killed(tmp_path, AUDIT.replace("400000", "9000"), 2, 0.5)
+@pytest.mark.parametrize(("what", "size"), [("audit", 16_000), ("run", 24), ("sweep", 80)])
+def test_nothing_finished_is_lost_however_often_it_is_killed(
+    tmp_path: Path, what: str, size: int
+) -> None:
+    assert _killed(tmp_path, COMMANDS[what], 5, size=size, seconds=0.3)["starts"]
+
+
+def test_nor_with_workers_that_are_killed_too(tmp_path: Path) -> None:
+    assert _killed(tmp_path, f"{AUDIT} --workers 2", 2, size=9000, seconds=0.5)
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("words", [AUDIT, RUN], ids=["audit", "run"])
-def test_what_was_killed_a_hundred_times_comes_to_the_same_end(tmp_path: Path, words: str) -> None:
-    _killed(tmp_path, words, 100, 0.5)
+@pytest.mark.parametrize(("what", "size"), [("audit", 1_000_000), ("run", 1000), ("sweep", 8000)])
+def test_a_hundred_deaths(tmp_path: Path, what: str, size: int) -> None:
+    assert _killed(tmp_path, COMMANDS[what], 100, size=size, seconds=0.6)["starts"] == 100
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize(("words", "size"), [(AUDIT, 1_000_000), (RUN, 1500)], ids=["audit", "run"])
+def test_a_hundred_deaths_among_workers(tmp_path: Path, words: str, size: int) -> None:
+    deaths = _killed(tmp_path, f"{words} --workers 2", 100, size=size, seconds=2)
+    assert deaths["starts"] + deaths["workers"] >= 100

@@ -22,7 +22,7 @@ from dpcalc.files import (
     write_atomically,
     write_text,
 )
-from dpcalc.training.file_kinds import is_parquet, is_table, refuse_unused
+from dpcalc.training.file_kinds import is_binary, is_table, refuse_unused
 from dpcalc.training.graph import _bounded
 from dpcalc.training.schema import Range, Schema, without_range
 
@@ -203,14 +203,15 @@ def test_where_no_lock_can_be_held_the_file_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "table", "parquet"),
+    ("name", "table", "binary"),
     [("a.csv", True, False), ("a.tsv", True, False), ("a.csv.gz", True, False),
      ("a.parquet", True, True), ("a.PQ", True, True), ("a.Parquet", True, True),
      ("a.CSV", False, False), ("a.txt", False, False), ("csv", False, False),
+     ("a.npy", True, True), ("a.Feather", True, True), ("a.npz", False, False),
      ("a.parquet.gz", False, False)],
 )  # fmt: skip
-def test_a_kind_is_told_by_the_name(name: str, table: bool, parquet: bool) -> None:
-    assert (is_table(Path(name)), is_parquet(Path(name))) == (table, parquet)
+def test_a_kind_is_told_by_the_name(name: str, table: bool, binary: bool) -> None:
+    assert (is_table(Path(name)), is_binary(Path(name))) == (table, binary)
 
 
 @pytest.mark.parametrize(

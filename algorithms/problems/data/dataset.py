@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from dpcalc.algorithms.problems.sparse import Rows
+
 Array = NDArray[np.float64]
 
 
@@ -38,7 +40,7 @@ class Dataset:
     """A table ready to be dealt out to nodes with `records.split`.
 
     Attributes:
-        features: shape (n, d), finite.
+        features: shape (n, d), finite; an array, or in a file.
         labels: shape (n,), finite.
         names: of the features; d of them.
         source: where it came from and what was left out.
@@ -51,7 +53,7 @@ class Dataset:
         units: what those ranges made of the numbers in the file; None if nothing.
     """
 
-    features: Array
+    features: Rows
     labels: Array
     names: tuple[str, ...]
     source: str

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from dpcalc.algorithms.problems.sparse import Rows
+
 
 def load_table(
     path: str | os.PathLike[str],
@@ -67,13 +69,13 @@ def load_table(
 
 
 def dataset_of(
-    columns: Columns, features: Array, y: Array, said: AbstractSet[str], incomplete: int
+    columns: Columns, features: Rows, y: Array, said: AbstractSet[str], incomplete: int
 ) -> Dataset:
     """The table of complete rows.
 
     Args:
         columns: how they were read.
-        features: shape (n, d).
+        features: shape (n, d); an array, or in a file.
         y: labels; shape (n,).
         said: some of the labels, at least two if they differ, as they stand in the file.
         incomplete: rows left out.

@@ -21,6 +21,7 @@ class AccADMM(ConstrainedMethod):
 
     key: ClassVar[str] = "acc-admm"
     title: ClassVar[str] = "Linearised ADMM with momentum, without privacy"
+    in_blocks: ClassVar[bool] = True
 
     rounds: int = count("iterations, T", default=100)
     step_size: float = number("step size, η", default=4.0)

@@ -26,6 +26,7 @@ class DPADMM(ConstrainedMethod):
 
     key: ClassVar[str] = "dp-admm"
     title: ClassVar[str] = "Gradient-perturbed ADMM"
+    in_blocks: ClassVar[bool] = True
     theorem_key: ClassVar[str | None] = "dp-admm"
     attested: ClassVar[tuple[str, ...]] = ("gradient-bound",)
 

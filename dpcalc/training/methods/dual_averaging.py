@@ -27,6 +27,7 @@ class DualAveraging(Method):
 
     key: ClassVar[str] = "dual-averaging"
     title: ClassVar[str] = "Dual averaging over a network, without privacy"
+    in_blocks: ClassVar[bool] = True
 
     rounds: int = count("rounds, T", default=1000)
     loss: str | Loss = loss_choice("hinge", "logistic", "smoothed-hinge", "huber", default="hinge")

@@ -1,14 +1,17 @@
-"""Tables in Parquet files: numbers as they are, categories as 0-1 columns, batch by batch."""
+"""Tables in Parquet and Arrow files: numbers as they are, categories as 0-1 columns, in batches."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row
-from dpcalc.algorithms.problems.data.tables import Columns, dataset_of
+from dpcalc.algorithms.problems.data.dataset import Array, bad_row
+from dpcalc.algorithms.problems.data.parts import Part, TableParts
+from dpcalc.algorithms.problems.data.tables import Columns
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -16,23 +19,27 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
-_BATCH = 2**13  # rows read at once
+ARROW = (".arrow", ".feather", ".ipc")
+"""How the names of Arrow files end."""
+
+_BUFFER = 2**16
+"""Bytes of a column that are read ahead."""
 
 
-def load_parquet(
+def columnar_parts(
     path: str | os.PathLike[str],
     label: str | None = None,
     *,
     categories: Mapping[str, Sequence[str]] | None = None,
     positive: str | None = None,
-) -> Dataset:
-    """Read a Parquet file; besides the table itself one batch of rows is in memory.
+) -> TableParts:
+    """The table in a Parquet or Arrow file.
 
     Columns of numbers and of truth values keep their scale; all others need their categories. Rows
     with a null are left out.
 
     Args:
-        path: the file.
+        path: the file: Parquet, or Arrow's file format, also known as Feather.
         label: name of the label column; the last one if left out.
         categories: for every column that is not numeric, the categories it may have, a public fact.
         positive: the label value that becomes +1, all others -1; without it the labels are numbers,
@@ -40,23 +47,28 @@ def load_parquet(
 
     Raises:
         MissingExtra: without pyarrow.
-        InvalidInput: if it is no Parquet file, a column is neither numbers nor categories, or a
+        InvalidInput: if it is no such file, a column is neither numbers nor categories, or a
             value is not finite or not among the categories.
     """
-    with _opened(path) as file:
-        names = tuple(file.schema_arrow.names)
-        if not names:
-            raise InvalidInput(f"expected columns; got none in {str(path)!r}")
-        columns = Columns(path, names, label or names[-1], positive, dict(categories or {}))
-        reader = _Reader(path, columns)
-        features = np.empty((file.metadata.num_rows, len(columns.names)))
-        labels, said, rows = np.empty(len(features)), set[str](), 0
-        for first, batch in _batches(file):
-            part, y, words = reader.numbers(batch, first)
-            features[rows : rows + len(y)], labels[rows : rows + len(y)] = part, y
-            rows, said = rows + len(y), said | words
-        left_out = len(features) - rows
-    return dataset_of(columns, features[:rows], labels[:rows], said, left_out)
+    with closing(_opened(path)) as file:
+        names = tuple(file.schema.names)
+    if not names:
+        raise InvalidInput(f"expected columns; got none in {str(path)!r}")
+    columns = Columns(path, names, label or names[-1], positive, dict(categories or {}))
+    reader = _Reader(path, columns)
+
+    def count() -> int:
+        with closing(_opened(path)) as file:
+            return file.count()
+
+    def read(at_once: int) -> Iterator[Part]:
+        with closing(_opened(path)) as file:
+            first = 1
+            for batch in file.batches(at_once):
+                yield reader.numbers(batch, first)
+                first += batch.num_rows
+
+    return TableParts(columns=columns, count=count, read=read)
 
 
 def column_kinds(path: str | os.PathLike[str]) -> dict[str, bool]:
@@ -64,30 +76,62 @@ def column_kinds(path: str | os.PathLike[str]) -> dict[str, bool]:
 
     Raises:
         MissingExtra: without pyarrow.
-        InvalidInput: if it is no Parquet file.
+        InvalidInput: if it is neither a Parquet nor an Arrow file.
     """
-    with _opened(path) as file:
-        return {field.name: _is_number(field.type) for field in file.schema_arrow}
+    with closing(_opened(path)) as file:
+        return {field.name: _is_number(field.type) for field in file.schema}
 
 
-def _opened(path: str | os.PathLike[str]) -> Any:
+class _Parquet:
+    """A Parquet file, whose columns are read a little at a time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        from pyarrow import parquet
+
+        self._file = parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+        self.schema = self._file.schema_arrow
+        self.close = self._file.close
+
+    def count(self) -> int:
+        return int(self._file.metadata.num_rows)
+
+    def batches(self, at_once: int) -> Iterator[Any]:
+        yield from self._file.iter_batches(batch_size=at_once)
+
+
+class _Arrow:
+    """A file of record batches, of which one is in memory."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        import pyarrow as pa
+
+        self._source = pa.OSFile(str(path))
+        self._file = pa.ipc.open_file(self._source)
+        self.schema = self._file.schema
+        self.close = self._source.close
+
+    def count(self) -> int:
+        numbers = range(self._file.num_record_batches)
+        return sum(int(self._file.get_batch(k).num_rows) for k in numbers)
+
+    def batches(self, at_once: int) -> Iterator[Any]:
+        for number in range(self._file.num_record_batches):
+            batch = self._file.get_batch(number)
+            for start in range(0, batch.num_rows, at_once):
+                yield batch.slice(start, at_once)
+
+
+def _opened(path: str | os.PathLike[str]) -> _Parquet | _Arrow:
     """The file, to be closed after use."""
-    need("pyarrow", purpose="reading a Parquet file")
+    is_arrow = Path(path).suffix.lower() in ARROW
+    kind = "an Arrow file" if is_arrow else "a Parquet file"
+    need("pyarrow", purpose=f"reading {kind}")
     import pyarrow as pa
-    from pyarrow import parquet
 
     try:
-        return parquet.ParquetFile(path)
+        return _Arrow(path) if is_arrow else _Parquet(path)
     except (OSError, pa.ArrowInvalid) as error:
-        raise InvalidInput(f"expected a Parquet file; got {str(path)!r} ({error})") from error
-
-
-def _batches(file: Any) -> Iterator[tuple[int, Any]]:
-    """Batches of rows, each with the number of its first, counted from 1."""
-    first = 1
-    for batch in file.iter_batches(batch_size=_BATCH):
-        yield first, batch
-        first += batch.num_rows
+        raise InvalidInput(f"expected {kind}; got {str(path)!r} ({error})") from error
 
 
 def _is_number(kind: Any) -> bool:

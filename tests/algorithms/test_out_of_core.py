@@ -1,0 +1,256 @@
+"""Data larger than memory: the same rows, the same bits, and no more memory than was given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcalc.algorithms.problems import smooth
+from dpcalc.algorithms.problems.data.row_files import reordered, written
+from dpcalc.algorithms.problems.stored_rows import StoredRows
+from dpcalc.cli.main import main
+from dpcalc.errors import InvalidInput
+from dpcalc.training.catalogue import method
+from dpcalc.training.data import Split, load, split
+from dpcalc.training.graph import network
+from dpcalc.training.method import Budget
+from dpcalc.training.out_of_core import stored_split
+from dpcalc.training.prepared_run import prepare
+from dpcalc.training.schema import Schema
+
+COUNT, WIDTH = 1500, 20
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A .npy file of two classes; 252 kB."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(COUNT, WIDTH + 1))
+    rows[:, -1] = np.where(rows[:, 0] > 0.2 * rows[:, -1], 1, -1)
+    path = tmp_path_factory.mktemp("rows") / "rows.npy"
+    np.save(path, rows)
+    return path
+
+
+def same_split(found: Split, wanted: Split) -> None:
+    for part in ("train", "test"):
+        rows, labels = getattr(found, part)
+        assert isinstance(rows, StoredRows)
+        assert rows.block < len(rows)
+        np.testing.assert_array_equal(np.concatenate(list(rows.blocks())), getattr(wanted, part)[0])
+        np.testing.assert_array_equal(labels, getattr(wanted, part)[1])
+    assert (found.names, found.row_bound, found.intercept) == (
+        wanted.names, wanted.row_bound, wanted.intercept
+    )  # fmt: skip
+    assert (found.source, found.table.classes) == (wanted.source, wanted.table.classes)
+    model = np.linspace(-1, 1, len(found.names))
+    assert found.coefficients(model) == wanted.coefficients(model)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_an_array_is_split_as_in_memory(table: Path, scaled: bool) -> None:
+    schema = Schema.of({"*": [-2, 2]}) if scaled else None
+    said: dict[str, Any] = {"row_bound": None if scaled else 5.0}
+    whole = load(str(table), schema=schema, **said)
+    wanted = split(whole, intercept=scaled, seed=3, **said)
+    with stored_split(str(table), memory=300e3, schema=schema, seed=3, **said) as found:
+        same_split(found, wanted)
+        folder = found.train[0].path.parent
+        assert [file.name for file in folder.iterdir()] == ["shuffled"]
+        assert folder.stat().st_mode & 0o077 == 0
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_columns_of_words_and_incomplete_rows_are_too(tmp_path: Path, suffix: str) -> None:
+    pa = pytest.importorskip("pyarrow", reason="the extra scale is not installed")
+    from pyarrow import feather, parquet
+
+    rng, path = np.random.default_rng(1), tmp_path / f"own{suffix}"
+    ages = [None if k % 50 == 7 else float(age) for k, age in enumerate(rng.normal(50, 20, COUNT))]
+    cities = rng.choice(["Bonn", "Ulm"], COUNT).tolist()
+    told = pa.table({"age": ages, "city": cities, "bought": rng.choice(["yes", "no"], COUNT)})
+    if suffix == ".parquet":
+        parquet.write_table(told, path, row_group_size=400)
+    else:
+        feather.write_feather(told, path, chunksize=400)
+    schema = Schema.of({"age": [18, 90], "city": ["Bonn", "Ulm"]})
+    whole = load(str(path), positive="yes", schema=schema)
+    assert whole.left_out == COUNT // 50
+    with stored_split(str(path), memory=100e3, positive="yes", schema=schema) as found:
+        same_split(found, split(whole, intercept=True))
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.randoms(use_true_random=False))
+def test_rows_are_brought_into_any_order(count: int, block: int, draw: Any) -> None:
+    rows, order = np.arange(3.0 * count).reshape(count, 3), list(range(count))
+    draw.shuffle(order)
+    with tempfile.TemporaryDirectory() as place:
+        stored = written(Path(place) / "a", [rows[:7], rows[7:]], width=3, block=block)
+        found = reordered(stored, np.array(order), Path(place) / "b")
+        np.testing.assert_array_equal(np.concatenate(list(found.blocks())), rows[order])
+
+
+def answer(words: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main([*words.split(), "--json"])
+    assert stopped.value.code == 0, capsys.readouterr().err
+    found = json.loads(capsys.readouterr().out)
+    found.pop("diagnosis")  # nobody makes one of rows in a file
+    return json.dumps(found)
+
+
+BUDGET = "--epsilon 1 --delta 1e-6"
+
+
+@pytest.mark.parametrize(
+    "what",
+    [f"dp-admm {BUDGET}", f"dp-acc-admm {BUDGET} --runs 3 --runs-at-once 2", "acc-admm",
+     f"private-dual-averaging --nodes 3 {BUDGET}", "dual-averaging --nodes 3 --runs 2"],
+)  # fmt: skip
+def test_a_run_has_the_bits_of_memory_where_its_blocks_are_as_large(
+    what: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"run {what} --rounds 4 --seed 1 --row-bound 6 --data {table}"
+    assert answer(f"{words} --memory 100MB", capsys) == answer(words, capsys)
+
+
+def test_small_blocks_have_the_bits_of_the_same_blocks_in_memory(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = method("dp-admm").from_parameters({"rounds": 5})
+
+    def released(data: Split) -> bytes:
+        prepared = prepare(chosen, data.records(), budget=Budget(1.0, 1e-6))
+        return np.asarray(prepared.run(1)["x"]).tobytes()
+
+    with stored_split(str(table), memory=300e3, row_bound=6.0) as stored:
+        block, found = stored.train[0].block, released(stored)
+    assert block < COUNT / 4
+    data = split(load(str(table), row_bound=6.0), row_bound=6.0)
+    whole = released(data)
+    monkeypatch.setattr(smooth, "_TILE", block)
+    assert released(data) == found
+    assert found != whole  # the last digits of a sum depend on its parts
+
+
+def test_workers_read_the_same_file(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (
+        f"run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --seed 1 --row-bound 6 --data {table} "
+    )
+    words += "--memory 1MB --runs 4 --runs-at-once 2"
+    assert answer(f"{words} --workers 2", capsys) == answer(words, capsys)
+
+
+PEAK = """
+import sys
+from dpcalc.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as stopped:
+    assert not stopped.code, stopped.code
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel says how much memory was in use")
+def test_no_more_memory_is_in_use_than_was_given(tmp_path: Path) -> None:
+    """Beside what a run on a few records takes: 41 MB of rows within 12 MB."""
+    peaks = []
+    for count in (2000, 100_000):
+        path = tmp_path / f"{count}.npy"
+        rows = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(count, 51))
+        rows[:] = np.random.default_rng(0).normal(size=51)
+        rows[::2, -1], rows[1::2, -1] = 1, -1
+        del rows
+        words = (
+            f"run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --seed 1 --row-bound 6 --data {path}"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, *words.split(), "--memory", "12MB", "--json"],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        peaks.append(int(done.stdout.split()[-1]) * 1024)
+    assert path.stat().st_size > 40e6
+    assert peaks[1] - peaks[0] < 12e6
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("private-r-admm --nodes 3 --data {}", "goes through records in blocks"),
+        ("admm --data {}", "admm needs all of them at once; leave out --memory"),
+        ("dp-admm", "memory (--memory) needs a file that can be read in blocks"),
+        ("dp-admm --data {}.csv", "memory (--memory) needs a file that can be read in blocks"),
+        ("private-dual-averaging --nodes 3 --apart --data {}", "got --apart too"),
+        ("dp-admm --scheduler tcp://127.0.0.1:9 --data {}", "got --scheduler too"),
+        ("dp-admm --data {}", "public range"),
+        ("dp-admm --row-bound 6 --data {}", "64 rows, 0.142 MB; got 0.1 MB"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    words: str, told: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noisy = "" if words.startswith("admm") else "--epsilon 1 --delta 1e-6"
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", *words.format(table).split(), *noisy.split(), "--memory", "0.1MB"])
+    assert stopped.value.code == 2
+    shown = capsys.readouterr().err
+    assert told in " ".join(shown.split())
+
+
+def test_another_memory_is_another_plan(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        f"run dp-admm --epsilon 1 --delta 1e-6 --rounds 2 --seed 1 --row-bound 6 --data {table} "
+    )
+    words += f"--runs 2 --runs-at-once 1 --checkpoint {tmp_path / 'kept'}"
+    first = answer(f"{words} --memory 1MB", capsys)
+    assert answer(f"{words} --memory 1MB --resume", capsys) == first
+    with pytest.raises(SystemExit) as stopped:
+        main([*words.split(), "--memory", "2MB"])
+    assert stopped.value.code == 2
+    assert "memory" in capsys.readouterr().err
+
+
+def test_a_mapped_file_is_taken_as_it_is(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32) / 3
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    for part in (mapped, mapped[10:30], mapped[5:][5:]):
+        np.testing.assert_array_equal(StoredRows.of_mapped(part).read(), part.astype(np.float64))
+    stored = StoredRows.of_mapped(mapped)[4:].times(np.full(36, -1.0))
+    chosen = np.array([[3, 0], [35, 1]])
+    np.testing.assert_array_equal(stored.take(chosen), -rows[4:][chosen].astype(np.float64))
+    for wrong in (mapped[:, :2], rows, np.load(tmp_path / "rows.npy", mmap_mode="c"), mapped[0]):
+        with pytest.raises(InvalidInput, match="expected a mapped table of numbers, row after row"):
+            StoredRows.of_mapped(wrong)
+
+
+def test_what_needs_all_rows_at_once_says_so(table: Path) -> None:
+    rows = StoredRows.of_mapped(np.load(table, mmap_mode="r"))
+    for use in (np.asarray, lambda r: r.T, lambda r: r @ np.ones(21), lambda r: r[::2]):
+        with pytest.raises(InvalidInput, match="expected rows in memory"):
+            use(rows)
+    (table.parent / "short").write_bytes(table.read_bytes()[:2000])
+    gone = StoredRows(path=table.parent / "short", shape=rows.shape, block=10)
+    with pytest.raises(InvalidInput, match="the file is shorter than it was"):
+        gone.read()
+    network_method = method("private-r-admm").from_parameters({"rounds": 2})
+    with (
+        stored_split(str(table), memory=1e6, row_bound=6.0) as data,
+        pytest.raises(InvalidInput, match="expected rows in memory"),
+    ):
+        prepare(
+            network_method, data.records(3), network=network("ring", 3, 0), budget=Budget(1, 1e-6)
+        ).run(1)
