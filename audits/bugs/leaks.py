@@ -146,6 +146,16 @@ def _sign_only(x: float, g: np.random.Generator, n: int) -> Array:
     return side * (1 + 0.05 * g.standard_normal(n)) if x else 1.0 * g.standard_normal(n)
 
 
+def _sphere(x: float, g: np.random.Generator, n: int) -> Array:
+    """Equal means and covariances, no skewness, single numbers nearly alike: noise of fixed length."""
+    z = g.standard_normal((n, 10))
+    return z / np.linalg.norm(z, axis=1, keepdims=True) * 10**0.5 if x else z
+
+
+def _ten(x: float, g: np.random.Generator, n: int) -> Array:
+    return g.standard_normal((n, 10))
+
+
 def _symmetric(x: float, g: np.random.Generator, n: int) -> Array:
     return g.standard_normal(n) + 0 * x
 
@@ -194,6 +204,7 @@ LEAKS = (
     Leak("noise used twice", _reused, _rounds, (CURVE,)),
     Leak("NaN in one world", _overflowing, _fails_privately),
     Leak("covariances", _correlated, _uncorrelated),
+    Leak("length of the noise", _sphere, _ten, (PURE, APPROX, CURVE)),
     Leak("parity of a count", _parity, _private_parity),
     Leak("noise clipped, not the output", _clipped_noise, _clipped_output),
     Leak("another length in 30 per cent", _counter, _padded),

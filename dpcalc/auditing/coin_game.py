@@ -4,10 +4,11 @@ Statement
     The scores of each kind are independent and of one law. Toss a fair coin for each of m places and
     let the kind it names hand over its next score, unused so far: places, coins and scores are then
     distributed as if every place had been run in the world of its coin. A place whose kind has run
-    out counts as a wrong answer, which only lowers the bound. The rule is chosen on scores that no
-    coin could have asked for: how many there are is fixed beforehand. Those that are left over by
-    the coins that fell may not help, since their number tells how many heads there were, and a rule
-    that knows this is no rule fixed before the coins. The coins are tossed again for every verdict:
+    out counts as a wrong answer, which only lowers the bound. The rule is chosen on scores kept apart
+    beforehand, as many of each kind, since a rule for coins that seldom fall alike would be another
+    one. Those that are left over by the coins that fell may not help: their number tells how many
+    heads there were, and a rule that knows this is no rule fixed before the coins. The coins are
+    tossed again for every verdict:
     for a sequence fixed once and for all, with more heads than tails, say, false alarms would be
     more frequent than α whenever it is used.
 Source
@@ -40,7 +41,8 @@ class CoinGame:
     """Runs on which a rule is chosen, and places that count.
 
     Attributes:
-        pilot: scores that are not counted, as many whatever the coins are.
+        pilot: scores that are not counted, as many whatever the coins are; of either kind as many
+            unless coins drew the worlds.
         places: scores whose worlds were drawn by fair coins.
         missing: places without a score.
     """
@@ -57,9 +59,10 @@ class CoinGame:
     def oriented(self, *, delta: float, alpha: float, curve: bool) -> tuple[CoinGame, Rule]:
         """The game in the direction in which the pilot promises more, and the rule for it."""
         found = []
+        counted = self.places.runs + self.missing  # which the coins do not change
         for game in (self, self.reversed()):
             rule, promise = chosen_rule(
-                game.pilot, delta=delta, alpha=alpha, curve=curve, counted=game.places.runs
+                game.pilot, delta=delta, alpha=alpha, curve=curve, counted=counted
             )
             found.append((float(promise), game, rule))
         _, game, rule = max(found, key=lambda entry: entry[0])  # the first where both are equal
@@ -101,18 +104,17 @@ def coin_game(
     rest = (first[kept:], second[kept:])
     places = places_of(min(len(scores) for scores in rest))
     coins = draw.random(places) < 0.5
-    is_in, score, left = [], [], [first[:kept], second[:kept]]
+    is_in, score = [], []
     missing = 0
     for world, (scores, wanted) in enumerate(zip(rest, (coins.sum(), (~coins).sum()), strict=True)):
         used = min(int(wanted), len(scores))
         missing += int(wanted) - used
         is_in.append(np.full(used, world == 0))
         score.append(scores[:used])
-        left[world] = np.concatenate([left[world], scores[places:]])
     return CoinGame(
         pilot=Observations(
-            is_in=np.repeat([True, False], [len(scores) for scores in left]),
-            score=np.concatenate(left),
+            is_in=np.repeat([True, False], kept),
+            score=np.concatenate([first[:kept], second[:kept]]),
         ),
         places=Observations(
             is_in=np.concatenate(is_in), score=np.concatenate(score), fair_coins=True

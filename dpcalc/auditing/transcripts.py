@@ -63,9 +63,10 @@ def audit_transcripts(
     numbers = [draw.permutation(features(kind)) for kind in (first, second)]
     taught = [int(_TAUGHT * len(rows)) // 2 for rows in numbers]
     scores = candidates(*(rows[:k] for rows, k in zip(numbers, taught, strict=True)))
-    tried = [rows[k : 2 * k] for rows, k in zip(numbers, taught, strict=True)]
-    counted = [rows[2 * k :] for rows, k in zip(numbers, taught, strict=True)]
-    flags = np.repeat([True, False], [len(rows) for rows in tried])
+    each = min(taught)  # of one kind more would choose what answers that kind
+    tried = [rows[k : k + each] for rows, k in zip(numbers, taught, strict=True)]
+    counted = [rows[k + each :] for rows, k in zip(numbers, taught, strict=True)]
+    flags = np.repeat([True, False], each)
     terms: dict[str, Any] = {
         "delta": claim.delta,
         "alpha": alpha,

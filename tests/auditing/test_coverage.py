@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpcalc.auditing.coin_game import coin_game
+from dpcalc.auditing.coin_game import CoinGame, coin_game
 from dpcalc.auditing.estimators import (
     abstention,
     accuracy,
     clopper_pearson,
     rule_choice,
 )
+from dpcalc.auditing.estimators.rule_choice import chosen_rule
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.sampling.observations import Counts
+from dpcalc.auditing.sampling.observations import Counts, Observations
 from tests.auditing.known_losses import (
     ALPHA,
     BY_NAME,
@@ -123,9 +124,25 @@ def test_the_coins_of_a_game_leave_no_trace_in_its_pilot():
         assert not set(game.pilot.score) & set(game.places.score)
         assert (game.places.is_in == (game.places.score < 500)).all()
     assert len(heads) > 5
-    ((runs, with_record),) = pilots
-    assert with_record == 30
-    assert runs > 60  # scores of the frequent kind beyond all places are of use
+    assert pilots == {(60, 30)}
+
+
+def test_a_rule_does_not_know_how_many_places_found_no_score(monkeypatch):
+    """Their number tells which kind ran out, and so on which side the coins fell."""
+    asked = []
+
+    def chosen(pilot, *, counted, **terms):
+        asked.append(counted)
+        return chosen_rule(pilot, counted=counted, **terms)
+
+    monkeypatch.setattr("dpcalc.auditing.coin_game.chosen_rule", chosen)
+    score = np.arange(40.0)
+    pilot = Observations(is_in=score > 20, score=score)
+    for missing in (0, 3):
+        places = Observations(is_in=score[missing:] > 20, score=score[missing:], fair_coins=True)
+        game = CoinGame(pilot=pilot, places=places, missing=missing)
+        game.oriented(delta=0.0, alpha=ALPHA, curve=False)
+    assert asked == [40] * 4
 
 
 def test_the_rectangle_of_a_rule_that_is_turned_round():

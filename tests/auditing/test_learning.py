@@ -10,6 +10,7 @@ import pytest
 from dpcalc.auditing import Claim, Outcome, audit, features, mechanism
 from dpcalc.auditing.estimators.rule_choice import Promise, promised
 from dpcalc.auditing.learning.choice import ONE_SIDED, best, candidates
+from dpcalc.auditing.learning.distance import distance_odds
 from dpcalc.auditing.learning.lattice import Lattice
 from dpcalc.auditing.learning.linear import exact_direction
 from dpcalc.auditing.learning.repeats import (
@@ -95,6 +96,22 @@ def test_a_combination_without_noise_gets_all_the_weight():
     assert (score(other[200:]) < 0).all()
 
 
+def test_distances_tell_what_means_and_covariances_do_not():
+    """Noise on a sphere beside Gaussian noise: equal moments up to the third, another fourth one."""
+    rng = np.random.default_rng(10)
+    one, other = rng.standard_normal((2, 2000, 10))
+    one *= math.sqrt(10) / np.linalg.norm(one, axis=1, keepdims=True)
+    found = candidates(one[:1000], other[:1000])
+    right = {
+        name: float((score(one[1000:]) > 0).mean() + (score(other[1000:]) <= 0).mean()) / 2
+        for name, score in found.items()
+    }
+    assert right.pop("distances from the middle") > 0.9
+    assert max(right.values()) < 0.8
+    assert distance_odds(one[:, :1], other[:, :1]) is None
+    assert distance_odds(one[:39], other[:39]) is None
+
+
 def test_constant_and_far_values_teach_every_score_something_finite():
     rng = np.random.default_rng(7)
     for sample in (np.zeros((40, 3)), np.full((40, 2), LOST), rng.choice([0.0, LOST], (40, 2))):
@@ -149,9 +166,18 @@ def test_what_one_world_alone_releases_is_kept_before_better_luck():
     assert learnt is not None
     assert set(learnt(released[400:])) == {0.0, 1.0}
     scores = {ONE_SIDED: learnt, "luck": lambda v: v[:, 0]}
-    promises = iter(Promise(bound, np.zeros(400)) for bound in (1.4, 1.6, 1.4, 3.0))
-    chosen = [best(scores, released[400:], is_in[400:], lambda _: next(promises))[0] for _ in "ab"]
-    assert chosen == [ONE_SIDED, "luck"]
+    for curve, expected in ((False, [ONE_SIDED, "luck"]), (True, ["luck", "luck"])):
+        bounds = iter([1.4, 2.5, 1.4, 3.0])
+        chosen = [
+            best(
+                scores,
+                released[400:],
+                is_in[400:],
+                lambda _, bounds=bounds, curve=curve: Promise(next(bounds), np.zeros(400), curve),
+            )[0]
+            for _ in "ab"
+        ]
+        assert chosen == expected
     assert one_sided_releases(released[:5], released[:5]) is None
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from dpcalc.algorithms.private_r_admm import PrivateRADMM
 from dpcalc.auditing import Claim
+from dpcalc.auditing.estimators.rule_choice import Promise, promised
+from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.transcripts import audit_transcripts
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
@@ -34,6 +36,21 @@ def test_a_leak_in_one_number_of_ten_is_found() -> None:
     assert found.seed == 3
     again = audit_transcripts(CLAIM, transcript(4.0, 1), transcript(0.0, 2), seed=3)
     assert again.record() == found.record()
+
+
+def test_scores_are_compared_on_as_many_runs_of_either_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Among more runs of one kind the score would win that calls everything that kind."""
+    kinds = set()
+
+    def seen(pilot: Observations, **terms: Any) -> Promise:
+        kinds.add((int(pilot.is_in.sum()), pilot.runs))
+        return promised(pilot, **terms)
+
+    monkeypatch.setattr("dpcalc.auditing.transcripts.promised", seen)
+    audit_transcripts(CLAIM, transcript(3.0, 1, 100), transcript(0.0, 2, 190), seed=1)
+    assert kinds == {(15, 30)}
 
 
 def test_true_claims_are_refuted_as_rarely_as_said() -> None:

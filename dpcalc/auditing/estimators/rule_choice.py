@@ -50,10 +50,12 @@ class Promise:
         bound: about the lower bound that runs of the same kind would give.
         influence: by how much each pilot run moves the loss that the rule shows on the pilot; shape
             (runs,).
+        curve: whether it is one of μ.
     """
 
     bound: float
     influence: Array
+    curve: bool = False
 
     def below(self, other: Promise) -> float:
         """By how many standard errors this bound is below another one from the same runs.
@@ -79,7 +81,7 @@ def promised(
     if curve:  # of Φ⁻¹(c) - Φ⁻¹(w)
         each = pilot.runs * np.exp(-(ndtri(each / (pilot.runs + 1)) ** 2) / 2) / math.sqrt(math.tau)
     influence = right / each[0] - wrong / each[1]
-    return Promise(float(bound), influence - influence.mean())
+    return Promise(float(bound), influence - influence.mean(), curve)
 
 
 def chosen_rule(

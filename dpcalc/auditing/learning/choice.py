@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.estimators.rule_choice import Promise
+from dpcalc.auditing.learning.distance import distance_odds
 from dpcalc.auditing.learning.lattice import lattice_score
 from dpcalc.auditing.learning.linear import exact_direction, linear_score, means_score
 from dpcalc.auditing.learning.quadratic import quadratic_score
@@ -20,6 +21,8 @@ from dpcalc.auditing.learning.repeats import (
 ONE_SIDED = "releases of one world only"
 _CERTAIN = 10  # right answers without a wrong one that are no luck
 _LEVEL = 1.0  # standard errors by which a promise may be below the largest
+_ENOUGH_OF_EPSILON = 0.5  # of the largest promise, where what is seen in one world only comes first
+_ENOUGH_OF_MU = 0.6  # the same; a few certain answers show less of a curve
 
 Array = NDArray[np.float64]
 Score = Callable[[Array], Array]
@@ -40,6 +43,7 @@ def candidates(first: Array, second: Array) -> dict[str, Score]:
         "combinations of numbers": exact_direction(first, second),
         "means and covariances": quadratic_score(first, second),
         **odds,
+        "distances from the middle": distance_odds(first, second),
         "repeated releases": repeated_releases(first, second),
         ONE_SIDED: one_sided_releases(first, second),
         "lattices": lattice_score(first, second),
@@ -58,7 +62,8 @@ def best(
     The largest of many promises is a lucky one, so what a score promises less than it by no more
     than a standard error of the difference is not held against it: the rule of Breiman, Friedman,
     Olshen and Stone 1984 for trees. Releases of one world only come first where they tell ten runs
-    and more without a mistake and promise half as much as the best: what they promise is not luck.
+    and more without a mistake and promise half as much ε as the best, or three fifths of its μ: what
+    they promise is not luck.
 
     Args:
         scores: by name, the simplest first.
@@ -68,7 +73,8 @@ def best(
     """
     promised = {name: promise(score(released)) for name, score in scores.items()}
     most = max(promised.values(), key=lambda p: p.bound)
-    if ONE_SIDED in scores and 2 * promised[ONE_SIDED].bound >= most.bound:
+    enough = _ENOUGH_OF_MU if most.curve else _ENOUGH_OF_EPSILON
+    if ONE_SIDED in scores and promised[ONE_SIDED].bound >= enough * most.bound:
         right = scores[ONE_SIDED](released) * np.where(is_in, 1, -1)
         if right.sum() >= _CERTAIN and not (right < 0).any():
             return ONE_SIDED, scores[ONE_SIDED]

@@ -24,7 +24,7 @@ def quadratic_score(first: Array, second: Array) -> Callable[[Array], Array] | N
     if width > _MOST_NUMBERS or 4 * width > min(len(first), len(second)):
         return None
     scaled = Scaling.of(np.concatenate([first, second]))
-    inside, outside = (_gaussian(scaled(sample)) for sample in (first, second))
+    inside, outside = (fitted(scaled(sample)) for sample in (first, second))
 
     def score(values: Array) -> Array:
         z = scaled(values)
@@ -33,8 +33,8 @@ def quadratic_score(first: Array, second: Array) -> Callable[[Array], Array] | N
     return score
 
 
-def _gaussian(sample: Array) -> tuple[Array, Array]:
-    """Mean and Cholesky factor of the shrunk covariance."""
+def fitted(sample: Array) -> tuple[Array, Array]:
+    """Mean and Cholesky factor of the shrunk covariance of a sample, shape (runs, numbers)."""
     centred = sample - sample.mean(axis=0)
     covariance = centred.T @ centred / len(sample)
     ridge = _SHRUNK * covariance.trace() / len(covariance) + 1e-9

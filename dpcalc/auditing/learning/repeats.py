@@ -76,7 +76,7 @@ def number_odds(first: Array, second: Array) -> list[Score]:
     width = first.shape[1]
     if not 0 < width <= _MOST_NUMBERS:
         return []
-    each = [_one_number(first[:, j], second[:, j]) for j in range(width)]
+    each = [value_odds(first[:, j], second[:, j]) for j in range(width)]
     apart = [float(s(first[:, j]).mean() - s(second[:, j]).mean()) for j, s in enumerate(each)]
     best = int(np.argmax(apart))
 
@@ -97,7 +97,7 @@ def hashes(values: Array) -> Hashes:
     return np.asarray((mixed ^ (mixed >> np.uint64(29))).sum(axis=1, dtype=np.uint64))
 
 
-def _one_number(first: Array, second: Array) -> Score:
+def value_odds(first: Array, second: Array) -> Score:
     """Log-odds of values that come at least twice; of bins of equal count for all others."""
     sizes = (len(first), len(second))
     values, counts = np.unique(np.concatenate([first, second]), return_counts=True)
