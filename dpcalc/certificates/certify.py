@@ -116,30 +116,39 @@ def _end(
     if not statement["releases"]:
         return None, "not certified: nothing is released"
     printed = unpadded(repr(float(value)))
-    found, verdict = _at(statement, end, printed)
+    found, verdict, instead = _at(statement, end, printed)
     beyond = exact(printed) < value if end == "upper" else exact(printed) > value
-    if found is None and beyond:  # the shortest decimal is not quite the double that was found
-        return _at(statement, end, float(value).hex())
+    if (
+        found is None and beyond and not instead
+    ):  # the shortest decimal is not quite the double that was found
+        found, verdict, instead = _at(statement, end, float(value).hex())
+    if found is None and instead:
+        found, larger, _ = _at(statement, end, instead)
+        verdict = f"{verdict}; ε = {instead} is certified" if larger == CERTIFIED else verdict
     return found, verdict
 
 
-def _at(statement: dict[str, Any], end: str, epsilon: str) -> tuple[dict[str, Any] | None, str]:
-    """An end of a certificate, None if it is not certified, and what became of it."""
+def _at(
+    statement: dict[str, Any], end: str, epsilon: str
+) -> tuple[dict[str, Any] | None, str, str]:
+    """An end of a certificate, None if it is not certified; what became of it; ε to try instead."""
     directions = ("remove", "add") if statement["adjacency"] == "add-remove" else ("both",)
     found: dict[str, Any] = {}
-    unproved, wrong = [], []
+    unproved: list[NotCertified] = []
+    wrong: list[Contradicted] = []
     for direction in directions:
         try:
             found[direction] = evidence(statement, end, epsilon, direction)
         except NotCertified as reason:
-            unproved.append(str(reason))
+            unproved.append(reason)
         except Contradicted as reason:
-            wrong.append(str(reason))
+            wrong.append(reason)
         if end == "lower" and found:
             break
     needed = 1 if end == "lower" else len(directions)
     if len(found) == needed:
-        return {"epsilon": epsilon, "evidence": found}, CERTIFIED
+        return {"epsilon": epsilon, "evidence": found}, CERTIFIED, ""
     if len(wrong) > len(directions) - needed:
-        return None, f"{_WRONG}: {wrong[0]}"
-    return None, f"not certified: {unproved[0]}"
+        return None, f"{_WRONG}: {wrong[0]}", ""
+    instead = max((reason.instead for reason in unproved if reason.instead), key=exact, default="")
+    return None, f"not certified: {unproved[0]}", instead

@@ -33,12 +33,14 @@ from dpcalc.certificates.inversion import (
     over_outcomes,
     product,
 )
+from dpcalc.certificates.lattice import on_a_lattice
 from dpcalc.certificates.laws import Ball, precision
 from dpcalc.certificates.mechanisms import rounds_of
 
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
 METHODS = {"one round": one_round, "outcomes": over_outcomes, "bounded": bounded}
+BOUNDS = "order", "lattice"
 LINE = "real_part", "period", "order", "smoothing"
 
 
@@ -56,6 +58,11 @@ def enclosure(rounds: Rounds, eps: Ball, how: Any) -> Ball:
     elif method == "order":
         *_, order = fields(how, *names, "order")
         finite = at_an_order(rounds, eps, number(order) - 1)
+    elif method == "lattice":
+        *_, step, points, reach = fields(how, *names, "step", "points", "reach")
+        need(that=isinstance(points, list) and len(points) == len(rounds), got=points)
+        known = [whole(each, 2) for each in points]
+        return on_a_lattice(rounds, eps, number(step), known, whole(reach, 1))
     else:
         fields(how, *names)
         need(that=method in METHODS, got=method)
@@ -92,7 +99,7 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
         if how.get("method") == "largest loss":
             fields(how, "method", "precision")
             return over_losses(releases, end, eps, delta)
-        need(that=end == "upper" or how.get("method") != "order", got="order")
+        need(that=end == "upper" or how.get("method") not in BOUNDS, got="a bound from above")
         value = enclosure(rounds, number(certificate[end]["epsilon"]), how)
         need(that=isinstance(how["enclosure"], list) and len(how["enclosure"]) == 2, got=how)
         least, most = how["enclosure"]

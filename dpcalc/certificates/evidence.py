@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -9,10 +10,12 @@ from typing import Any
 
 from flint import arb
 
-from dpcalc.certificates.checker import enclosure, holds
+from dpcalc.certificates.checker import BOUNDS, enclosure, holds
 from dpcalc.certificates.contour import Chooser, lowest
 from dpcalc.certificates.grammar import exact, number
+from dpcalc.certificates.grids import PERTURBED, lattices, least_epsilon, masses
 from dpcalc.certificates.inversion import Rounds, at_an_order
+from dpcalc.certificates.lattice import Masses, divergence
 from dpcalc.certificates.laws import precision
 from dpcalc.certificates.mechanisms import rounds_of
 
@@ -27,6 +30,9 @@ number is not decided; smoothing is for laws that do not let the line end."""
 _OFTEN = 20
 """Expected batches with the record from which on sampling without replacement is certified."""
 
+_HOPELESS = 1.02
+"""Above δ by so much, a finer lattice does not help."""
+
 _LONGEST = 10_000
 """Rounds whose failures are multiplied exactly."""
 
@@ -35,7 +41,15 @@ _DIGITS = 25
 
 
 class NotCertified(Exception):
-    """No evidence was found; the number may still be right."""
+    """No evidence was found; the number may still be right.
+
+    Attributes:
+        instead: a larger ε for which there is evidence, or "".
+    """
+
+    def __init__(self, reason: str, instead: str = "") -> None:
+        super().__init__(reason)
+        self.instead = instead
 
 
 class Contradicted(Exception):
@@ -62,8 +76,7 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
     delta, seen = exact(statement["delta"]), "nothing could be computed"
     for how in _ways(statement, end, epsilon, direction):
         with precision(how["precision"]):
-            rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
-            value = enclosure(rounds, number(epsilon), {**how, "enclosure": None})
+            value = _value(statement, epsilon, direction, how)
             if not value.is_finite():
                 continue
             ends = _outward(value)
@@ -72,7 +85,7 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
         if (most <= delta) if end == "upper" else (least > delta):
             return how
         seen = f"δ({epsilon}) is in [{ends[0]}, {ends[1]}], which does not decide"
-        if how["method"] == "order":
+        if how["method"] in BOUNDS:
             seen = f"δ({epsilon}) is below {ends[1]} only"
         elif (least > delta) if end == "upper" else (most < delta):
             raise Contradicted(f"δ({epsilon}) is in [{ends[0]}, {ends[1]}]")
@@ -97,7 +110,12 @@ def _ways(
     if all(law.atoms for law, _ in rounds) and outcomes <= _MOST_OUTCOMES:
         yield from ({"method": "outcomes", "precision": k * bits} for k in (1, 4))
         return
-    if {"rdp", "zcdp"} & {release["mechanism"] for release in statement["releases"]}:
+    names = {release["mechanism"] for release in statement["releases"]}
+    if names & PERTURBED:
+        if end == "lower":
+            raise NotCertified("bounds of objective-perturbed updates say nothing of lower ends")
+        yield from _on_lattices(rounds, statement, epsilon, direction)
+    if {"rdp", "zcdp"} & names:
         if end == "lower":
             raise NotCertified("bounds of Rényi divergences say nothing of lower ends")
         with precision(64):
@@ -119,6 +137,46 @@ def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
     found, _ = lowest(bound, best - 0.125, best + 0.125, 40)
     orders = [repr(1 + math.exp(found)), *(text for text in given if exact(text) > 1)]
     return min(orders, key=lambda order: bound(math.log(exact(order) - 1)))
+
+
+def _on_lattices(
+    rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str
+) -> Iterator[dict[str, Any]]:
+    delta, eps = exact(statement["delta"]), number(epsilon)
+    if delta == 0:
+        raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
+    if not all(law.bounds(arb(1), 2)[0] for law, _ in rounds):
+        raise NotCertified("other releases next to objective-perturbed updates: not covered")
+    known = list(lattices(statement, delta, direction == "add"))
+    if not known:
+        raise NotCertified("the rounds are too many for a lattice")
+    for found in known:
+        yield found
+        total = _masses(statement, direction, found)
+        if float(divergence(total, eps, number(found["step"]))) > float(delta) * _HOPELESS:
+            break
+    found = known[min(len(known), 2) - 1]
+    instead = least_epsilon(
+        _masses(statement, direction, found), float(found["step"]), float(delta)
+    )
+    shown = f"{float(exact(epsilon)):.7g}"
+    reason = f"by what is proved of single updates here, δ({shown}) may be above δ"
+    raise NotCertified(reason, instead)
+
+
+def _masses(statement: dict[str, Any], direction: str, how: dict[str, Any]) -> Masses:
+    releases, chosen = json.dumps(statement["releases"]), {**how, "enclosure": None}
+    reverse = direction == "add"
+    return masses(releases, statement["adjacency"], reverse, json.dumps(chosen, sort_keys=True))
+
+
+def _value(statement: dict[str, Any], epsilon: str, direction: str, how: dict[str, Any]) -> Any:
+    """What the checker will find."""
+    if how["method"] == "lattice":
+        total = _masses(statement, direction, how)
+        return divergence(total, number(epsilon), number(how["step"]))
+    rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
+    return enclosure(rounds, number(epsilon), {**how, "enclosure": None})
 
 
 def _lines(

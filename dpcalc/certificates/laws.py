@@ -14,6 +14,11 @@ from typing import Any, NamedTuple
 from flint import acb, arb, ctx
 
 Ball = Any  # arb or acb: a number with a bound on its error
+Table = list[Ball]
+"""Bounds of divergences at k = 1, e^step, e^{2 step}, ...; of P and Q, and of Q and P, in a law."""
+
+Bounds = Callable[[Ball, int], tuple[Table, Table]]
+"""Of a step, and how many points there are."""
 
 
 class Law(NamedTuple):
@@ -26,6 +31,7 @@ class Law(NamedTuple):
     atoms: tuple[tuple[Ball, Ball], ...] = ()  # all finite losses with their masses, if few
     profile: Callable[[Ball], Ball] = lambda _: arb.nan()  # δ(ε) of one round, if it is known
     largest: Ball = arb.pos_inf()  # no finite loss is above it
+    bounds: Bounds = lambda *_: ([], [])  # on a lattice; empty if there are none
     squared: Ball = 0  # μ² if it is a Gaussian mechanism
     strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
 
@@ -56,17 +62,29 @@ def integral(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
     return acb.integral(f, start, end, rel_tol=small, abs_tol=small, eval_limit=400 * ctx.prec)
 
 
+def either_way(law: Law) -> Law:
+    """A law whose profile is that of both directions."""
+
+    def bounds(step: Ball, points: int) -> tuple[Table, Table]:
+        found = [law.profile(step * j) for j in range(points)]
+        return found, found
+
+    return law._replace(bounds=bounds)
+
+
 def gaussian(mu: Ball) -> Law:
     """N(μ, 1) against N(0, 1)."""
 
     def moment(z: Ball) -> Ball:
         return (mu * mu * z * (z + 1) / 2).exp()
 
-    return Law(
-        moment,
-        lambda c, y, _: moment(c) * (-mu * mu * y * y / 2).exp(),
-        profile=lambda e: tail(e / mu - mu / 2) - e.exp() * tail(e / mu + mu / 2),
-        squared=mu * mu,
+    return either_way(
+        Law(
+            moment,
+            lambda c, y, _: moment(c) * (-mu * mu * y * y / 2).exp(),
+            profile=lambda e: tail(e / mu - mu / 2) - e.exp() * tail(e / mu + mu / 2),
+            squared=mu * mu,
+        )
     )
 
 
@@ -84,7 +102,7 @@ def laplace(bound: Ball) -> Law:
     def profile(eps: Ball) -> Ball:
         return (1 - ((eps - bound) / 2).exp()).nonnegative_part()
 
-    return Law(moment, beyond, profile=profile, largest=bound)
+    return either_way(Law(moment, beyond, profile=profile, largest=bound))
 
 
 def approximate(bound: Ball, failure: Ball) -> Law:

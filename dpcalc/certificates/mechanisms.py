@@ -25,6 +25,7 @@ from dpcalc.certificates.laws import (
 from dpcalc.certificates.norm import exponential_norm
 from dpcalc.certificates.sampled import sampled, without_replacement
 from dpcalc.certificates.tables import distributions, in_either_order, profile
+from dpcalc.certificates.updates import update
 
 Relation = tuple[str, bool]
 """The neighbouring relation, and whether P is the law without the record."""
@@ -124,6 +125,19 @@ def approximately(_: Relation, epsilon: Any, delta: Any) -> Law:
     return approximate(positive(epsilon), in_range(delta, 0, 1))
 
 
+def perturbed(relation: Relation, noise: Law, curvature: Any, tied: Any) -> Law:
+    """An objective-perturbed update; ``tied`` if a record's derivative s has s(1-s) for its own."""
+    need(that=relation[0] in RELATIONS[:2], got=relation[0])
+    need(that=isinstance(tied, bool), got=tied)
+    return update(noise, positive(curvature), tied, *relation)
+
+
+def moved_noise(a: Any, dimension: Any) -> Law:
+    """Noise ∝ e^{-η|b|} moved by a/η."""
+    d = whole(dimension, 1)
+    return laplace(positive(a)) if d == 1 else exponential_norm(positive(a), d)
+
+
 MECHANISMS: dict[str, tuple[tuple[str, ...], Callable[..., Law]]] = {
     "gaussian": (("mu",), lambda _, mu: gaussian(positive(mu))),
     "laplace": (("epsilon",), lambda _, epsilon: laplace(positive(epsilon))),
@@ -135,6 +149,14 @@ MECHANISMS: dict[str, tuple[tuple[str, ...], Callable[..., Law]]] = {
     "exponential-norm": (
         ("epsilon", "dimension"),
         lambda _, epsilon, d: exponential_norm(positive(epsilon), whole(d, 2)),
+    ),
+    "exponentially-perturbed-update": (
+        ("bound", "dimension", "curvature", "tied"),
+        lambda relation, a, d, *rest: perturbed(relation, moved_noise(a, d), *rest),
+    ),
+    "normally-perturbed-update": (
+        ("mu", "curvature", "tied"),
+        lambda relation, mu, *rest: perturbed(relation, gaussian(positive(mu)), *rest),
     ),
     "distributions": (("outcomes",), finite),
     "profile": (("points",), known_points),

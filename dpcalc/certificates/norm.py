@@ -14,7 +14,31 @@ from collections.abc import Callable
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates.laws import Ball, Law, integral
+from dpcalc.certificates.laws import Ball, Bounds, Law, Table, integral
+
+
+def from_cells(a: Ball, both: Callable[[Ball, bool], Ball], end: Ball, rest: Ball) -> Bounds:
+    """Divergences from the masses of cells between the points, summed from the last one down.
+
+    Args:
+        a: the largest loss, which is a·tanh x.
+        both: the density of P, plus i times that of Q.
+        end: of the last cell.
+        rest: bounds the mass beyond it.
+    """
+
+    def bounds(step: Ball, points: int) -> tuple[Table, Table]:
+        found = [(1 - (step * j - a).exp()).nonnegative_part() for j in range(points)]
+        right, above, below = end, arb(0, 1) * rest, arb(0, 1) * rest
+        for j in range(points - 1, -1, -1):
+            if step * j < a:
+                left = (step * j / a).atanh()
+                cell = integral(both, left, right)
+                above, below, right = above + cell.real, below + cell.imag, left
+                found[j] = above - (step * j).exp() * below
+        return found, found
+
+    return bounds
 
 
 def exponential_norm(a: Ball, d: int) -> Law:
@@ -36,13 +60,9 @@ def exponential_norm(a: Ball, d: int) -> Law:
         low, high = (-(d - 1) * reach).exp() / (d - 1), (-(d + 1) * reach).exp() / (d + 1)
         return ((half + c * a).exp() * arb(2) ** d * (ratio * low + 4 * high)).upper()
 
-    def mass(f: Callable[[Ball, bool], Ball], start: Ball) -> Ball:
-        """The integral of a share of the density from ``start`` on."""
-        end = far(arb(0))
-        return integral(f, start, end).real + arb(0, 1) * outside(arb(0), end)
-
-    total = mass(lambda x, _: density(x), -far(arb(0)))
-    total += arb(0, 1) * outside(arb(0), far(arb(0)))
+    end = far(arb(0))
+    rest = outside(arb(0), end)
+    total = integral(lambda x, _: density(x), -end, end).real + arb(0, 1) * rest
 
     def transform(s: Ball) -> Ball:
         """The integral of e^{(s - a/2) tanh x} w(x), up to a constant, as w has Bessel functions."""
@@ -65,14 +85,14 @@ def exponential_norm(a: Ball, d: int) -> Law:
         reach = far(c)
         return (integral(modulus, -reach, reach).real + outside(c, reach)) / total
 
+    def both(x: Ball, _: bool) -> Ball:
+        bell, turned = x.cosh(), half * x.tanh()
+        share = (ratio + 1 / bell**2) / bell ** (d - 1) / total
+        return share * (turned.exp() + acb(0, 1) * (-turned).exp())
+
+    bounds = from_cells(a, both, end, rest / total)
+
     def profile(eps: Ball) -> Ball:
-        if eps >= a:
-            return arb(0)
-        start = (eps / a).atanh()
+        return bounds(eps, 2)[0][1]
 
-        def lost(x: Ball, _: bool) -> Ball:
-            return density(x) * (1 - (eps - a * x.tanh()).exp())
-
-        return mass(lost, start) / total if start < far(arb(0)) else arb.nan()
-
-    return Law(moment, beyond, profile=profile, largest=a, strip=0.78)
+    return Law(moment, beyond, profile=profile, largest=a, strip=0.78, bounds=bounds)

@@ -125,6 +125,8 @@ def _pair(part: DominatedMechanism, adjacency: str) -> tuple[Release, int]:
     if "points" in typed:
         points = [[written(epsilon), written(delta)] for epsilon, delta in typed["points"]]
         return {"mechanism": "profile", "points": points}, count
+    if "curvature" in typed:
+        return _update(typed), count
     match loss:
         case LaplaceLoss():
             return {"mechanism": "laplace", "epsilon": written(loss.epsilon)}, count
@@ -139,6 +141,14 @@ def _pair(part: DominatedMechanism, adjacency: str) -> tuple[Release, int]:
         case PoissonReplace() if adjacency == "replace-one":
             return _sampled(part, loss), count
     raise NotCovered(f"{part.described}: not covered by certificates")
+
+
+def _update(typed: dict[str, Any]) -> Release:
+    """An objective-perturbed update by what its law depends on, as rounded up."""
+    normal = "mu" in typed
+    kind = "normally-perturbed-update" if normal else "exponentially-perturbed-update"
+    kept = {k: v if isinstance(v, int) else written(v) for k, v in typed.items()}
+    return {"mechanism": kind, **kept}
 
 
 def _normalised(outcomes: Sequence[tuple[float, float]]) -> list[list[str]]:

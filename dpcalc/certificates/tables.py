@@ -6,12 +6,14 @@ Depends on python-flint alone; docs/certificates.md has the proofs.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from flint import arb
 
 from dpcalc.certificates.laws import Ball, Law, values
 
 Points = list[tuple[Ball, Ball]]
+Corner = tuple[Ball, Ball, Any]
 
 
 def distributions(pairs: Points) -> Law:
@@ -32,27 +34,32 @@ def in_either_order(pairs: Points) -> Law:
 
 
 def profile(points: Points) -> Law:
-    """What dominates every mechanism with δ(ε) <= δ at the points, in both directions.
+    """What dominates every mechanism with δ(ε) <= δ at the points, in both directions."""
+    given = [(eps.exp(), delta, eps) for eps, delta in points]
+    given += [(1 / k, 1 - (1 - delta) / k, -eps) for k, delta, eps in given]
+    return values(*bends(given))
 
-    In k = e^ε a profile is convex, falls, and is 1 at 0: below chords between points, and at most the
-    last point's δ beyond it. Points that do not certainly make the chords bend upwards are left out,
-    and of points at one k all but the least.
+
+def bends(points: list[Corner]) -> tuple[list[tuple[Any, Ball]], Ball]:
+    """The losses of (P, Q) with D_k(P, Q) <= δ at points (k, δ, name of its loss), with their masses.
+
+    In k = e^ε divergences are convex, fall, and are 1 at 0: below chords between points, and at most
+    the last point's δ beyond it, the mass of an infinite loss. Points that do not certainly make the
+    chords bend upwards are left out, and of points at one k all but the least.
     """
-    given = [(eps.exp(), delta) for eps, delta in points]
-    given += [(1 / k, 1 - (1 - delta) / k) for k, delta in given]
-    corners: Points = [(arb(0), arb(1))]
-    for corner in sorted(given, key=lambda point: (float(point[0]), float(point[1]))):
+    corners: list[Corner] = [(arb(0), arb(1), None)]
+    for corner in sorted(points, key=lambda point: (float(point[0]), float(point[1]))):
         beyond = corner[0] > corners[-1][0]
         while beyond and len(corners) > 1 and not slope(*corners[-2:]) < slope(corners[-1], corner):
             corners.pop()
         if beyond and slope(corners[-1], corner) < 0:
             corners.append(corner)
     slopes = [*(slope(*pair) for pair in pairwise(corners)), arb(0)]
-    bends = [after - before for before, after in pairwise(slopes)]
-    atoms = [(k.log(), k * bend) for (k, _), bend in zip(corners[1:], bends, strict=True)]
-    return values(atoms, corners[-1][1])
+    changes = [after - before for before, after in pairwise(slopes)]
+    atoms = [(loss, k * bend) for (k, _, loss), bend in zip(corners[1:], changes, strict=True)]
+    return atoms, corners[-1][1]
 
 
-def slope(left: tuple[Ball, Ball], right: tuple[Ball, Ball]) -> Ball:
+def slope(left: Corner, right: Corner) -> Ball:
     """Of the chord between two corners."""
     return (right[1] - left[1]) / (right[0] - left[0])

@@ -122,6 +122,8 @@ def print_certificate(record: dict[str, Any]) -> None:
     if ends:
         which = "both ends" if len(ends) == 2 else f"the {ends[0]} end"
         out.print(escaped(f"{which} certified; verify with: dpcalc check {found['file']}"))
+    elif found["file"] is not None:
+        out.print(escaped(f"a larger ε is certified; verify with: dpcalc check {found['file']}"))
     for end in ("upper", "lower"):
         if found[end] != CERTIFIED:
             out.print(escaped(f"{end} end {found[end]}"))

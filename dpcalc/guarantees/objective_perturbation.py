@@ -48,7 +48,8 @@ def perturbed_update(update: Update, adjacency: Adjacency | str, pure: float) ->
         return PureDP(pure)
     update = update.at_least(_SMALLEST_BOUND)
     described = f"objective perturbation, a = {update.bound:g}, d = {update.dimension}"
-    return _dominated(update, adjacency, described, pure)
+    typed = (("bound", update.bound), ("dimension", update.dimension))
+    return _dominated(update, adjacency, described, pure, typed)
 
 
 def normally_perturbed_update(update: GaussianUpdate, adjacency: Adjacency | str) -> Guarantee:
@@ -62,16 +63,22 @@ def normally_perturbed_update(update: GaussianUpdate, adjacency: Adjacency | str
     if update.mu > LARGEST_MU or update.curvature > _LARGEST_CURVATURE:
         return GDP(math.inf)
     described = f"objective perturbation, normal noise, μ = {update.mu:g}"
-    return _dominated(update.at_least(_SMALLEST_BOUND), adjacency, described, math.inf)
+    update = update.at_least(_SMALLEST_BOUND)
+    return _dominated(update, adjacency, described, math.inf, (("mu", update.mu),))
 
 
 def _dominated(
-    update: NoisyUpdate, adjacency: Adjacency | str, described: str, largest: float
+    update: NoisyUpdate,
+    adjacency: Adjacency | str,
+    described: str,
+    largest: float,
+    noise: tuple[tuple[str, float], ...],
 ) -> Guarantee:
-    if adjacency == Adjacency.ADD_REMOVE:
-        laws = removal_laws(update)
-        return DominatedMechanism(tuple(((law, 1),) for law in laws), described, largest)
-    return DominatedMechanism((((replacement_law(update), 1),),), described, largest)
+    pairs = (
+        removal_laws(update) if adjacency == Adjacency.ADD_REMOVE else (replacement_law(update),)
+    )
+    typed = (*noise, ("curvature", update.curvature), ("tied", update.tied))
+    return DominatedMechanism(tuple(((law, 1),) for law in pairs), described, largest, typed=typed)
 
 
 def moved_noise(bound: float, dimension: int, largest: float) -> Guarantee:

@@ -1,0 +1,143 @@
+"""Lattices for a certificate. All of it is a choice: any lattice gives true bounds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import arb
+
+from dpcalc.certificates.grammar import number
+from dpcalc.certificates.inversion import Rounds
+from dpcalc.certificates.lattice import Masses, spread, summed
+from dpcalc.certificates.laws import Law, Table, precision
+from dpcalc.certificates.mechanisms import rounds_of
+
+PERTURBED = frozenset({"exponentially-perturbed-update", "normally-perturbed-update"})
+"""Mechanisms known by bounds of their divergences alone."""
+
+_FINENESS = 300, 1500, 6000
+"""Points of a typical round, one after the other while a number is not decided."""
+
+_POINTS = 15_000
+"""Of all different rounds together."""
+
+_COARSE, _LARGEST = 65, 60_000
+"""Points with which lattices are chosen, and the largest place on one."""
+
+_WIDEST = 1e12
+"""Losses of one round beyond it, or below its inverse, are not looked at."""
+
+_NEGLIGIBLE = 1e-6
+"""What of δ is left beyond the ends."""
+
+_BITS, _COARSE_BITS = 64, 160
+"""Next to those that lattices and small masses need; and while they are chosen."""
+
+_DIGITS = Context(prec=6, rounding=ROUND_CEILING)
+
+
+def lattices(statement: dict[str, Any], delta: Fraction, reverse: bool) -> Iterator[dict[str, Any]]:
+    """The fields of lattices that reach far enough, coarse ones first."""
+    with precision(_COARSE_BITS):
+        rounds = rounds_of(statement["releases"], statement["adjacency"], reverse)
+        log_delta = math.log(float(delta) * _NEGLIGIBLE)
+        total = sum(n for _, n in rounds)
+        widths = [1.0]
+        for law, _ in rounds:
+            widths.append(_width(law, math.exp(log_delta) / total, widths[-1]))
+        del widths[0]
+        typical = math.sqrt(
+            math.fsum(n * w * w for (_, n), w in zip(rounds, widths, strict=True)) / total
+        )
+        reach = _reach(rounds, widths, log_delta)
+    for fineness in sorted({min(each, _POINTS // len(rounds)) for each in _FINENESS}):
+        step = repr(typical / fineness)
+        most = math.ceil(reach / float(step))
+        if most <= _LARGEST:
+            points = [math.ceil(width / float(step)) + 1 for width in widths]
+            fields = {"step": step, "points": points, "reach": most}
+            bits = _bits(log_delta, float(step))
+            yield {"method": "lattice", "precision": bits, **fields}
+
+
+@lru_cache(maxsize=4)
+def masses(releases: str, adjacency: str, reverse: bool, how: str) -> Masses:
+    """What a lattice makes of releases; a few are kept, as δ is asked for at several ε.
+
+    Args:
+        releases: of a certificate, as JSON.
+        adjacency: the neighbouring relation.
+        reverse: whether P is the law without the record.
+        how: the lattice, as JSON.
+    """
+    chosen = json.loads(how)
+    with precision(chosen["precision"]):
+        rounds = rounds_of(json.loads(releases), adjacency, reverse)
+        return summed(rounds, number(chosen["step"]), chosen["points"], chosen["reach"])
+
+
+def least_epsilon(total: Masses, step: float, delta: float) -> str:
+    """The least ε, in six digits, at which a lattice bounds δ(ε) by δ; "" if there is none."""
+    reach = len(total) // 2
+    infinite = float((1 - sum(total, arb(0))).upper())
+    held = [(step * (j - reach), float(mass)) for j, mass in enumerate(total) if j > reach]
+    goal = delta * (1 - _NEGLIGIBLE)
+
+    def lost(eps: float) -> float:
+        return infinite + math.fsum(m * -math.expm1(eps - x) for x, m in held if x > eps)
+
+    low, high = 0.0, step * reach
+    if not lost(high) < goal:
+        return ""
+    while high - low > high * 1e-9:
+        middle = (low + high) / 2
+        low, high = (low, middle) if lost(middle) < goal else (middle, high)
+    return str(_DIGITS.plus(Decimal(high)))
+
+
+def _bits(log_tail: float, step: float) -> int:
+    """Second differences are taken twice, each over the square of a step."""
+    return _BITS + math.ceil((-log_tail - 4 * min(0.0, math.log(step))) / math.log(2))
+
+
+def _width(law: Law, level: float, start: float) -> float:
+    """How far the losses of one round reach, more or less, beginning at a guess."""
+
+    def small(width: float) -> bool:
+        return max(float(table[-1].upper()) for table in _coarse(law, width)) < level
+
+    while not small(start) and start < _WIDEST:
+        start *= 2
+    while start > 1 / _WIDEST and small(start * 0.75):
+        start *= 0.75
+    return start
+
+
+def _coarse(law: Law, width: float) -> tuple[Table, Table]:
+    return law.bounds(arb(width) / (_COARSE - 1), _COARSE)
+
+
+def _reach(rounds: Rounds, widths: list[float], log_tail: float) -> float:
+    """Where Chernoff's inequality leaves next to nothing of the summed loss."""
+    known = []
+    for (law, n), width in zip(rounds, widths, strict=True):
+        step = arb(width) / (_COARSE - 1)
+        above, below = _coarse(law, width)
+        masses = spread(above, below, step, _COARSE)
+        atoms = [(float(step) * j, float(m)) for j, m in enumerate(masses, -_COARSE) if m > 0]
+        known.append((n, atoms))
+
+    def quantile(order: float) -> float:
+        logs = (
+            n * math.log(math.fsum(m * math.exp(order * x) for x, m in atoms)) for n, atoms in known
+        )
+        return (math.fsum(logs) - log_tail) / order
+
+    largest = min(300 / max(widths), 1e6)
+    return min(quantile(largest * 0.8**k) for k in range(60))

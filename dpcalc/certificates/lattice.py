@@ -1,0 +1,76 @@
+"""Upper bounds of δ(ε) by losses on a lattice, in ball arithmetic.
+
+Depends on python-flint alone; docs/certificates.md has the proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flint import arb, arb_poly
+
+from dpcalc.certificates.inversion import Rounds
+from dpcalc.certificates.laws import Ball
+from dpcalc.certificates.tables import bends
+
+Masses = list[Ball]
+"""Of the losses from -reach to reach times the step; the rest is infinite."""
+
+
+def spread(above: list[Ball], below: list[Ball], step: Ball, reach: int) -> Masses:
+    """What dominates (P, Q) with divergences of at most these, at k = 1, e^step, e^{2 step}, ...
+
+    Args:
+        above: of P against Q.
+        below: of Q against P.
+        step: of the lattice.
+        reach: its largest place.
+    """
+    grown = [(step * j).exp() for j in range(len(above))]
+    points = [(k, delta, j) for j, (k, delta) in enumerate(zip(grown, above, strict=True))]
+    points += [
+        (1 / k, 1 - (1 - delta) / k, -j)
+        for j, (k, delta) in enumerate(zip(grown, below, strict=True))
+    ]
+    return clamped(((j, mass) for j, mass in bends(points)[0]), reach)
+
+
+def clamped(atoms: Iterable[tuple[int, Ball]], reach: int) -> Masses:
+    """Masses by their place; losses above the lattice become infinite, those below it rise to it."""
+    masses = [arb(0)] * (2 * reach + 1)
+    for j, mass in atoms:
+        if j <= reach:
+            masses[max(j, -reach) + reach] += mass
+    return masses
+
+
+def convolved(a: Masses, b: Masses, reach: int) -> Masses:
+    """The sum of two independent losses."""
+    product = (arb_poly(a) * arb_poly(b)).coeffs()
+    return clamped(((j - 2 * reach, mass) for j, mass in enumerate(product)), reach)
+
+
+def summed(rounds: Rounds, step: Ball, points: list[int], reach: int) -> Masses:
+    """All rounds together, each by its divergences at so many points of the lattice from 0 on."""
+    total = clamped([(0, arb(1))], reach)
+    for (law, n), known in zip(rounds, points, strict=True):
+        single = spread(*law.bounds(step, known), step, reach)
+        power = single
+        for bit in f"{n:b}"[1:]:
+            power = convolved(power, power, reach)
+            power = convolved(power, single, reach) if bit == "1" else power
+        total = convolved(total, power, reach)
+    return total
+
+
+def divergence(total: Masses, eps: Ball, step: Ball) -> Ball:
+    """A bound of δ(ε), losses that are not on the lattice being infinite."""
+    held, reach = arb(0), len(total) // 2
+    for j, mass in enumerate(total, start=-reach):
+        held += mass * (1 - (1 - (eps - step * j).exp()).nonnegative_part())
+    return 1 - held
+
+
+def on_a_lattice(rounds: Rounds, eps: Ball, step: Ball, points: list[int], reach: int) -> Ball:
+    """The same for rounds."""
+    return divergence(summed(rounds, step, points, reach), eps, step) if step > 0 else arb.nan()

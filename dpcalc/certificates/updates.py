@@ -1,0 +1,100 @@
+"""What one objective-perturbed update reveals, in ball arithmetic.
+
+Depends on python-flint alone; docs/theorems/objective-perturbation.md proves theorems a and b. A is the
+loss of the noise moved by the largest gradient of one record; P is with the record, P₀ without it.
+"""
+
+from __future__ import annotations
+
+from flint import arb
+
+from dpcalc.certificates.laws import Ball, Law, Table
+from dpcalc.certificates.tables import bends
+
+
+def linked(a: Ball, curvature: Ball, tied: bool) -> Ball:
+    """G(A) for A >= 0: the maximum over s of As + ln(1 + κs(1-s)), or A + ln(1 + κ) if not tied."""
+    if not tied:
+        return a + (1 + curvature).log()
+    if a >= curvature:
+        return a
+    linear = (2 - a) * curvature
+    s = 2 * (a + curvature) / (linear + (linear**2 + 4 * a * curvature * (a + curvature)).sqrt())
+    return a * s + (1 + curvature * s * (1 - s)).log()
+
+
+def one_record(moved: Table, step: Ball, curvature: Ball, tied: bool) -> tuple[Table, Table]:
+    """Divergences of P against P₀, and of P₀ against P, from those of the moved noise."""
+    grown = [(step * j).exp() for j in range(len(moved))]
+    points = [(k, delta, j) for j, (k, delta) in enumerate(zip(grown, moved, strict=True))]
+    points += [(1 / k, 1 - (1 - delta) / k, -j) for k, delta, j in points]
+    atoms, infinite = bends(points)
+    shares = []
+    for j, mass in atoms:
+        if j > 0:
+            ratio = (-linked(step * j, curvature, tied)).exp()
+            shares.append((mass * (1 - 1 / grown[j]) / (1 - ratio), ratio))
+    removed = [infinite + over_shares for over_shares in positive_parts(shares, grown)]
+    if tied:
+        return removed, moved
+    both = [arb(1).min(2 * delta) for delta in removed]
+    return both, both
+
+
+def positive_parts(shares: list[tuple[Ball, Ball]], places: Table) -> Table:
+    """Sums of mass·(1 - k·ratio)₊ at rising k, of ratios that fall."""
+    sums = [(arb(0), arb(0))]
+    for mass, ratio in reversed(shares):
+        sums.append((sums[-1][0] + mass, sums[-1][1] + mass * ratio))
+    found, first = [], 0
+    for k in places:
+        while first < len(shares) and k * shares[first][1] >= 1:
+            first += 1
+        last, total = first, arb(0)
+        while last < len(shares) and not k * shares[last][1] < 1:  # which side is not known
+            total += shares[last][0] * (1 - k * shares[last][1]).nonnegative_part()
+            last += 1
+        masses, ratios = sums[len(shares) - last]
+        found.append(total + masses - k * ratios)
+    return found
+
+
+def in_two_steps(first: Table, second: Table, step: Ball) -> Table:
+    """Divergences of P against Q by P₀: at k₁k₂ those to P₀ at k₁ and k₁ times those from it at k₂.
+
+    ``first`` is of P against P₀, ``second`` of P₀ against P, hence against Q too: records are alike.
+    """
+    size, found = len(first), []
+    grown = [(step * j).exp() for j in range(1 - size, size)]
+
+    def at(table: Table, mirrored: Table, j: int) -> Ball:
+        return table[j] if j >= 0 else 1 - grown[j + size - 1] * (1 - mirrored[-j])
+
+    def bound(i: int, j: int) -> Ball:
+        return at(first, second, i) + grown[i + size - 1] * at(second, first, j - i)
+
+    i = 1 - size
+    for j in range(2 * size - 1):
+        i = max(i, j - size + 1)
+        best = bound(i, j)
+        while i + 1 < size and (further := bound(i + 1, j)) < best:
+            i, best = i + 1, further
+        found.append(best)
+    return found
+
+
+def update(noise: Law, curvature: Ball, tied: bool, adjacency: str, reverse: bool) -> Law:
+    """One update whose noise, moved by one record's largest gradient, has the law ``noise``."""
+
+    def bounds(step: Ball, points: int) -> tuple[Table, Table]:
+        own = points if adjacency == "add-remove" else (points + 1) // 2
+        to, back = one_record(noise.bounds(step, own)[0], step, curvature, tied)
+        if adjacency == "add-remove":
+            return (back, to) if reverse else (to, back)
+        found = [
+            x.min(y)
+            for x, y in zip(in_two_steps(to, back, step), in_two_steps(back, to, step), strict=True)
+        ]
+        return found, found
+
+    return Law(lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds)
