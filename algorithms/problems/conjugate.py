@@ -98,8 +98,7 @@ def newton_direction(
         z = vectors @ (scaling * (vectors.T @ residual))
         new = dots(residual, z)
         search = z + (new / old) * search
-        product = total.folded(search, lambda tile, m: np.multiply(m, bends[tile], out=m))
-        product = product.astype(work, copy=False) + work(h) * search
+        product = total.weighted(search, bends).astype(work, copy=False) + work(h) * search
         curvature = dots(search, product)
         length = np.where(curvature > 0, new / np.where(curvature > 0, curvature, 1), 0)
         direction += length * search

@@ -20,10 +20,11 @@ Precision = type[np.floating[Any]]
 CLOSE = 1e-4
 """Relative gradient norm below which a Newton step squares the distance to the minimum."""
 
-_FLOOR = float(np.finfo(np.float64).eps) / 16  # relative gradient norm that can be aimed at
+_FLOOR = float(np.finfo(np.float64).eps)  # relative gradient norm that can be aimed at
 _LOOSEST = 0.5  # residual of Newton's equations that is always small enough
-_FINEST = {np.float32: 1e-5, np.float64: 1e-8}  # the smallest asked for, by precision of Hessians
+_FINEST = {np.float32: 1e-7, np.float64: 1e-8}  # the smallest asked for, by precision of Hessians
 _FALL = 0.01  # share of the gradient left at which the preconditioner is taken again
+_NEAR = 0.03  # relative gradient norm from which it serves to the end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,7 +82,8 @@ def evaluate(
         return slope
 
     gradient = total.weight * total.folded(columns, slopes) + h * points + linear
-    longest, levels = total.longest_row(), np.asarray(bends.sum(axis=0) / count, dtype=np.float64)
+    longest = total.longest_row()
+    levels = np.asarray(np.ones(count, bends.dtype) @ bends / count, dtype=np.float64)
     size = total.weight * longest * np.sqrt(count * squares) + norms(linear)
     size += (count * levels * longest**2 + h) * norms(points)
     relative_gradient = norms(gradient) / np.where(size > 0, size, 1)
@@ -109,7 +111,7 @@ class SharedHessian:
         relative_gradient = float(np.median(here.relative_gradient))
         if shared is not None and (
             relative_gradient >= _FALL * shared.relative_gradient
-            or shared.relative_gradient < CLOSE
+            or shared.relative_gradient < _NEAR
         ):
             return shared
         return cls(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems import sparse
+from dpcalc.algorithms.problems.compiled import CompiledRows
 from dpcalc.algorithms.problems.rows import MixedRows
 from dpcalc.algorithms.problems.stored_rows import in_memory, is_stored
 
@@ -161,9 +162,9 @@ class SmoothSum:
             columns: shape (d, runs).
             between: see `MixedRows.folded`.
         """
-        mixed = self._mixed(columns)
-        if mixed is not None:
-            return mixed.folded(columns, between)
+        thin = self._thin(columns)
+        if thin is not None:
+            return thin.folded(columns, between)
         rows = self.rows_as(columns.dtype.type)
         total = np.zeros(columns.shape)
         for tile in self.tiles(columns.shape[1]):
@@ -171,15 +172,31 @@ class SmoothSum:
             total += sparse.transposed(part) @ between(tile, part @ columns)
         return total
 
-    def _mixed(self, columns: Floats) -> MixedRows | None:
-        """The rows with rare columns apart, where that pays; built once for every precision."""
+    def weighted(self, columns: Floats, weights: Floats) -> Array:
+        """Σ_n r_n·(weights_n ∘ r_nᵀ·columns), in the precision of both; shape (d, runs).
+
+        Args:
+            columns: shape (d, runs).
+            weights: shape (n, runs).
+        """
+        thin = self._thin(columns)
+        if isinstance(thin, CompiledRows):
+            return thin.weighted(columns, weights)
+        return self.folded(columns, lambda tile, m: np.multiply(m, weights[tile], out=m))
+
+    def _thin(self, columns: Floats) -> CompiledRows | MixedRows | None:
+        """The rows without their zeros, where that pays; built once for every precision."""
         runs = columns.shape[1]
-        if sparse.is_sparse(self.rows) or self.count * runs < _MANY or not self.worth_copying(runs):
+        if self.count * runs < _MANY or not self.worth_copying(runs):
             return None
-        key = f"mixed {columns.dtype}"
+        key = f"thin {columns.dtype}"
         if key not in self._cache:
-            self._cache[key] = MixedRows.of(self.rows_as(columns.dtype.type))
-        held: MixedRows | None = self._cache[key]
+            rows = self.rows_as(columns.dtype.type)
+            found: CompiledRows | MixedRows | None = CompiledRows.of(rows)
+            if found is None and not sparse.is_sparse(rows):
+                found = MixedRows.of(rows)
+            self._cache[key] = found
+        held: CompiledRows | MixedRows | None = self._cache[key]
         return held
 
     def longest_row(self) -> float:

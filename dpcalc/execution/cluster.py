@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import dpcalc
@@ -91,9 +92,10 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
     except OSError as error:
         raise WorkersLost(f"the workers of {address!r} did not answer: {error}") from error
     for worker, held in there.items():
-        other = [f"{name} {held.get(name)} instead of {here[name]}" for name in here]
         other = [
-            text for name, text in zip(here, other, strict=True) if held.get(name) != here[name]
+            f"{name} {held.get(name)} instead of {here.get(name)}"
+            for name in here | held
+            if held.get(name) != here.get(name)
         ]
         if other:
             raise InvalidInput(
@@ -105,4 +107,5 @@ def _check_workers(client: Any, address: str, patience: float) -> None:
 def versions() -> dict[str, str]:
     """What numbers depend on beside the seed, where this runs."""
     found = {"dpcalc": dpcalc.__version__, "python": ".".join(platform.python_version_tuple()[:2])}
-    return found | {name: version(name) for name in ("numpy", "scipy", "mpmath")}
+    compiled = ("numba",) if find_spec("numba") else ()
+    return found | {name: version(name) for name in ("numpy", "scipy", "mpmath", *compiled)}

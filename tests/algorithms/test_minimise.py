@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize
+from scipy.sparse import csr_array
 
+from dpcalc.algorithms.problems import compiled as compiled_module
 from dpcalc.algorithms.problems import minimise as module
 from dpcalc.algorithms.problems import rows as rows_module
 from dpcalc.algorithms.problems import smooth as smooth_module
+from dpcalc.algorithms.problems.compiled import CompiledRows
 from dpcalc.algorithms.problems.losses import (
     Hinge,
     Huber,
@@ -147,12 +150,36 @@ def test_rows_taken_apart_are_the_rows(dtype, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_compiled_products_are_the_products(dtype, form, monkeypatch):
+    """Of seven tiles, the last one shorter, summed two by two; a sum has at most 400 roundings."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_module, "_TILE", 64)
+    monkeypatch.setattr(compiled_module, "_TOGETHER", 2)
+    rows, rng = one_hot().astype(dtype), np.random.default_rng(0)
+    columns, weights = rng.standard_normal((14, 5)).astype(dtype), rng.random((400, 5))
+    thin, weights = CompiledRows.of(form(rows)), weights.astype(dtype)
+    expected = rows.T.astype(float) @ ((rows.astype(float) @ columns) * weights)
+    terms = np.abs(rows).T @ ((np.abs(rows) @ np.abs(columns)) * weights)
+    found = thin.folded(columns, lambda tile, m: m * weights[tile])
+    for product in (found, thin.weighted(columns, weights)):
+        assert (np.abs(product - expected) <= 420 * np.finfo(dtype).eps * terms).all()
+
+
 def test_dense_rows_are_left_alone():
-    assert MixedRows.of(np.random.default_rng(0).standard_normal((50, 8))) is None
+    dense = np.random.default_rng(0).standard_normal((50, 8))
+    assert MixedRows.of(dense) is None
+    assert CompiledRows.of(dense) is None
+    assert CompiledRows.of(csr_array(dense)) is None
 
 
+@pytest.mark.parametrize("numba", [True, False])
 @pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
-def test_sparse_columns_end_at_the_same_minimisers(loss, monkeypatch):
+def test_sparse_columns_end_at_the_same_minimisers(loss, numba, monkeypatch):
+    if numba:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_module, "is_there", lambda: numba)
     rng = np.random.default_rng(1)
     offsets, linear = rng.standard_normal(400), rng.standard_normal((40, 14))
     dense, mixed = (
@@ -162,7 +189,8 @@ def test_sparse_columns_end_at_the_same_minimisers(loss, monkeypatch):
     monkeypatch.setattr(smooth_module, "_MANY", 1)
     monkeypatch.setattr(module, "_SINGLE_FROM", 1)
     found = minimise(mixed, linear, 0.2, np.zeros_like(linear))
-    assert {"mixed float32", "mixed float64"} <= set(mixed._cache)
+    form = CompiledRows if numba else MixedRows
+    assert all(isinstance(mixed._cache[f"thin {name}"], form) for name in ("float32", "float64"))
     assert_the_same(dense, found.points, plain.points, linear, 0.2)
     assert_minimised(dense, found, linear, 0.2)
 

@@ -22,8 +22,8 @@ def test_no_module_needs_what_only_unix_has() -> None:
     """Every module of the package, without what Windows does not have; libraries see to themselves."""
     script = """
 import importlib, os, pkgutil, signal, sys
-for library in ("click", "cloudpickle", "filelock", "matplotlib.figure", "networkx", "pandas",
-                "randomgen", "rich.console", "scipy.optimize", "sklearn.linear_model", "sympy"):
+for library in ("click", "cloudpickle", "filelock", "matplotlib.figure", "networkx", "numba",
+                "pandas", "randomgen", "rich.console", "scipy.optimize", "sklearn.linear_model", "sympy"):
     importlib.import_module(library)
 for name in ("fcntl", "grp", "pwd", "resource", "termios", "tty", "pty"):
     sys.modules[name] = None
