@@ -18,7 +18,7 @@ from typing import Any
 
 from dpcalc.algorithms.dp_admm import DPADMM
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, SupportingTable, case
+from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, SupportingTable, case, planted
 from dpcalc.audits.bugs.gradient_perturbed_admm import BUGS
 from dpcalc.audits.instances.gradient_perturbed_admm import (
     ADD,
@@ -33,11 +33,10 @@ from dpcalc.audits.instances.gradient_perturbed_admm import (
 
 def cases(kind: Any) -> tuple[Case, ...]:
     """All cases for DP-ADMM, or for its accelerated form."""
-    planted = (
-        case(key, title, ClaimSource.BUG, partial(instance, kind, *given), DETECTED)
-        for key, title, instance, given in BUGS
+    bugs = (
+        planted(key, title, partial(instance, kind, *given)) for key, title, instance, given in BUGS
     )
-    return (*_printed(kind), *_corrected(kind), *planted)
+    return (*_printed(kind), *_corrected(kind), *bugs)
 
 
 _HELD, _BROKEN = (Outcome.NOT_REFUTED,), (Outcome.REFUTED,)

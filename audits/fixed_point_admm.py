@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, Instance, case
+from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, Instance, case, planted
 from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target
 from dpcalc.guarantees import Guarantee
 from dpcalc.theorems.catalogue import privacy_result
@@ -140,7 +140,7 @@ def no_curvature() -> Instance:
 
 
 def _bug(key: str, title: str, made: Any) -> Case:
-    return case(key, title, ClaimSource.BUG, made, DETECTED, runs=4000)
+    return planted(key, title, made, runs=4000)
 
 
 _QUIET = (Outcome.NOT_REFUTED, Outcome.UNDERPOWERED)

@@ -17,7 +17,7 @@ from dpcalc.algorithms.gaussian_mr_admm import GaussianMRADMM
 from dpcalc.algorithms.problems.noise import UnitExponentialNorm
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.auditing import Claim, Outcome
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, Instance
+from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, Instance, planted
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.bugs.objective_perturbation import EarlyStoppedProblem
@@ -149,10 +149,6 @@ def early_stopped() -> Instance:
     return Instance(target=target, claim=correct.claim)
 
 
-def _planted(key: str, title: str, made: Any) -> Case:
-    return Case(key=key, title=title, role=ClaimSource.BUG, instance=made, expected=DETECTED)
-
-
 AUDIT = Audit(
     key="gaussian-mr-admm",
     title="Recycled ADMM with Gaussian objective perturbation",
@@ -168,10 +164,10 @@ AUDIT = Audit(
             instance=instance,
             expected=(Outcome.NOT_REFUTED, Outcome.UNDERPOWERED),
         ),
-        _planted("one-gradient", "the shift of one record where two differ", one_gradient),
-        _planted("one-round", "one of the noisy rounds charged", one_round),
-        _planted("other-noise", "noise of density e^{-|b|} for normal noise", other_noise),
-        _planted("hasty-solver", "an inner solver that stops early", early_stopped),
+        planted("one-gradient", "the shift of one record where two differ", one_gradient),
+        planted("one-round", "one of the noisy rounds charged", one_round),
+        planted("other-noise", "noise of density e^{-|b|} for normal noise", other_noise),
+        planted("hasty-solver", "an inner solver that stops early", early_stopped),
     ),
     instance_of_theorem=instance_of_theorem,
 )

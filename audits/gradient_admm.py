@@ -19,7 +19,7 @@ from typing import Any
 from dpcalc.algorithms.gradient_admm import GradientADMM
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
+from dpcalc.auditing.suite.case import Audit, ClaimSource, Instance, SupportingTable, case, planted
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances import admm_iteration
@@ -216,34 +216,18 @@ AUDIT = Audit(
             for key in _BUILT
             for bound in ("certified", "claimed")
         ),
-        case(
-            "half-the-noise",
-            "half of the modelled noise",
-            ClaimSource.BUG,
-            half_the_noise,
-            DETECTED,
-        ),
-        case(
+        planted("half-the-noise", "half of the modelled noise", half_the_noise),
+        planted(
             "amplified-transcript",
             "the last iterate's bound for a released transcript",
-            ClaimSource.BUG,
             amplified_transcript,
-            DETECTED,
         ),
-        case(
+        planted(
             "noise-before-solving",
             "noise added before the linear system is solved",
-            ClaimSource.BUG,
             state_without_damping,
-            DETECTED,
         ),
-        case(
-            "wider-functions",
-            "functions further apart than promised",
-            ClaimSource.BUG,
-            wider_functions,
-            DETECTED,
-        ),
+        planted("wider-functions", "functions further apart than promised", wider_functions),
     ),
     exhibits=(
         SupportingTable(

@@ -21,7 +21,7 @@ from dpcalc.algorithms.problems.records import split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.gaussian.separation import separation
-from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
+from dpcalc.auditing.suite.case import Audit, ClaimSource, Instance, SupportingTable, case, planted
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances.admm_iteration import last_target
@@ -148,19 +148,13 @@ AUDIT = Audit(
             _HELD,
         ),
         case("local", "all iterates, the local bound", ClaimSource.CERTIFIED, transcript, _HELD),
-        case(
+        planted(
             "deviation-for-variance",
             "a variance drawn as a standard deviation",
-            ClaimSource.BUG,
             deviation_for_variance,
-            DETECTED,
         ),
-        case(
-            "far-shortcut",
-            "the shortcut after 8 iterations",
-            ClaimSource.BUG,
-            partial(last_iterate, 8, "state"),
-            DETECTED,
+        planted(
+            "far-shortcut", "the shortcut after 8 iterations", partial(last_iterate, 8, "state")
         ),
     ),
     exhibits=(

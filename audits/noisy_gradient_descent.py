@@ -19,13 +19,13 @@ import numpy as np
 
 from dpcalc.auditing import Claim, Outcome, Target, World
 from dpcalc.auditing.suite.case import (
-    DETECTED,
     Audit,
     Case,
     ClaimSource,
     Instance,
     SupportingTable,
     case,
+    planted,
 )
 from dpcalc.audits.instances import noisy_gradient_descent
 from dpcalc.audits.instances.noisy_steps import Descent, gaussian_target, scored_target
@@ -172,7 +172,7 @@ def _plain(noise: float, steps: int = 20, factor: float | None = None) -> Descen
     )
 
 
-def planted(changed: Descent) -> Instance:
+def running(changed: Descent) -> Instance:
     """The correct model and claim, another descent that runs."""
     correct = instance("noisy-gd", "certified")
     target = replace(correct.target, run=changed.run, tilted=None)
@@ -181,7 +181,7 @@ def planted(changed: Descent) -> Instance:
 
 def half_the_noise() -> Instance:
     """Half of the modelled noise is drawn."""
-    return planted(_plain(theorem("noisy-gd").sigma / 2))
+    return running(_plain(theorem("noisy-gd").sigma / 2))
 
 
 def noise_reused() -> Instance:
@@ -230,7 +230,7 @@ def norm_for_sensitivity() -> Instance:
 
 
 def _bug(key: str, title: str, made: Any) -> Case:
-    return case(key, title, ClaimSource.BUG, made, DETECTED, runs=4000)
+    return planted(key, title, made, runs=4000)
 
 
 _HELD = (Outcome.NOT_REFUTED,)

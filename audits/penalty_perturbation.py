@@ -14,7 +14,7 @@ from typing import Any
 
 from dpcalc.algorithms.penalty_perturbation import PenaltyPerturbation
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
-from dpcalc.auditing.suite.case import DETECTED, Audit, Case, ClaimSource, SupportingTable
+from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, SupportingTable, planted
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.audits.bugs.objective_perturbation import (
     LaplacePerCoordinate,
@@ -44,9 +44,6 @@ def cases(method: Method) -> tuple[Case, ...]:
 
     def case(key: str, title: str, role: ClaimSource, made: Any, expected: Any) -> Case:
         return Case(key=key, title=title, role=role, instance=made, expected=expected)
-
-    def planted(key: str, title: str, made: Any) -> Case:
-        return case(key, title, ClaimSource.BUG, made, DETECTED)
 
     return (
         case("claimed", "the printed β", ClaimSource.PAPER, lambda: claimed(method), quiet),

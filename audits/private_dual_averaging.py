@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from dpcalc.auditing import Outcome
-from dpcalc.auditing.suite.case import DETECTED, Audit, ClaimSource, Instance, SupportingTable, case
+from dpcalc.auditing.suite.case import Audit, ClaimSource, Instance, SupportingTable, case, planted
 from dpcalc.auditing.targets.from_algorithm import algorithm_target
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances.dual_averaging import (
@@ -143,34 +143,14 @@ AUDIT = Audit(
             alpha=1e-6,
             tilted=2000,
         ),
-        case(
-            "half-the-noise",
-            "half of the modelled noise",
-            ClaimSource.BUG,
-            half_the_noise,
-            DETECTED,
-        ),
-        case(
-            "one-round-charged",
-            "one round's budget sold as the run's",
-            ClaimSource.BUG,
-            one_round_charged,
-            DETECTED,
-        ),
-        case(
+        planted("half-the-noise", "half of the modelled noise", half_the_noise),
+        planted("one-round-charged", "one round's budget sold as the run's", one_round_charged),
+        planted(
             "norm-for-sensitivity",
             "sensitivity L in place of 2L under sampling",
-            ClaimSource.BUG,
             norm_for_sensitivity,
-            DETECTED,
         ),
-        case(
-            "reshuffled",
-            "batches in turn accounted for as independent sampling",
-            ClaimSource.BUG,
-            reshuffled,
-            DETECTED,
-        ),
+        planted("reshuffled", "batches in turn accounted for as independent sampling", reshuffled),
     ),
     exhibits=(
         SupportingTable(

@@ -1,6 +1,6 @@
 """Attack on private MR-ADMM (zhang2019): noise in odd rounds, even rounds recycle what was broadcast.
 
-See `engine.objective` for the attack.
+See `instances.objective_perturbation` for the attack.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from dpcalc.algorithms.private_mr_admm import PrivateMRADMM
 from dpcalc.auditing.suite.case import Audit, SupportingTable
 from dpcalc.audits.evidence.convergence_counterexamples import mr_admm_limit
-from dpcalc.audits.evidence.reconstruction import with_public_penalty
+from dpcalc.audits.evidence.reconstruction import reconstruction
 from dpcalc.audits.instances.objective_perturbation import instance_of_theorem, recycled
 from dpcalc.audits.penalty_perturbation import cases
 
@@ -32,11 +32,6 @@ AUDIT = Audit(
             rows=mr_admm_limit,
             note="The claimed convergence to the optimum (theorem IV.1) fails for such penalties.",
         ),
-        SupportingTable(
-            key="reconstruction",
-            title="Cosine of the reconstructed with the true direction of the unknown record",
-            columns=("noisy rounds K", "median", "worst of 8"),
-            rows=partial(with_public_penalty, METHOD, 1.0, 1.0),
-        ),
+        reconstruction(METHOD),
     ),
 )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.algorithms.problems.consensus import check_labels, smooth_sum
-from dpcalc.algorithms.problems.declared import check_loss, check_regulariser
+from dpcalc.algorithms.problems.consensus import check_on_network, smooth_sum
+from dpcalc.algorithms.problems.declared import check_regulariser
 from dpcalc.algorithms.problems.networks import apply_matrix, mixing_matrix
 from dpcalc.algorithms.problems.sparse import dense_rows
 from dpcalc.errors import InvalidInput
@@ -52,14 +52,7 @@ class AveragingProblem:
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.records.nodes != self.network.nodes:
-            raise InvalidInput(
-                "expected one group of records per node; got records for "
-                f"nodes={self.records.nodes} and a network of nodes={self.network.nodes}; "
-                "split(features, labels, network.nodes) deals them out"
-            )
-        check_loss(self.loss)
-        check_labels(self.records, self.loss)
+        check_on_network(self.records, self.network, self.loss)
         check_regulariser(self.regulariser, self.records.dimension)
         if isinstance(self.mixing, str):
             matrix = mixing_matrix(self.mixing, self.network)

@@ -56,14 +56,7 @@ class ConsensusProblem:
     def __post_init__(self) -> None:
         checks.positive("loss_weight", self.loss_weight)
         checks.positive("ridge", self.ridge)
-        if self.records.nodes != self.network.nodes:
-            raise InvalidInput(
-                "expected one group of records per node; got records for "
-                f"nodes={self.records.nodes} and a network of nodes={self.network.nodes}; "
-                "split(features, labels, network.nodes) deals them out"
-            )
-        check_loss(self.loss)
-        check_labels(self.records, self.loss)
+        check_on_network(self.records, self.network, self.loss)
 
     def with_records(self, records: Records) -> Self:
         """The same problem with other data."""
@@ -177,6 +170,18 @@ def smooth_sum(records: Records, part: slice, loss: Loss, weight: float) -> Smoo
         rows = sparse.times(rows, labels)
     large = records.features.size > _LARGE
     return SmoothSum(rows=rows, offsets=offsets, loss=loss, weight=weight, large=large)
+
+
+def check_on_network(records: Records, network: Network, loss: Loss) -> None:
+    """Refuse records that are not one group per node, or whose labels the loss cannot have."""
+    if records.nodes != network.nodes:
+        raise InvalidInput(
+            "expected one group of records per node; got records for "
+            f"nodes={records.nodes} and a network of nodes={network.nodes}; "
+            "split(features, labels, network.nodes) deals them out"
+        )
+    check_loss(loss)
+    check_labels(records, loss)
 
 
 def check_labels(records: Records, loss: Loss) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.networks import complete
 from dpcalc.algorithms.problems.records import split
+from dpcalc.auditing.suite.case import SupportingTable
 from dpcalc.audits.instances.objective_perturbation import Method, worst_pair
 
 Array = NDArray[np.float64]
@@ -52,6 +54,16 @@ def with_public_penalty(
         cosine = _cosine(implied[:, :rounds].sum(axis=1), records)
         rows.append((float(rounds), float(np.median(cosine)), float(cosine.min())))
     return rows
+
+
+def reconstruction(method: Method) -> SupportingTable:
+    """The table of an audit whose adversary knows the penalty."""
+    return SupportingTable(
+        key="reconstruction",
+        title="Cosine of the reconstructed with the true direction of the unknown record",
+        columns=("noisy rounds K", "median", "worst of 8"),
+        rows=partial(with_public_penalty, method, 1.0, 1.0),
+    )
 
 
 def with_private_penalty(

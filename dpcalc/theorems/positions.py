@@ -7,7 +7,18 @@ from collections.abc import Callable
 from dpcalc.accounting.iteration import mixed_positions
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import Real
+from dpcalc.theorems.authoring import assume, finding
 from dpcalc.theorems.base import Bound
+
+WEAK_CONVEXITY = finding(
+    "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
+    "joint convexity of the hockey-stick divergence needs neither.",
+    "loose",
+)
+RANDOM_ORDER = assume(
+    "random-order",
+    "The permutation or the stopping time is drawn uniformly and independently of the data.",
+)
 
 
 def over_positions(mu_after: Callable[[int], Real], positions: int) -> Bound:

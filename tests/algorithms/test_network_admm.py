@@ -103,6 +103,9 @@ def logistic_slope(m):
     return -1 / (1 + np.exp(m))
 
 
+RECYCLED = {"rounds": ROUNDS, "eta": ETA, "gamma": 0.3, "slope": logistic_slope, "start": START}
+
+
 def test_mr_admm_follows_its_equations_with_the_gradient_taken_anew():
     """The code recycles from the optimality condition; the oracle asks the data again."""
     p = problem()
@@ -110,11 +113,7 @@ def test_mr_admm_follows_its_equations_with_the_gradient_taken_anew():
     expected = oracle.mr_admm(
         data,
         EDGES,
-        rounds=ROUNDS,
-        eta=ETA,
-        gamma=0.3,
-        slope=logistic_slope,
-        start=START,
+        **RECYCLED,
         **constants,
     )
     algorithm = load("mr-admm")(
@@ -136,11 +135,7 @@ def test_private_mr_admm_follows_its_equations():
     expected = oracle.mr_admm(
         data,
         EDGES,
-        rounds=ROUNDS,
-        eta=ETA,
-        gamma=0.3,
-        slope=logistic_slope,
-        start=START,
+        **RECYCLED,
         linear=linear,
         **constants,
     )

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
 from dpcalc.accounting.iteration import NoisyContraction, Participation, optimal_shifts
 from dpcalc.numerics.precise import mpf
+from tests.benchmarks.timing import fastest
 
 pytestmark = pytest.mark.campaign
-
-
-def fastest(function, repeats=5):
-    """The least of a few processor times, in seconds; other processes do not count."""
-    times = []
-    for _ in range(repeats):
-        begin = time.process_time()
-        function()
-        times.append(time.process_time() - begin)
-    return min(times)
 
 
 def many_times(descent, passes, repeats=200):

@@ -38,10 +38,17 @@ def exact(
 WALKS = [(0.5, 0.1, 7, 1, 1), (3.0, 0.3, 40, 1, 1), (3.0, 0.3, 41, 4, 3), (12.0, 0.4, 60, 2, 2)]
 
 
+def _confined(width: float, apart: float, *, least: float = 0.0, **uses: int) -> ConfinedWalk:
+    """Thirty steps with slopes from ``least`` to 1."""
+    return ConfinedWalk(
+        width=width, step_sensitivity=apart, least=least, most=1.0, steps=30, **uses
+    )
+
+
 @pytest.mark.parametrize(("width", "shift", "steps", "gap", "tail"), WALKS)
 def test_a_walk_between_walls(width: float, shift: float, steps: int, gap: int, tail: int) -> None:
     """Linear losses; the likelihood ratio rises along the interval, so one threshold is the best test."""
-    walk = WalledWalk(width, shift, steps, gap, tail)
+    walk = WalledWalk(width=width, shift=shift, steps=steps, gap=gap, tail=tail)
     for epsilon, truth in zip(EPSILONS, exact(width, 1.0, shift, steps, gap, tail), strict=True):
         assert 0.98 * truth - 1e-6 < walk(epsilon) <= truth + QUADRATURE
 
@@ -50,7 +57,7 @@ def test_a_walk_between_walls(width: float, shift: float, steps: int, gap: int, 
 def test_a_coarse_grid_stays_below_and_rounding_up_would_be_caught(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    truth, walk = exact(3.0, 1.0, 0.3, 40)[0], WalledWalk(3.0, 0.3, 40)
+    truth, walk = exact(3.0, 1.0, 0.3, 40)[0], WalledWalk(width=3.0, shift=0.3, steps=40)
     law_below, movements = walled_walk._law_below.__wrapped__, walled_walk._movements.__wrapped__
     monkeypatch.setattr(walled_walk, "_GRID", cells)
     monkeypatch.setattr(walled_walk, "_movements", movements)
@@ -65,10 +72,10 @@ def _told(law: walled_walk.Reals) -> float:
 
 def test_a_start_that_is_not_known_is_the_wall_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting the last steps only, from the worst place, tells less."""
-    whole = [WalledWalk(3.0, 0.3, 40)(epsilon) for epsilon in EPSILONS]
+    whole = [WalledWalk(width=3.0, shift=0.3, steps=40)(epsilon) for epsilon in EPSILONS]
     monkeypatch.setattr(walled_walk, "_STEPS", 39)
     walled_walk._law_below.cache_clear()
-    counted = [WalledWalk(3.0, 0.3, 40)(epsilon) for epsilon in EPSILONS]
+    counted = [WalledWalk(width=3.0, shift=0.3, steps=40)(epsilon) for epsilon in EPSILONS]
     walled_walk._law_below.cache_clear()
     for some, every in zip(counted, whole, strict=True):
         assert every * 0.99 <= some < every
@@ -81,7 +88,7 @@ def test_quadratics_that_hardly_meet_a_wall(
     width: float, sensitivity: float, gap: int, tail: int
 ) -> None:
     """Every slope that is tried: its law with walls is the free one but for the walls' chance."""
-    walk = ConfinedWalk(width, sensitivity, 0.0, 1.0, 30, gap, tail)
+    walk = _confined(width, sensitivity, gap=gap, tail=tail)
     slopes = list(walk._slopes())
     best = np.zeros(len(EPSILONS))
     for slope, met in slopes:
@@ -96,9 +103,9 @@ def test_quadratics_that_hardly_meet_a_wall(
 
 
 def test_no_slope_keeps_within_a_narrow_interval() -> None:
-    assert ConfinedWalk(10, 0.1, 0.0, 1.0, 30)(0.0) == 0
-    assert ConfinedWalk(50, 0.1, 0.999, 1.0, 30)(0.0) == 0
-    assert ConfinedWalk(50, 0.1, 0.0, 1.0, 30)(701.0) == WalledWalk(3, 0.1, 30)(701.0) == 0
+    assert _confined(10, 0.1)(0.0) == 0
+    assert _confined(50, 0.1, least=0.999)(0.0) == 0
+    assert _confined(50, 0.1)(701.0) == WalledWalk(width=3, shift=0.1, steps=30)(701.0) == 0
 
 
 def test_what_is_attained_never_exceeds_what_is_certified() -> None:

@@ -18,7 +18,7 @@ from dpcalc.theorems.objective_perturbation.gaussian_objective_perturbation impo
 )
 from tests.oracles.normal_objective import NormalInstance, Vector, normal_points
 from tests.oracles.objective_profile import divergences
-from tests.property.update_laws import doubled_shift, spread_alone
+from tests.property.update_laws import changes, doubled_shift, spread_alone
 
 pytestmark = pytest.mark.usefixtures("fresh_laws")
 PAPER = {
@@ -160,14 +160,8 @@ def _excess(
     Twice what two grids differ by, and thrice what Q's mass as P's integral of e^{-loss} is off one.
     """
     update = GaussianUpdate(instance.bound, instance.curvature, tied=True, cells=200)
-    removed, added = removal_laws(update)
-    none = np.zeros_like(record)
     worst = -np.inf
-    for p, q, law in (
-        (record, other, replacement_law(update)),
-        (record, none, removed),
-        (none, record, added),
-    ):
+    for p, q, law in changes(update, record, other):
         epsilons = np.array([0.0, 0.3, 1.0, 2.0]) * 3 * instance.bound
         coarse, fine = (instance.divergence(p, q, epsilons, points) for points in grids)
         points, weights = grids[1]

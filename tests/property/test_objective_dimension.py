@@ -15,7 +15,7 @@ from dpcalc.accounting.losses.objective_perturbation import (
 from dpcalc.theorems.objective_perturbation.penalty_perturbation import PenaltyPerturbation
 from dpcalc.theorems.objective_perturbation.recycled_admm import RecycledADMM
 from tests.oracles.objective_profile import Instance, Vector, noise_points, stated_profile
-from tests.property.update_laws import spread_alone
+from tests.property.update_laws import changes, spread_alone
 
 pytestmark = pytest.mark.usefixtures("fresh_laws")
 SETTING = {k: v for k, v in RecycledADMM.example.items() if k != "dimension"}
@@ -129,14 +129,8 @@ def _excess(
     Q's mass as P's integral of e^{-loss} shows the error: it should be one.
     """
     update = Update(instance.bound, instance.curvature, len(record), tied=True, cells=200)
-    removed, added = removal_laws(update)
-    none = np.zeros_like(record)
     worst = -np.inf
-    for p, q, law in (
-        (record, other, replacement_law(update)),
-        (record, none, removed),
-        (none, record, added),
-    ):
+    for p, q, law in changes(update, record, other):
         losses = instance.losses(points[0] / instance.rate, p, q)
         error = abs(float(points[1] @ np.exp(-losses)) - 1)
         epsilons = np.array([0.0, 0.1, 0.3, 0.6]) * law.supremum

@@ -71,7 +71,7 @@ def test_splits_are_weighed_as_is_proved() -> None:
     assert 0 < splitting.bump(1e6) < 1e-100
     rises = np.where(x < 0, np.exp(3 * np.minimum(x, 0)), np.exp(-4 * np.minimum(x, 75.0))) / 7
     np.testing.assert_allclose(splitting.rise(x), rises)
-    with pytest.raises(NumericalFailure, match=r"^a lattice whose splits move sums less"):
+    with pytest.raises(NumericalFailure, match=r"^expected a lattice whose splits move sums less"):
         Splitting(100.0).weights(0.1, np.array([0.5]))
     assert Splitting.of(0.01, 4.0).rate == pytest.approx(0.7 / 2 / 0.01)
     assert Splitting.of(0.01, 0.0).rate == pytest.approx(60.0)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dpcalc.accounting.gaussian import gaussian_delta
+from dpcalc.accounting.iteration.interval_walk import IntervalWalk
 
 _MARGINS = (7.0, 8.0, 9.0, 10.0, 11.5, 13.0)
 """Standard deviations between the farthest mean and a wall."""
@@ -26,32 +27,21 @@ _HALVINGS = 60
 _ROUNDED = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class ConfinedWalk:
-    """A lower bound of the profile, called with ε.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfinedWalk(IntervalWalk):
+    """Without a wall's effect; the further attributes are those of `IntervalWalk`.
 
     Attributes:
-        width: D over a step's noise, rounded down.
         step_sensitivity: how far a use takes the two apart, over a step's noise, rounded down.
         least: the smallest a, 0 or above, rounded up.
         most: the largest a, at most 1, rounded down.
-        steps: T.
-        gap: steps from one use to the next.
-        tail: steps from the last use to the end, both included.
     """
 
-    width: float
     step_sensitivity: float
     least: float
     most: float
-    steps: int
-    gap: int = 1
-    tail: int = 1
 
-    def __call__(self, epsilon: float) -> float:
-        """δ(ε) is at least this; 0 or above."""
-        if epsilon > 700:
-            return 0.0
+    def _revealed(self, epsilon: float) -> float:
         found = 0.0
         for a, met in self._slopes():
             told = gaussian_delta(self._mu(a), epsilon) * (1 - _ROUNDED)

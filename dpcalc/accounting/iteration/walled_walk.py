@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.accounting.iteration.interval_walk import IntervalWalk
 from dpcalc.numerics.products import product
 
 Reals = NDArray[np.float64]
@@ -35,32 +36,21 @@ NARROWEST, WIDEST = 0.1, 16.0
 """Widths of the domain, over a step's noise, where the grid resolves the walk and it mixes in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalledWalk:
-    """A lower bound of the profile, called with ε.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalledWalk(IntervalWalk):
+    """With both walls; the further attributes are those of `IntervalWalk`.
 
     Attributes:
-        width: of the domain, over a step's noise, rounded down.
         shift: u, over a step's noise, rounded down.
-        steps: T.
-        gap: steps from one use to the next.
-        tail: steps from the last use to the end, both included.
     """
 
-    width: float
     shift: float
-    steps: int
-    gap: int = 1
-    tail: int = 1
 
-    def __call__(self, epsilon: float) -> float:
-        """δ(ε) is at least this; 0 or above."""
-        if epsilon > 700:
-            return 0.0
+    def _revealed(self, epsilon: float) -> float:
         law = _law_below(self)
         told, mistaken = law.cumsum(), law[::-1].cumsum()
         gaps = told - _CHARGED - math.exp(epsilon) * (mistaken + _CHARGED)
-        return min(max(float(gaps.max()), 0.0), 1.0)
+        return float(gaps.max())
 
 
 @lru_cache(maxsize=16)
@@ -72,8 +62,7 @@ def _law_below(walk: WalledWalk) -> Reals:
     cell = walk.width / _GRID
     cells = min(int(walk.shift / cell * (1 - 1e-12)), _GRID)
     for left in range(counted, 0, -1):
-        used = left >= walk.tail and (left - walk.tail) % walk.gap == 0
-        law = _after_step(law, walk.width, cells if used else 0)
+        law = _after_step(law, walk.width, cells if walk.is_use(left) else 0)
     return law
 
 

@@ -93,6 +93,11 @@ def case(
     return Case(key=key, title=title, role=role, instance=instance, expected=expected, **more)
 
 
+def planted(key: str, title: str, instance: Callable[[], Instance], **more: Any) -> Case:
+    """The case of a planted bug, which must be detected."""
+    return case(key, title, ClaimSource.BUG, instance, DETECTED, **more)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportingTable:
     """A table of exact or measured numbers that is evidence of another kind.

@@ -8,15 +8,18 @@ variables that a method conserves (it starts at zero) is used to drop the last o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.certified_eigenvalues import Array, contraction
 from dpcalc.numerics.precise import Real, mpf, round_down
 from dpcalc.theorems.base import Formula
-from dpcalc.theorems.convergence._base import Rate, by_node
+from dpcalc.theorems.convergence._base import Rate, by_node, finite
 from dpcalc.theorems.graph import Graph
+from dpcalc.theorems.parameters import schedule
 from dpcalc.theorems.schedule import Schedule
 
 Values = tuple[float, ...]
@@ -54,6 +57,22 @@ def hardest(nodes: int, weights: Values) -> QuadraticProblem:
     worst = max(range(nodes), key=lambda i: weights[i])
     return QuadraticProblem(
         curvature=(1.0,) * nodes, linear=tuple(float(i == worst) for i in range(nodes))
+    )
+
+
+def curvatures() -> Any:
+    """The parameter h."""
+    return schedule(
+        "curvatures h of the objectives (h/2)f² - bf; one number, or one per node",
+        check=checks.non_negative,
+        default=None,
+    )
+
+
+def linear_terms() -> Any:
+    """The parameter b."""
+    return schedule(
+        "linear terms b of the objectives (h/2)f² - bf; one per node", check=finite, default=None
     )
 
 

@@ -22,19 +22,12 @@ from dpcalc.theorems.authoring import finding, theorem
 from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import PROMISES, inflated, network_values
-from dpcalc.theorems.convergence.dual_averaging_convergence import ScheduledDualAveraging
+from dpcalc.theorems.convergence.dual_averaging_convergence import EXAMPLE, ScheduledDualAveraging
 
 
 @theorem(
     quantity="(1/n) Σ_i E|x_i(t) - y(t)|",
-    example={
-        "strong_convexity": 0.0005,
-        "subgradient_bound": 1,
-        "graph": "ring:20",
-        "dimension": 2000,
-        "sigma": 0.09,
-        "rounds": 1000,
-    },
+    example=EXAMPLE | {"rounds": 1000},
 )
 class DualAveragingConsensus(ScheduledDualAveraging):
     """Expected distance between the nodes' iterates and the auxiliary sequence."""

@@ -38,6 +38,15 @@ from dpcalc.theorems.convergence._dual_averaging import (
     network_values,
 )
 
+EXAMPLE = {
+    "strong_convexity": 0.0005,
+    "subgradient_bound": 1,
+    "graph": "ring:20",
+    "dimension": 2000,
+    "sigma": 0.09,
+}
+"""A typical network; results add their rounds."""
+
 
 @theorem()
 class ScheduledDualAveraging(DualAveragingResult):
@@ -73,14 +82,7 @@ class ScheduledDualAveraging(DualAveragingResult):
 
 @theorem(
     quantity="E[F(ỹ(t)) - F*]",
-    example={
-        "strong_convexity": 0.0005,
-        "subgradient_bound": 1,
-        "graph": "ring:20",
-        "dimension": 2000,
-        "sigma": 0.09,
-        "rounds": 60000,
-    },
+    example=EXAMPLE | {"rounds": 60000},
 )
 class DualAveragingConvergence(ScheduledDualAveraging):
     """Expected suboptimality of the auxiliary sequence's weighted average."""

@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcalc import checks
 from dpcalc.theorems.authoring import assume, finding, theorem
 from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, finite, no_bound
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
@@ -36,8 +35,10 @@ from dpcalc.theorems.convergence._penalties import (
 from dpcalc.theorems.convergence._quadratic import (
     QuadraticProblem,
     biased,
+    curvatures,
     hardest,
     limit_formula,
+    linear_terms,
     m_admm_contraction,
     quadratic_problem,
 )
@@ -128,14 +129,8 @@ class MADMMConvergence(ConvergenceResult):
         default=None,
     )
     quadratic: bool = flag("every objective is quadratic")
-    curvature: Schedule | None = schedule(
-        "curvatures h of the objectives (h/2)f² - bf; one number, or one per node",
-        check=checks.non_negative,
-        default=None,
-    )
-    linear: Schedule | None = schedule(
-        "linear terms b of the objectives (h/2)f² - bf; one per node", check=finite, default=None
-    )
+    curvature: Schedule | None = curvatures()
+    linear: Schedule | None = linear_terms()
 
     def _check_together(self) -> None:
         rows(self.penalty, self.graph.nodes)

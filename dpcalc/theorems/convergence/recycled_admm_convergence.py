@@ -28,7 +28,7 @@ from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
 from dpcalc.theorems.authoring import assume, count, finding, number, theorem
 from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, finite, no_bound
+from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
@@ -40,8 +40,10 @@ from dpcalc.theorems.convergence._penalties import (
 from dpcalc.theorems.convergence._quadratic import (
     QuadraticProblem,
     biased,
+    curvatures,
     hardest,
     limit_formula,
+    linear_terms,
     quadratic_problem,
     recycled_contraction,
 )
@@ -136,14 +138,8 @@ class RecycledADMMConvergence(ConvergenceResult):
     split: float | None = number(
         "the paper's free μ > 1 (the best unless given)", check=checks.above_one, default=None
     )
-    curvature: Schedule | None = schedule(
-        "curvatures h of the objectives (h/2)f² - bf; one number, or one per node",
-        check=checks.non_negative,
-        default=None,
-    )
-    linear: Schedule | None = schedule(
-        "linear terms b of the objectives (h/2)f² - bf; one per node", check=finite, default=None
-    )
+    curvature: Schedule | None = curvatures()
+    linear: Schedule | None = linear_terms()
 
     def _check_together(self) -> None:
         self.penalties()

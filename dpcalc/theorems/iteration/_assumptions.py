@@ -7,6 +7,7 @@ from typing import Any
 
 from dpcalc.checks import told_apart
 from dpcalc.theorems.authoring import assume
+from dpcalc.theorems.averages import LAST_ONLY
 from dpcalc.theorems.step_size import expands
 
 
@@ -65,3 +66,8 @@ def _several(theorem: Any) -> str | None:
 
 
 ONE_PASS = assume("one-pass", "Every user takes part once.", "claimed", _several)
+
+USERS = (NEIGHBOURS, CONVEX, FULL_ROW_RANK, HONEST_USERS)
+"""What all users promise."""
+CONVEX_PAPER = (NO_EXPANSION, PAPER_STEP, REDUCED, ONE_PASS, CONVEX_CLAIMED, LAST_ONLY)
+"""What the convex results check."""

@@ -9,7 +9,7 @@ Neighbouring users have gradients that differ by at most Δ everywhere.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from dpcalc import checks
 from dpcalc.accounting.iteration import (
@@ -26,6 +26,17 @@ from dpcalc.theorems.averages import COMPOSED, RELEASES
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import flag
 from dpcalc.vocabulary import Release
+
+EXAMPLE = {
+    "sensitivity": 1,
+    "step_size": 0.5,
+    "penalty": 1,
+    "smoothness": 2,
+    "operator_norm": 1,
+    "min_singular_value": 1,
+    "square": True,
+}
+"""A typical iteration; results add their noise and how often it is repeated."""
 
 
 @theorem(
@@ -100,22 +111,19 @@ class GradientADMM(Theorem):
         expansion = 1 + mpf(self.step_size) * mpf(self.weakness())
         if self.noise_in == "gradient":
             return gradient_noise_kernels(
-                step_size=self.step_size,
-                penalty=self.penalty,
-                sensitivity=self.sensitivity,
-                min_singular_value=self.min_singular_value,
-                operator_norm=self.operator_norm,
-                square=self.square,
-                expansion=expansion,
+                **self.iteration(), operator_norm=self.operator_norm, expansion=expansion
             )
-        return convex_kernels(
-            step_size=self.step_size,
-            penalty=self.penalty,
-            sensitivity=self.sensitivity,
-            min_singular_value=self.min_singular_value,
-            square=self.square,
-            expansion=expansion,
-        )
+        return convex_kernels(**self.iteration(), expansion=expansion)
+
+    def iteration(self) -> dict[str, Any]:
+        """The parameters of one iteration, by the names that all kernels give them."""
+        return {
+            "step_size": self.step_size,
+            "penalty": self.penalty,
+            "sensitivity": self.sensitivity,
+            "min_singular_value": self.min_singular_value,
+            "square": self.square,
+        }
 
     def curvature(self) -> float:
         """The least eigenvalue of a user's Hessian."""

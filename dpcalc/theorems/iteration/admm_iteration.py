@@ -18,35 +18,15 @@ Rounding
 from __future__ import annotations
 
 from dpcalc.theorems.authoring import finding, theorem
-from dpcalc.theorems.averages import LAST_ONLY
-from dpcalc.theorems.iteration._assumptions import (
-    CONVEX,
-    CONVEX_CLAIMED,
-    FULL_ROW_RANK,
-    HONEST_USERS,
-    NEIGHBOURS,
-    NO_EXPANSION,
-    ONE_PASS,
-    PAPER_STEP,
-    REDUCED,
-)
+from dpcalc.theorems.iteration._assumptions import CONVEX_PAPER, USERS
 from dpcalc.theorems.iteration._first_user import FirstUser
+from dpcalc.theorems.iteration._gradient_admm import EXAMPLE
 from dpcalc.theorems.parameters import weak_convexity
 
 
 @theorem(
     status="loose",
-    example={
-        "sensitivity": 1,
-        "step_size": 0.5,
-        "penalty": 1,
-        "sigma": 1,
-        "iterations": 101,
-        "smoothness": 2,
-        "operator_norm": 1,
-        "min_singular_value": 1,
-        "square": True,
-    },
+    example=EXAMPLE | {"sigma": 1, "iterations": 101},
 )
 class ADMMIteration(FirstUser):
     """Convex users; the last iterate is released."""
@@ -79,17 +59,6 @@ class ADMMIteration(FirstUser):
             "remark",
         ),
     )
-    assumptions = (
-        NEIGHBOURS,
-        CONVEX,
-        FULL_ROW_RANK,
-        HONEST_USERS,
-        NO_EXPANSION,
-        PAPER_STEP,
-        REDUCED,
-        ONE_PASS,
-        CONVEX_CLAIMED,
-        LAST_ONLY,
-    )
+    assumptions = (*USERS, *CONVEX_PAPER)
 
     weak_convexity: float = weak_convexity()

@@ -26,25 +26,15 @@ from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.numerics.precise import context, mpf
-from dpcalc.theorems.authoring import Numbers, Real, assume, choice, count, finding, theorem
-from dpcalc.theorems.averages import LAST_ONLY, averaged
+from dpcalc.theorems.authoring import Numbers, Real, choice, count, finding, theorem
+from dpcalc.theorems.averages import averaged
 from dpcalc.theorems.base import Bound, Scope
-from dpcalc.theorems.iteration._assumptions import (
-    CONVEX,
-    CONVEX_CLAIMED,
-    FULL_ROW_RANK,
-    HONEST_USERS,
-    NEIGHBOURS,
-    NO_EXPANSION,
-    ONE_PASS,
-    PAPER_STEP,
-    REDUCED,
-)
-from dpcalc.theorems.iteration._gradient_admm import GradientADMM
+from dpcalc.theorems.iteration._assumptions import CONVEX_PAPER, USERS
+from dpcalc.theorems.iteration._gradient_admm import EXAMPLE, GradientADMM
 from dpcalc.theorems.iteration._instances import single_use
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import weak_convexity
-from dpcalc.theorems.positions import over_positions
+from dpcalc.theorems.positions import RANDOM_ORDER, WEAK_CONVEXITY, over_positions
 
 _MOST_USERS = 20_000_000
 _SEARCHED = (2, 3, 4, 6, 8, 12, 20, 32)
@@ -53,28 +43,13 @@ _SEARCHED = (2, 3, 4, 6, 8, 12, 20, 32)
 
 @theorem(
     status="loose",
-    example={
-        "sensitivity": 1,
-        "step_size": 0.5,
-        "penalty": 1,
-        "sigma": 2,
-        "users": 1000,
-        "order": "permutation",
-        "smoothness": 2,
-        "operator_norm": 1,
-        "min_singular_value": 1,
-        "square": True,
-    },
+    example=EXAMPLE | {"sigma": 2, "users": 1000, "order": "permutation"},
 )
 class ADMMIterationAllUsers(GradientADMM):
     """Every user's guarantee when their order or the stopping time is random."""
 
     findings = (
-        finding(
-            "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
-            "joint convexity of the hockey-stick divergence needs neither.",
-            "loose",
-        ),
+        WEAK_CONVEXITY,
         finding(
             "For a stopping time uniform on the upper half the worst user has 1 to n/2 iterations, "
             "not 1 to n: averaging over 1..n is too small.",
@@ -87,22 +62,7 @@ class ADMMIterationAllUsers(GradientADMM):
             "loose",
         ),
     )
-    assumptions = (
-        NEIGHBOURS,
-        CONVEX,
-        FULL_ROW_RANK,
-        HONEST_USERS,
-        assume(
-            "random-order",
-            "The permutation or the stopping time is drawn uniformly and independently of the data.",
-        ),
-        NO_EXPANSION,
-        PAPER_STEP,
-        REDUCED,
-        ONE_PASS,
-        CONVEX_CLAIMED,
-        LAST_ONLY,
-    )
+    assumptions = (*USERS, RANDOM_ORDER, *CONVEX_PAPER)
 
     weak_convexity: float = weak_convexity()
     users: int = count("users", "n")

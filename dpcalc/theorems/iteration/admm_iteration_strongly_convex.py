@@ -31,14 +31,7 @@ from dpcalc.numerics.precise import context, mpf
 from dpcalc.theorems.authoring import Numbers, Real, assume, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Bound
-from dpcalc.theorems.iteration._assumptions import (
-    CONVEX,
-    FULL_ROW_RANK,
-    HONEST_USERS,
-    NEIGHBOURS,
-    ONE_PASS,
-    REDUCED,
-)
+from dpcalc.theorems.iteration._assumptions import ONE_PASS, REDUCED, USERS
 from dpcalc.theorems.iteration._first_user import FirstUser
 from dpcalc.theorems.iteration._instances import Uses, worst_mu_squared
 
@@ -114,10 +107,7 @@ class ADMMIterationStronglyConvex(FirstUser):
         ),
     )
     assumptions = (
-        NEIGHBOURS,
-        CONVEX,
-        FULL_ROW_RANK,
-        HONEST_USERS,
+        *USERS,
         assume(
             "strongly-convex",
             "Every user's function is strong_convexity-strongly convex, g is "
@@ -165,13 +155,7 @@ class ADMMIterationStronglyConvex(FirstUser):
     def contracting(self) -> Kernels:
         """The amplifying iterations in the contracting norm."""
         return strongly_convex_kernels(
-            self.norm(),
-            step_size=self.step_size,
-            penalty=self.penalty,
-            sensitivity=self.sensitivity,
-            min_singular_value=self.min_singular_value,
-            operator_norm=self.operator_norm,
-            square=self.square,
+            self.norm(), **self.iteration(), operator_norm=self.operator_norm
         )
 
     def contraction(self, x: Numbers) -> Real:

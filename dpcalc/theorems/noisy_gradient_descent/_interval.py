@@ -41,10 +41,17 @@ def interval_instance(
     sensitivity = round_down(theorem.own_unit())
     walks: list[Callable[[float], float]] = []
     if theorem.curvature() <= 0 and NARROWEST <= width <= WIDEST:
-        walks.append(WalledWalk(width, sensitivity / 2, steps, gap, tail))
+        walks.append(
+            WalledWalk(width=width, shift=sensitivity / 2, steps=steps, gap=gap, tail=tail)
+        )
     least = max(round_up(1 - eta * mpf(theorem.smoothness)), 0.0)
     most = min(round_down(1 - eta * mpf(theorem.curvature())), 1.0)
-    walks.append(ConfinedWalk(width, sensitivity, least, most, steps, gap, tail))
+    walks.append(
+        ConfinedWalk(
+            width=width, step_sensitivity=sensitivity, least=least, most=most, steps=steps, gap=gap,
+            tail=tail,
+        )
+    )  # fmt: skip
     profile = PrivacyProfile(Largest(tuple(walks)), "threshold test")
     if profile.delta(0.0) == 0:
         return None

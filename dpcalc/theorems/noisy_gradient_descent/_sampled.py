@@ -47,6 +47,11 @@ ON_A_DOMAIN = (
 )
 """What every result about a bounded domain assumes."""
 
+RESTATED = finding(
+    "The statement is restated from the authors' figure code and from a derivation on this "
+    "result's page, not copied from print.",
+    "remark",
+)
 LIMIT_IS_NO_BOUND = finding(
     "The paper's figures evaluate the Gaussian limit of the composition, which is no bound; here it "
     "is enclosed numerically.",
@@ -60,6 +65,19 @@ _TRUSTED = 1.0
 """... unless a step's μ is above this, where rough costs mean little."""
 _WIDEST = 30.0
 """Above this μ a shift hides nothing worth the mention."""
+
+
+EXAMPLE = {
+    "diameter": 1,
+    "lipschitz": 1,
+    "n_records": 10000,
+    "batch_size": 100,
+    "steps": 10_000_000,
+    "step_size": 0.1,
+    "smoothness": 2,
+    "sigma": 0.2,
+}
+"""A typical run on a bounded domain."""
 
 
 def domain_diameter() -> Any:

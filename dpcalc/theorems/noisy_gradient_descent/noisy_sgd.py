@@ -45,7 +45,7 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import (
     last_iterate_mu,
     split_formulas,
 )
-from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, SAMPLED
+from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, RESTATED, SAMPLED
 from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
 from dpcalc.theorems.noisy_gradient_descent.noisy_gd import exact_mu
 from dpcalc.theorems.numbers import Symbols
@@ -78,11 +78,7 @@ class NoisySGD(SplitDescent):
     """Batches drawn without replacement in every step, no projection; the last iterate is released."""
 
     findings = (
-        finding(
-            "The statement is restated from the authors' figure code and from a derivation on this "
-            "result's page, not copied from print.",
-            "remark",
-        ),
+        RESTATED,
         finding(
             "Half of the noise of one step pays the whole shift; a share of several last steps, the "
             "best one, pays it for less.",

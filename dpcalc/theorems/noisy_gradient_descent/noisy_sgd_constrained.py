@@ -31,6 +31,7 @@ from dpcalc.errors import Infeasible
 from dpcalc.theorems.authoring import Numbers, Real, assume, finding, theorem
 from dpcalc.theorems.base import Bound
 from dpcalc.theorems.noisy_gradient_descent._sampled import (
+    EXAMPLE,
     ON_A_DOMAIN,
     SampledDescent,
     domain_diameter,
@@ -55,16 +56,7 @@ def _outside(theorem: NoisySGDConstrained) -> str | None:
 @theorem(
     claim_is="reconstructed",
     status="loose",
-    example={
-        "diameter": 1,
-        "lipschitz": 1,
-        "n_records": 10000,
-        "batch_size": 100,
-        "steps": 10_000_000,
-        "step_size": 0.1,
-        "smoothness": 2,
-        "sigma": 0.2,
-    },
+    example=EXAMPLE,
 )
 class NoisySGDConstrained(SampledDescent):
     """Batches drawn without replacement in every step; the last iterate is released."""

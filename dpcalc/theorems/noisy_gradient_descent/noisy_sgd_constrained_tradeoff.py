@@ -31,8 +31,10 @@ from dpcalc.theorems.base import Formula
 from dpcalc.theorems.noisy_gradient_descent._base import CONVEXITY_UNUSED
 from dpcalc.theorems.noisy_gradient_descent._formulas import split_formulas
 from dpcalc.theorems.noisy_gradient_descent._sampled import (
+    EXAMPLE,
     LIMIT_IS_NO_BOUND,
     ON_A_DOMAIN,
+    RESTATED,
     domain_diameter,
 )
 from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
@@ -40,26 +42,13 @@ from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
 
 @theorem(
     status="loose",
-    example={
-        "diameter": 1,
-        "lipschitz": 1,
-        "n_records": 10000,
-        "batch_size": 100,
-        "steps": 10_000_000,
-        "step_size": 0.1,
-        "smoothness": 2,
-        "sigma": 0.2,
-    },
+    example=EXAMPLE,
 )
 class NoisySGDConstrainedTradeoff(SplitDescent):
     """Batches drawn without replacement on a bounded domain; the last iterate is released."""
 
     findings = (
-        finding(
-            "The statement is restated from the authors' figure code and from a derivation on this "
-            "result's page, not copied from print.",
-            "remark",
-        ),
+        RESTATED,
         finding(
             "The noise is split in halves; the best share, or no split where all steps together "
             "cost less, gives a smaller ε.",

@@ -40,7 +40,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
 )
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import weak_convexity
-from dpcalc.theorems.positions import over_positions
+from dpcalc.theorems.positions import RANDOM_ORDER, WEAK_CONVEXITY, over_positions
 
 _MOST_RECORDS = 20_000_000
 _BLOCKS = 1.002
@@ -71,11 +71,7 @@ class PNSGDAllUsers(NoisyDescent):
     """Every record's guarantee when the order or the stopping time is random."""
 
     findings = (
-        finding(
-            "Weak convexity of the Rényi divergence restricts the order and loses a factor of two; "
-            "joint convexity of the hockey-stick divergence needs neither.",
-            "loose",
-        ),
+        WEAK_CONVEXITY,
         finding(
             "Summaries of the result print ln n. The proof gives the harmonic number H_n, which is "
             "used here; ln n would promise perfect privacy for n = 1.",
@@ -92,10 +88,7 @@ class PNSGDAllUsers(NoisyDescent):
         LIPSCHITZ,
         PUBLIC,
         HIDDEN,
-        assume(
-            "random-order",
-            "The permutation or the stopping time is drawn uniformly and independently of the data.",
-        ),
+        RANDOM_ORDER,
         NO_EXPANSION_CLAIMED,
         LAST_ONLY,
         assume("paper-stopping", "The stopping time is uniform from 1 on.", "claimed", _late),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcalc.theorems.authoring import assume, finding
@@ -35,6 +36,33 @@ def _beyond(theorem: NetworkTheorem) -> bool:
     records = theorem.n_records.nodes("n_records", theorem.cases)
     return theorem.loss_weight > min(records) or theorem.regularization == 0
 
+
+def too_curved(theorem: NetworkTheorem, steps: Sequence[float], name: str) -> str | None:
+    """Why 2c₁ < (B/C)(ρ/N + 2θV) fails at some node.
+
+    Args:
+        theorem: the instance.
+        steps: θ per node, or what the paper has in its place.
+        name: the paper's name of it.
+    """
+    records = theorem.n_records.nodes("n_records", theorem.cases)
+    degrees = theorem.degree.nodes("degree", theorem.cases)
+    for i, (b, v, theta) in enumerate(zip(records, degrees, steps, strict=True), start=1):
+        stiffness = theorem.regularization / theorem.n_nodes + 2 * theta * v
+        if not 2 * theorem.largest_curvature < b / theorem.loss_weight * stiffness:
+            return (
+                f"the paper needs 2c₁ < (B/C)(ρ/N + 2{name}V); node {i} has "
+                f"{2 * theorem.largest_curvature:g} against {b / theorem.loss_weight * stiffness:g}; "
+                "try a larger penalty or a smaller loss weight"
+            )
+    return None
+
+
+COMPOSED = finding(
+    "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
+    "it concentrates, and the sum is far above that.",
+    "loose",
+)
 
 BEYOND = finding(
     "The paper takes C <= B_i at every node and ρ > 0; this instance does not, so its formula is read "

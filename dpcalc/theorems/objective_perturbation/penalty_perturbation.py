@@ -30,9 +30,11 @@ from dpcalc.theorems.authoring import assume, choice, finding, number, theorem
 from dpcalc.theorems.base import Formula
 from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
+    COMPOSED,
     INCREASING,
     PROMISES,
     REPLACED,
+    too_curved,
 )
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
@@ -49,19 +51,9 @@ def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
 
 
 def _too_curved(theorem: PenaltyPerturbation) -> str | None:
-    records = theorem.n_records.nodes("n_records", theorem.cases)
-    degrees = theorem.degree.nodes("degree", theorem.cases)
     first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)[0][0]
-    for i, (b, v, eta) in enumerate(zip(records, degrees, first, strict=True), start=1):
-        theta = theorem.dual_step if theorem.dual_step is not None else eta
-        stiffness = theorem.regularization / theorem.n_nodes + 2 * theta * v
-        if not 2 * theorem.largest_curvature < b / theorem.loss_weight * stiffness:
-            return (
-                f"the paper needs 2c₁ < (B/C)(ρ/N + 2θV); node {i} has "
-                f"{2 * theorem.largest_curvature:g} against {b / theorem.loss_weight * stiffness:g}; "
-                "try a larger penalty or a smaller loss weight"
-            )
-    return None
+    theta = theorem.dual_step
+    return too_curved(theorem, first if theta is None else (theta,) * theorem.cases, "θ")
 
 
 @theorem(
@@ -94,11 +86,7 @@ class PenaltyPerturbation(NetworkTheorem):
             "loose",
             lambda t: t.loss == "logistic",
         ),
-        finding(
-            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
-            "it concentrates, and the sum is far above that.",
-            "loose",
-        ),
+        COMPOSED,
         BEYOND,
     )
     assumptions = (

@@ -30,9 +30,11 @@ from dpcalc.theorems.authoring import assume, finding, theorem
 from dpcalc.theorems.base import Formula
 from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
+    COMPOSED,
     INCREASING,
     PROMISES,
     REPLACED,
+    too_curved,
 )
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
@@ -40,18 +42,8 @@ from dpcalc.theorems.objective_perturbation._update import Values
 
 
 def _too_curved(theorem: RecycledADMM) -> str | None:
-    records = theorem.n_records.nodes("n_records", theorem.cases)
-    degrees = theorem.degree.nodes("degree", theorem.cases)
     first = theorem.penalty.rounds("penalty", theorem.rounds, theorem.cases)[0][0]
-    for i, (b, v, eta) in enumerate(zip(records, degrees, first, strict=True), start=1):
-        stiffness = theorem.regularization / theorem.n_nodes + 2 * eta * v
-        if not 2 * theorem.largest_curvature < b / theorem.loss_weight * stiffness:
-            return (
-                f"the paper needs 2c₁ < (B/C)(ρ/N + 2η(1)V); node {i} has "
-                f"{2 * theorem.largest_curvature:g} against {b / theorem.loss_weight * stiffness:g}; "
-                "try a larger penalty or a smaller loss weight"
-            )
-    return None
+    return too_curved(theorem, first, "η(1)")
 
 
 @theorem(
@@ -83,11 +75,7 @@ class RecycledADMM(NetworkTheorem):
             "loose",
             lambda t: t.loss == "logistic",
         ),
-        finding(
-            "Rounds compose optimally at δ > 0, and by the law of the noise if its dimension is given: "
-            "it concentrates, and the sum is far above that.",
-            "loose",
-        ),
+        COMPOSED,
         finding(
             "The advantage over conventional ADMM was measured against twice as many noisy rounds; "
             "stopped after as many noisy rounds, conventional ADMM with the same linear noise has "

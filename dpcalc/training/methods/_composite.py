@@ -53,6 +53,21 @@ class CompositeMethod(Method):
 
         return copies(dimension)
 
+    def built(self, records: Records, *shared: str, **further: Any) -> Algorithm:
+        """The algorithm with the method's key on these records.
+
+        Args:
+            records: in one place.
+            shared: parameters that both have under the same name.
+            further: parameters of the algorithm alone.
+        """
+        from dpcalc.algorithms import load
+
+        kind: Any = load(self.key)
+        given = {name: getattr(self, name) for name in shared}
+        made: Algorithm = kind(self.problem(records), **given, **further)
+        return made
+
     def gradient_bound(self, records: Records) -> float:
         """The largest norm of a record's gradient, max|φ'|·max‖x‖, from public constants."""
         return get_loss(self.loss).derivative_bound * records.row_bound
@@ -80,12 +95,3 @@ class ConstrainedMethod(CompositeMethod):
         if self.fused == "no":
             return CompositeMethod._constraint(self, dimension)  # noqa: SLF001 # slots: no super()
         return graph_guided(dimension, [(k, k + 1) for k in range(dimension - 1)])
-
-
-def composite_algorithm(key: str, problem: CompositeProblem, **parameters: Any) -> Algorithm:
-    """An algorithm by key."""
-    from dpcalc.algorithms import load
-
-    kind: Any = load(key)
-    made: Algorithm = kind(problem, **parameters)
-    return made

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc.theorems.parameters import count, number
-from dpcalc.training.methods._composite import ConstrainedMethod, composite_algorithm
+from dpcalc.training.methods._composite import ConstrainedMethod
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -30,13 +30,7 @@ class AccADMM(ConstrainedMethod):
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """Without noise."""
-        return composite_algorithm(
-            self.key,
-            self.problem(records),
-            rounds=self.rounds,
-            penalty=self.penalty,
-            step_size=self.step_size,
-        )
+        return self.built(records, "rounds", "penalty", "step_size")
 
 
 METHOD = AccADMM

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc.theorems.parameters import count
-from dpcalc.training.methods._composite import ConstrainedMethod, composite_algorithm
+from dpcalc.training.methods._composite import ConstrainedMethod
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -28,8 +28,7 @@ class ADMM(ConstrainedMethod):
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """Without noise."""
-        problem = self.problem(records)
-        return composite_algorithm(self.key, problem, rounds=self.rounds, penalty=self.penalty)
+        return self.built(records, "rounds", "penalty")
 
 
 METHOD = ADMM

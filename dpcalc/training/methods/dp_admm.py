@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcalc.theorems.parameters import choice, count, number
 from dpcalc.training.method import Array, require_calibrated
-from dpcalc.training.methods._composite import ConstrainedMethod, composite_algorithm
+from dpcalc.training.methods._composite import ConstrainedMethod
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
@@ -68,14 +68,8 @@ class DPADMM(ConstrainedMethod):
     ) -> Algorithm:
         """With the calibrated σ."""
         noise: Any = require_calibrated(calibrated, self.key)
-        return composite_algorithm(
-            self.key,
-            self.problem(records),
-            rounds=self.rounds,
-            penalty=self.penalty,
-            step_size=self.step_size,
-            sigma=noise.sigma,
-            dual_start=self.dual_start,
+        return self.built(
+            records, "rounds", "penalty", "step_size", "dual_start", sigma=noise.sigma
         )
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
 from dpcalc.training.method import Array, require_calibrated
-from dpcalc.training.methods._composite import CompositeMethod, composite_algorithm
+from dpcalc.training.methods._composite import CompositeMethod
 from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
@@ -77,14 +77,7 @@ class FixedPointADMM(CompositeMethod):
     ) -> Algorithm:
         """With the calibrated σ."""
         noise: Any = require_calibrated(calibrated, self.key)
-        return composite_algorithm(
-            self.key,
-            self.problem(records),
-            rounds=self.rounds,
-            prox_step=self.prox_step,
-            relaxation=self.relaxation,
-            sigma=noise.sigma,
-        )
+        return self.built(records, "rounds", "prox_step", "relaxation", sigma=noise.sigma)
 
     def weights(self, transcript: Transcript) -> Array:
         """prox_γg of the last z."""
