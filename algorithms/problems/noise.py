@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _ROUNDS = 64  # rounds that a generator serves
+_AHEAD = 2**15  # numbers drawn at once, at most, if that is more than one round
 
 
 class NoiseLaw(ABC):
@@ -111,6 +112,9 @@ class Draw(ABC):
     at_once: ClassVar[int] = 4096
     """This many numbers one generator draws in one round, about: what is cheap next to making one."""
 
+    in_one_go: ClassVar[bool] = True
+    """Whether several rounds filled at once are the same numbers as one filled after the other."""
+
     @property
     def size(self) -> int:
         """How many numbers that is."""
@@ -133,6 +137,8 @@ class StandardNormal(Draw):
 @dataclass(frozen=True, slots=True)
 class UnitExponentialNorm(Draw):
     """Exponential-norm noise with rate 1 along the last axis."""
+
+    in_one_go: ClassVar[bool] = False
 
     def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
         """Gamma(d) radius times uniform direction."""
@@ -212,14 +218,10 @@ class Streams:
         number, position = divmod(round_, _ROUNDS)
         block = self._open.get(purpose)
         if block is None or block.number != number or block.position > position:
-            block = _Block(number, 0, self._generators(kind, purpose, number))
+            block = _Block(kind, number, self._generators(kind, purpose, number))
             self._open[purpose] = block
-        group = _group(kind)
-        while block.position <= position:
-            pieces = [kind.fill(generator, (group,)) for generator in block.generators]
-            block.position += 1
-        whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        skipped = self.first_run % group
+        whole = block.drawn(position)
+        skipped = self.first_run % block.group
         return whole[skipped : skipped + self.runs]
 
     def _generators(self, kind: Draw, purpose: int, block: int) -> list[np.random.Generator]:
@@ -248,13 +250,25 @@ def _cryptographic(entropy: int, place: tuple[int, int, int]) -> np.random.Gener
     return np.random.Generator(AESCounter(key=int.from_bytes(key, "little"), counter=0))
 
 
-@dataclass(slots=True)
 class _Block:
     """Generators of consecutive groups of runs, each at the same round of a block of rounds."""
 
-    number: int
-    position: int
-    generators: list[np.random.Generator]
+    def __init__(self, kind: Draw, number: int, generators: list[np.random.Generator]) -> None:
+        self.number, self.position, self.group = number, 0, _group(kind)
+        self._kind, self._generators, self._end = kind, generators, 0
+        size = kind.size * self.group * len(generators)
+        self._at_once = max(_AHEAD // size, 1) if kind.in_one_go else 1
+
+    def drawn(self, position: int) -> NDArray[Any]:
+        """The numbers of a round after those drawn before; shape (runs of all groups, ...)."""
+        while self._end <= position:
+            rounds = min(self._at_once, _ROUNDS - self._end)
+            pieces = [self._kind.fill(each, (rounds, self.group)) for each in self._generators]
+            self._ahead = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
+            self._end += rounds
+        self.position = position + 1
+        found: NDArray[Any] = self._ahead[position - self._end]
+        return found
 
 
 def _group(kind: Draw) -> int:

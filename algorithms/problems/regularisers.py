@@ -56,7 +56,8 @@ class Regulariser(ABC):
         Raises:
             AssumptionViolated: if the minimiser is not unique.
         """
-        if not np.min(ridge) + weight * self.strong_convexity > 0:
+        least = ridge if isinstance(ridge, float) else np.min(ridge)
+        if not least + weight * self.strong_convexity > 0:
             raise AssumptionViolated(
                 "a unique minimiser needs ridge > 0 or a strongly convex regulariser; got "
                 f"ridge={ridge!r}, strong_convexity={self.strong_convexity!r}; add an l2 term"

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from dpcalc.algorithms.problems import noise as noise_module
 from dpcalc.algorithms.problems.noise import (
     ExponentialNorm,
     Gaussian,
     NoNoise,
     RandomPermutation,
     StandardNormal,
+    Streams,
     UniformIndex,
     UnitExponentialNorm,
     streams,
@@ -101,6 +103,18 @@ KINDS = [
     UniformIndex((3,), high=(5, 7, 2)),
     RandomPermutation((6,)),
 ]
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_rounds_drawn_at_once_are_the_rounds_one_by_one(kind, real, monkeypatch):
+    def rounds(ahead):
+        monkeypatch.setattr(noise_module, "_AHEAD", ahead)
+        source = Streams(9, 5, 2, cryptographic=real)
+        return [source.draw(kind, 1, t) for t in (1, 2, 3, 7, 62, 63, 64, 65)]
+
+    for alone, together in zip(rounds(1), rounds(2**15), strict=True):
+        np.testing.assert_array_equal(alone, together)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
