@@ -28,6 +28,8 @@ def parsed_claim(text: str) -> dict[str, float]:
         key = name.strip().lower()
         if key not in known:
             raise unknown_name("part of --claim", key, known)
+        if known[key] in found:
+            raise InvalidInput(f"--claim needs each part once; got {key} again in {text!r}")
         try:
             found[known[key]] = number(value.strip())
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -35,6 +37,10 @@ def parsed_claim(text: str) -> dict[str, float]:
     if len({"epsilon", "mu", "rho"} & set(found)) != 1:
         raise InvalidInput(
             f"--claim needs one of eps, mu and rho, and a delta; got {text!r}; try eps=1,delta=1e-5"
+        )
+    if "epsilon" not in found and "delta" not in found:
+        raise InvalidInput(
+            f"--claim {text} needs the δ at which ε is told; try --claim {text},delta=1e-5"
         )
     return found
 

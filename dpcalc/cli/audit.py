@@ -68,7 +68,7 @@ def _theorems() -> list[str]:
     "--claim",
     "text",
     metavar="NAME=VALUE,...",
-    help="What is attacked: eps=1,delta=1e-5, or mu=0.5.",
+    help="What is attacked: eps=1,delta=1e-5, or mu=0.5,delta=1e-5.",
 )
 @click.option(
     "--theorem",

@@ -44,7 +44,7 @@ def page(
     versions: Mapping[str, str] = results[0].verdict.versions if results else {}
     sections = [_section(result) for result in results] + [_exhibit(table) for table in tables]
     versions_text = escape(", ".join(f"{name} {value}" for name, value in versions.items()))
-    alpha = f"{sum(r.verdict.alpha for r in results):.3g}"
+    alpha = spelt(sum(r.verdict.alpha for r in results), 3)
     numbers = escape(to_json(envelope.output("audit", record(title, results, tables))))
     return shell(
         f"Audit: {title}",
@@ -151,7 +151,7 @@ def _noise_tests(result: AuditResult) -> str:
                     escape(t["name"]),
                     escape(t["statistic"]),
                     f"{t['value']:.4g}",
-                    f"{t['p_value']:.3g}",
+                    spelt(t["p_value"], 3),
                 )
                 for t in tests
             ]

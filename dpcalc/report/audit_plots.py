@@ -16,6 +16,7 @@ from dpcalc.auditing.experiment import running_rule
 from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
 from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
+from dpcalc.numerals import spelt
 from dpcalc.pictures.svg import svg_text
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def e_process(result: AuditResult, experiment: Experiment) -> tuple[str, str]:
     part = "" if experiment.running else " It had no part in the verdict."
     caption = (
         "Evidence from right and wrong answers, valid whenever one stops: above the dashed line the "
-        f"claim is refuted at α = {share:.3g}.{part}"
+        f"claim is refuted at α = {spelt(share, 3)}.{part}"
     )
     return caption, svg_text(figure)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dpcalc.auditing import Claim, Counts, audit_counts
@@ -46,3 +48,10 @@ def test_pages_say_it_first_and_explain_every_verdict(results: list[AuditResult]
             assert word in text
             assert meaning.replace("'", "&#x27;") in text or meaning in text
     assert {o.value for o in Outcome} <= {word for word, _ in MEANINGS}
+
+
+def test_small_chances_are_spelt_as_on_the_terminal() -> None:
+    verdict = replace(WEAK.verdict, alpha=1e-5)
+    text = page("t", [replace(WEAK, verdict=verdict)])
+    assert "false alarm at most 1e-5 over" in text
+    assert "1e-05" not in text.split("<details>")[0]

@@ -74,6 +74,8 @@ def test_ones_own_mechanism(here: Path) -> None:
         (["dp-adm"], "did you mean 'dp-admm'"),
         (["dp-admm", "--case", "zero-stat"], "did you mean"),
         (["dp-admm", "--claim", "eps=1,mu=2"], "one of eps"),
+        (["dp-admm", "--claim", "mu=2"], "try --claim mu=2,delta=1e-5"),
+        (["dp-admm", "--claim", "eps=1,epsilon=2"], "each part once; got epsilon again"),
         (["dp-admm", "--claim", "eps=x"], "needs a number"),
         (["dp-admm", "--set", "rounds=3"], "--theorem"),
         (["dp-admm", "--report", "report.pdf"], ".html"),
