@@ -23,6 +23,8 @@ __all__ = [
     "FETCHED",
     "INTERCEPT",
     "Split",
+    "bound_of",
+    "dealt",
     "load",
     "split",
 ]
