@@ -6,6 +6,7 @@ checks that need no statistics -> pilot -> counted runs -> noise check
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
@@ -134,6 +135,9 @@ def run_audit(
     findings = deterministic_findings(target, claim, seed=seed, error=design.for_checks)
     if executor is not None:
         _refuse_own_randomness(target, findings)
+        importlib.import_module(
+            "scipy.special"
+        )  # while workers start, not while they await a score
     if any(finding.severity is Severity.REFUTES for finding in findings):
         return _concluded(target, claim, design, seed, findings), None
     experiment = carry_out(target, claim, design, seed=seed, watch=watch)
