@@ -193,3 +193,21 @@ def spelt(value: float, digits: int = 6) -> str:
 def unpadded(text: str) -> str:
     """Text whose numbers have exponents as people write them: 1e-5 for 1e-05."""
     return _PADDED.sub(r"e\1", text)
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE | re.ASCII)
+_UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def size(name: str, text: Any) -> float:
+    """Bytes, written with their unit: 500MB, 2GB, 1.5GiB.
+
+    Raises:
+        InvalidInput: for anything else, a number without a unit among it.
+    """
+    found = _SIZE.fullmatch(str(text).strip())
+    unit = None if found is None else _UNITS.get(found[2].lower())
+    if found is None or unit is None or not float(found[1]) > 0:
+        given = shortened(repr(text))
+        raise InvalidInput(f"{name} needs a size with its unit, such as 2GB; got {given}")
+    return float(found[1]) * unit

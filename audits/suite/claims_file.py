@@ -29,6 +29,7 @@ def attack_claims(
     alpha: float,
     runs: int,
     seed: int,
+    memory: float | None = None,
     checkpoint: Store | None = None,
     executor: Executor | None = None,
 ) -> list[AuditResult | None]:
@@ -40,10 +41,11 @@ def attack_claims(
         alpha: probability that any true claim is refuted.
         runs: counted runs of each attack.
         seed: of all of them.
+        memory: bytes for the releases that a process holds at once; see `AuditDesign.for_claim`.
         checkpoint: where runs are kept; every claim has a section of its own.
         executor: who does the work; this process if left out.
     """
-    one = partial(attacked, alpha=alpha / max(count, 1), runs=runs, seed=seed)
+    one = partial(attacked, alpha=alpha / max(count, 1), runs=runs, seed=seed, memory=memory)
     if is_enough(count, executor) and checkpoint is None:
         return list(in_order(one, judgements, executor, what="claim"))
     return [
@@ -63,6 +65,7 @@ def attacked(
     alpha: float,
     runs: int,
     seed: int,
+    memory: float | None = None,
     checkpoint: Store | None = None,
     executor: Executor | None = None,
 ) -> AuditResult | None:
@@ -79,7 +82,7 @@ def attacked(
     instance = instance_of_theorem(judged.theorem, claim)
     if instance is None:
         return None
-    design = AuditDesign.for_claim(instance.target, claim, runs=runs, alpha=alpha)
+    design = AuditDesign.for_claim(instance.target, claim, runs=runs, alpha=alpha, memory=memory)
     verdict, experiment = run_audit(
         instance.target,
         claim,

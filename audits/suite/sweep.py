@@ -11,10 +11,11 @@ from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.claims.tables import fields
 from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.numerals import size
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.sweep.grid import Sweep
 
-_FIELDS = ("case", "runs", "seed", "alpha", "detectable_ratio")
+_FIELDS = ("case", "runs", "seed", "alpha", "detectable_ratio", "memory")
 
 
 @own_arithmetic
@@ -22,7 +23,8 @@ def audited(sweep: Sweep, _: str | None, points: Sequence[dict[str, Any]]) -> li
     """The outcome, the attack's lower bound and what is proved, of cases of a built-in audit.
 
     Args:
-        sweep: with the fields case, runs, seed, alpha and detectable_ratio, each one value or an axis.
+        sweep: with the fields case, runs, seed, alpha, detectable_ratio and memory, each one value or
+            an axis.
         points: the settings. Each has an error probability of its own: the chance that some true
             claim among n settings is refuted is at most n times alpha.
     """
@@ -41,6 +43,7 @@ def _row(sweep: Sweep, given: dict[str, Any]) -> dict[str, Any]:
             seed=checks.count("seed", found["seed"], minimum=0),
             runs=None if "runs" not in found else checks.count("runs", found["runs"], minimum=10),
             detectable_ratio=float(found.get("detectable_ratio", 2.0)),
+            memory=size("memory", found["memory"]) if "memory" in found else None,
             controls=False,
         )
         case = audit.case(found["case"]) if "case" in found else audit.certified_case

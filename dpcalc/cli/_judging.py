@@ -30,6 +30,7 @@ def judge(
     alpha: float,
     runs: int,
     seed: int,
+    memory: float | None,
     junit: Path | None,
     checkpoint: Path | None,
     resume: bool,
@@ -44,7 +45,7 @@ def judge(
     from dpcalc.cli._outputs import Writing
 
     if not audit:
-        refuse_given(("alpha", "runs", "seed"), "--audit")
+        refuse_given(("alpha", "runs", "seed", "memory"), "--audit")
         refuse_workers(workers, scheduler, "--audit")
         refuse_checkpoint(checkpoint, "--audit", resume=resume)
     if as_json:
@@ -58,7 +59,7 @@ def judge(
     judgements = list(_judged(claims))
     attacks = None
     if audit:
-        terms = {"alpha": alpha, "runs": runs, "seed": seed}
+        terms = {"alpha": alpha, "runs": runs, "seed": seed, "memory": memory}
         kept = kept_work(checkpoint, _work(judgements, terms), resume=resume)
         with kept as store, workers_of(workers, scheduler, _ATTACKS) as executor:
             attacks = _attacked(judgements, terms | {"checkpoint": store, "executor": executor})

@@ -10,6 +10,7 @@ import click
 from dpcalc.cli._certify import certify_option
 from dpcalc.cli._judging import judge
 from dpcalc.cli._kept import checkpoint_options
+from dpcalc.cli._memory import memory_option
 from dpcalc.cli._options import NUMBER, StrictCommand, Whole, json_option, report_option
 from dpcalc.cli._workers import workers_options
 
@@ -40,6 +41,7 @@ from dpcalc.cli._workers import workers_options
     show_default=True,
     help="Seed of --audit; the same seed repeats it.",
 )
+@memory_option
 @click.option(
     "--junit",
     type=click.Path(dir_okay=False, path_type=Path),

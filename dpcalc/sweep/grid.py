@@ -19,7 +19,8 @@ MOST = 1_000_000
 KINDS = ("theorem", "mechanism", "audit", "run")
 """What can be asked."""
 
-_COMMON = (*KINDS, "parameters", "attest", "delta", "epsilon", "tolerance", "case", "seed", "runs")
+_OUTER = ("epsilon", "delta", "seed", "runs", "case", "memory")
+_COMMON = (*KINDS, "parameters", "attest", "tolerance", *_OUTER)
 _RANGE = ("from", "to", "count", "scale")
 
 TOLERANCE = 1e-3
@@ -96,7 +97,7 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
             'theorem = "dp-admm"'
         )
     given = dict(fields("[parameters]", table.get("parameters", {}), table.get("parameters", {})))
-    outer = {n: table[n] for n in ("epsilon", "delta", "seed", "runs", "case") if n in table}
+    outer = {n: table[n] for n in _OUTER if n in table}
     for name in given.keys() & outer.keys():
         raise InvalidInput(
             f"{name} is needed once; got it in [parameters] and above; leave out one"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,3 +60,31 @@ def test_a_size_has_its_unit(given: str, capsys: pytest.CaptureFixture[str]) -> 
         main(["audit", "dp-admm", "--memory", given])
     assert stopped.value.code == 2
     assert "a size with its unit, such as 2GB" in capsys.readouterr().err
+
+
+def test_claims_and_sweeps_are_attacked_within_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("networkx", reason="the extra algorithms is not installed")
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.toml").write_text(
+        'audit = "dp-admm"\ncase = "zero-start"\nruns = 40\nseed = 1\nmemory = ["1KB", "1GB"]\n'
+    )
+    Path("claims.toml").write_text(
+        '[[claim]]\nname = "mine"\ntheorem = "dp-admm"\nepsilon = 1\ndelta = 1e-5\nattest = "all"\n'
+        '[claim.parameters]\nn_records = 100\nrounds = 5\ngradient_bound = 1\ndual_start = "zero"\n'
+    )
+    with pytest.raises(SystemExit):
+        main(["sweep", "sweep.toml", "--json"])
+    small, large = json.loads(capsys.readouterr().out)["rows"]
+    assert "memory for 40 runs" in small["refused"]
+    assert "lower" in large
+    attack = ["verify", "claims.toml", "--audit", "--runs", "40", "--memory"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*attack, "1KB"])
+    assert stopped.value.code == 2
+    assert "memory for 40 runs" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main([*attack[:2], *attack[-1:], "1GB"])
+    assert stopped.value.code == 2
+    assert "--audit" in capsys.readouterr().err

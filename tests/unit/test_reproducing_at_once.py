@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpcalc.cli.reproduce import _digest
 from dpcalc.reproduction.computing import computed
 from dpcalc.reproduction.experiment import Outcome
 from dpcalc.store import open_store
@@ -38,3 +39,15 @@ def test_figures_are_the_same_on_workers_and_after_an_interruption(tmp_path: Pat
             assert written(other, tmp_path) == written(mine, tmp_path)
             for ours, theirs in zip(mine.curves, other.curves, strict=True):
                 assert np.array_equal(np.asarray(ours.y), np.asarray(theirs.y), equal_nan=True)
+
+
+def test_data_are_told_by_what_they_hold(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "a9a").write_text("+1 1:1\n", encoding="utf-8")
+        (folder / "notes.txt").write_text(folder.name, encoding="utf-8")
+    assert _digest(first) == _digest(second)
+    (second / "a9a").write_text("-1 1:1\n", encoding="utf-8")
+    assert _digest(first) != _digest(second)
+    assert _digest(first / "a9a") != _digest(second / "a9a")
