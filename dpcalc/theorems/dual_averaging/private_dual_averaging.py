@@ -10,8 +10,8 @@ Certified
     The released messages determine a(t)(ĝ + ν), ĝ the subgradient at one record drawn uniformly from
     q. Its sensitivity is 2L with probability 1/q, not 2L/q.
     *b of q drawn at random in every round (b = 1 as printed), replace-one:* sampling without
-    replacement, γ = b/q, sensitivity 2L/b; add/remove (q the larger size): Poisson rate γ with
-    sensitivity 2L/b; T rounds composed numerically.
+    replacement, γ = b/q, sensitivity 2L/b, and the χ²-divergence of a round; add/remove (q the
+    larger size): Poisson rate γ with sensitivity 2L/b; T rounds composed numerically.
     *Full batch:* Gaussian, sensitivity 2L/q. *Mini-batch b, replace-one:* ⌊q/b⌋ batches fixed in
     advance are taken in turn: sensitivity 2L/b in the ⌈T/⌊q/b⌋⌉ rounds that use the record's batch.
 Rounding
@@ -28,10 +28,8 @@ from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.dominated import DominatedMechanism
-from dpcalc.guarantees.mechanisms import (
-    poisson_subsampled_gaussian,
-    sampled_without_replacement,
-)
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
+from dpcalc.guarantees.sampled_replacement import sampled_rounds
 from dpcalc.numerals import spelt
 from dpcalc.numerics.precise import mpf, round_down, round_up
 from dpcalc.theorems.authoring import (
@@ -232,8 +230,9 @@ class PrivateDualAveraging(Theorem):
         if not _samples(self):
             return super().certified()
         self.require(Scope.CERTIFIED)
-        found = compose((self._one_round(), self.rounds))
-        return Bound(found, {"sigma": self.sigma}, "numerical composition of sampled rounds")
+        return Bound(
+            self._all_rounds(), {"sigma": self.sigma}, "numerical composition of sampled rounds"
+        )
 
     def attained(self) -> Bound | None:
         """What opposite, constant subgradients really leak."""
@@ -254,14 +253,15 @@ class PrivateDualAveraging(Theorem):
         """Five digits where ε is enclosed numerically, the last double where it is exact."""
         return 1e-5 if _samples(self) else 0.0
 
-    def _one_round(self) -> Guarantee:
-        """One round whose records are drawn at random."""
+    def _all_rounds(self) -> Guarantee:
+        """All rounds, whose records are drawn at random."""
         rate = round_up(mpf(self.size()) / self.n_records)
         if self.adjacency == "replace-one":
-            return sampled_without_replacement(round_up(self._mu(Digits(self))), rate)
-        return poisson_subsampled_gaussian(
+            return sampled_rounds(round_up(self._mu(Digits(self))), rate, self.rounds)
+        one = poisson_subsampled_gaussian(
             round_down(1 / self._mu(Digits(self))), rate, Adjacency.ADD_REMOVE
         )
+        return compose((one, self.rounds))
 
     def _uses(self, x: Numbers) -> Real:
         """Rounds that use a record for sure, where chance has no part in it."""

@@ -1,0 +1,164 @@
+"""Rounds whose profile and χ²-divergence are bounded, against adversaries who choose in every round.
+
+The oracles share no code with the bound: integrals on grids and a linear program. An adversary knows
+the loss so far and chooses where the two records and all others lie; what it reaches is computed by
+backward induction, from below, by sums over cells.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.special import ndtr
+
+from dpcalc.accounting.composition import chi_square
+from dpcalc.guarantees import sampled_replacement
+from dpcalc.guarantees.composition import compose
+from dpcalc.guarantees.mechanisms import sampled_without_replacement
+from dpcalc.guarantees.sampled_replacement import SampledReplacement, sampled_rounds
+from dpcalc.theorems.catalogue import privacy_result
+
+
+def _mixture(
+    points: list[tuple[float, tuple[float, float]]], cuts_x: np.ndarray, cuts_y: np.ndarray
+) -> np.ndarray:
+    """Masses of cells of the plane under a mixture of normal laws, which leak less than the laws."""
+    total = 0.0
+    for weight, (x, y) in points:
+        total = total + weight * np.outer(np.diff(ndtr(cuts_x - x)), np.diff(ndtr(cuts_y - y)))
+    return np.ravel(total)
+
+
+def _rounds(mu: float, rate: float, corners: list[tuple[float, float]]) -> list[tuple]:
+    """(P, Q) on cells for every choice of the two records and the others among some corners."""
+    flat = all(y == 0 for _, y in corners)
+    reach = mu / 2 + 3.2
+    cuts_x = np.concatenate([[-np.inf], np.linspace(-reach, reach, 40 if flat else 14), [np.inf]])
+    cuts_y = np.array([-np.inf, np.inf]) if flat else cuts_x
+    scaled = [(x * mu / 2, y * mu / 2) for x, y in corners]
+    return [
+        (
+            _mixture([(1 - rate, g), (rate, u)], cuts_x, cuts_y),
+            _mixture([(1 - rate, g), (rate, v)], cuts_x, cuts_y),
+        )
+        for u in scaled[:1]  # turned such that the one record is there
+        for v in scaled[1:]
+        for g in scaled
+    ]
+
+
+def _reached(rounds: list[tuple], count: int, ratios: np.ndarray) -> np.ndarray:
+    """sup E_Q(rX - 1)_+ over adaptive choices, from below, at ratios.
+
+    A convex function that is known at some points lies above the extensions of its chords.
+    """
+    value = np.maximum(ratios - 1, 0.0)
+
+    def below(at: np.ndarray) -> np.ndarray:
+        k = np.clip(np.searchsorted(ratios, at) - 1, 1, len(ratios) - 3)
+        left = value[k] + (value[k] - value[k - 1]) / (ratios[k] - ratios[k - 1]) * (at - ratios[k])
+        right = value[k + 1] + (value[k + 2] - value[k + 1]) / (ratios[k + 2] - ratios[k + 1]) * (
+            at - ratios[k + 1]
+        )
+        return np.maximum(np.maximum(left, right), np.maximum(at - 1, 0.0))
+
+    for _ in range(count):
+        reached = [
+            q @ below(np.outer(p / q, ratios).ravel()).reshape(len(q), -1) for p, q in rounds
+        ]
+        value = np.maximum(value, np.max(reached, axis=0))
+    return value
+
+
+LINE = [(1.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (0.6, 0.0), (-0.6, 0.0)]
+PLANE = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (-0.5, 0.866)]
+RATIOS = np.exp(np.linspace(-2.5, 2.5, 201))
+
+
+@pytest.mark.parametrize("corners", [LINE, PLANE], ids=["line", "plane"])
+@pytest.mark.parametrize(("mu", "rate", "count"), [(1.0, 0.1, 12), (2.0, 0.02, 10), (0.5, 0.3, 9)])
+def test_no_adversary_reaches_more(
+    mu: float, rate: float, count: int, corners: list[tuple[float, float]]
+) -> None:
+    ratios, reached = RATIOS, _reached(_rounds(mu, rate, corners), count, RATIOS)
+    bound = SampledReplacement(mu, rate, count)
+    for k in range(41, 100, 6):
+        epsilon = -math.log(ratios[k])
+        truth = reached[k] / ratios[k]
+        assert truth <= bound.delta(epsilon)
+    assert bound.delta(0.25) <= 1.4 * reached[90] / ratios[90]
+
+
+def test_half_the_chi_square_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached = _reached(_rounds(1.0, 0.1, LINE), 12, RATIOS)
+    honest = sampled_replacement._chi_square
+    monkeypatch.setattr(sampled_replacement, "_chi_square", lambda *a: honest(*a) / 2)
+    sampled_replacement._profile.cache_clear()
+    planted = SampledReplacement(1.0, 0.1, 12).delta(0.5)
+    sampled_replacement._profile.cache_clear()
+    assert reached[80] / RATIOS[80] > planted  # ε = 0.5
+
+
+def test_three_places_in_a_ball_have_at_most_the_chi_square_of_two() -> None:
+    rng = np.random.default_rng(3)
+    for mu in (0.1, 1.0, 2.5):
+        places = rng.normal(size=(30_000, 3, 3))
+        places *= mu / 2 / np.linalg.norm(places, axis=2, keepdims=True)
+        places *= np.where(rng.random((30_000, 3, 1)) < 0.6, 1.0, rng.random((30_000, 3, 1)))
+        a, b = places[:, 0] - places[:, 2], places[:, 1] - places[:, 2]
+        found = np.expm1((a * a).sum(1)) + np.expm1((b * b).sum(1)) - 2 * np.expm1((a * b).sum(1))
+        assert found.max() <= math.expm1(mu**2) * (1 + 1e-12)
+        assert found.max() >= 0.9 * math.expm1(mu**2)
+
+
+def test_the_gain_is_that_of_a_linear_program() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        curvature, held = rng.exponential(size=9), rng.exponential(size=(2, 9))
+        budget = float(rng.exponential()) * 3
+        found = chi_square._gain(curvature, held, budget)
+        for row in range(2):
+            bounds = [(0.0, float(most)) for most in held[row]]
+            most = linprog(-curvature, A_ub=[np.ones(9)], b_ub=[budget], bounds=bounds)
+            assert found[row] == pytest.approx(-most.fun, rel=1e-9)
+
+
+def test_it_is_near_what_opposite_records_attain() -> None:
+    theorem = privacy_result("private-dual-averaging").from_parameters(
+        {"n_records": 100, "rounds": 400, "lipschitz": 1, "sigma": 2, "sampling": "one"}
+    )
+    attained = theorem.attained().guarantee.bracket(1e-3).lower
+    certified = theorem.certified().guarantee.epsilon(1e-3)
+    before = compose((sampled_without_replacement(1.0, 0.01), 400)).epsilon(1e-3)
+    assert attained <= certified < 0.9 * before
+    assert attained > 0.93 * certified
+
+
+def test_where_it_cannot_help_the_rounds_are_composed() -> None:
+    plain = compose((sampled_without_replacement(4.0, 5e-5), 60_000))
+    assert sampled_rounds(4.0, 5e-5, 60_000) == plain
+    assert sampled_rounds(1.0, 0.01, 2) == compose((sampled_without_replacement(1.0, 0.01), 2))
+    assert sampled_rounds(1.0, 1.0, 20) == compose((sampled_without_replacement(1.0, 1.0), 20))
+
+
+def test_beyond_the_lattice_it_promises_what_it_promises_at_its_end() -> None:
+    profile = sampled_replacement._profile(1.0, 0.1, 12)
+    assert profile.delta(profile.reach * 3) == profile.delta(profile.reach)
+    assert SampledReplacement(1.0, 0.1, 12).epsilon(1e-300) == math.inf
+    last = math.nextafter(profile.reach, 0)
+    assert profile.delta(last) == pytest.approx(profile.delta(profile.reach), rel=1e-9)
+
+
+def test_one_round_is_enclosed_from_above() -> None:
+    for mu, rate, epsilon in [
+        (1.0, 0.1, 0.0),
+        (2.0, 5e-5, 0.01),
+        (0.3, 0.4, 1.5),
+        (1.0, 0.01, 3.0),
+    ]:
+        truth = sampled_without_replacement(mu, rate).delta_bracket(epsilon)
+        found = sampled_replacement._one_round(mu, rate, epsilon)
+        assert truth.lower <= found <= truth.upper * (1 + 1e-9)
