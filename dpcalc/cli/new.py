@@ -11,13 +11,14 @@ import click
 
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, completing, json_option
+from dpcalc.cli._scaffolds import SCAFFOLDS
 from dpcalc.errors import InvalidInput
 
-KINDS = ("claim", "plan", "audit", "theorem")
+KINDS = tuple(SCAFFOLDS)
 
 
 @click.command(
-    "new", cls=StrictCommand, short_help="Write a claims file, a plan, an audit, a theorem."
+    "new", cls=StrictCommand, short_help="Write a file to begin with: a claim, a plan, a theorem."
 )
 @click.argument("kind", metavar="|".join(KINDS), shell_complete=completing(lambda: KINDS))
 @click.argument("name")
@@ -25,7 +26,7 @@ KINDS = ("claim", "plan", "audit", "theorem")
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(),
-    help="Where to write; the current folder unless given, for a theorem a checkout of dpcalc.",
+    help="Where to write; the current folder unless given, for parts of dpcalc a checkout of it.",
 )
 @click.option(
     "--family",
@@ -42,36 +43,29 @@ def command(kind: str, name: str, folder: Path, family: str | None, as_json: boo
       dpcalc new audit mine && dpcalc audit mine:target --claim eps=1
       dpcalc new theorem my-admm
 
-    A theorem goes into a checkout: a published result, its audit, its page and its tests.
+    Kinds for everybody: a claim (a claims file with a table of rounds), a plan (releases to compose
+    under a budget) and an audit (an attack on a function of your own).
 
-    A theorem runs too (`dpcalc epsilon my-admm`, `dpcalc audit my-admm`), with the formulas of a
-    plain Gaussian mechanism; the tests that are written with it fail until the paper's numbers, an
-    instance and a picture are there. Nothing that exists is overwritten.
+    Kinds for a checkout of dpcalc, parts of one paper: a theorem (with its audit, its page and its
+    tests), an algorithm, a method (which trains with both), a figure, and a result on convergence.
+    Each runs at once, with simple formulas in place of the paper's; the tests that are written with
+    it fail until the paper's numbers are there. Nothing that exists is overwritten.
     """
     from dpcalc.errors import unknown_name
     from dpcalc.files import write_text
 
-    if kind not in KINDS:
+    if kind not in SCAFFOLDS:
         raise unknown_name("kind of file", kind, KINDS)
     if family is not None and kind != "theorem":
         raise InvalidInput(f"--family is of a theorem; got it with {kind}; leave it out")
-    key = _key(name)
-    words = {
-        "name": key,
-        "key": key,
-        "module": key.replace("-", "_"),
-        "title": key.replace("-", " ").capitalize(),
-        "class_name": "".join(part.capitalize() for part in key.split("-")),
-    }
-    planned = _files(kind, words, family or key.replace("-", "_"), folder)
-    _refuse_what_is_there(folder, planned, kind)
+    words = _words(kind, _key(name), family, folder)
+    planned = _planned(kind, words, folder)
     files = []
-    for place, template in planned.items():
-        path = folder / place
+    for path, template in planned.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, _filled(template, words))
         files.append(str(path))
-    following = _next(kind, words, folder)
+    following = [Template(line).substitute(words) for line in SCAFFOLDS[kind].following]
     if as_json:
         print_json({"kind": kind, "files": files, "next": following})
         return
@@ -96,56 +90,53 @@ def _key(name: str) -> str:
     return key
 
 
-def _files(kind: str, words: dict[str, str], family: str, folder: Path) -> dict[str, str]:
-    """Where each file goes, and its template."""
-    name, module = words["name"], words["module"]
-    if kind == "claim":
-        return {f"{name}.toml": "claim.toml", f"{name}.csv": "claim.csv"}
-    if kind == "plan":
-        return {f"{name}.toml": "plan.toml"}
-    if kind == "audit":
-        return {f"{module}.py": "audit.py.txt"}
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", family):
+def _words(kind: str, key: str, family: str | None, folder: Path) -> dict[str, str]:
+    """What stands in templates and names of files for the name that was given."""
+    module = key.replace("-", "_")
+    paper, _, number = key.partition("-")
+    if kind == "figure" and not (re.search(r"\d{4}$", paper) and number and "table" not in number):
+        raise InvalidInput(
+            f"a figure needs the name of its paper and its number; got {key!r}; "
+            "try smith2026-figure-1"
+        )
+    if family is not None and not re.fullmatch(r"[a-z][a-z0-9_]*", family):
         raise InvalidInput(f"--family needs the name of a folder; got {family!r}; try iteration")
-    package = f"dpcalc/theorems/{family}"
-    new = {} if (folder / package).exists() else {f"{package}/__init__.py": "package.py.txt"}
-    return new | {
-        f"{package}/{module}.py": "theorem.py.txt",
-        f"audits/{module}.py": "theorem_audit.py.txt",
-        f"docs/theorems/{name}.md": "theorem.md",
-        f"tests/unit/test_{module}.py": "test_theorem.py.txt",
+    return {
+        "name": key,
+        "key": key,
+        "module": module,
+        "family": family or module,
+        "title": key.replace("-", " ").capitalize(),
+        "reference": f"{paper}, {number.replace('-', ' ')}",
+        "class_name": "".join(part.capitalize() for part in key.split("-")),
+        "folder": "" if folder == Path() else f"{folder.as_posix()}/",
     }
 
 
-def _refuse_what_is_there(folder: Path, planned: dict[str, str], kind: str) -> None:
-    if kind == "theorem" and not (folder / "dpcalc" / "theorems" / "catalogue.py").exists():
+def _planned(kind: str, words: dict[str, str], folder: Path) -> dict[Path, str]:
+    """Where each file goes, and its template.
+
+    Raises:
+        InvalidInput: if the folder is no checkout where one is needed, or a file is there already.
+    """
+    scaffold = SCAFFOLDS[kind]
+    if scaffold.checkout and not (folder / "dpcalc" / "theorems" / "catalogue.py").exists():
         raise InvalidInput(
-            f"expected a checkout of dpcalc, as a theorem is a file of it; got folder="
+            f"expected a checkout of dpcalc, as this is a part of it: {kind}; got folder="
             f"{str(folder)!r}; try --folder CHECKOUT"
         )
-    for place in planned:
-        if (folder / place).exists():
-            raise InvalidInput(f"expected a new file; {str(folder / place)!r} exists; name another")
+    planned = {
+        folder / Template(place).substitute(words): template
+        for place, template in scaffold.files.items()
+    }
+    for path in list(planned):
+        if path.name == "__init__.py" and path.parent.exists():
+            del planned[path]
+        elif path.exists():
+            raise InvalidInput(f"expected a new file; {str(path)!r} exists; name another")
+    return planned
 
 
 def _filled(template: str, words: dict[str, str]) -> str:
     text = resources.files("dpcalc.cli").joinpath("templates", template).read_text("utf-8")
     return Template(text).substitute(words)
-
-
-def _next(kind: str, words: dict[str, str], folder: Path) -> list[str]:
-    file = folder / f"{words['name']}.toml"
-    key, module = words["key"], words["module"]
-    tests = f"python -m pytest tests/contracts tests/audits tests/unit/test_{module}.py"
-    return {
-        "claim": [f"dpcalc verify {file}"],
-        "plan": [f"dpcalc compose {file}"],
-        "audit": [f"dpcalc audit {module}:target --claim eps=1 --runs 20000 --seed 1"],
-        "theorem": [
-            f"dpcalc epsilon {key} --sensitivity 1 --rounds 10 --sigma 8 --delta 1e-5",
-            "python -m dpcalc.theorems.stub",
-            f"dpcalc audit {key} --bugs",
-            f"{tests} -k '{key} or {module}'",
-            "read docs/adding-a-paper.md: recorded answers, and a row in docs/papers.md",
-        ],
-    }[kind]

@@ -95,6 +95,16 @@ class Method(ABC):
     ) -> Algorithm:
         """The algorithm with the noise of the calibrated theorem, or without noise."""
 
+    def noise_level(self, calibrated: Theorem | None) -> float:
+        """The noise of the calibrated theorem.
+
+        Raises:
+            InvalidInput: if there is none, since a private method needs a budget.
+        """
+        theorem: Any = require_calibrated(calibrated, self.key)
+        level: float = theorem.noise_level()
+        return level
+
     @property
     def uses_every_round(self) -> bool:
         """Whether `weights` needs what every round released, not the end alone."""

@@ -45,7 +45,7 @@ PUBLISHED = {
     "chan2023-table-2": False,
     "cyffers2023-lasso": True,
 }
-"""Every figure and table of the five papers, and one by published code, and whether it is about a private method."""
+"""Every figure and table of the five papers, and one by published code, and whether it is about a private method; a new one is, unless it says so here."""
 
 SLOW = {f"zhang2018-figure-{k}" for k in (2, 3, 4)} | {f"zhang2019-figure-{k}" for k in (3, 4, 5)}
 SLOW |= {"liu2022-figure-2"}
@@ -66,7 +66,7 @@ def small(tmp_path_factory):
 
 
 def test_every_figure_and_table_is_there():
-    assert set(names()) == set(PUBLISHED)
+    assert set(names()) >= set(PUBLISHED)
     assert chosen("chan2023") == tuple(n for n in names() if n.startswith("chan2023"))
     assert chosen("all") == names()
 
@@ -93,7 +93,7 @@ def slow_ones_are_campaigns():
 def test_it_is_computed_written_and_drawn(name, small, tmp_path):
     found = experiment(name)
     outcome = found.compute(ExperimentConfig(data=small))
-    check_outcome(found, outcome, private=PUBLISHED[name])
+    check_outcome(found, outcome, private=PUBLISHED.get(name, True))
     outcome.write_csv(tmp_path / "it.csv")
     rows = list(csv.DictReader((tmp_path / "it.csv").read_text().splitlines()))
     assert rows

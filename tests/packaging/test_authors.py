@@ -25,7 +25,15 @@ def _names(path: Path) -> set[str]:
 
 @pytest.mark.parametrize(
     ("template", "most"),
-    [("theorem.py.txt", 10), ("theorem_audit.py.txt", 9), ("audit.py.txt", 1)],
+    [
+        ("theorem.py.txt", 10),
+        ("theorem_audit.py.txt", 9),
+        ("audit.py.txt", 1),
+        ("convergence.py.txt", 8),
+        ("method.py.txt", 8),
+        ("figure.py.txt", 9),
+        ("algorithm.py.txt", 18),
+    ],
 )
 def test_a_template_imports_few_names(template: str, most: int) -> None:
     found = _names(TEMPLATES / template)

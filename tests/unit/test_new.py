@@ -8,13 +8,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+import dpcalc.reproduction.catalogue as figures
+import dpcalc.training.catalogue as training
+from dpcalc import algorithms
+from dpcalc.algorithms.problems.builtin import classification
 from dpcalc.auditing import Outcome
 from dpcalc.auditing.suite.run import carry_out
 from dpcalc.cli.main import main
+from dpcalc.errors import AssumptionViolated
+from dpcalc.reproduction.setup import ExperimentConfig
 from dpcalc.theorems import catalogue
 from dpcalc.theorems.base import Theorem
+from dpcalc.training.method import Budget
+from dpcalc.training.prepared_run import prepare
+from tests.algorithms import test_contracts as runs
+from tests.algorithms import test_density_contracts as densities
 from tests.contracts import test_theorems as contracts
 
 
@@ -64,18 +75,47 @@ def _module(path: Path, name: str) -> ModuleType:
 
 
 @pytest.fixture
-def written(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A theorem in a checkout of which the catalogue alone is there, known to the catalogue."""
+def checkout(tmp_path: Path) -> Path:
+    """A folder of which the catalogue alone is there."""
     (tmp_path / "dpcalc/theorems").mkdir(parents=True)
     (tmp_path / "dpcalc/theorems/catalogue.py").touch()
+    return tmp_path
+
+
+def _begun(monkeypatch: pytest.MonkeyPatch, folder: Path, package: str, name: str) -> ModuleType:
+    """A module that was written, as if it stood in its package."""
+    full = f"{package}.{name}"
+    monkeypatch.setitem(sys.modules, full, ModuleType(full))
+    place = full.removeprefix("dpcalc.") if "algorithms" in package else full
+    return _module(folder / f"{place.replace('.', '/')}.py", full)
+
+
+def _fails_until_filled_in(tests: ModuleType) -> None:
+    found = [value for name, value in vars(tests).items() if name.startswith("test_")]
+    assert found
+    for test in found:
+        with pytest.raises(AssertionError):
+            test()
+
+
+@pytest.fixture
+def written(run: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A theorem that was written, known to the catalogue."""
     status, out, _ = run("new theorem my-admm")
     assert (status, out.count("written: ")) == (0, 5)
-    name = "dpcalc.theorems.my_admm.my_admm"
-    module = _module(tmp_path / "dpcalc/theorems/my_admm/my_admm.py", name)
-    known = catalogue._modules() | {"my-admm": name}
+    kind = _begun(monkeypatch, checkout, "dpcalc.theorems.my_admm", "my_admm").MyAdmm
+    known = catalogue._modules() | {"my-admm": kind.__module__}
     monkeypatch.setattr(catalogue, "_modules", lambda: known)
-    yield module.MyAdmm
-    sys.modules.pop(name)
+    return kind
+
+
+@pytest.fixture
+def algorithm(run: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An algorithm that was written, known to the catalogue."""
+    assert run("new algorithm my-admm")[0] == 0
+    kind = _begun(monkeypatch, checkout, "dpcalc.algorithms", "my_admm").ALGORITHM
+    monkeypatch.setattr(algorithms, "catalogue", lambda: ("my-admm",))
+    return kind
 
 
 def test_a_theorem_runs_and_keeps_the_contracts_that_need_no_paper(run: Any, written: Any) -> None:
@@ -140,6 +180,90 @@ def test_the_tests_that_are_written_with_it_fail_until_it_is_filled_in(
     assert "$T$ releases" in page
 
 
+def test_an_algorithm_keeps_its_contracts(algorithm: Any, checkout: Path) -> None:
+    for kept in (
+        runs.test_same_seed_same_bits,
+        runs.test_a_batch_is_its_runs_one_by_one,
+        runs.test_a_transcript_is_frozen_and_says_what_it_holds,
+        runs.test_the_last_iterate_is_the_end_of_the_full_release,
+        densities.test_every_access_is_declared_and_no_other_happens,
+        densities.test_accesses_are_complete_records,
+    ):
+        kept(algorithm.example())
+    densities.test_no_neighbour_moves_a_query_by_more_than_its_sensitivity(algorithm.example(), 1)
+    tests = _module(checkout / "tests/algorithms/test_my_admm.py", "written_tests")
+    _fails_until_filled_in(tests)
+    example = algorithm.example()
+
+    def by_hand(noise: Any) -> Any:
+        x, found = np.zeros((1, 3)), []
+        for unit in noise:
+            x = x - 0.5 * (example.problem.gradient(x) + 0.3 * unit)
+            found.append(x[0])
+        return np.array(found)
+
+    tests.by_hand = by_hand
+    tests.test_it_follows_its_equations()
+
+
+def test_a_method_calibrates_and_trains_with_the_other_two(
+    run: Any, written: Any, algorithm: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del algorithm
+    assert run("new method my-admm")[0] == 0
+    kind = _begun(monkeypatch, checkout, "dpcalc.training.methods", "my_admm").METHOD
+    monkeypatch.setattr(training, "methods", lambda: ("my-admm",))
+    ready = prepare(kind(), classification(40, 2), network=None, budget=Budget(2.0, 1e-5))
+    assert 2 * (1 - 1e-5) < ready.certified <= 2
+    assert type(ready.theorem) is written
+    assert kind().weights(ready.run(1, runs=3)).shape == (3, 2)
+    tests = _module(checkout / "tests/algorithms/test_my_admm_method.py", "written_tests")
+    _fails_until_filled_in(tests)
+
+
+def test_a_figure_is_computed(run: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("new figure smith2026-figure-1")[0] == 0
+    name, package = "smith2026_figure_1", "dpcalc.reproduction.figures"
+    found = _begun(monkeypatch, checkout, package, name).EXPERIMENT
+    assert found.reference == "smith2026, figure 1"
+    outcome = found.compute(ExperimentConfig())
+    assert [curve.noise for curve in outcome.curves] == ["none", "printed", "certified"]
+    assert [curve.epsilon is None for curve in outcome.curves] == [True, False, False]
+    monkeypatch.setattr(figures, "names", lambda: ("smith2026-figure-1",))
+    tests = _module(checkout / f"tests/algorithms/test_{name}.py", "written_tests")
+    _fails_until_filled_in(tests)
+    tests.PRINTED = float(outcome.curves[0].statistics()[1][-1])
+    tests.test_the_curve_without_noise_ends_where_the_paper_says()
+
+
+def test_a_result_on_convergence_bounds_what_a_problem_reaches(
+    run: Any, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("new convergence my-rate")[0] == 0
+    package = "dpcalc.theorems.convergence"
+    kind = _begun(monkeypatch, checkout, package, "my_rate").MyRate
+    known = catalogue._modules() | {"my-rate": kind.__module__}
+    monkeypatch.setattr(catalogue, "_modules", lambda: known)
+    status, out, _ = run(
+        "rate my-rate --strong-convexity .1 --smoothness 1 --distance 2 --rounds 10"
+    )
+    assert (status, "LOOSE" in out) == (0, True)
+    theorem = kind.from_parameters(kind.example)
+    assert theorem.attained().value <= theorem.certified().value < theorem.claimed().value
+    for formula in theorem.symbolic():
+        which = getattr(theorem, formula.name.split(".")[0])().value
+        at = {symbol: formula.values[symbol.name] for symbol in formula.expression.free_symbols}
+        assert float(formula.expression.subs(at)) == pytest.approx(which, rel=1e-12)
+    with pytest.raises(AssumptionViolated, match="at most smoothness"):
+        kind.from_parameters({**kind.example, "strong_convexity": 2}).claimed()
+    tests = _module(checkout / "tests/unit/test_my_rate.py", "written_tests")
+    _fails_until_filled_in(tests)
+    tests.PRINTED, tests.run = 4 * 0.9**10, lambda: 4 * 0.9**20 * (1 - 1e-9)
+    tests.test_the_claim_is_the_number_that_the_paper_prints()
+    tests.test_a_run_stays_below_the_certified_bound_and_comes_near()
+    assert "$$|x_T - x^*|^2" in (checkout / "docs/theorems/my-rate.md").read_text()
+
+
 def test_nothing_is_overwritten_and_names_are_checked(run: Any, tmp_path: Path) -> None:
     run("new plan mine")
     (tmp_path / "mine.toml").write_text("mine")
@@ -150,6 +274,8 @@ def test_nothing_is_overwritten_and_names_are_checked(run: Any, tmp_path: Path) 
         ("new plan 3rd", "try my-name"),
         ("new plans x", "did you mean 'plan'?"),
         ("new theorem x", "a checkout of dpcalc"),
+        ("new figure x", "a figure needs the name of its paper"),
+        ("new figure smith2026-figure-1", "a checkout of dpcalc"),
         ("new plan x --family y", "leave it out"),
     ):
         status, _, err = run(line)

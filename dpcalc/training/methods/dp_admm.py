@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from dpcalc.theorems.parameters import choice, count, number
-from dpcalc.training.method import Array, require_calibrated
+from dpcalc.training.method import Array
 from dpcalc.training.methods._composite import ConstrainedMethod
 from dpcalc.vocabulary import Adjacency
 
@@ -67,9 +67,13 @@ class DPADMM(ConstrainedMethod):
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """With the calibrated σ."""
-        noise: Any = require_calibrated(calibrated, self.key)
         return self.built(
-            records, "rounds", "penalty", "step_size", "dual_start", sigma=noise.sigma
+            records,
+            "rounds",
+            "penalty",
+            "step_size",
+            "dual_start",
+            sigma=self.noise_level(calibrated),
         )
 
     @property

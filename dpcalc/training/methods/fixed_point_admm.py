@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.theorems.parameters import count, number
-from dpcalc.training.method import Array, require_calibrated
+from dpcalc.training.method import Array
 from dpcalc.training.methods._composite import CompositeMethod
 from dpcalc.vocabulary import Release
 
@@ -76,8 +76,9 @@ class FixedPointADMM(CompositeMethod):
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """With the calibrated σ."""
-        noise: Any = require_calibrated(calibrated, self.key)
-        return self.built(records, "rounds", "prox_step", "relaxation", sigma=noise.sigma)
+        return self.built(
+            records, "rounds", "prox_step", "relaxation", sigma=self.noise_level(calibrated)
+        )
 
     def weights(self, transcript: Transcript) -> Array:
         """prox_γg of the last z."""
