@@ -1,9 +1,9 @@
 """Re-verifies a certificate in ball arithmetic: ``python -m dpcalc.certificates.checker FILE``.
 
-This file decides. grammar.py reads numbers, mechanisms.py and laws.py know the losses, inversion.py
-computes δ(ε). They depend on the standard library and python-flint alone, and can be read in one
-sitting. Every value is an enclosure; docs/certificates.md has the proofs. For independent rounds with
-losses L a certificate is about
+This file decides. grammar.py reads numbers, mechanisms.py and laws.py know the losses, methods.py and
+inversion.py compute δ(ε). They depend on the standard library and python-flint alone, and can be read
+in one sitting. Every value is an enclosure; docs/certificates.md has the proofs. For independent
+rounds with losses L a certificate is about
 
     δ(ε) = E[(1 - e^{ε-S})₊],  S the sum of the losses, 1 where S = ∞,
 
@@ -23,51 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.certificates.grammar import Refused, exact, fields, need, number, whole
-from dpcalc.certificates.inversion import (
-    Line,
-    Rounds,
-    at_an_order,
-    bounded,
-    by_a_line,
-    one_round,
-    over_outcomes,
-    product,
-)
-from dpcalc.certificates.lattice import on_a_lattice
-from dpcalc.certificates.laws import Ball, precision
+from dpcalc.certificates.laws import precision
 from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.methods import BOUNDS, enclosure
 
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
-METHODS = {"one round": one_round, "outcomes": over_outcomes, "bounded": bounded}
-BOUNDS = "order", "lattice"
-LINE = "real_part", "period", "order", "smoothing"
-
-
-def enclosure(rounds: Rounds, eps: Ball, how: Any) -> Ball:
-    """δ(ε) in one direction, or a bound of it at an order, by the method that the evidence names."""
-    names = ("method", "precision", "enclosure")
-    method = how.get("method") if isinstance(how, dict) else None
-    if method == "line":
-        *_, nodes, shifts, quiet = fields(how, *names, *LINE, "nodes", "shifts", "quiet")
-        for each in (shifts, quiet):
-            need(that=isinstance(each, list) and len(each) == len(rounds), got=each)
-        c, period, order, s = (number(how[name]) for name in LINE)
-        moved, first = [number(text) for text in shifts], [whole(node, 1) for node in quiet]
-        finite = by_a_line(rounds, eps, Line(c, period, order, s, whole(nodes, 1), moved, first))
-    elif method == "order":
-        *_, order = fields(how, *names, "order")
-        finite = at_an_order(rounds, eps, number(order) - 1)
-    elif method == "lattice":
-        *_, step, points, reach = fields(how, *names, "step", "points", "reach")
-        need(that=isinstance(points, list) and len(points) == len(rounds), got=points)
-        known = [whole(each, 2) for each in points]
-        return on_a_lattice(rounds, eps, number(step), known, whole(reach, 1))
-    else:
-        fields(how, *names)
-        need(that=method in METHODS, got=method)
-        finite = METHODS[str(method)](rounds, eps)
-    return 1 - product((1 - law.infinite) ** n for law, n in rounds) + finite
 
 
 def over_losses(releases: Any, end: str, eps: Fraction, delta: Fraction) -> bool:
@@ -93,13 +54,14 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
     """Whether δ(ε) is certainly on the right side of δ in one direction."""
     eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
     releases, adjacency = certificate["releases"], certificate["adjacency"]
-    bits = whole(how.get("precision") if isinstance(how, dict) else None, 53)
+    need(that=isinstance(how, dict) and isinstance(how.get("method"), str), got=how)
+    bits = whole(how.get("precision"), 53)
     with precision(min(bits, 10_000)):
         rounds = rounds_of(releases, adjacency, direction == "add")
-        if how.get("method") == "largest loss":
+        if how["method"] == "largest loss":
             fields(how, "method", "precision")
             return over_losses(releases, end, eps, delta)
-        need(that=end == "upper" or how.get("method") not in BOUNDS, got="a bound from above")
+        need(that=end == "upper" or how["method"] not in BOUNDS, got="a bound from above")
         value = enclosure(rounds, number(certificate[end]["epsilon"]), how)
         need(that=isinstance(how["enclosure"], list) and len(how["enclosure"]) == 2, got=how)
         least, most = how["enclosure"]

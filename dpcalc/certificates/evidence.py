@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import arb
 
-from dpcalc.certificates.checker import BOUNDS, enclosure, holds
+from dpcalc.certificates.checker import holds
 from dpcalc.certificates.contour import Chooser, lowest
 from dpcalc.certificates.grammar import exact, number
 from dpcalc.certificates.grids import PERTURBED, lattices, least_epsilon, masses
@@ -18,6 +18,7 @@ from dpcalc.certificates.inversion import Rounds, at_an_order
 from dpcalc.certificates.lattice import Masses, divergence
 from dpcalc.certificates.laws import precision
 from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.methods import BOUNDS, enclosure
 
 _MOST_OUTCOMES = 100_000
 _MOST_NODES, _MOST_CHEAP_NODES = 12_000, 150_000
@@ -106,9 +107,8 @@ def _ways(
     if len(rounds) == 1 and rounds[0][1] == 1 and rounds[0][0].profile(arb(1)).is_finite():
         yield from ({"method": "one round", "precision": k * bits} for k in (1, 4, 16))
         return
-    outcomes = math.prod(math.comb(n + len(law.atoms) - 1, n) for law, n in rounds if law.atoms)
-    if all(law.atoms for law, _ in rounds) and outcomes <= _MOST_OUTCOMES:
-        yield from ({"method": "outcomes", "precision": k * bits} for k in (1, 4))
+    if all(law.terms for law, _ in rounds) and _terms(rounds) <= _MOST_OUTCOMES:
+        yield from ({"method": "outcomes", "precision": k * bits} for k in (1, 4, 16, 64))
         return
     names = {release["mechanism"] for release in statement["releases"]}
     if names & PERTURBED:
@@ -137,6 +137,12 @@ def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
     found, _ = lowest(bound, best - 0.125, best + 0.125, 40)
     orders = [repr(1 + math.exp(found)), *(text for text in given if exact(text) > 1)]
     return min(orders, key=lambda order: bound(math.log(exact(order) - 1)))
+
+
+def _terms(rounds: Rounds) -> int:
+    """Summands of the sum over outcomes."""
+    degree = sum(n * max(p.degree() for _, p in law.terms) for law, n in rounds)
+    return (1 + degree) * math.prod(math.comb(n + len(law.terms) - 1, n) for law, n in rounds)
 
 
 def _on_lattices(

@@ -10,12 +10,11 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from flint import acb, arb
+from flint import acb, arb, arb_poly
 
-from dpcalc.certificates.laws import Ball, Law, ball, gaussian
+from dpcalc.certificates.laws import Ball, Law, Polynomial, Terms, ball, gaussian
 
 Rounds = list[tuple[Law, int]]
-Atoms = tuple[tuple[Ball, Ball], ...]
 
 
 class Line(NamedTuple):
@@ -103,27 +102,41 @@ def at_an_order(rounds: Rounds, eps: Ball, c: Ball) -> Ball:
     return moment * (c * c.log() - (1 + c) * (1 + c).log() - c * eps).exp()
 
 
-def outcomes(atoms: Atoms, n: int) -> list[tuple[Ball, Ball]]:
-    """Sums of n independent losses with their masses."""
-    (loss, mass), *rest = atoms
+def power(terms: Terms, n: int) -> list[tuple[Ball, Polynomial]]:
+    """Terms of the n-th power of a moment."""
+    (place, first), *rest = terms
     if not rest:
-        return [(n * loss, mass**n)]
+        return [(n * place, first**n)]
     return [
-        (k * loss + more, arb.bin_uiui(n, k) * mass**k * left)
+        (k * place + more, arb.bin_uiui(n, k) * first**k * left)
         for k in range(n + 1)
-        for more, left in outcomes(tuple(rest), n - k)
+        for more, left in power(tuple(rest), n - k)
     ]
 
 
+def gain(eps: Ball, place: Ball, polynomial: Polynomial) -> Ball:
+    """What a term adds: e^{tx}/tʳ is the transform of e^{-s/2} times (x - s)ʳ⁻¹/(r - 1)! below x."""
+    length, found = (place - eps).nonnegative_part(), arb(0)
+    for sign in (1, -1):
+        scale, rate = sign * ((eps + sign * length) / 2).exp(), arb(-sign) / 2
+        moved, part, grown = (rate * length).exp(), arb(1), arb(1)
+        for r, factor in enumerate(polynomial.coeffs()):
+            found += factor * scale * part
+            # the integral of e^{rate u} uʳ⁻¹/(r - 1)! over [0, length], r from 1 on
+            part = (moved * grown - (part if r else 1)) / rate
+            grown *= length / (r + 1)
+    return found
+
+
 def over_outcomes(rounds: Rounds, eps: Ball) -> Ball:
-    """The sum over all outcomes of rounds that have few."""
-    sums = [(arb(0), arb(1))]
+    """The sum over all terms of the summed loss's moment, where they are few."""
+    sums = [(arb(0), arb_poly([1]))]
     for law, n in rounds:
-        if not law.atoms:
+        if not law.terms:
             return arb.nan()
-        own = outcomes(law.atoms, n)
+        own = power(law.terms, n)
         sums = [(a + b, s * t) for a, s in sums for b, t in own]
-    return sum((mass * (1 - (eps - loss).exp()).nonnegative_part() for loss, mass in sums), arb(0))
+    return sum((gain(eps, *term) for term in sums if not term[0] <= eps), arb(0))
 
 
 def bounded(rounds: Rounds, eps: Ball) -> Ball:

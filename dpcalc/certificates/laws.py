@@ -11,14 +11,18 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import Any, NamedTuple
 
-from flint import acb, arb, ctx
+from flint import acb, arb, arb_poly, ctx
 
 Ball = Any  # arb or acb: a number with a bound on its error
+Polynomial = Any  # arb_poly
 Table = list[Ball]
 """Bounds of divergences at k = 1, e^step, e^{2 step}, ...; of P and Q, and of Q and P, in a law."""
 
 Bounds = Callable[[Ball, int], tuple[Table, Table]]
 """Of a step, and how many points there are."""
+
+Terms = tuple[tuple[Ball, Polynomial], ...]
+"""With t = z + 1/2 the sum of e^{tx}·p(1/t) over pairs of a place x and a polynomial p."""
 
 
 class Law(NamedTuple):
@@ -28,7 +32,7 @@ class Law(NamedTuple):
     beyond: Callable[[Ball, Ball, Ball], Ball]  # bounds |moment(c + iy) - still| for y from Y on
     still: Ball = 0  # P(L = 0), or 0
     infinite: Ball = 0  # P(L = ∞)
-    atoms: tuple[tuple[Ball, Ball], ...] = ()  # all finite losses with their masses, if few
+    terms: Terms = ()  # of the moment, if they are few
     profile: Callable[[Ball], Ball] = lambda _: arb.nan()  # δ(ε) of one round, if it is known
     largest: Ball = arb.pos_inf()  # no finite loss is above it
     bounds: Bounds = lambda *_: ([], [])  # on a lattice; empty if there are none
@@ -102,7 +106,9 @@ def laplace(bound: Ball) -> Law:
     def profile(eps: Ball) -> Ball:
         return (1 - ((eps - bound) / 2).exp()).nonnegative_part()
 
-    return either_way(Law(moment, beyond, profile=profile, largest=bound))
+    half = (-bound / 2).exp() / 2
+    terms = (bound, arb_poly([half, half / 2])), (-bound, arb_poly([half, -half / 2]))
+    return either_way(Law(moment, beyond, terms=terms, profile=profile, largest=bound))
 
 
 def approximate(bound: Ball, failure: Ball) -> Law:
@@ -120,8 +126,9 @@ def values(atoms: Iterable[tuple[Ball, Ball]], infinite: Ball) -> Law:
         return sum(((z * loss).exp() * mass for loss, mass in known), acb(0))
 
     largest = reduce(arb.max, (loss for loss, _ in known))
+    terms = tuple((loss, arb_poly([mass * (-loss / 2).exp()])) for loss, mass in known)
     return Law(
-        moment, lambda c, *_: abs(moment(c)), infinite=infinite, atoms=known, largest=largest
+        moment, lambda c, *_: abs(moment(c)), infinite=infinite, terms=terms, largest=largest
     )
 
 

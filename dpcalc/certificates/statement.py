@@ -16,6 +16,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonReplace,
     WithoutReplacement,
 )
+from dpcalc.certificates.grammar import exact
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.dominated import DominatedMechanism
@@ -37,11 +38,11 @@ def written(value: float) -> str:
     What has at most fifteen digits is that decimal, as it was typed; other doubles are written in
     hexadecimal, and typed numbers that are no double as decimals or ratios.
     """
-    exact, shortest = Fraction(*ratio(value)), repr(float(value))
-    if Fraction(shortest) == exact or _digits(shortest) <= _TYPED:
+    given, shortest = Fraction(*ratio(value)), repr(float(value))
+    if Fraction(shortest) == given or _digits(shortest) <= _TYPED:
         return unpadded(shortest)
     if isinstance(value, Written):
-        return f"{exact.numerator}/{exact.denominator}"
+        return f"{given.numerator}/{given.denominator}"
     return float(value).hex()
 
 
@@ -103,12 +104,17 @@ def _approximate(bound: float, failure: float) -> Release:
 
 
 def _mixture(part: GaussianMixture) -> Release:
-    """Weights that are doubles next to ratios of small numbers are these ratios."""
-    weights = [Fraction(weight).limit_denominator(_POSITIONS) for weight in part.weights]
-    if [float(weight) for weight in weights] != list(part.weights) or sum(weights) > 1:
-        raise NotCovered("a mixture whose weights are no ratios: not covered by certificates")
+    weights = [_weight(weight) for weight in part.weights]
+    if sum(weights) > 1:
+        raise NotCovered("a mixture whose weights exceed one: not covered by certificates")
     known = zip(part.mus, weights, strict=True)
     return {"mechanism": "gaussian-mixture", "components": [[written(m), str(w)] for m, w in known]}
+
+
+def _weight(weight: float) -> Fraction:
+    """A double next to a ratio of small numbers is that ratio, else the decimal that is written."""
+    near = Fraction(weight).limit_denominator(_POSITIONS)
+    return near if float(near) == weight else exact(written(weight))
 
 
 _POSITIONS = 10**8
@@ -152,9 +158,9 @@ def _update(typed: dict[str, Any]) -> Release:
 
 
 def _normalised(outcomes: Sequence[tuple[float, float]]) -> list[list[str]]:
-    exact = [[Fraction(*ratio(value)) for value in row] for row in outcomes]
-    sums = [sum(row[side] for row in exact) for side in (0, 1)]
-    return [[str(value / total) for value, total in zip(row, sums, strict=True)] for row in exact]
+    known = [[Fraction(*ratio(value)) for value in row] for row in outcomes]
+    sums = [sum(row[side] for row in known) for side in (0, 1)]
+    return [[str(value / total) for value, total in zip(row, sums, strict=True)] for row in known]
 
 
 def _sampled(part: DominatedMechanism, pair: PoissonPair) -> Release:

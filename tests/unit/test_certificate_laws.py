@@ -6,6 +6,8 @@ import copy
 import itertools
 import json
 import math
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,13 @@ from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.laws import acb, arb, precision
-from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.mechanisms import MECHANISMS, rounds_of
+from dpcalc.certificates.statement import NotCovered, releases_of
 from dpcalc.guarantees import RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees import mechanisms as named
+from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.mixture import GaussianMixture
+from dpcalc.theorems.catalogue import keys, privacy_result
 from tests.unit.gaussian_formula import gaussian_delta
 
 MIXTURE = GaussianMixture((0.5, 0.25, 0.125), (0.2, 0.3, 0.4))
@@ -223,3 +228,64 @@ def test_what_lies_above_a_window_is_bounded(
     with precision(64):
         bound = sampled.outside_above(*map(arb, (mu, k, shift, reach)))
     assert summed(modulus, reach, mu, k) <= float(bound.upper()) * (1 + 1e-5)
+
+
+def test_two_laplace_rounds_and_a_pure_one_against_quadrature() -> None:
+    """Atoms ½ and e^{-b}/2 at b and -b, density ¼e^{(l-b)/2} between them."""
+    b, p, eps = mpf("0.7"), mpf("0.3"), mpf("0.25")
+
+    def over_laplace(f: Callable[[mpf], mpf], kinks: list[mpf]) -> mpf:
+        inside = sorted({-b, b, *(k for k in kinks if -b < k < b)})
+        spread = mp.quad(lambda x: f(x) * mp.exp((x - b) / 2) / 4, inside)
+        return f(b) / 2 + mp.exp(-b) / 2 * f(-b) + spread
+
+    def over_pure(loss: mpf) -> mpf:
+        odds = 1 / (1 + mp.exp(-p))
+        up, down = (max(mpf(0), 1 - mp.exp(eps - loss - move)) for move in (p, -p))
+        return odds * up + (1 - odds) * down
+
+    def second(first: mpf) -> mpf:
+        return over_laplace(lambda x: over_pure(first + x), [eps - p - first, eps + p - first])
+
+    with mp.workdps(15), precision(96):
+        truth = over_laplace(second, [eps + s * p + t * b for s in (-1, 1) for t in (-1, 1)])
+        rounds = [(laws.laplace(arb("0.7")), 2), (laws.approximate(arb("0.3"), arb(0)), 1)]
+        assert abs(float(inversion.over_outcomes(rounds, arb("0.25"))) - float(truth)) < 1e-11
+
+
+def test_ten_laplace_rounds_at_the_known_epsilon() -> None:
+    """ε = .9989780894472 at δ = 1e-6, to as many digits as it is known in."""
+    with precision(128):
+        rounds = [(laws.laplace(arb("0.1")), 10)]
+        places = arb(".9989780894473"), arb(".9989780894471")
+        below, above = (inversion.over_outcomes(rounds, place) for place in places)
+        assert below < arb("1e-6") < above
+
+
+def test_many_laplace_rounds_take_more_bits() -> None:
+    found = []
+    for bits in (96, 384):
+        with precision(bits):
+            rounds = [(laws.laplace(arb(1) / 20), 120)]
+            found.append(inversion.over_outcomes(rounds, arb("0.9")))
+    assert found[0].overlaps(found[1])
+    assert found[1].rel_accuracy_bits() > 60 > found[0].rel_accuracy_bits()
+
+
+def test_weights_that_are_no_ratios_are_stated_as_they_are_written() -> None:
+    weights = (0.5, 0.49999999999, 9.9e-12, 1e-13)
+    part = GaussianMixture((0.1, 0.2, 0.3, 0.4), weights)
+    (release,) = releases_of([(part, 1)], "replace-one")
+    stated = [Fraction(weight) for _, weight in release["components"]]
+    assert stated == [Fraction(repr(weight)) for weight in weights]
+    with pytest.raises(NotCovered):
+        releases_of([(GaussianMixture((0.1, 0.2), (0.5, 0.5000001)), 1)], "replace-one")
+
+
+def test_every_privacy_result_has_a_law_for_its_example() -> None:
+    for key in keys(privacy=True):
+        theorem = privacy_result(key)(**privacy_result(key).example)
+        guarantee = theorem.certified().guarantee
+        bounds = guarantee.bounds if isinstance(guarantee, BestOf) else [guarantee]
+        found = releases_of([(bounds[0], 1)], getattr(theorem, "adjacency", ""))
+        assert {release["mechanism"] for release in found} <= set(MECHANISMS), key

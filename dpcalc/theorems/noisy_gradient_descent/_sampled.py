@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -174,7 +175,8 @@ class SampledDescent(NoisyDescent):
         apart = [min(self.apart(split), x) for x in reached] + [self.apart(split)]
         mus = tuple(round_up(split.shift_mu(x, found.noise, c)) for x in apart)
         exceeded = (1.0, *TAIL_PROBABILITIES, 0.0)
-        weights = tuple(a - b for a, b in pairwise(exceeded))
+        exact = [Fraction(repr(probability)) for probability in exceeded]
+        weights = tuple(float(a - b) for a, b in pairwise(exact))
         varies = 0 < mus[0] < mus[-1] <= _WIDEST
         return GaussianMixture(mus, weights) if varies else None
 
