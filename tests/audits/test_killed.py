@@ -87,13 +87,13 @@ def test_nor_with_workers_that_are_killed_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize(("what", "size"), [("audit", 600_000), ("run", 600), ("sweep", 4000)])
+@pytest.mark.parametrize(("what", "size"), [("audit", 300_000), ("run", 500), ("sweep", 2400)])
 def test_a_hundred_deaths(tmp_path: Path, what: str, size: int) -> None:
-    assert _killed(tmp_path, COMMANDS[what], 100, size=size, seconds=0.2)["starts"] == 100
+    assert _killed(tmp_path, COMMANDS[what], 100, size=size, seconds=0.1)["starts"] == 100
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize(("words", "size"), [(AUDIT, 600_000), (RUN, 1000)], ids=["audit", "run"])
+@pytest.mark.parametrize(("words", "size"), [(AUDIT, 600_000), (RUN, 600)], ids=["audit", "run"])
 def test_a_hundred_deaths_among_workers(tmp_path: Path, words: str, size: int) -> None:
     deaths = _killed(tmp_path, f"{words} --workers 2", 100, size=size, seconds=2)
     assert deaths["starts"] + deaths["workers"] >= 100
