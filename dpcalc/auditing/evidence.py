@@ -120,6 +120,10 @@ class Severity(StrEnum):
     """The check could not be carried out on what is known."""
 
 
+NAN = "nan"
+"""The check that counts releases which are no numbers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The answer of a check that needs no statistics, or of a check on the experiment itself.

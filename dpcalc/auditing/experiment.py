@@ -65,6 +65,7 @@ class Experiment:
         trial: pilot runs; never counted.
         seen: counted runs.
         learnt: what a learnt score looks at; empty for the target's own.
+        with_nan: runs of the trial that released NaN.
         outcomes: how often releases of pilot runs repeat, or values of the target's own score.
         tilted: runs for importance sampling, P being the named world: of P, and of P_a.
         tilt: by how much they were tilted.
@@ -80,6 +81,7 @@ class Experiment:
     trial: Observations
     seen: Observations
     learnt: str = ""
+    with_nan: int = 0
     outcomes: Outcomes = Outcomes.DISCRETE
     tilted: Mapping[World, tuple[ImportanceSample, ImportanceSample]] = field(default_factory=dict)
     tilt: float = 0.0
@@ -163,6 +165,7 @@ def _carried_out(
         seed=seed,
         trial=trial,
         learnt=tried.learnt,
+        with_nan=tried.with_nan,
         outcomes=tried.outcomes,
         seen=seen,
         tilted=tilted,

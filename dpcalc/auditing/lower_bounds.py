@@ -17,7 +17,7 @@ from dpcalc.auditing.estimators import (
     renyi,
 )
 from dpcalc.auditing.estimators.rules import Rule
-from dpcalc.auditing.evidence import Evidence, Finding, Severity
+from dpcalc.auditing.evidence import NAN, Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, answering, middle_threshold
 
 
@@ -66,6 +66,12 @@ def evaluate(experiment: Experiment, claim: Claim) -> tuple[list[Evidence], list
     if experiment.learnt:
         text = f"the score looks at {experiment.learnt}"
         findings.append(Finding(check="score", severity=Severity.HOLDS, text=text))
+    if experiment.with_nan:
+        trial = {"runs": experiment.trial.runs, "with_nan": experiment.with_nan}
+        text = "{with_nan} of {runs} pilot runs released NaN; it counts as an outcome like others"
+        findings.append(
+            Finding(check=NAN, severity=Severity.HOLDS, text=text.format(**trial), numbers=trial)
+        )
     return bounds(experiment, claim, trusted=trusted), findings
 
 

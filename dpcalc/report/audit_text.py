@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.auditing.evidence import NAN
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.numerals import spelt
@@ -97,4 +98,5 @@ def _reasons(result: AuditResult) -> list[str]:
 
 
 def _matters(verdict: Verdict, finding: Any) -> bool:
-    return finding.text != verdict.reason and finding.severity.value in ("refutes", "premise")
+    grave = finding.severity.value in ("refutes", "premise") or finding.check == NAN
+    return grave and finding.text != verdict.reason

@@ -158,3 +158,20 @@ def test_one_bad_run_in_a_thousand_ends_the_audit_by_name(fault: str, workers: i
     assert "batch" in notes
     assert "seed 1; no verdict rests on the other runs" in notes
     assert World.IN.name in notes or World.OUT.name in notes
+
+
+def test_releases_that_are_no_numbers_are_counted_and_told() -> None:
+    def release(data: float, generator: np.random.Generator, runs: int) -> Any:
+        noise = generator.laplace(size=runs)
+        return np.where(noise > 4, np.nan, data + noise)
+
+    target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="rarely NaN")
+    found = audit(target, PURE, seed=1, runs=2000, controls=False)
+    told = next(f for f in found.findings if f.check == "nan")
+    assert 0 < told.numbers["with_nan"] < told.numbers["runs"] / 20
+    assert told.text == (
+        f"{told.numbers['with_nan']} of {told.numbers['runs']} pilot runs released NaN; it counts as "
+        "an outcome like others"
+    )
+    sound = audit(laplace(), PURE, seed=1, runs=200, controls=False)
+    assert all(f.check != "nan" for f in sound.findings)

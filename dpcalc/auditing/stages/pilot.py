@@ -20,7 +20,7 @@ from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.learning.repeats import hashes
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.sampling.runner import Score, Stage, make, numbered, observe, sizes
-from dpcalc.auditing.targets.target import Outputs, Target, numbers_of
+from dpcalc.auditing.targets.target import LOST, Outputs, Target, numbers_of
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -38,12 +38,14 @@ class Pilot:
         trial: runs that taught the score nothing, except which of several is best.
         learnt: what a learnt score looks at, and on how many runs; empty for the target's own.
         outcomes: how often releases of pilot runs repeat, or values of the target's own score.
+        with_nan: runs of the trial that released NaN, which a learnt score counts as an outcome.
     """
 
     score: Score
     trial: Observations
     learnt: str = ""
     outcomes: Outcomes = Outcomes.DISCRETE
+    with_nan: int = 0
 
 
 def pilot(
@@ -99,6 +101,7 @@ def pilot(
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
         learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
         outcomes=Outcomes.of(hashes(released)),
+        with_nan=int((released == LOST).any(axis=1).sum()),
     )
 
 
