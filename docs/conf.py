@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
@@ -38,16 +40,27 @@ napoleon_google_docstring = True
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Class attributes", "params_style")]
 
+_CONSOLE = re.compile(r'<div class="highlight-console.*?</pre>', re.DOTALL)
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+
 
 def setup(app: Sphinx) -> None:
-    """Pages of the checkout's root that documents link to are pages of the site."""
+    """Pages of the checkout's root are pages of the site; options of commands are not broken."""
 
     def inside(app: Sphinx, page: str, text: list[str]) -> None:
         del app, page
         for name in ("SECURITY", "CONTRIBUTING", "CHANGELOG"):
             text[0] = text[0].replace(f"(../{name}.md", f"(/project/{name.lower()}.md")
 
+    def unbroken(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+        del app, page, template, tree
+        context["body"] = _CONSOLE.sub(
+            lambda block: _OPTION.sub(r'<span class="option">\g<0></span>', block[0]),
+            context.get("body", ""),
+        )
+
     app.connect("source-read", inside)
+    app.connect("html-page-context", unbroken)
     app.add_lexer("csv", TextLexer)
 
 
