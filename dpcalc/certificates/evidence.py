@@ -21,7 +21,7 @@ from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.methods import BOUNDS, enclosure
 
 _MOST_OUTCOMES = 100_000
-_MOST_NODES, _MOST_CHEAP_NODES = 12_000, 150_000
+_MOST_NODES, _MOST_CHEAP_NODES = 5_000, 150_000
 """Where a law's moment is an integral, and where all are closed forms."""
 
 _PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
@@ -31,8 +31,8 @@ number is not decided; smoothing is for laws that do not let the line end."""
 _OFTEN = 20
 """Expected batches with the record from which on sampling without replacement is certified."""
 
-_HOPELESS = 1.02
-"""Above δ by so much, a finer lattice does not help."""
+_HOPELESS = 1.001
+"""Above δ by so much, a finer lattice than the second does not help."""
 
 _LONGEST = 10_000
 """Rounds whose failures are multiplied exactly."""
@@ -115,6 +115,7 @@ def _ways(
         if end == "lower":
             raise NotCertified("bounds of objective-perturbed updates say nothing of lower ends")
         yield from _on_lattices(rounds, statement, epsilon, direction)
+        return
     if {"rdp", "zcdp"} & names:
         if end == "lower":
             raise NotCertified("bounds of Rényi divergences say nothing of lower ends")
@@ -122,7 +123,12 @@ def _ways(
             given = [row[0] for r in statement["releases"] for row in r.get("orders", ())]
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
         return
-    yield from _lines(rounds, statement, epsilon, bits)
+    try:
+        yield from _lines(rounds, statement, epsilon, bits)
+    except NotCertified as reason:
+        if end == "lower" or exact(statement["delta"]) == 0:
+            raise
+        yield from _on_lattices(rounds, statement, epsilon, direction, str(reason))
 
 
 def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
@@ -146,28 +152,31 @@ def _terms(rounds: Rounds) -> int:
 
 
 def _on_lattices(
-    rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str
+    rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str, reason: str = ""
 ) -> Iterator[dict[str, Any]]:
+    """Bounds from above, and what they show if they do not show this ε."""
     delta, eps = exact(statement["delta"]), number(epsilon)
     if delta == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
     if not all(law.bounds(arb(1), 2)[0] for law, _ in rounds):
-        raise NotCertified("other releases next to objective-perturbed updates: not covered")
+        raise NotCertified("bounds of Rényi divergences next to objective-perturbed updates")
     known = list(lattices(statement, delta, direction == "add"))
     if not known:
-        raise NotCertified("the rounds are too many for a lattice")
+        raise NotCertified(reason or "the rounds are too many for a lattice")
+    chosen = known[min(len(known), 2) - 1]
     for found in known:
         yield found
         total = _masses(statement, direction, found)
-        if float(divergence(total, eps, number(found["step"]))) > float(delta) * _HOPELESS:
+        hopeless = divergence(total, eps, number(found["step"])) > _HOPELESS * number(
+            statement["delta"]
+        )
+        if found is chosen and hopeless:
             break
-    found = known[min(len(known), 2) - 1]
-    instead = least_epsilon(
-        _masses(statement, direction, found), float(found["step"]), float(delta)
-    )
+    total = _masses(statement, direction, chosen)
+    instead = least_epsilon(total, float(chosen["step"]), float(delta))
     shown = f"{float(exact(epsilon)):.7g}"
-    reason = f"by what is proved of single updates here, δ({shown}) may be above δ"
-    raise NotCertified(reason, instead)
+    seen = f"by what is proved of single updates here, δ({shown}) may be above δ"
+    raise NotCertified(reason or seen, instead)
 
 
 def _masses(statement: dict[str, Any], direction: str, how: dict[str, Any]) -> Masses:

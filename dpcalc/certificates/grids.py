@@ -27,8 +27,8 @@ _FINENESS = 300, 1500, 6000
 _POINTS = 15_000
 """Of all different rounds together."""
 
-_COARSE, _LARGEST = 65, 60_000
-"""Points with which lattices are chosen, and the largest place on one."""
+_COARSE, _LARGEST, _WORK = 65, 60_000, 400_000
+"""Points with which lattices are chosen, the largest place on one, and that times all squarings."""
 
 _WIDEST = 1e12
 """Losses of one round beyond it, or below its inverse, are not looked at."""
@@ -56,10 +56,11 @@ def lattices(statement: dict[str, Any], delta: Fraction, reverse: bool) -> Itera
             math.fsum(n * w * w for (_, n), w in zip(rounds, widths, strict=True)) / total
         )
         reach = _reach(rounds, widths, log_delta)
+        squares = sum(n.bit_length() for _, n in rounds)
     for fineness in sorted({min(each, _POINTS // len(rounds)) for each in _FINENESS}):
         step = repr(typical / fineness)
         most = math.ceil(reach / float(step))
-        if most <= _LARGEST:
+        if most <= _LARGEST and most * squares <= _WORK:
             points = [math.ceil(width / float(step)) + 1 for width in widths]
             fields = {"step": step, "points": points, "reach": most}
             bits = _bits(log_delta, float(step))
@@ -110,7 +111,8 @@ def _width(law: Law, level: float, start: float) -> float:
     """How far the losses of one round reach, more or less, beginning at a guess."""
 
     def small(width: float) -> bool:
-        return max(float(table[-1].upper()) for table in _coarse(law, width)) < level
+        ends = (table[-1] - law.infinite for table in _coarse(law, width))
+        return max(float(end.upper()) for end in ends) < level
 
     while not small(start) and start < _WIDEST:
         start *= 2

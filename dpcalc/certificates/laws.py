@@ -125,10 +125,27 @@ def values(atoms: Iterable[tuple[Ball, Ball]], infinite: Ball) -> Law:
     def moment(z: Ball) -> Ball:
         return sum(((z * loss).exp() * mass for loss, mass in known), acb(0))
 
+    def lost(eps: Ball, sign: int) -> Ball:
+        """At e^ε, of P against Q or, with -1, of Q against P."""
+        held = ((sign * loss, mass if sign > 0 else mass * (-loss).exp()) for loss, mass in known)
+        return 1 - sum(
+            (mass * (1 - (1 - (eps - loss).exp()).nonnegative_part()) for loss, mass in held),
+            arb(0),
+        )
+
+    def bounds(step: Ball, points: int) -> tuple[Table, Table]:
+        above, below = ([lost(step * j, sign) for j in range(points)] for sign in (1, -1))
+        return above, below
+
     largest = reduce(arb.max, (loss for loss, _ in known))
     terms = tuple((loss, arb_poly([mass * (-loss / 2).exp()])) for loss, mass in known)
     return Law(
-        moment, lambda c, *_: abs(moment(c)), infinite=infinite, terms=terms, largest=largest
+        moment,
+        lambda c, *_: abs(moment(c)),
+        infinite=infinite,
+        terms=terms,
+        largest=largest,
+        bounds=bounds,
     )
 
 
@@ -140,11 +157,13 @@ def gaussians(parts: Iterable[tuple[Ball, Ball]]) -> Law:
     def mean(values: Iterable[Ball], still: Ball) -> Ball:
         return sum((w * value for (_, w), value in zip(known, values, strict=True)), still)
 
-    return Law(
-        lambda z: mean((law.moment(z) for law, _ in known), acb(rest)),
-        lambda c, y, s: mean((law.beyond(c, y, s) for law, _ in known), arb(0)),
-        still=rest,
-        profile=lambda e: mean((law.profile(e) for law, _ in known), arb(0)),
+    return either_way(
+        Law(
+            lambda z: mean((law.moment(z) for law, _ in known), acb(rest)),
+            lambda c, y, s: mean((law.beyond(c, y, s) for law, _ in known), arb(0)),
+            still=rest,
+            profile=lambda e: mean((law.profile(e) for law, _ in known), arb(0)),
+        )
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates.laws import Ball, Law, ball, integral, tail
+from dpcalc.certificates.laws import Ball, Law, Table, ball, either_way, integral, tail
 
 
 def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
@@ -79,7 +79,7 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         reach, rest = window(c, shift)
         return between(modulus, -reach, reach).real + rest
 
-    def profile(eps: Ball) -> Ball:
+    def profile(eps: Ball, above: int = above, below: int = below) -> Ball:
         grown, k = eps.exp(), q * (-mu * mu / 2).exp()
         rest = (1 - q) * (grown - 1) / 2
         if above:
@@ -93,8 +93,12 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         p = (1 - q) * tail(x) + q * tail(x - mu) if above else tail(x)
         return p - grown * ((1 - q) * tail(x) + q * tail(x + mu) if below else tail(x))
 
+    def bounds(step: Ball, points: int) -> tuple[Table, Table]:
+        places = [step * j for j in range(points)]
+        return [profile(e) for e in places], [profile(e, below, above) for e in places]
+
     largest = arb.pos_inf() if above else -(1 - q).log()
-    return Law(moment, beyond, profile=profile, largest=largest, strip=strip)
+    return Law(moment, beyond, profile=profile, largest=largest, bounds=bounds, strip=strip)
 
 
 def without_replacement(mu: Ball, q: Ball) -> Law:
@@ -144,4 +148,5 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
         return side(1 + c) + side(-c)
 
     still = 1 - (2 - q) * tail(half) - q * tail(-half)
-    return Law(moment, beyond, still, profile=one_sided.profile, strip=one_sided.strip)
+    found = Law(moment, beyond, still, profile=one_sided.profile, strip=one_sided.strip)
+    return either_way(found)

@@ -16,7 +16,7 @@ from mpmath import mp, mpf
 
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
-from dpcalc.certificates import lattice, laws, updates
+from dpcalc.certificates import inversion, lattice, laws, updates
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
@@ -24,6 +24,7 @@ from dpcalc.certificates.laws import arb, precision
 from dpcalc.certificates.mechanisms import moved_noise, rounds_of
 from dpcalc.cli.main import main
 from dpcalc.guarantees import compose
+from dpcalc.guarantees import mechanisms as named
 from dpcalc.guarantees.objective_perturbation import normally_perturbed_update, perturbed_update
 from tests.oracles.objective_profile import stated_profile
 from tests.unit.gaussian_formula import gaussian_delta
@@ -119,6 +120,57 @@ def test_one_sided_rounds_on_a_lattice_keep_their_direction() -> None:
             found = lattice.on_a_lattice([(law, 1)], arb("0.3"), arb("0.002"), [301], 301)
         truth = stated_profile(0.5, 1.5, 3, np.array([0.3]))[int(reverse)]
         assert abs(float(found) - truth[0]) < 5e-4
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_few_outcomes_on_a_lattice_against_their_sum(*, reverse: bool) -> None:
+    release = {
+        "mechanism": "distributions",
+        "outcomes": [["1/2", "1/8"], ["1/4", "1/4"], ["1/8", "1/2"], ["1/8", "0"], ["0", "1/8"]],
+        "count": 3,
+    }
+    with precision(128):
+        rounds = rounds_of([release], "add-remove", reverse)
+        for eps in (arb("0.5"), arb(2)):
+            infinite = 1 - (1 - rounds[0][0].infinite) ** 3
+            exact = float(infinite + inversion.over_outcomes(rounds, eps))
+            found = float(lattice.on_a_lattice(rounds, eps, arb("0.01"), [150], 600))
+            assert exact - 1e-12 <= found < exact + 1e-3
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_rare_sampling_on_a_lattice_is_not_below_two_rounds_by_quadrature(*, reverse: bool) -> None:
+    """δ(ε) = E[δ₁(ε - L)] over the first round's loss L."""
+    q, eps = 0.01, 0.005 if reverse else 0.02  # removed records lose at most .0201 here
+    above, below = (0.0, 1.0) if reverse else (1.0, 0.0)
+    x = np.linspace(-10, 12, 40_001)
+
+    def ratio(sign: float) -> Any:
+        return np.log1p(q * np.expm1(sign * x - 0.5))
+
+    losses = above * ratio(1) - below * ratio(-1)
+    masses = np.exp(-x * x / 2 + above * ratio(1)) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
+    order = np.argsort(losses)
+    losses, masses = losses[order], masses[order]
+    tail = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+    tilted = np.append(np.cumsum((masses * np.exp(-losses))[::-1])[::-1], 0.0)
+    first = np.searchsorted(losses, eps - losses)
+    exact = float(masses @ (tail[first] - np.exp(eps - losses) * tilted[first]))
+    sampled = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": "0.01"}
+    with precision(160):
+        rounds = rounds_of([{**sampled, "count": 2}], "add-remove", reverse)
+        found = float(lattice.on_a_lattice(rounds, arb(eps), arb("0.0005"), [3000], 7000))
+    assert exact * (1 - 1e-6) <= found < exact * 1.01
+
+
+def test_few_draws_leave_a_larger_epsilon() -> None:
+    part = named.gaussian_without_replacement(4, 20, 1000)
+    found = certify([(part, 2)], "replace-one", 1e-6, 0.01, 0.001)
+    assert "drawn 0.04 times" in found.upper
+    assert found.upper.endswith("is certified")
+    assert "drawn 0.04 times" in found.lower
+    assert found.certificate is not None
+    assert check(found.certificate)
 
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
