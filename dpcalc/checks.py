@@ -39,6 +39,13 @@ def probability(name: str, value: float, *, hint: str = "") -> float:
     return plain(value) or 0.0
 
 
+def open_unit(name: str, value: float) -> float:
+    """``value`` if it lies strictly between 0 and 1."""
+    if not (_is_number(value) and 0 < value < 1):
+        raise _wrong(name, value, "a number strictly between 0 and 1", "try 0.5")
+    return plain(value)
+
+
 def delta(value: float) -> float:
     """``value`` if it lies in [0, 1); a guarantee with δ ≥ 1 says nothing."""
     if not (_is_number(value) and 0 <= value < 1):

@@ -21,8 +21,8 @@ M_ADMM = (
 )
 
 BAD = [
-    (["epsilon", *changed(DP, split=0)], "split needs a number above 0 and below 1; got 0"),
-    (["epsilon", *changed(DP, split=1)], "got 1"),
+    (["epsilon", *changed(DP, split=0)], "split needs a number strictly between 0 and 1; got split=0"),
+    (["epsilon", *changed(DP, split=1)], "got split=1"),
     (["epsilon", *changed(DP, delta="1e-400")], "'1e-400'"),
     (["epsilon", *changed(DP, sigma="1/0")], "division by 0"),
     (["epsilon", *changed(DP, n_records="9" * 401)], "beyond the largest double"),

@@ -14,12 +14,6 @@ from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.parameters import matrix
 
 
-def _open_unit(name: str, value: float) -> float:
-    if not 0 < value < 1:
-        raise InvalidInput(f"{name} needs a number strictly between 0 and 1; got {name}={value!r}")
-    return value
-
-
 @theorem()
 class GradientPerturbedADMM(ConvergenceResult):
     """Sizes of the problem, and the noise or the budget that it is for."""
@@ -55,10 +49,10 @@ class GradientPerturbedADMM(ConvergenceResult):
     n_records: int | None = count("records, n, for the paper's noise", default=None)
     epsilon: float | None = number("ε of the budget, for the paper's noise", default=None)
     delta: float | None = number(
-        "δ of the budget, for the paper's noise", check=_open_unit, default=None
+        "δ of the budget, for the paper's noise", check=checks.open_unit, default=None
     )
     split: float | None = number(
-        "the paper's free μ in (0, 1) (the best unless given)", check=_open_unit, default=None
+        "the paper's free μ in (0, 1) (the best unless given)", check=checks.open_unit, default=None
     )
 
     def _check_together(self) -> None:

@@ -35,7 +35,6 @@ from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
     SAMPLES,
     certified_records,
     check_gap,
-    open_unit,
     records_formula,
 )
 from dpcalc.theorems.parameters import schedule
@@ -86,7 +85,9 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
 
     reference_norm: float = number("norm of the reference classifier, |f_ref|")
     tolerance: float = number("how much larger the expected loss may be, τ")
-    failure_probability: float = number("half of the failure probability, δ", check=open_unit)
+    failure_probability: float = number(
+        "half of the failure probability, δ", check=checks.open_unit
+    )
     n_nodes: int = count("nodes in the network, N", minimum=2)
     dimension: int = count("features, d")
     loss_weight: float = number("weight of the loss in the objective, C")

@@ -40,14 +40,6 @@ GAP = assume(
 )
 
 
-def open_unit(name: str, value: float) -> float:
-    """``value`` if it lies strictly between 0 and 1."""
-    checks.probability(name, value)
-    if value in (0, 1):
-        raise InvalidInput(f"{name} needs a number strictly between 0 and 1; got {name}={value!r}")
-    return value
-
-
 @theorem(
     quantity="records per node that suffice",
     example={
@@ -77,7 +69,7 @@ class RecycledADMMSampleComplexity(ConvergenceResult):
 
     reference_norm: float = number("norm of the reference classifier, |f_ref|")
     tolerance: float = number("how much larger the expected loss may be, τ")
-    failure_probability: float = number("failure probability, δ", check=open_unit)
+    failure_probability: float = number("failure probability, δ", check=checks.open_unit)
     n_nodes: int = count("nodes in the network, N", minimum=2)
     optimization_gap: float = number(
         "largest loss of an odd round against the limit, Δ", check=checks.non_negative, default=0.0

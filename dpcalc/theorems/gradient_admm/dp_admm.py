@@ -12,12 +12,8 @@ Certified
     The last iterate (x_T, y_T), all that the paper's algorithms put out, is a function of the
     transcript: what is certified for the transcript holds for it.
 Attained
-    Linear losses. *Transcript:* equality. *Last iterate, dual from zero:* for g = 0 x_T is
-    ``x₀ - (η/γ)Σ(∇f + P_t)``, again equality; from a noised gradient x_T shows the T noisy gradients.
-    *Last iterate, dual from the data:* for ``g = (k/2)|y|²``, A = I, B = -I, x₀ = 0 and a step size
-    η → 0, x_T → 0 and y_T → ``(ρ/(k + ρ))(k/(k + ρ))^{T-1}u₀``, all noise being of order η: no finite
-    ε holds for all step sizes. For g = λ|y|₁ and T = 1, y_1 shows u₀; for T > 1 and λ → 0, x_T is as
-    for g = 0, and whether u₀ can show more is not known.
+    Linear losses reach it in the transcript, and in the last iterate if the dual starts from zero;
+    from the data no finite ε holds for all step sizes. docs/theorems/dp-admm.md has the instances.
 Rounding
     Sixty digits, then up.
 """
@@ -27,7 +23,6 @@ from __future__ import annotations
 from typing import Literal
 
 from dpcalc import checks
-from dpcalc.errors import InvalidInput
 from dpcalc.theorems.authoring import (
     Numbers,
     Real,
@@ -43,12 +38,6 @@ from dpcalc.theorems.authoring import (
 from dpcalc.vocabulary import Release
 
 RELEASES = "every iterate", "last iterate"
-
-
-def _open_unit(name: str, value: float) -> float:
-    if value in (0, 1):
-        raise InvalidInput(f"{name} needs a number above 0 and below 1; got {value:g}; try 0.5")
-    return checks.probability(name, value)
 
 
 def _from_data(theorem: DPADMM) -> bool:
@@ -146,7 +135,7 @@ class DPADMM(Theorem):
     rounds: int = count("iterations", "T")
     gradient_bound: float = number("largest norm of a record's gradient", "c")
     sigma: float = number("standard deviation of the noise per coordinate", "sigma")
-    split: float = number("the paper's free μ in (0, 1)", "mu", check=_open_unit, default=0.5)
+    split: float = number("the paper's free μ in (0, 1)", "mu", check=checks.open_unit, default=0.5)
     adjacency: Literal["add-remove", "replace-one"] = choice(
         "neighbouring relation",
         ("add-remove", "replace-one"),
