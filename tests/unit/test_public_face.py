@@ -43,6 +43,7 @@ def test_every_name_exists_at_run_time_and_for_type_checkers() -> None:
     for name in dpcalc.__all__:
         assert getattr(dpcalc, name) is not None
         assert name in dir(dpcalc)
+    assert {name for name in dir(dpcalc) if not name.startswith("_")} == {*dpcalc.__all__}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
