@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 
@@ -37,9 +37,12 @@ class Search:
 
     Attributes:
         hurried: whether some enclosure was left wider than one by all methods may be.
+        outdone: for each kind of sum, the method that another one was better than at the last place
+            where both were tried.
     """
 
     hurried: bool = False
+    outdone: dict[object, object] = field(default_factory=dict)
 
 
 _search: ContextVar[Search | None] = ContextVar("search", default=None)
@@ -57,6 +60,16 @@ def searching() -> Iterator[Search]:
     token = _search.set(search)
     try:
         yield search
+    finally:
+        _search.reset(token)
+
+
+@contextmanager
+def _unhurried() -> Iterator[None]:
+    """Within this block enclosures are as narrow as outside a search."""
+    token = _search.set(None)
+    try:
+        yield
     finally:
         _search.reset(token)
 
@@ -126,6 +139,9 @@ def find_root(
             if rough.high < math.inf:
                 with with_relative_width(width):
                     left_open = width_at(rough.high)
+                    if left_open > _STAYS_WIDE * width:  # or was it the hurry?
+                        with _unhurried():
+                            left_open = width_at(rough.high)
                 if left_open > _STAYS_WIDE * width:
                     tolerance = max(tolerance, min(left_open / (100 * slope), width))
         with with_relative_width(narrow):

@@ -89,6 +89,7 @@ def _smallest(questions: Sequence[Callable[[], Bracket]]) -> Bracket:
         with with_relative_width(max(_COARSE, relative_width())):
             coarse = question()
         larger = coarse.lower > min(bracket.upper for bracket in found)
-        found.append(coarse if larger else question())
+        narrow = coarse.relative_width <= relative_width()
+        found.append(coarse if larger or narrow else question())
     best = min(found, key=lambda bracket: bracket.upper)
     return Bracket(min(bracket.lower for bracket in found), best.upper, best.method)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcalc.accounting.enclosure import with_relative_width
+from dpcalc.accounting.enclosure import relative_width, with_relative_width
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 _ROUGH = 1e-5
 """Width of the enclosures that a number is chosen by; the answer is computed with the usual one."""
 
-_FACTORS = 1.4, 1.1, 1.02, 1.004
-"""Between numbers that are compared, one search after the other."""
+_SEARCHES = ((4.0, 1e-2), (1.4, 1e-2), (1.1, _ROUGH), (1.02, _ROUGH), (1.004, _ROUGH))
+"""One after the other: the factor between numbers that are compared, and the enclosures' width."""
+
+_FLAT = 1e-6
+"""A narrow search that moves and gains less than this share of the answer is the last."""
 
 _FEW = 12
 """So few numbers are all tried."""
@@ -71,20 +74,26 @@ class BestCount(Guarantee):
 
     def best(self, answer: Callable[[Guarantee], float]) -> int:
         """The number with about the smallest answer."""
-        known: dict[int, float] = {}
+        known: dict[tuple[int, float], float] = {}
 
         def height(count: int) -> float:
-            if count not in known:
+            place = count, relative_width()
+            if place not in known:
                 value = answer(self.of(count))
-                known[count] = math.log(value) if 0 < value < math.inf else value or -math.inf
-            return known[count]
+                known[place] = math.log(value) if 0 < value < math.inf else value or -math.inf
+            return known[place]
 
-        with with_relative_width(_ROUGH):
-            if self.most - self.least < _FEW:
+        if self.most - self.least < _FEW:
+            with with_relative_width(_ROUGH):
                 return min(range(self.least, self.most + 1), key=height)
-            found = min(self.start, self.most, key=height)
-            for factor in _FACTORS:
-                found = self._vertex(height, found, factor)
+        found = self.start
+        for factor, width in _SEARCHES:
+            with with_relative_width(width):
+                middle = min(found, self.start, self.most, key=height)
+                found = self._vertex(height, middle, factor)
+                moved = width == _ROUGH and found != middle
+                if moved and abs(height(found) - height(middle)) <= _FLAT:
+                    break
         return found
 
     def _smallest(self, answer: Callable[[Guarantee], float]) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from mpmath import mp, mpf
 
+from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import (
@@ -92,6 +94,16 @@ def test_the_best_number_is_found_among_few_and_among_many() -> None:
     # A start at which nothing follows: the search begins at the largest number instead.
     ending = BestCount(lambda n: PureDP(math.inf if n < 500 else float(n)), 10, 1, 1000)
     assert ending.epsilon(0.0) < 510.0
+    asked: list[float] = []
+
+    def counted(count: int) -> PureDP:
+        asked.append(relative_width())
+        return PureDP(math.exp(parabola(6555)(count)))
+
+    # Long steps and wide enclosures from ten million down, few narrow ones at the end.
+    assert BestCount(counted, 1, 1, 10**7).best(lambda bound: bound.epsilon(0.0)) == 6555
+    assert len(asked) < 25
+    assert sum(width < 1e-2 for width in asked) < 12
     rising = BestCount(lambda count: PureDP(float(count)), 30, 20, 1000)
     assert rising.epsilon(0.0) == 20.0
     # Nothing at all is the least there can be.
@@ -248,3 +260,16 @@ def test_refusals_name_what_is_out_of_range(kind: str) -> None:
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"composition", "laplace", "claimed"}))
 def test_what_hides_next_to_nothing_has_delta_one_and_no_more(kind: str) -> None:
     assert KINDS[kind](650.0).delta(0.0) == 1.0
+
+
+def test_a_wide_question_that_is_answered_narrowly_is_not_asked_again() -> None:
+    asked: list[float] = []
+
+    @dataclass(frozen=True)
+    class Counted(PureDP):
+        def bracket(self, delta: float) -> Bracket:
+            asked.append(relative_width())
+            return Bracket(self.bound - 1e-9, self.bound, "counted")
+
+    assert BestOf((Counted(1.0), Counted(0.9))).epsilon(0.0) == 0.9
+    assert asked == [1e-6, 0.1]

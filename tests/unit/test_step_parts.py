@@ -25,6 +25,7 @@ from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import (
     Bracket,
     with_relative_width,
+    searching,
 )
 from dpcalc.accounting.losses import (
     DiscreteLoss,
@@ -169,6 +170,26 @@ def test_which_general_method_comes_first() -> None:
     assert driver.general_methods(total((gathered, 1)), None) == contour_first
     few_events = RandomisedResponseLoss.of({0.05: 10, 0.06: 10})
     assert driver.general_methods(total((few_events, 1)), None) == contour_first[::-1]
+
+
+def test_a_search_begins_with_the_method_that_was_better() -> None:
+    rare = total((PoissonRemove(1.0, 1e-3), 20))
+    usual = driver.general_methods(rare, None)
+    narrow, wide = Bracket(1.0, 2.0, "one"), Bracket(1.0, 3.0, "other")
+    driver.compare(rare, usual, wide, narrow)  # no search, nobody remembers
+    assert driver.in_turn(rare, None) == usual
+    with searching():
+        assert driver.in_turn(rare, None) == usual
+        driver.compare(rare, usual, wide, narrow)
+        assert driver.in_turn(rare, None) == usual[::-1]
+        assert driver.in_turn(total((GaussianLoss(1.0), 20)), None) == driver.general_methods(
+            total((GaussianLoss(1.0), 20)), None
+        )
+        driver.compare(rare, usual[::-1], None, wide)
+        assert driver.in_turn(rare, None) == usual
+        driver.compare(rare, usual, None, None)
+        assert driver.in_turn(rare, None) == usual
+    assert driver.in_turn(rare, None) == usual
 
 
 def test_intersections_are_named_after_the_lower_upper_end() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_epsilon
 from dpcalc.accounting.contour.nodes import Nodes
-from dpcalc.accounting.losses import RandomisedResponseLoss
+from dpcalc.accounting.losses import RandomisedResponseLoss, fourier
 from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
@@ -47,6 +48,55 @@ def test_moduli_are_bounded_at_every_node(stop: int) -> None:
         assert excess.min() >= -(2.0**-51) * (1 + np.abs(angles).max())
         # Six lattice points: the remainder is a ten-thousandth in the first third of the nodes.
         assert excess[: stop // 3].max(initial=0) < 1e-3
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-9, 1e-4])
+def test_atoms_that_meet_at_a_point_are_within_their_error(spread: float) -> None:
+    """A thousand bumps at one point, summed one after the other."""
+    rng = np.random.default_rng(7)
+    losses = 1.0 + spread * rng.normal(size=1000)
+    weights = rng.dirichlet(np.full(1000, 0.1))
+    found, error = change_at_nodes(losses, weights, 0.01, 5000)
+    with mp.workdps(40):
+        for node in (1, 77, 2500, 4999):
+            exact = mp.fsum(
+                mpf(w) * (mp.expj(mpf(0.01) * node * mpf(loss)) - 1)
+                for w, loss in zip(weights.tolist(), losses.tolist(), strict=True)
+            )
+            assert abs(mp.mpc(complex(found[node])) - exact) <= error
+    assert error < 1e-11
+
+
+def test_bumps_have_the_transform_that_is_divided_out() -> None:
+    """What other periods and what lies beyond the reach add, in forty digits."""
+    left_out = 2.01 * np.exp(-1.5 * np.pi**2 * fourier._VARIANCE)
+    left_out += 2.5 * np.exp(-((fourier._REACH + 0.5) ** 2) / (2 * fourier._VARIANCE))
+    assert left_out < 1e-16
+    with mp.workdps(40):
+        v, worst = mpf(fourier._VARIANCE), mpf(0)
+        for offset in (mpf(0), mpf("0.31"), mpf("0.5"), mpf("-0.5")):
+            for angle in (mpf(0), mp.pi / 9, mp.pi / 4):
+                reach = range(-fourier._REACH, fourier._REACH + 1)
+                bump = mp.fsum(
+                    mp.exp(-((offset - k) ** 2) / (2 * v)) * mp.expj(angle * k) for k in reach
+                )
+                scaled = bump * mp.exp(v * angle**2 / 2) / mp.sqrt(2 * mp.pi * v)
+                worst = max(worst, abs(scaled - mp.expj(angle * offset)))
+    assert worst <= left_out
+    assert worst > left_out / 1000
+
+
+@pytest.mark.parametrize("name", ["_VARIANCE", "_REACH"])
+def test_bumps_of_another_shape_are_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    losses, weights, step = random_law(rng)
+    angles = np.multiply.outer(step * np.arange(512), losses)
+    exact = np.expm1(1j * angles) @ weights
+    found, error = change_at_nodes(losses, weights, step, 512)
+    assert np.abs(found - exact).max() <= error + 2.0**-51 * (1 + angles.max())
+    monkeypatch.setattr(fourier, name, {"_VARIANCE": 2.7, "_REACH": 4}[name])
+    found, _ = change_at_nodes(losses, weights, step, 512)
+    assert np.abs(found - exact).max() > error + 2.0**-51 * (1 + angles.max())
 
 
 def test_closed_forms_bound_their_nodes() -> None:

@@ -94,14 +94,18 @@ def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1
     found, estimate = beginning.found, beginning.estimate
     if found is None:
         unit = 0.0 if estimate is None else 1 / estimate.contour.c
-        for step in general_methods(total, estimate):
-            found = intersection(found, remembered(step, total, query, estimate))
+        steps = in_turn(total, estimate)
+        for step in steps:
+            other = remembered(step, total, query, estimate)
+            if step is steps[1]:
+                compare(total, steps, found, other)
+            found = intersection(found, other)
             if found is None:
                 continue
             if found.upper < floor or query.narrow(found, unit, _PATIENCE):
                 break
             fair = lattice_sum.FAIR if step is lattice_sum.enclose else _FAIR
-            if settled_for(found, query, unit, fair):
+            if found.upper < beginning.upper and settled_for(found, query, unit, fair):
                 return query.clipped(found, total)  # a search asks for no lower end
     asked = min(_PATIENCE * query.relative_width, _WIDEST)
     return query.clipped(weakened(found, total, query, max(_WIDE, asked)), total)
@@ -112,9 +116,10 @@ def remembered(
 ) -> Bracket | None:
     """`attempt`, kept for when what a search found is asked for again, with all methods.
 
-    The estimate is that of the sum and the query.
+    The estimate is that of the sum and the query. A search asks lattices alone for less.
     """
-    kept = _kept(step, total, query, current_search())
+    search = current_search() if step is lattice_sum.enclose else None
+    kept = _kept(step, total, query, search)
     if not kept:
         kept.append(attempt(step, total, query, estimate))
     return kept[0]
@@ -125,6 +130,30 @@ def _kept(step: Step, total: LossSum, query: Query, search: Search | None) -> li
     """A place for one result."""
     del step, total, query, search
     return []
+
+
+def in_turn(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:
+    """The general methods; in a search one that was outdone at the last place comes second."""
+    first, second = general_methods(total, estimate)
+    search = current_search()
+    if search is not None and search.outdone.get(_kind(total)) is first:
+        return second, first
+    return first, second
+
+
+def compare(
+    total: LossSum, steps: tuple[Step, Step], one: Bracket | None, other: Bracket | None
+) -> None:
+    """Tell the search, if one goes on, which of two methods gave the higher upper end."""
+    search = current_search()
+    if search is not None:
+        ends = [math.inf if found is None else found.upper for found in (one, other)]
+        search.outdone[_kind(total)] = steps[0] if ends[1] < ends[0] else steps[1]
+
+
+def _kind(total: LossSum) -> tuple[type, ...]:
+    """What the sums of one direction have in common at all places of a search."""
+    return tuple(type(loss) for loss, _ in total.parts)
 
 
 def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:

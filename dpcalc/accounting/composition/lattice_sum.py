@@ -27,6 +27,7 @@ from dpcalc.accounting.composition import chernoff
 from dpcalc.accounting.composition.lattice.masses import Frame, Masses, Mode, summed
 from dpcalc.accounting.composition.lattice.placing import placed
 from dpcalc.accounting.composition.lattice.rounds import Round, cut, rounds_of
+from dpcalc.accounting.composition.lattice.rows import UNDERFLOW_CUTOFF
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.composition.lattice.sums import (
     WIDEST,
@@ -57,6 +58,12 @@ _NESTED = 8
 """The coarsest lattice has this many times the points of a finer one."""
 
 _DEEPEST = 24
+_SHARE, _LEAST_MASS = 1e-24, 1e-275
+"""Of δ, what may be left out at a point, where that is below what is left out anyway; and the least."""
+
+_COARSE = 1e-2
+"""A search for enclosures this wide asks a lattice that must reach less far for no lower end."""
+
 FAIR = 1.0
 """Relative width that a search settles for: any, as its last pass is for the upper end alone."""
 
@@ -69,10 +76,26 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
     """The sum; None for losses that have no place on a lattice, or too many of them."""
     total.require_tractable()
     start, unit = _start(total, query, estimate)
-    return refined(total, query, start, unit) if 0 < unit < math.inf else None
+    if not 0 < unit < math.inf:
+        return None
+    return refined(total, query, start, unit, _negligible(query, estimate))
 
 
-def refined(total: LossSum, query: Query, start: Bracket, unit: float) -> Bracket | None:
+def _negligible(query: Query, estimate: Estimate | None) -> float:
+    """What may be left out at every point: far less than the δ that is given or estimated."""
+    if isinstance(query, EpsilonAt):
+        return min(UNDERFLOW_CUTOFF, max(query.at * _SHARE, _LEAST_MASS))
+    log_delta = 0.0 if estimate is None else estimate.contour.log_delta
+    return min(UNDERFLOW_CUTOFF, max(math.exp(max(log_delta, -700.0)) * _SHARE, _LEAST_MASS))
+
+
+def refined(
+    total: LossSum,
+    query: Query,
+    start: Bracket,
+    unit: float,
+    negligible: float = UNDERFLOW_CUTOFF,
+) -> Bracket | None:
     """The sum on ever finer lattices.
 
     Args:
@@ -80,6 +103,7 @@ def refined(total: LossSum, query: Query, start: Bracket, unit: float) -> Bracke
         query: what is asked.
         start: what is known at first.
         unit: a typical |dε/d ln δ|, positive.
+        negligible: masses below are left out.
     """
     rounds = rounds_of(total.parts)
     most, size = None if rounds is None else _most_points(rounds), _FIRST_POINTS
@@ -88,7 +112,9 @@ def refined(total: LossSum, query: Query, start: Bracket, unit: float) -> Bracke
     found, variance, upper_only = start.named(METHOD), 4.0, False
     for _ in range(_PASSES):
         reach = query.place(found)[1]
-        sums = convolved(rounds, reach, unit, size, variance, upper_only=upper_only)
+        sums = convolved(
+            rounds, reach, unit, size, variance, upper_only=upper_only, negligible=negligible
+        )
         tolerance = reach * min(query.relative_width / 20, 1e-3)
         found = found.narrowed(*query.read(sums.upper, sums.lower, reach, unit, tolerance))
         if found.upper == 0 or upper_only:
@@ -98,6 +124,8 @@ def refined(total: LossSum, query: Query, start: Bracket, unit: float) -> Bracke
         farther, unit = unit, query.unit(sums.unit(at), at, unit)
         if at + unit < (reach + farther) / 2:
             size = max(size, _MIN_POINTS)  # no finer: the lattice reached too far
+            coarse = query.relative_width >= _COARSE
+            upper_only = coarse and settled_for(found, query, unit, FAIR)
             continue
         if found.relative_width <= query.relative_width or size == most:
             break
@@ -172,6 +200,7 @@ def convolved(
     variance: float,
     *,
     upper_only: bool = False,
+    negligible: float = UNDERFLOW_CUTOFF,
 ) -> LatticeSum:
     """The summed loss on a lattice of about ``points`` points that serves ``epsilon`` and below.
 
@@ -180,7 +209,7 @@ def convolved(
     rounds, spread = _shifted(rounds, epsilon)
     shift = math.fsum(part.count * part.shift for part in rounds)
     reach = epsilon + max(0.2 * epsilon, unit)
-    frame = _framed(rounds, reach - shift, spread, points)
+    frame = replace(_framed(rounds, reach - shift, spread, points), negligible=negligible)
     splitting = Splitting.of(frame.step, variance)
     upper_masses, lower_masses = Mode(1, lifted=True), Mode(-1, lifted=False)
     moved = Mode(1, lifted=True, splitting=splitting)

@@ -1,8 +1,8 @@
 """Characteristic functions of finitely many losses at equally spaced nodes, by fast transforms.
 
 Nodes y = n·step see losses modulo R = 2π/step. Losses are moved to a lattice of N points over R and
-transformed at once; what moving them costs is expanded (`change_at_nodes`) or bounded
-(`moduli_at_nodes`).
+transformed at once, as smooth bumps whose own transform is known (`change_at_nodes`), or spread over
+six points at a cost that is bounded (`moduli_at_nodes`).
 """
 
 from __future__ import annotations
@@ -10,14 +10,31 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF, Complexes, Reals
+
+Integers = NDArray[np.int64]
 
 FEW_USES = 32
 """Up to this many uses the absolute error of a ratio costs next to nothing."""
 
-_TAYLOR_TERMS = 20
-_REAL_SIGNS, _IMAG_SIGNS = (1, 1, -1, -1), (-1, 1, 1, -1)
+_OVERSAMPLING = 8
+"""Lattice points for every node: the nodes fill a quarter of what the transform tells apart."""
+
+_VARIANCE, _REACH = 2.6, 14
+"""v and W of the bumps, in lattice points."""
+
+_HEIGHT = math.sqrt(2 * math.pi * _VARIANCE)
+_LARGEST_FACTOR = math.exp(_VARIANCE * math.pi**2 / 32) / _HEIGHT * (1 + 1e-12)
+_SHORTEST = 64
+"""Points of a lattice at least, so that a bump meets itself nowhere."""
+
+_TINY = 1e-250
+"""Weights below are left out, lest transforms meet numbers of less than full precision."""
+
+_AT_ONCE = 2**16
+"""Atoms whose bumps are made together."""
 
 _NEIGHBOURS = np.arange(-2, 4)
 """Lattice points, counted from the one to the left, between which e^{iyl} is interpolated."""
@@ -31,39 +48,52 @@ def change_at_nodes(
 ) -> tuple[Complexes, float]:
     """Σ w(e^{iyl} - 1) for n = 0..stop-1 at once, and a bound on the absolute errors.
 
-    An atom moves to the nearest lattice point, at a distance d, and ``e^{iyd}`` is expanded: with
-    y·d <= π/2 the K-th term leaves at most (π/2)^K/K!. Every power of d costs one FFT, whose error
-    in the maximum norm is at most 5u·log₂N·√N times the Euclidean norm of what is transformed.
+    An atom becomes a Gaussian bump of variance v on the lattice points within W of the nearest one.
+    Its transform ĝ is divided out: at ω = y·Δ <= π/4, Δ the distance of the points, it is at least
+    √(2πv)·e^{-vπ²/32}. By Poisson's summation formula the other periods add
+    ``Σ ĝ(ω + 2πm)/ĝ(ω)`` over m ≠ 0, at most 2.01·e^{-3π²v/2}; what lies beyond W is at most
+    2.5·e^{-(W+1/2)²/2v} of the mass.
     """
-    size = 2 * 2 ** math.ceil(math.log2(stop))
+    size = max(_OVERSAMPLING * 2 ** math.ceil(math.log2(stop)), _SHORTEST)
     turns = losses * (step / (2 * np.pi)) * size
     nearest = np.rint(turns)
-    offset = turns - nearest  # within 1/2, in lattice steps
     index = np.mod(nearest, size).astype(np.int64)
-    angle = 2 * np.pi / size * np.arange(stop)  # y times the lattice step
-    power = np.ones(stop)  # angle^k/k!
-    moved = weights.copy()
-    change = np.zeros(stop, dtype=np.complex128)
-    change.real = -weights.sum()
-    error = 0.0
-    for k in range(_TAYLOR_TERMS):
-        grid = np.bincount(index, moved, minlength=size)
-        found = np.fft.rfft(grid)[:stop]
-        # The conjugate times i^k, a quarter turn at a time: half the work of complex products.
-        real, imag = (found.real, found.imag) if k % 2 == 0 else (found.imag, found.real)
-        change.real += _REAL_SIGNS[k % 4] * power * real
-        change.imag += _IMAG_SIGNS[k % 4] * power * imag
-        error += (np.pi**k / math.factorial(k)) * float(np.sqrt(np.square(grid).sum()))
-        power *= angle * (1 / (k + 1))
-        moved *= offset
-    rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)
-    error *= _transform_error(size)
-    # turns is rounded: a relative error of 3u of a loss of that many lattice steps. Angles, their
-    # powers and the sum of the terms cost 2k + 20 roundings of the k-th, of which all together are
-    # e^{π/2} at most.
+    grid = _bumps(index, turns - nearest, np.where(weights < _TINY, 0.0, weights), size)
+    angle = 2 * np.pi / size * np.arange(stop)  # y times the distance of the points
+    change = np.fft.rfft(grid)[:stop].conj()
+    change *= np.exp(_VARIANCE / 2 * np.square(angle)) / _HEIGHT
+    total = float(weights.sum())
+    change.real -= total
+    left_out = 2.01 * math.exp(-1.5 * math.pi**2 * _VARIANCE)
+    left_out += 2.5 * math.exp(-((_REACH + 0.5) ** 2) / (2 * _VARIANCE))
+    error = _transform_error(size) * float(np.sqrt(np.square(grid).sum())) * _LARGEST_FACTOR
+    # turns is rounded: a relative error of 3u of a loss of that many points' distances. Bumps, the
+    # sums of those that meet at a point, the quotient and the difference cost a rounding per bump
+    # and some twenty more.
     slip = 6 * np.pi * float((weights * np.abs(turns)).sum()) / size * stop
-    slip += 120 * float(weights.sum())
-    return change, error + rest * float(weights.sum()) + UNIT_ROUNDOFF * slip
+    slip += (120 + 3 * _crowd(index)) * total
+    return change, error + left_out * total + UNIT_ROUNDOFF * slip + len(weights) * _TINY
+
+
+def _bumps(index: Integers, offset: Reals, weights: Reals, size: int) -> Reals:
+    """The atoms' bumps on a lattice that closes on itself, given the nearest points."""
+    grid = np.zeros(size + 2 * _REACH)
+    reach = np.arange(-_REACH, _REACH + 1)[:, None]
+    for start in range(0, len(index), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        heights = weights[part] * np.exp(np.square(offset[part] - reach) / (-2 * _VARIANCE))
+        places = index[part] + (reach + _REACH)
+        grid += np.bincount(places.ravel(), heights.ravel(), minlength=len(grid))
+    grid[_REACH : 2 * _REACH] += grid[size + _REACH :]
+    grid[size : size + _REACH] += grid[:_REACH]
+    return grid[_REACH : size + _REACH]
+
+
+def _crowd(index: Integers) -> int:
+    """At least how many bumps meet at one point."""
+    places = np.sort(index)
+    meeting = np.searchsorted(places, places + (2 * _REACH + 1)) - np.arange(len(places))
+    return 2 * int(meeting.max(initial=0))  # twice, where the lattice closes
 
 
 def moduli_at_nodes(losses: Reals, weights: Reals, rest: float, step: float, stop: int) -> Reals:

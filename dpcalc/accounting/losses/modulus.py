@@ -10,7 +10,9 @@ import numpy as np
 
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF, Reals
 
-_LARGEST_LATTICE = 2**17
+_LARGEST_LATTICE = 2**17 - 4
+"""Steps of a lattice on either side, which with the ends are just under a power of two in all."""
+
 _CURVE = 0.4583 * (1 - 1e-9)
 _COARSE_STEP, _COARSE_REACH = 1.0, 12.0
 _FINE_STEP, _FINE_REACH = 0.25, 24.0
@@ -31,6 +33,7 @@ class ModulusBounds:
         order = np.argsort(losses, kind="stable")
         self._losses, self._weights, self._spread = losses[order], weights[order], spread
         self._mean = float((weights * losses).sum())
+        self._sampled_on: tuple[tuple[float, float], tuple[Reals, float]] | None = None
 
     def log_bound(self, edges: Reals, level: int) -> Reals:
         """Bounds over each interval between increasing edges, shape (k,), of an effort below three."""
@@ -96,6 +99,22 @@ class ModulusBounds:
         """
         reach *= self._spread
         lattice = max(step / float(edges[-1]), reach / _LARGEST_LATTICE)
+        deviation, spacing = self._deviation(lattice, reach)
+        first = np.floor(edges[:-1] / spacing).astype(np.int64)
+        last = np.ceil(edges[1:] / spacing).astype(np.int64)
+        least = [
+            deviation[a : b + 1].min() if b < len(deviation) else 0.0
+            for a, b in zip(first, last, strict=True)
+        ]
+        return np.sqrt(np.maximum(1 - np.maximum(least, 0.0) ** 2, 0.0))
+
+    def _deviation(self, lattice: float, reach: float) -> tuple[Reals, float]:
+        """At least √(1 - |φ|²) halfway to the neighbours of samples, and the samples' distance."""
+        if self._sampled_on is None or self._sampled_on[0] != (lattice, reach):
+            self._sampled_on = (lattice, reach), self._sample(lattice, reach)
+        return self._sampled_on[1]
+
+    def _sample(self, lattice: float, reach: float) -> tuple[Reals, float]:
         half = int(reach / lattice) + 2
         position = self._centred / lattice + half
         near = (position >= 0) & (position <= 2 * half - 1)
@@ -109,11 +128,4 @@ class ModulusBounds:
         modulus = np.abs(np.fft.rfft(grid, length))
         y = spacing * np.arange(len(modulus))
         modulus += weights.sum() * (y * lattice) ** 2 / 8 + 2 * far + 1e-12
-        deviation = np.sqrt(np.maximum(1 - modulus**2, 0.0)) - self._spread * spacing / 2
-        first = np.floor(edges[:-1] / spacing).astype(np.int64)
-        last = np.ceil(edges[1:] / spacing).astype(np.int64)
-        least = [
-            deviation[a : b + 1].min() if b < len(deviation) else 0.0
-            for a, b in zip(first, last, strict=True)
-        ]
-        return np.sqrt(np.maximum(1 - np.maximum(least, 0.0) ** 2, 0.0))
+        return np.sqrt(np.maximum(1 - modulus**2, 0.0)) - self._spread * spacing / 2, spacing

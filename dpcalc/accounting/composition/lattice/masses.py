@@ -17,7 +17,15 @@ from functools import reduce
 
 import numpy as np
 
-from dpcalc.accounting.composition.lattice.rows import EMPTY, Row, added, convolved, halved, trimmed
+from dpcalc.accounting.composition.lattice.rows import (
+    EMPTY,
+    UNDERFLOW_CUTOFF,
+    Row,
+    added,
+    convolved,
+    halved,
+    trimmed,
+)
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import product
@@ -39,6 +47,7 @@ class Frame:
         floor: minus the number of the lowest.
         finest: how often the step is halved next to zero.
         half: how many of its own steps a finer lattice reaches on either side.
+        negligible: masses below are left out.
     """
 
     step: float
@@ -46,6 +55,7 @@ class Frame:
     floor: int
     finest: int
     half: int
+    negligible: float = UNDERFLOW_CUTOFF
 
     def step_of(self, level: int) -> float:
         """The step of a lattice, 0 the coarsest."""
@@ -144,14 +154,16 @@ def _sum(a: Masses, b: Masses, frame: Frame, mode: Mode) -> Masses:
     carried = EMPTY
     for level in range(frame.finest, -1, -1):
         own = (a.rows[level], b.rows[level])
-        row = trimmed(added(*_pairs(a is b, own, finer, frame, level, mode), carried))
+        row = trimmed(
+            added(*_pairs(a is b, own, finer, frame, level, mode), carried), frame.negligible
+        )
         if level:
             step = frame.step_of(level - 1)
             weight = mode.weight(step)
             outside = added(row.below(-frame.half), row.over(frame.half))
             row = row.between(-frame.half, frame.half)
             carried = halved(outside, step, weight, mode.rounding)
-            finer = _coarser(a is b, own, finer, (step, weight, mode.rounding))
+            finer = _coarser(a is b, own, finer, (step, weight, mode.rounding), frame)
         rows.append(row)
     whole = (added(a.rows[0], finer[0]), added(b.rows[0], finer[1]))
     return _bounded(a, b, whole, rows[::-1], frame, mode)
@@ -180,10 +192,13 @@ def _coarser(
     own: tuple[Row, Row],
     finer: tuple[Row, Row],
     how: tuple[float, float, float],
+    frame: Frame,
 ) -> tuple[Row, Row]:
     """All that is on a lattice or a finer one, on the next coarser one."""
-    first = trimmed(halved(added(own[0], finer[0]), *how))
-    return first, first if same else trimmed(halved(added(own[1], finer[1]), *how))
+    first = trimmed(halved(added(own[0], finer[0]), *how), frame.negligible)
+    if same:
+        return first, first
+    return first, trimmed(halved(added(own[1], finer[1]), *how), frame.negligible)
 
 
 def _bounded(
@@ -247,7 +262,7 @@ def _raised(
     all_a, all_b = a.total + a.above[0] + one_above, b.total + b.above[0] + other_above
     above = float(row.over(frame.top).values.sum()) + one_above * all_b + other_above * all_a
     above += float(one.values.sum()) * b.above[0] + float(other.values.sum()) * a.above[0]
-    return trimmed(kept), above * mode.outward(len(row.values))
+    return trimmed(kept, frame.negligible), above * mode.outward(len(row.values))
 
 
 def _falling(masses: Masses, frame: Frame, mode: Mode) -> Reals:
@@ -276,7 +291,7 @@ def settled(rows: Sequence[Row], frame: Frame) -> tuple[Row, ...]:
             inner = row.between(-near, near)
             spread = np.zeros(max(2 * len(inner.values) - 1, 0))
             spread[::2] = inner.values
-            carried = trimmed(Row(2 * inner.first, spread))
-            row = trimmed(added(row.below(-near), row.over(near)))
+            carried = trimmed(Row(2 * inner.first, spread), frame.negligible)
+            row = trimmed(added(row.below(-near), row.over(near)), frame.negligible)
         found.append(row)
     return tuple(found)

@@ -52,7 +52,7 @@ def placed(part: Cut, tails: tuple[float, float], frame: Frame, mode: Mode) -> M
     right = masses * (np.expm1(-share * step) / np.expm1(-step))
     staying = masses * (np.exp(-share * step) * np.expm1((share - 1) * step) / np.expm1(-step))
     rows = [
-        trimmed(_gathered(left, (staying, right), level == k, mode))
+        trimmed(_gathered(left, (staying, right), level == k, mode), frame.negligible)
         for k in range(frame.finest + 1)
     ]
     raised = EMPTY
@@ -64,9 +64,8 @@ def placed(part: Cut, tails: tuple[float, float], frame: Frame, mode: Mode) -> M
             raised = lowest
     above *= mode.outward(len(masses))
     above_q /= mode.outward(len(masses) + EXPONENTIAL)
-    return Masses(
-        settled(rows, frame), (above, above_q), (trimmed(raised), 0.0), np.zeros(len(SLOPES))
-    )
+    raised = trimmed(raised, frame.negligible)
+    return Masses(settled(rows, frame), (above, above_q), (raised, 0.0), np.zeros(len(SLOPES)))
 
 
 def _gathered(left: Reals, masses: tuple[Reals, Reals], held: Bools, mode: Mode) -> Row:

@@ -11,7 +11,10 @@ from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import convolution
 
 UNDERFLOW_CUTOFF = 1e-154
-"""Masses below are left out: products of larger ones are numbers of full precision, and fast."""
+"""Masses below are left out, unless ones as small matter."""
+
+_VANISHING = 1e-284
+"""Products below are left out: those of full precision are fast, and masses that matter are larger."""
 
 _PIECE, _PIECES = 128, 32
 """Sums of products have this many terms at least, and of this many parts at most."""
@@ -57,14 +60,14 @@ class Row:
 EMPTY = Row(0, np.zeros(0))
 
 
-def trimmed(row: Row) -> Row:
+def trimmed(row: Row, negligible: float = UNDERFLOW_CUTOFF) -> Row:
     """The row without negligible masses and without empty ends."""
-    held = np.flatnonzero(row.values >= UNDERFLOW_CUTOFF)
+    held = np.flatnonzero(row.values >= negligible)
     if len(held) == 0:
         return EMPTY
     first, last = int(held[0]), int(held[-1])
     values = row.values[first : last + 1]
-    return Row(row.first + first, np.where(values < UNDERFLOW_CUTOFF, 0.0, values))
+    return Row(row.first + first, np.where(values < negligible, 0.0, values))
 
 
 def added(*rows: Row) -> Row:
@@ -98,10 +101,22 @@ def convolved(one: Row, other: Row, most: int, rounding: float) -> Row:
     step = max(math.ceil(len(one.values) / _PIECES), _PIECE)
     for start in range(0, min(len(one.values), size), step):
         piece = one.values[start : start + step]
-        part = convolution(piece, other.values[: size - start])[: size - start]
-        values[start : start + len(part)] += part
+        before, whole = _that_count(other.values[: size - start], piece)
+        if len(whole):
+            part = convolution(piece, whole)[: size - start - before]
+            values[start + before : start + before + len(part)] += part
     terms = min(step, len(one.values)) + len(one.values) // step + 8
     return Row(first, values * (1 + rounding * 1.01 * terms * UNIT_ROUNDOFF))
+
+
+def _that_count(values: Reals, piece: Reals) -> tuple[int, Reals]:
+    """The masses whose product with the largest of a piece does not vanish, and where they begin."""
+    least = _VANISHING / max(float(piece.max()), _VANISHING)
+    held = np.flatnonzero(values >= least)
+    if len(held) == 0:
+        return 0, values[:0]
+    kept = values[held[0] : held[-1] + 1]
+    return int(held[0]), kept if len(held) == len(kept) else np.where(kept < least, 0.0, kept)
 
 
 def halved(row: Row, step: float, weight: float, rounding: float) -> Row:

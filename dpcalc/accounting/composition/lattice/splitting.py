@@ -33,7 +33,8 @@ _DECAY = 0.7
 _STEEPEST = 0.6
 """λ times the lattice's step, at most."""
 
-_FARTHEST = 300.0
+_FARTHEST = 690.0
+"""Above it e^{-x} would soon be no number of full precision."""
 
 
 @dataclass(frozen=True, slots=True)

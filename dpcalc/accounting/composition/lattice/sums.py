@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.composition.lattice.masses import SLOPES, Frame, Masses
-from dpcalc.accounting.composition.lattice.rows import UNDERFLOW_CUTOFF, Row
+from dpcalc.accounting.composition.lattice.rows import Row
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import product
@@ -160,7 +160,7 @@ def listed(rows: Sequence[Row], frame: Frame) -> tuple[Reals, Reals]:
 def left_out(frame: Frame, rounds: int) -> float:
     """Bound of the mass left out because it was next to nothing."""
     points = frame.top + frame.floor + 4 * frame.half * frame.finest
-    return 8 * rounds * UNDERFLOW_CUTOFF * points
+    return 8 * rounds * frame.negligible * points
 
 
 def _fallen(falls: Reals, floor: float, weighed: bool) -> float:
