@@ -24,8 +24,8 @@ from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import (
     Bracket,
-    with_relative_width,
     searching,
+    with_relative_width,
 )
 from dpcalc.accounting.losses import (
     DiscreteLoss,
