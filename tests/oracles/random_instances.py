@@ -11,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from dpcalc.accounting.losses.falling_shift import removal_profile
+from dpcalc.guarantees.sampled_replacement import SampledReplacement
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import admissible_steps
-from tests.oracles import falling_shift
+from tests.oracles import adaptive_sampling, falling_shift
 from tests.oracles.gradient_admm import Problem, random_problem
 from tests.oracles.noisy_descent import quadratic_mu_squared
 
@@ -134,6 +135,22 @@ def falling(rng: np.random.Generator) -> float:
     return float((found / np.maximum(bounds, 1e-12)).max())
 
 
+def sampled_replacement(rng: np.random.Generator) -> float:
+    """Rounds sampled without replacement, by adversaries who choose in every round."""
+    mu, count = float(np.exp(rng.uniform(np.log(0.2), np.log(3)))), int(rng.integers(8, 25))
+    total = float(np.exp(rng.uniform(np.log(0.02), np.log(5))))
+    rate = min(0.6, float(np.sqrt(total / count / np.expm1(mu * mu))))
+    angles, lengths = rng.uniform(0, 2 * np.pi, 3), np.minimum(rng.uniform(0, 1.6, 3), 1.0)
+    flat = rng.random() < 0.6
+    more = lengths * np.cos(angles), lengths * np.sin(angles) * (not flat)
+    places = [(1.0, 0.0), (-1.0, 0.0), *zip(*more, strict=True)]
+    ratios = np.exp(np.linspace(-1, 1, 121) * 4 * np.sqrt(total))
+    choices = adaptive_sampling.rounds(mu, rate, places, 30 if flat else 12)
+    reached = adaptive_sampling.reached(choices, count, ratios) / ratios
+    bound = SampledReplacement(mu, rate, count)
+    return max(float(reached[k]) / bound.delta(-float(np.log(ratios[k]))) for k in range(20, 60, 4))
+
+
 ROOM: dict[Draw, float] = {
     convex_admm: 1e-6,  # least squares of ill-conditioned maps
     strongly_convex_admm: 1e-6,
@@ -141,6 +158,7 @@ ROOM: dict[Draw, float] = {
     expanding_admm: 1e-6,
     expanding_descent: 1e-9,  # covariances of expanding maps
     falling: 1e-12,  # sums of normal masses
+    sampled_replacement: 1e-9,  # sums over cells
 }
 """What the exact values lose in doubles, relative."""
 

@@ -12,7 +12,6 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from scipy.special import ndtr
 
 from dpcalc.accounting.composition import chi_square
 from dpcalc.guarantees import sampled_replacement
@@ -20,62 +19,20 @@ from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
 from dpcalc.guarantees.sampled_replacement import SampledReplacement, sampled_rounds
 from dpcalc.theorems.catalogue import privacy_result
-
-
-def _mixture(
-    points: list[tuple[float, tuple[float, float]]], cuts_x: np.ndarray, cuts_y: np.ndarray
-) -> np.ndarray:
-    """Masses of cells of the plane under a mixture of normal laws, which leak less than the laws."""
-    total = 0.0
-    for weight, (x, y) in points:
-        total = total + weight * np.outer(np.diff(ndtr(cuts_x - x)), np.diff(ndtr(cuts_y - y)))
-    return np.ravel(total)
-
-
-def _rounds(mu: float, rate: float, corners: list[tuple[float, float]]) -> list[tuple]:
-    """(P, Q) on cells for every choice of the two records and the others among some corners."""
-    flat = all(y == 0 for _, y in corners)
-    reach = mu / 2 + 3.2
-    cuts_x = np.concatenate([[-np.inf], np.linspace(-reach, reach, 40 if flat else 14), [np.inf]])
-    cuts_y = np.array([-np.inf, np.inf]) if flat else cuts_x
-    scaled = [(x * mu / 2, y * mu / 2) for x, y in corners]
-    return [
-        (
-            _mixture([(1 - rate, g), (rate, u)], cuts_x, cuts_y),
-            _mixture([(1 - rate, g), (rate, v)], cuts_x, cuts_y),
-        )
-        for u in scaled[:1]  # turned such that the one record is there
-        for v in scaled[1:]
-        for g in scaled
-    ]
-
-
-def _reached(rounds: list[tuple], count: int, ratios: np.ndarray) -> np.ndarray:
-    """sup E_Q(rX - 1)_+ over adaptive choices, from below, at ratios.
-
-    A convex function that is known at some points lies above the extensions of its chords.
-    """
-    value = np.maximum(ratios - 1, 0.0)
-
-    def below(at: np.ndarray) -> np.ndarray:
-        k = np.clip(np.searchsorted(ratios, at) - 1, 1, len(ratios) - 3)
-        left = value[k] + (value[k] - value[k - 1]) / (ratios[k] - ratios[k - 1]) * (at - ratios[k])
-        right = value[k + 1] + (value[k + 2] - value[k + 1]) / (ratios[k + 2] - ratios[k + 1]) * (
-            at - ratios[k + 1]
-        )
-        return np.maximum(np.maximum(left, right), np.maximum(at - 1, 0.0))
-
-    for _ in range(count):
-        reached = [
-            q @ below(np.outer(p / q, ratios).ravel()).reshape(len(q), -1) for p, q in rounds
-        ]
-        value = np.maximum(value, np.max(reached, axis=0))
-    return value
-
+from tests.oracles import adaptive_sampling
+from tests.oracles.random_instances import ROOM
+from tests.oracles.random_instances import sampled_replacement as drawn
 
 LINE = [(1.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (0.6, 0.0), (-0.6, 0.0)]
 PLANE = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (-0.5, 0.866)]
 RATIOS = np.exp(np.linspace(-2.5, 2.5, 201))
+
+
+def _reached(mu: float, rate: float, corners: list[tuple[float, float]], count: int) -> np.ndarray:
+    cells = 41 if corners is LINE else 15
+    return adaptive_sampling.reached(
+        adaptive_sampling.rounds(mu, rate, corners, cells), count, RATIOS
+    )
 
 
 @pytest.mark.parametrize("corners", [LINE, PLANE], ids=["line", "plane"])
@@ -83,7 +40,7 @@ RATIOS = np.exp(np.linspace(-2.5, 2.5, 201))
 def test_no_adversary_reaches_more(
     mu: float, rate: float, count: int, corners: list[tuple[float, float]]
 ) -> None:
-    ratios, reached = RATIOS, _reached(_rounds(mu, rate, corners), count, RATIOS)
+    ratios, reached = RATIOS, _reached(mu, rate, corners, count)
     bound = SampledReplacement(mu, rate, count)
     for k in range(41, 100, 6):
         epsilon = -math.log(ratios[k])
@@ -93,7 +50,7 @@ def test_no_adversary_reaches_more(
 
 
 def test_half_the_chi_square_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    reached = _reached(_rounds(1.0, 0.1, LINE), 12, RATIOS)
+    reached = _reached(1.0, 0.1, LINE, 12)
     honest = sampled_replacement._chi_square
     monkeypatch.setattr(sampled_replacement, "_chi_square", lambda *a: honest(*a) / 2)
     sampled_replacement._profile.cache_clear()
@@ -162,3 +119,9 @@ def test_one_round_is_enclosed_from_above() -> None:
         truth = sampled_without_replacement(mu, rate).delta_bracket(epsilon)
         found = sampled_replacement._one_round(mu, rate, epsilon)
         assert truth.lower <= found <= truth.upper * (1 + 1e-9)
+
+
+def test_random_adversaries_reach_no_more() -> None:
+    shares = [drawn(np.random.default_rng((6, n))) for n in range(8)]
+    assert max(shares) <= 1 + ROOM[drawn]
+    assert max(shares) > 0.8
