@@ -125,10 +125,13 @@ def _ways(
         return
     try:
         yield from _lines(rounds, statement, epsilon, bits)
+        seen = "the enclosure on a line does not decide"
     except NotCertified as reason:
         if end == "lower" or exact(statement["delta"]) == 0:
             raise
-        yield from _on_lattices(rounds, statement, epsilon, direction, str(reason))
+        seen = str(reason)
+    if end == "upper":
+        yield from _on_lattices(rounds, statement, epsilon, direction, seen)
 
 
 def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
@@ -219,7 +222,7 @@ def _lines(
                 yield {"method": "line", "precision": bits - round(math.log2(tolerance)), **line}
                 tried = True
     if not tried:
-        raise NotCertified(f"more than {_MOST_NODES:,} nodes would be needed")
+        raise NotCertified("a line would need too many nodes")
 
 
 def _bounded(statement: dict[str, Any]) -> bool:
