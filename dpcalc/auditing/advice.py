@@ -186,9 +186,9 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
 
 
 def _outcomes(evidence: Evidence) -> Outcomes:
-    """What outcomes the mechanism has for which power is stated."""
+    """What outcomes the mechanism has for which power is stated; in doubt, those that ask for more."""
     if evidence.reference.startswith(RESPONSE):
-        return Outcomes.FEW
+        return Outcomes.DISCRETE if evidence.delta == 0 else Outcomes.FEW
     return Outcomes.CONTINUOUS if evidence.reference == LAPLACE else Outcomes.DISCRETE
 
 

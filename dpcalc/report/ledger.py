@@ -103,7 +103,7 @@ def page(
 def _command(seed: int, alpha: float) -> list[str]:
     """The command that writes this page."""
     words = ["dpcalc", "audit", "--ledger", "docs/ledger.md", "--seed", str(seed)]
-    return words if alpha == ALPHA else [*words, "--alpha", spelt(alpha)]
+    return words if float(alpha) == ALPHA else [*words, "--alpha", spelt(alpha)]
 
 
 def _best(entries: Sequence[Entry]) -> list[str]:

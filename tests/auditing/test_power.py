@@ -28,7 +28,7 @@ from dpcalc.auditing import (
     mechanism,
 )
 from dpcalc.auditing import controls as known
-from dpcalc.auditing.estimators import eprocess
+from dpcalc.auditing.estimators import accuracy, eprocess
 from dpcalc.auditing.estimators.abstention import detectable, epsilon_lower
 from dpcalc.auditing.estimators.reference_mechanisms import answer_rates
 from dpcalc.auditing.gaussian import gaussian_pair
@@ -160,6 +160,15 @@ def test_power_is_that_of_the_runs_that_are_answered(claim):
     )
     power = stats.binom.sf(needed - 1, right + wrong, chance)
     assert 0.89 < power < 0.92
+
+
+def test_power_allows_for_rare_outcomes_that_a_pilot_does_not_teach():
+    """Geometric noise, by the exact law of right answers: .9 for the best rule, .8 before."""
+    (best,) = audit(geometric(1.0), PURE, seed=1, controls=False).evidence
+    needed = accuracy.critical_count(2000, math.e / (1 + math.e), best.alpha)
+    chance = 1 / (1 + math.exp(-best.detectable))
+    assert best.reference == "randomised response"
+    assert 0.89 < stats.binom.sf(needed - 1, 2000, chance) < 0.92
 
 
 def test_bets_say_what_the_runs_that_are_answered_show():

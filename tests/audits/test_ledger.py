@@ -13,6 +13,7 @@ from dpcalc.auditing.suite.case import Audit, ClaimSource
 from dpcalc.audits.suite import ledger
 from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.cli.main import main
+from dpcalc.numerals import number
 from dpcalc.report.ledger import page
 
 QUICK = "gradient-admm-noisy-oracle"
@@ -77,6 +78,7 @@ def test_a_bar_in_a_title_does_not_break_the_table(entries: list[ledger.Entry]) 
 def test_an_empty_page_says_nothing_false() -> None:
     text = page([], seed=1, alpha=0.05)
     assert "--seed 1 --alpha 0.05" in text
+    assert "--seed 1\n" in page([], seed=1, alpha=number("1e-4"))  # as a command line hands it over
     assert "caught" not in text
 
 

@@ -243,7 +243,8 @@ def noticed(
             return abstention.detectable_response(runs=runs, answered=answered, **terms)
         right, _ = response_rates(claim.epsilon, claim.delta)
         needed = critical_count(runs, right, alpha)
-        return value_at(chance_for_power(needed, runs), claim.delta, quantity, RESPONSE)
+        power = POWER if outcomes is Outcomes.FEW else SOUGHT  # rare outcomes are hardly learnt
+        return value_at(chance_for_power(needed, runs, power), claim.delta, quantity, RESPONSE)
     power = POWER if known else SOUGHT
     return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=power)
 
