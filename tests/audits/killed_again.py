@@ -121,10 +121,24 @@ def is_going(child: int, seconds: float) -> bool:
     """Whether it is still going after some time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if os.waitpid(child, os.WNOHANG)[0]:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            ENDS.append(os.waitstatus_to_exitcode(status))
             return False
         time.sleep(0.001)
     return True
+
+
+ENDS: list[int] = []
+"""Status of every start that came to an end by itself."""
+
+
+def how_it_ended() -> Counter[str]:
+    """At its end, or given up because workers were lost too often, which the next start resumes."""
+    return Counter(given_up=1) if ENDS[-1] == _GIVEN_UP else Counter(finished=1)
+
+
+_GIVEN_UP = 75
 
 
 def end(child: int) -> None:
@@ -172,7 +186,7 @@ def kill_alone(words: list[str], draw: random.Random, seconds: float) -> Counter
         STARTS.append(time.monotonic() - at)
         going = going and is_going(child, draw.random() * seconds)
     if not going:
-        return Counter(finished=1)
+        return how_it_ended()
     end(child)
     return Counter(starts=1)
 
@@ -189,7 +203,7 @@ def kill_in_turn(words: list[str], draw: random.Random, seconds: float) -> Count
     before, deaths = pieces(), Counter[str]()
     child = begun(words)
     if not until_it_writes(child, before):
-        return Counter(finished=1)
+        return how_it_ended()
     while is_going(child, draw.random() * seconds):
         chosen = draw.choice([child, *workers_of(child)])
         if chosen == child:
@@ -198,7 +212,7 @@ def kill_in_turn(words: list[str], draw: random.Random, seconds: float) -> Count
         with suppress(ProcessLookupError):
             os.kill(chosen, signal.SIGKILL)
             deaths["workers"] += 1
-    return deaths + Counter(finished=1)
+    return deaths + how_it_ended()
 
 
 def killed(times: int, seconds: float, words: list[str]) -> Counter[str]:
