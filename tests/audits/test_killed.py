@@ -93,7 +93,7 @@ def test_a_hundred_deaths(tmp_path: Path, what: str, size: int) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize(("words", "size"), [(AUDIT, 600_000), (RUN, 600)], ids=["audit", "run"])
+@pytest.mark.parametrize(("words", "size"), [(AUDIT, 1_500_000), (RUN, 2500)], ids=["audit", "run"])
 def test_a_hundred_deaths_among_workers(tmp_path: Path, words: str, size: int) -> None:
-    deaths = _killed(tmp_path, f"{words} --workers 2", 100, size=size, seconds=2)
+    deaths = _killed(tmp_path, f"{words} --workers 2", 100, size=size, seconds=1)
     assert deaths["starts"] + deaths["workers"] >= 100

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import click
+import numpy as np
 
 _LAPLACE = """
 from dpcalc.auditing import mechanism
@@ -65,6 +66,10 @@ records = split(rows, np.where(rows[:, 0] > 0, 1.0, -1.0), row_bound=2.0)
 prepare(method("dp-admm").from_parameters(dict(rounds=10)), records, budget=Budget(1, 1e-6)).run(1)
 """
 _RUN = "run dp-admm --epsilon 1 --delta 1e-6 --rounds 100 --seed 1 --runs {size}"
+_ON_DISK = (
+    "run dp-admm --epsilon 1 --delta 1e-6 --rounds 10 --seed 1 --data rows.npy --row-bound 8 "
+    "--memory 200MB"
+)
 _SAMPLED = "mechanism,noise_multiplier,rate,count\n"
 
 SIZES = {
@@ -72,6 +77,7 @@ SIZES = {
     "runs of an audit": (10**5, 10**6, 10**7),
     "nodes": (100, 1000, 10_000),
     "records": (10**4, 10**5, 10**6),
+    "rows on the disk": (10**5, 10**6),
     "releases": (10, 100, 1000),
     "scores": (10**6, 10**7, 10**8),
 }
@@ -90,12 +96,19 @@ def words_of(what: str, size: int, folder: Path) -> list[str]:
             return ["-c", _NETWORK.format(size=size)]
         case "records":
             return ["-c", _RECORDS.format(size=size)]
+        case "rows on the disk":
+            rows = np.lib.format.open_memmap(
+                folder / "rows.npy", mode="w+", dtype=np.float64, shape=(size, 51)
+            )
+            for start in range(0, size, 10**4):
+                block = rows[start : start + 10**4]
+                block[:] = np.random.default_rng(start).normal(size=block.shape)
+                block[:, -1] = np.sign(block[:, 0])
+            return [*cli, *_ON_DISK.split()]
         case "releases":
             rows = (f"poisson-subsampled-gaussian,{1 + k / 1000},0.01,50\n" for k in range(size))
             (folder / "rounds.csv").write_text(_SAMPLED + "".join(rows), encoding="utf-8")
             return [*cli, "compose", "rounds.csv", "--delta", "1e-6"]
-    import numpy as np
-
     draw = np.random.default_rng(0)
     for name, mean in (("in", 1.0), ("out", 0.0)):
         scores = np.lib.format.open_memmap(
