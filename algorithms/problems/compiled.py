@@ -97,7 +97,7 @@ class CompiledRows:
         """Rᵀ·(weights ∘ R·columns); shapes (d, vectors) and (n, vectors), of one precision."""
         from dpcalc.algorithms.problems import kernels
 
-        columns = np.ascontiguousarray(columns)
+        columns, weights = np.ascontiguousarray(columns), np.ascontiguousarray(weights)
         result, m = np.zeros(columns.shape), np.empty((_TILE, columns.shape[1]), columns.dtype)
         csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
         for first in range(0, len(self.starts), _TOGETHER):

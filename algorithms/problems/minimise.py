@@ -109,7 +109,11 @@ def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> Share
     step, curvature, before = np.zeros_like(points), np.zeros(len(active)), None
     for _ in range(_SINGLE_STEPS):
         here = evaluate(
-            total, linear[:, active], h, points[:, active] + step, (np.float32, np.float32)
+            total,
+            linear.take(active, 1),
+            h,
+            points.take(active, 1) + step,
+            (np.float32, np.float32),
         )
         falls = dots(here.gradient, step) <= curvature
         active, here = active[falls], here.take(falls)
@@ -122,7 +126,11 @@ def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> Share
         points[:, active[last]] += step[:, last]
         if last.all():
             break
-        active, step, before = active[~last], step[:, ~last], here.relative_gradient[~last]
+        active, step, before = (
+            active[~last],
+            np.compress(~last, step, 1),
+            here.relative_gradient[~last],
+        )
         curvature = h / 2 * dots(step, step)
     return shared
 
@@ -141,7 +149,7 @@ def _finish(
     search = LineSearch.begin(np.zeros(len(active)), np.zeros(len(active)))
     for _ in range(_STEPS):
         trial = base + search.length * step
-        here = evaluate(total, linear[:, active], h, trial, (np.float64, hessians))
+        here = evaluate(total, linear.take(active, 1), h, trial, (np.float64, hessians))
         slope, done = dots(here.gradient, step), here.relative_gradient <= ROUNDING
         accepted = search.accepts(slope) | done
         points[:, active[accepted]] = here.points[:, accepted]
@@ -150,7 +158,8 @@ def _finish(
         if not left.any() or np.isnan(slope).any():
             return reached, int(np.count_nonzero(left))
         active, here, search, slope = active[left], here.take(left), search.take(left), slope[left]
-        base, step, accepted = base[:, left], step[:, left], accepted[left]
+        base, step = np.compress(left, base, 1), np.compress(left, step, 1)
+        accepted = accepted[left]
         shared = SharedHessian.refreshed(shared, total, here)
         newton = direction(total, shared, h, here, None if before is None else before[left])
         fresh = LineSearch.begin(dots(here.gradient, newton), h / 2 * dots(newton, newton))

@@ -22,7 +22,7 @@ CLOSE = 1e-4
 
 _FLOOR = float(np.finfo(np.float64).eps)  # relative gradient norm that can be aimed at
 _LOOSEST = 0.5  # residual of Newton's equations that is always small enough
-_FINEST = {np.float32: 1e-7, np.float64: 1e-8}  # the smallest asked for, by precision of Hessians
+_FINEST = {np.float32: 1e-6, np.float64: 1e-8}  # the smallest asked for, by precision of Hessians
 _FALL = 0.01  # share of the gradient left at which the preconditioner is taken again
 _NEAR = 0.03  # relative gradient norm from which it serves to the end
 
@@ -46,14 +46,14 @@ class Evaluation:
     levels: Array
 
     def take(self, kept: NDArray[np.bool_]) -> Self:
-        """The same for the runs in ``kept``."""
+        """The same for the runs in ``kept``; an index would lay columns out one after the other."""
         if kept.all():
             return self
         return type(self)(
-            points=self.points[:, kept],
-            gradient=self.gradient[:, kept],
+            points=np.compress(kept, self.points, axis=1),
+            gradient=np.compress(kept, self.gradient, axis=1),
             relative_gradient=self.relative_gradient[kept],
-            bends=self.bends[:, kept],
+            bends=np.compress(kept, self.bends, axis=1),
             levels=self.levels[kept],
         )
 
