@@ -51,7 +51,7 @@ def convolved(a: Masses, b: Masses, reach: int) -> Masses:
 
 
 def summed(rounds: Rounds, step: Ball, points: list[int], reach: int) -> Masses:
-    """All rounds together, each by its divergences at so many points of the lattice from 0 on."""
+    """All rounds together, each by its divergences at this many points of the lattice from 0 on."""
     total = clamped([(0, arb(1))], reach)
     for (law, n), known in zip(rounds, points, strict=True):
         single = spread(*law.bounds(step, known), step, reach)

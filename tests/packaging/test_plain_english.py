@@ -28,11 +28,8 @@ RETIRED = {
     r"what runs is something else": "the one that runs is faulty",
     r"command goes on\b": "command resumes",
     r"what became of them": "their status",
-    r"\blest\b": "so that ... not",
     r"is none on ε": "gives a bound on ε only for ...",
     r"Unlike guarantees": "guarantees of different kinds",
-    r"\banew\b": "again",
-    r"\b[Aa]fter so many\b|\b[Uu]p to so many\b|\bof so many\b": "this many, or a number",
 }
 """Pattern, and what says the same plainly."""
 

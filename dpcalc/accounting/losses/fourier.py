@@ -31,7 +31,7 @@ _SHORTEST = 64
 """Points of a lattice at least, so that a bump meets itself nowhere."""
 
 _TINY = 1e-250
-"""Weights below are left out, lest transforms meet numbers of less than full precision."""
+"""Smaller weights are left out: transforms then meet no numbers of less than full precision."""
 
 _AT_ONCE = 2**16
 """Atoms whose bumps are made together."""
