@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -42,7 +43,6 @@ __all__ = [
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
 Array = NDArray[np.float64]
 
@@ -148,6 +148,11 @@ class Odometer:
             OutputFailed: if the trail cannot be written; the rounds must not run.
         """
         count = checks.count("count", count)
+        if self._trail is not None and not isinstance(release, Mapping):
+            raise InvalidInput(
+                "a trail holds tables as of a composition file, such as {'mechanism': 'gaussian', "
+                f"'noise_multiplier': 2}}; got {type(release).__name__}; leave out the trail"
+            )
         accountant = self.accountant.spend(release, count)
         after = self._after(release, count)
         epsilon = self._epsilon_of(after)

@@ -14,7 +14,7 @@ import pytest
 import dpcalc
 from dpcalc import odometer as module
 from dpcalc.errors import Infeasible, InvalidInput
-from dpcalc.guarantees import ApproxDP, Guarantee
+from dpcalc.guarantees import GDP, ApproxDP, Guarantee
 from dpcalc.odometer import Odometer
 
 ROUND = {"mechanism": "gaussian", "noise_multiplier": 2.0, "adjacency": "add-remove"}
@@ -129,3 +129,11 @@ def test_an_odometer_whose_trail_is_closed_goes_on_without_it(tmp_path: Path) ->
     assert odometer.spend(ROUND) == odometer.epsilon
     assert odometer.rounds == 2
     assert path.read_bytes() == before
+
+
+def test_a_trail_takes_tables_alone(tmp_path: Path) -> None:
+    with Odometer(epsilon=5, delta=1e-6, trail=tmp_path / "trail") as odometer:
+        with pytest.raises(InvalidInput, match="a trail holds tables"):
+            odometer.spend(GDP(0.1))  # type: ignore[arg-type]
+        assert odometer.rounds == 0
+        assert odometer.spend({"mechanism": "gaussian", "noise_multiplier": 2}) > 0
