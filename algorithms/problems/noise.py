@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
+from dpcalc.algorithms.problems.generators import cryptographic, repeatable
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -227,27 +228,8 @@ class Streams:
     def _generators(self, kind: Draw, purpose: int, block: int) -> list[np.random.Generator]:
         group = _group(kind)
         groups = range(self.first_run // group, (self.first_run + self.runs - 1) // group + 1)
-        made = _cryptographic if self.cryptographic else _repeatable
+        made = cryptographic if self.cryptographic else repeatable
         return [made(self.entropy, (purpose, block, number)) for number in groups]
-
-
-def _repeatable(entropy: int, place: tuple[int, int, int]) -> np.random.Generator:
-    """The generator of one place of an experiment."""
-    seed = np.random.SeedSequence(entropy, spawn_key=place, pool_size=8)
-    return np.random.Generator(np.random.SFC64(seed))
-
-
-def _cryptographic(entropy: int, place: tuple[int, int, int]) -> np.random.Generator:
-    """The generator of one place of a real run: AES-128 in counter mode, from counter 0."""
-    import hashlib
-
-    from randomgen import AESCounter
-
-    where = b"".join(number.to_bytes(8, "little") for number in place)
-    key = hashlib.blake2b(
-        where, digest_size=16, key=entropy.to_bytes(32, "little"), person=b"dpcalc noise"
-    ).digest()
-    return np.random.Generator(AESCounter(key=int.from_bytes(key, "little"), counter=0))
 
 
 class _Block:

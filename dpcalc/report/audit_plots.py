@@ -175,9 +175,8 @@ def histogram(result: AuditResult, experiment: Experiment) -> tuple[str, str]:
     text = "Exact log-likelihood ratios" if seen.exact else "The adversary's scores"
     text += " of the counted runs in both worlds"
     text += "; dashed: ±claimed ε." if seen.exact else "."
-    return text + (f" {lost} runs gave the world away for certain." if lost else ""), svg_text(
-        figure
-    )
+    text += f" {lost} runs gave the world away for certain." if lost else ""
+    return text, svg_text(figure)
 
 
 def noise_quantiles(experiment: Experiment) -> tuple[str, str]:

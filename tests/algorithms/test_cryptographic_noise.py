@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from dpcalc.algorithms.dp_admm import DPADMM
+from dpcalc.algorithms.problems.generators import cryptographic
 from dpcalc.algorithms.problems.noise import (
     StandardNormal,
     Streams,
     UniformIndex,
     UnitExponentialNorm,
-    _cryptographic,
     streams,
 )
 from dpcalc.errors import InvalidInput
@@ -50,7 +50,7 @@ def test_keys_are_derived_by_keyed_blake2b() -> None:
     master = (7).to_bytes(32, "little")
     key = hashlib.blake2b(where, digest_size=16, key=master, person=b"dpcalc noise").digest()
     expected = np.random.Generator(AESCounter(key=int.from_bytes(key, "little"), counter=0))
-    assert _cryptographic(7, (2, 3, 5)).random() == expected.random()
+    assert cryptographic(7, (2, 3, 5)).random() == expected.random()
 
 
 def test_every_place_and_every_run_has_numbers_of_its_own() -> None:
