@@ -31,6 +31,9 @@ number is not decided; smoothing is for laws that do not let the line end."""
 _OFTEN = 20
 """Expected batches with the record from which on sampling without replacement is certified."""
 
+_LARGEST_DIMENSION = 2_000
+"""Of noise whose cells are integrated."""
+
 _HOPELESS = 1.001
 """Above δ by so much, a finer lattice than the second does not help."""
 
@@ -163,6 +166,8 @@ def _on_lattices(
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
     if not all(law.bounds(arb(1), 2)[0] for law, _ in rounds):
         raise NotCertified("bounds of Rényi divergences next to objective-perturbed updates")
+    if max(r.get("dimension", 0) for r in statement["releases"]) > _LARGEST_DIMENSION:
+        raise NotCertified(f"in more than {_LARGEST_DIMENSION:,} dimensions it takes too long")
     known = list(lattices(statement, delta, direction == "add"))
     if not known:
         raise NotCertified(reason or "the rounds are too many for a lattice")

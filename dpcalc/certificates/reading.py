@@ -86,7 +86,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         rows = "; ".join(" ".join(map(_shown, row)) for row in value[:_ROWS])
         return rows if len(value) <= _ROWS else f"{rows}; and {len(value) - _ROWS:,} more"
-    text = str(value)
+    text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
     return f"{text} (about {float.fromhex(text):.6g})" if text.startswith("0x") else text
 
 

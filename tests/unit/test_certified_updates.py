@@ -186,6 +186,11 @@ def test_what_the_engine_finds_is_certified(adjacency: str, *, tied: bool) -> No
     check(found.certificate)
 
 
+def test_a_dimension_that_takes_too_long_is_refused() -> None:
+    part = perturbed_update(Update(0.3, 0.02, 3000, True, 60), "replace-one", 1.0)
+    assert "2,000 dimensions" in certify([(part, 5)], "replace-one", 1e-6, 1.0).upper
+
+
 def test_normal_noise_against_the_gaussian_mechanism_without_curvature() -> None:
     """κ → 0: noise moved by the whole difference of two gradients, 2μ."""
     part = normally_perturbed_update(GaussianUpdate(0.1, 1e-9, True, 1000), "replace-one")
