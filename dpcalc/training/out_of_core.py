@@ -103,6 +103,7 @@ def stored_split(
     constant = scaled if intercept is None else intercept
     width = len(parts.columns.names) + constant
     block = _block(memory, parts.count(), width)
+    _check_groups(parts, memory, name)
     known = _Labels()
     with tempfile.TemporaryDirectory(prefix="dpcalc-rows-") as folder:
         unit = _unit_rows(parts, known, block, scaling, bound, on_large, constant)
@@ -139,6 +140,21 @@ def _block(memory: float, count: int, width: int) -> int:
             f"{needed / 1e6:.3g} MB; got {memory / 1e6:.3g} MB"
         )
     return int((memory - _EACH * count) // each)
+
+
+def _check_groups(parts: TableParts, memory: float, name: str) -> None:
+    """Refuse a file of which more is read at once than fits into the memory."""
+    largest = _GROUPS * parts.largest()
+    if memory < largest:
+        raise InvalidInput(
+            f"memory needs {largest / 1e6:.3g} MB to read the largest group of rows in {name!r}; got "
+            f"{memory / 1e6:.3g} MB; write it with smaller ones (row_group_size of Parquet, "
+            "chunksize of Arrow)"
+        )
+
+
+_GROUPS = 6
+"""Times the size of a group of rows that reading it takes."""
 
 
 class _Labels:

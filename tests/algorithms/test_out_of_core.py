@@ -88,6 +88,17 @@ def test_columns_of_words_and_incomplete_rows_are_too(tmp_path: Path, suffix: st
     assert whole.left_out == COUNT // 50
     with stored_split(str(path), memory=100e3, positive="yes", schema=schema) as found:
         same_split(found, split(whole, intercept=True))
+    large = pa.concat_tables([told] * 20).combine_chunks()
+    large = large.set_column(0, "age", pa.array(rng.normal(50, 20, 20 * COUNT)))
+    if suffix == ".parquet":
+        parquet.write_table(large, path)
+    else:
+        feather.write_feather(large, path)
+    with (
+        pytest.raises(InvalidInput, match="to read the largest group of rows in"),
+        stored_split(str(path), memory=1.35e6, positive="yes", schema=schema),
+    ):
+        pass
 
 
 @given(st.integers(1, 60), st.integers(1, 20), st.randoms(use_true_random=False))

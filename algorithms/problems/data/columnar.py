@@ -68,7 +68,11 @@ def columnar_parts(
                 yield reader.numbers(batch, first)
                 first += batch.num_rows
 
-    return TableParts(columns=columns, count=count, read=read)
+    def largest() -> int:
+        with closing(_opened(path)) as file:
+            return file.largest()
+
+    return TableParts(columns=columns, count=count, read=read, largest=largest)
 
 
 def column_kinds(path: str | os.PathLike[str]) -> dict[str, bool]:
@@ -95,8 +99,13 @@ class _Parquet:
     def count(self) -> int:
         return int(self._file.metadata.num_rows)
 
+    def largest(self) -> int:
+        groups = range(self._file.metadata.num_row_groups)
+        sizes = (self._file.metadata.row_group(k).total_byte_size for k in groups)
+        return max(map(int, sizes), default=0)
+
     def batches(self, at_once: int) -> Iterator[Any]:
-        yield from self._file.iter_batches(batch_size=at_once)
+        yield from self._file.iter_batches(batch_size=at_once, use_threads=False)
 
 
 class _Arrow:
@@ -113,6 +122,10 @@ class _Arrow:
     def count(self) -> int:
         numbers = range(self._file.num_record_batches)
         return sum(int(self._file.get_batch(k).num_rows) for k in numbers)
+
+    def largest(self) -> int:
+        numbers = range(self._file.num_record_batches)
+        return max((int(self._file.get_batch(k).nbytes) for k in numbers), default=0)
 
     def batches(self, at_once: int) -> Iterator[Any]:
         for number in range(self._file.num_record_batches):

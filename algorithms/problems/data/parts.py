@@ -23,11 +23,13 @@ class TableParts:
         columns: how a row becomes a label and numbers.
         count: how many rows the file has, incomplete ones included.
         read: the most rows to read at once -> the parts in order, without incomplete rows.
+        largest: bytes that are read at once however few rows are asked for: a group of rows.
     """
 
     columns: Columns
     count: Callable[[], int]
     read: Callable[[int], Iterator[Part]]
+    largest: Callable[[], int] = lambda: 0
 
 
 AT_ONCE = 2**13
