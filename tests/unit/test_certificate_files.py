@@ -205,15 +205,16 @@ noise_multiplier = 4\nsample = 20\npopulation = 1000\ncount = 2000"""
         assert capsys.readouterr().out.startswith("VERIFIED")
 
 
-def test_what_has_no_end_is_not_certified(
+def test_what_is_not_certified_leaves_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, plan = tmp_path / "out.json", tmp_path / "plan.toml"
-    plan.write_text('delta = 0\n[[release]]\nmechanism = "gaussian"\nnoise_multiplier = 4')
+    out = tmp_path / "out.json"
+    asked = "recycled-admm --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 --rounds 2"
+    more = "--regularization 0.22 --penalty 1 --noise-rate 1 --dimension 3000 --delta 1e-6"
     with pytest.raises(SystemExit) as status:
-        main(["compose", str(plan), "--certify", str(out)])
+        main(["epsilon", *asked.split(), *more.split(), "--certify", str(out)])
     assert status.value.code == 3
-    assert "upper end not certified: there is no such end" in capsys.readouterr().out
+    assert "upper end not certified: in more than 2,000 dimensions" in capsys.readouterr().out
     assert not out.exists()
 
 
