@@ -22,7 +22,8 @@ from dpcalc.algorithms.decentralised_admm import NoisyVariableADMM
 from dpcalc.algorithms.engine.access import DataAccess
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.schedules import at
-from dpcalc.algorithms.problems.noise import ExponentialNorm, NoNoise, UnitExponentialNorm
+from dpcalc.algorithms.problems.draws import UnitExponentialNorm
+from dpcalc.algorithms.problems.noise import ExponentialNorm, NoNoise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Arrays
     from dpcalc.algorithms.engine.network_admm import Array
     from dpcalc.algorithms.engine.state import State
-    from dpcalc.algorithms.problems.noise import Draw
+    from dpcalc.algorithms.problems.draws import Draw
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
     from dpcalc.vocabulary import Adjacency

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpcalc.algorithms.gaussian_mr_admm import GaussianMRADMM
-from dpcalc.algorithms.problems.noise import UnitExponentialNorm
+from dpcalc.algorithms.problems.draws import UnitExponentialNorm
 from dpcalc.algorithms.problems.records import Records
 from dpcalc.auditing import Claim, Outcome
 from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, Instance, planted

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from dpcalc.algorithms.engine.access import DataAccess
     from dpcalc.algorithms.engine.implied import ImpliedNoise
-    from dpcalc.algorithms.problems.noise import Draw, Seed, Streams
+    from dpcalc.algorithms.problems.draws import Draw
+    from dpcalc.algorithms.problems.noise import Seed, Streams
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.store import Store
     from dpcalc.transcript import Transcript

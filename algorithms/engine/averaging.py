@@ -34,13 +34,8 @@ from dpcalc.algorithms.engine.record_sampling import QUERIES, RecordSampling, ch
 from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.algorithms.engine.sampled_density import sampled_density
 from dpcalc.algorithms.engine.schedules import schedule
-from dpcalc.algorithms.problems.noise import (
-    Gaussian,
-    NoiseLaw,
-    NoNoise,
-    StandardNormal,
-    UniformIndex,
-)
+from dpcalc.algorithms.problems.draws import StandardNormal, UniformIndex
+from dpcalc.algorithms.problems.noise import Gaussian, NoiseLaw, NoNoise
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Release
 
@@ -51,7 +46,8 @@ if TYPE_CHECKING:
 
     from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.averaging import AveragingProblem
-    from dpcalc.algorithms.problems.noise import Draw, Streams
+    from dpcalc.algorithms.problems.draws import Draw
+    from dpcalc.algorithms.problems.noise import Streams
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
     from dpcalc.vocabulary import Adjacency

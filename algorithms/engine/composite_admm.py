@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcalc.algorithms.problems.composite import CompositeProblem
-    from dpcalc.algorithms.problems.noise import Draw, Streams
+    from dpcalc.algorithms.problems.draws import Draw
+    from dpcalc.algorithms.problems.noise import Streams
     from dpcalc.algorithms.problems.records import Records
 
 Array = NDArray[np.float64]

@@ -33,12 +33,8 @@ from dpcalc.algorithms.engine.network_admm import same_release
 from dpcalc.algorithms.engine.recording import ArrayDescription
 from dpcalc.algorithms.engine.starting_point import starting_point
 from dpcalc.algorithms.engine.user_order import Order, UserOrder
-from dpcalc.algorithms.problems.noise import (
-    Gaussian,
-    NoiseLaw,
-    NoNoise,
-    StandardNormal,
-)
+from dpcalc.algorithms.problems.draws import StandardNormal
+from dpcalc.algorithms.problems.noise import Gaussian, NoiseLaw, NoNoise
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Adjacency
 
@@ -47,7 +43,8 @@ if TYPE_CHECKING:
 
     from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.composite import CompositeProblem
-    from dpcalc.algorithms.problems.noise import Draw, Streams
+    from dpcalc.algorithms.problems.draws import Draw
+    from dpcalc.algorithms.problems.noise import Streams
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
 

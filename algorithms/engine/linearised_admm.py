@@ -26,7 +26,8 @@ from dpcalc.algorithms.engine.composite_admm import CompositeADMM
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.network_admm import same_release
 from dpcalc.algorithms.engine.schedules import at, settle
-from dpcalc.algorithms.problems.noise import Gaussian, NoiseLaw, NoNoise, StandardNormal
+from dpcalc.algorithms.problems.draws import StandardNormal
+from dpcalc.algorithms.problems.noise import Gaussian, NoiseLaw, NoNoise
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Adjacency
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from dpcalc.algorithms.engine.algorithm import Arrays
     from dpcalc.algorithms.engine.state import State
-    from dpcalc.algorithms.problems.noise import Draw
+    from dpcalc.algorithms.problems.draws import Draw
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.transcript import Transcript
 

@@ -27,15 +27,8 @@ from dpcalc.algorithms.engine.algorithm import Arrays
 from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.networked import NetworkAlgorithm
 from dpcalc.algorithms.engine.recording import ArrayDescription
-from dpcalc.algorithms.problems.noise import (
-    Draw,
-    ExponentialNorm,
-    Gaussian,
-    NoiseLaw,
-    NoNoise,
-    StandardNormal,
-    UnitExponentialNorm,
-)
+from dpcalc.algorithms.problems.draws import Draw, StandardNormal, UnitExponentialNorm
+from dpcalc.algorithms.problems.noise import ExponentialNorm, Gaussian, NoiseLaw, NoNoise
 from dpcalc.errors import InvalidInput
 from dpcalc.vocabulary import Adjacency
 

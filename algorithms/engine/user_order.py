@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.algorithms.problems.noise import RandomPermutation, UniformIndex
+from dpcalc.algorithms.problems.draws import RandomPermutation, UniformIndex
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:

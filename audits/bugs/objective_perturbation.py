@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
+from dpcalc.algorithms.problems.draws import Draw
 from dpcalc.algorithms.problems.minimise import Minimum
-from dpcalc.algorithms.problems.noise import Draw
 from dpcalc.auditing.suite.case import Instance
 from dpcalc.audits.bugs.generic import run_by
 from dpcalc.audits.instances.objective_perturbation import (

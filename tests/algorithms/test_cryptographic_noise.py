@@ -11,14 +11,9 @@ import pytest
 from scipy import stats
 
 from dpcalc.algorithms.dp_admm import DPADMM
+from dpcalc.algorithms.problems.draws import StandardNormal, UniformIndex, UnitExponentialNorm
 from dpcalc.algorithms.problems.generators import cryptographic
-from dpcalc.algorithms.problems.noise import (
-    StandardNormal,
-    Streams,
-    UniformIndex,
-    UnitExponentialNorm,
-    streams,
-)
+from dpcalc.algorithms.problems.noise import Streams, streams
 from dpcalc.errors import InvalidInput
 
 # FIPS 197, appendix C.1: AES-128 of this block under this key.

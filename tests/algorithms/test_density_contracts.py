@@ -9,12 +9,8 @@ import pytest
 from scipy import stats
 
 from dpcalc.algorithms import load
-from dpcalc.algorithms.problems.noise import (
-    Gaussian,
-    StandardNormal,
-    UniformIndex,
-    UnitExponentialNorm,
-)
+from dpcalc.algorithms.problems.draws import StandardNormal, UniformIndex, UnitExponentialNorm
+from dpcalc.algorithms.problems.noise import Gaussian
 from dpcalc.errors import AssumptionViolated, DpcalcError, InvalidInput
 from dpcalc.vocabulary import Release
 from tests.algorithms.every_algorithm import NOISY, neighbour

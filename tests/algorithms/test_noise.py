@@ -9,17 +9,13 @@ import pytest
 from scipy import integrate, stats
 
 from dpcalc.algorithms.problems import noise as noise_module
-from dpcalc.algorithms.problems.noise import (
-    ExponentialNorm,
-    Gaussian,
-    NoNoise,
+from dpcalc.algorithms.problems.draws import (
     RandomPermutation,
     StandardNormal,
-    Streams,
     UniformIndex,
     UnitExponentialNorm,
-    streams,
 )
+from dpcalc.algorithms.problems.noise import ExponentialNorm, Gaussian, NoNoise, Streams, streams
 from dpcalc.errors import InvalidInput
 
 ALARM = 1e-4  # false alarm of every statistical test here; seeds are fixed

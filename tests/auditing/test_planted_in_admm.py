@@ -65,7 +65,7 @@ def test_an_inexact_minimiser(monkeypatch):
 
 
 def test_iid_laplace_in_place_of_the_exponential_norm(monkeypatch):
-    from dpcalc.algorithms.problems.noise import UnitExponentialNorm
+    from dpcalc.algorithms.problems.draws import UnitExponentialNorm
 
     target, claim = private_admm()
     monkeypatch.setattr(
