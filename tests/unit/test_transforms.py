@@ -86,6 +86,18 @@ def test_bumps_have_the_transform_that_is_divided_out() -> None:
     assert worst > left_out / 1000
 
 
+@pytest.mark.parametrize("stop", [2, 50, 700])
+def test_both_ways_are_within_their_errors_of_one_another(stop: int) -> None:
+    rng = np.random.default_rng(stop)
+    losses = rng.normal(size=3000)
+    weights = rng.dirichlet(np.full(3000, 0.3))
+    moved, one = fourier._by_expansion(losses, weights, 0.3, stop)
+    spread, other = fourier._by_bumps(losses, weights, 0.3, stop)
+    assert np.abs(moved - spread).max() <= one + other < 1e-10
+    expected = moved if len(losses) > 2 * 2 ** np.ceil(np.log2(stop)) else spread
+    assert np.array_equal(change_at_nodes(losses, weights, 0.3, stop)[0], expected)
+
+
 @pytest.mark.parametrize("name", ["_VARIANCE", "_REACH"])
 def test_bumps_of_another_shape_are_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)

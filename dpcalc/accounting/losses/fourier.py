@@ -19,6 +19,12 @@ Integers = NDArray[np.int64]
 FEW_USES = 32
 """Up to this many uses the absolute error of a ratio costs next to nothing."""
 
+_CROWDED = 2
+"""So many atoms for every node are many."""
+
+_TAYLOR_TERMS = 20
+_REAL_SIGNS, _IMAG_SIGNS = (1, 1, -1, -1), (-1, 1, 1, -1)
+
 _OVERSAMPLING = 8
 """Lattice points for every node: the nodes fill a quarter of what the transform tells apart."""
 
@@ -33,8 +39,9 @@ _SHORTEST = 64
 _TINY = 1e-250
 """Smaller weights are left out: transforms then meet no numbers of less than full precision."""
 
-_AT_ONCE = 2**16
-"""Atoms whose bumps are made together."""
+_AT_ONCE = 2**12, 2**17
+"""Atoms whose bumps are made together: few, to stay in a cache, but no fewer than a quarter of the
+lattice's points, and at most as many."""
 
 _NEIGHBOURS = np.arange(-2, 4)
 """Lattice points, counted from the one to the left, between which e^{iyl} is interpolated."""
@@ -48,8 +55,57 @@ def change_at_nodes(
 ) -> tuple[Complexes, float]:
     """Σ w(e^{iyl} - 1) for n = 0..stop-1 at once, and a bound on the absolute errors.
 
-    An atom becomes a Gaussian bump of variance v on the lattice points within W of the nearest one.
-    Its transform ĝ is divided out: at ω = y·Δ <= π/4, Δ the distance of the points, it is at least
+    By bumps; where atoms are many and nodes are few, by expansion, which costs less there.
+    """
+    points = 2 ** math.ceil(math.log2(stop))
+    if len(losses) > _CROWDED * points:
+        return _by_expansion(losses, weights, step, stop)
+    return _by_bumps(losses, weights, step, stop)
+
+
+def _by_expansion(losses: Reals, weights: Reals, step: float, stop: int) -> tuple[Complexes, float]:
+    """Atoms moved to the nearest lattice point.
+
+    At a distance d, ``e^{iyd}`` is expanded: with y·d <= π/2 the K-th term leaves at most (π/2)^K/K!.
+    Every power of d costs one FFT, whose error in the maximum norm is at most 5u·log₂N·√N times the
+    Euclidean norm of what is transformed.
+    """
+    size = 2 * 2 ** math.ceil(math.log2(stop))
+    turns = losses * (step / (2 * np.pi)) * size
+    nearest = np.rint(turns)
+    offset = turns - nearest  # within 1/2, in lattice steps
+    index = np.mod(nearest, size).astype(np.int64)
+    angle = 2 * np.pi / size * np.arange(stop)  # y times the lattice step
+    power = np.ones(stop)  # angle^k/k!
+    moved = weights.copy()
+    change = np.zeros(stop, dtype=np.complex128)
+    change.real = -weights.sum()
+    error = 0.0
+    for k in range(_TAYLOR_TERMS):
+        grid = np.bincount(index, moved, minlength=size)
+        found = np.fft.rfft(grid)[:stop]
+        # The conjugate times i^k, a quarter turn at a time: half the work of complex products.
+        real, imag = (found.real, found.imag) if k % 2 == 0 else (found.imag, found.real)
+        change.real += _REAL_SIGNS[k % 4] * power * real
+        change.imag += _IMAG_SIGNS[k % 4] * power * imag
+        error += (np.pi**k / math.factorial(k)) * float(np.sqrt(np.square(grid).sum()))
+        power *= angle * (1 / (k + 1))
+        moved *= offset
+    rest = (np.pi / 2) ** _TAYLOR_TERMS / math.factorial(_TAYLOR_TERMS)
+    error *= _transform_error(size)
+    # turns is rounded: a relative error of 3u of a loss of that many lattice steps. Angles, their
+    # powers and the sum of the terms cost 2k + 20 roundings of the k-th, of which all together are
+    # e^{π/2} at most; the sums of atoms that meet at a point one for each.
+    slip = 6 * np.pi * float((weights * np.abs(turns)).sum()) / size * stop
+    slip += (120 + 5 * int(np.bincount(index).max(initial=0))) * float(weights.sum())
+    return change, error + rest * float(weights.sum()) + UNIT_ROUNDOFF * slip
+
+
+def _by_bumps(losses: Reals, weights: Reals, step: float, stop: int) -> tuple[Complexes, float]:
+    """Atoms turned into smooth bumps whose transform is known: one FFT.
+
+    An atom becomes a Gaussian of variance v on the lattice points within W of the nearest one. Its
+    transform ĝ is divided out: at ω = y·Δ <= π/4, Δ the distance of the points, it is at least
     √(2πv)·e^{-vπ²/32}. By Poisson's summation formula the other periods add
     ``Σ ĝ(ω + 2πm)/ĝ(ω)`` over m ≠ 0, at most 2.01·e^{-3π²v/2}; what lies beyond W is at most
     2.5·e^{-(W+1/2)²/2v} of the mass.
@@ -68,21 +124,31 @@ def change_at_nodes(
     left_out += 2.5 * math.exp(-((_REACH + 0.5) ** 2) / (2 * _VARIANCE))
     error = _transform_error(size) * float(np.sqrt(np.square(grid).sum())) * _LARGEST_FACTOR
     # turns is rounded: a relative error of 3u of a loss of that many points' distances. Bumps, the
-    # sums of those that meet at a point, the quotient and the difference cost a rounding per bump
-    # and some twenty more.
+    # quotient and the difference cost some two hundred roundings, the sum of the bumps that meet at a
+    # point one for each.
     slip = 6 * np.pi * float((weights * np.abs(turns)).sum()) / size * stop
-    slip += (120 + 3 * _crowd(index)) * total
+    slip += (250 + 3 * _crowd(index)) * total
     return change, error + left_out * total + UNIT_ROUNDOFF * slip + len(weights) * _TINY
 
 
 def _bumps(index: Integers, offset: Reals, weights: Reals, size: int) -> Reals:
     """The atoms' bumps on a lattice that closes on itself, given the nearest points."""
     grid = np.zeros(size + 2 * _REACH)
-    reach = np.arange(-_REACH, _REACH + 1)[:, None]
-    for start in range(0, len(index), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        heights = weights[part] * np.exp(np.square(offset[part] - reach) / (-2 * _VARIANCE))
-        places = index[part] + (reach + _REACH)
+    reach = np.arange(-_REACH, _REACH + 1)
+    shape = np.exp(np.square(reach) / (-2 * _VARIANCE))
+    many = min(max(_AT_ONCE[0], size // 4), _AT_ONCE[1])
+    for start in range(0, len(index), many):
+        part = slice(start, start + many)
+        # e^{-(f-k)²/2v} = e^{-f²/2v} (e^{f/v})^k e^{-k²/2v}
+        heights = np.empty((2 * _REACH + 1, len(index[part])))
+        heights[_REACH] = weights[part] * np.exp(np.square(offset[part]) / (-2 * _VARIANCE))
+        rise = np.exp(offset[part] / _VARIANCE)
+        fall = 1 / rise
+        for k in range(_REACH):
+            np.multiply(heights[_REACH + k], rise, out=heights[_REACH + k + 1])
+            np.multiply(heights[_REACH - k], fall, out=heights[_REACH - k - 1])
+        heights *= shape[:, None]
+        places = index[part] + (reach + _REACH)[:, None]
         grid += np.bincount(places.ravel(), heights.ravel(), minlength=len(grid))
     grid[_REACH : 2 * _REACH] += grid[size + _REACH :]
     grid[size : size + _REACH] += grid[:_REACH]
@@ -91,7 +157,7 @@ def _bumps(index: Integers, offset: Reals, weights: Reals, size: int) -> Reals:
 
 def _crowd(index: Integers) -> int:
     """At least how many bumps meet at one point."""
-    places = np.sort(index)
+    places = np.sort(index, kind="stable")  # cells are in order: few runs to merge
     meeting = np.searchsorted(places, places + (2 * _REACH + 1)) - np.arange(len(places))
     return 2 * int(meeting.max(initial=0))  # twice, where the lattice closes
 
