@@ -21,7 +21,7 @@ _SEARCHES = ((4.0, 1e-2), (1.4, 1e-2), (1.1, _ROUGH), (1.02, _ROUGH), (1.004, _R
 """One after the other: the factor between numbers that are compared, and the enclosures' width."""
 
 _FLAT = 1e-6
-"""A narrow search that moves and gains less than this share of the answer is the last."""
+"""Where the numbers around differ by less than this share of the answer, none is better."""
 
 _FEW = 12
 """So few numbers are all tried."""
@@ -90,10 +90,13 @@ class BestCount(Guarantee):
         for factor, width in _SEARCHES:
             with with_relative_width(width):
                 middle = min(found, self.start, self.most, key=height)
+                around = {self._below(middle, factor), self._above(middle, factor)}
+                if all(abs(height(count) - height(middle)) <= _FLAT for count in around):
+                    return middle
                 found = self._vertex(height, middle, factor)
                 moved = width == _ROUGH and found != middle
-                if moved and abs(height(found) - height(middle)) <= _FLAT:
-                    break
+                if moved and abs(height(found) - height(middle)) <= _ROUGH:
+                    return found
         return found
 
     def _smallest(self, answer: Callable[[Guarantee], float]) -> float:
