@@ -177,19 +177,19 @@ def test_a_search_begins_with_the_method_that_was_better() -> None:
     usual = driver.general_methods(rare, None)
     narrow, wide = Bracket(1.0, 2.0, "one"), Bracket(1.0, 3.0, "other")
     driver.compare(rare, usual, wide, narrow)  # no search, nobody remembers
-    assert driver.in_turn(rare, None) == usual
+    assert driver.better_first(rare, None) == usual
     with searching():
-        assert driver.in_turn(rare, None) == usual
+        assert driver.better_first(rare, None) == usual
         driver.compare(rare, usual, wide, narrow)
-        assert driver.in_turn(rare, None) == usual[::-1]
-        assert driver.in_turn(total((GaussianLoss(1.0), 20)), None) == driver.general_methods(
+        assert driver.better_first(rare, None) == usual[::-1]
+        assert driver.better_first(total((GaussianLoss(1.0), 20)), None) == driver.general_methods(
             total((GaussianLoss(1.0), 20)), None
         )
         driver.compare(rare, usual[::-1], None, wide)
-        assert driver.in_turn(rare, None) == usual
+        assert driver.better_first(rare, None) == usual
         driver.compare(rare, usual, None, None)
-        assert driver.in_turn(rare, None) == usual
-    assert driver.in_turn(rare, None) == usual
+        assert driver.better_first(rare, None) == usual
+    assert driver.better_first(rare, None) == usual
 
 
 def test_intersections_are_named_after_the_lower_upper_end() -> None:

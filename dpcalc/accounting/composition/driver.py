@@ -94,7 +94,7 @@ def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1
     found, estimate = beginning.found, beginning.estimate
     if found is None:
         unit = 0.0 if estimate is None else 1 / estimate.contour.c
-        steps = in_turn(total, estimate)
+        steps = better_first(total, estimate)
         for step in steps:
             other = remembered(step, total, query, estimate)
             if step is steps[1]:
@@ -132,7 +132,7 @@ def _kept(step: Step, total: LossSum, query: Query, search: Search | None) -> li
     return []
 
 
-def in_turn(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:
+def better_first(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:
     """The general methods; in a search one that was outdone at the last place comes second."""
     first, second = general_methods(total, estimate)
     search = current_search()
