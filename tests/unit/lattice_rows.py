@@ -7,7 +7,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from dpcalc.accounting.composition.lattice.masses import Frame
+from dpcalc.accounting.composition.lattice.frame import Frame
 from dpcalc.accounting.composition.lattice.rows import (
     Row,
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.composition.lattice.masses import Frame
+from dpcalc.accounting.composition.lattice.frame import Frame
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.composition.lattice.sums import LatticeSum, ListedMasses, left_out
 from dpcalc.accounting.losses import DiscreteLoss

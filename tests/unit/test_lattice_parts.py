@@ -8,14 +8,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from dpcalc.accounting.composition.lattice.masses import (
-    SLOPES,
-    Frame,
-    Masses,
-    Mode,
-    settled,
-    summed,
-)
+from dpcalc.accounting.composition.lattice.frame import Frame
+from dpcalc.accounting.composition.lattice.masses import SLOPES, Masses, Mode, settled, summed
 from dpcalc.accounting.composition.lattice.placing import placed
 from dpcalc.accounting.composition.lattice.rounds import Cut
 from dpcalc.accounting.composition.lattice.rows import (
@@ -69,7 +63,7 @@ def test_splits_are_weighed_as_is_proved() -> None:
     x = np.array([-2.0, -0.1, 0.0, 0.3, 1e6])
     np.testing.assert_allclose(splitting.bump(x)[:4], 1 / np.cosh(3 * x[:4]))
     assert 0 < splitting.bump(1e6) < 1e-100
-    rises = np.where(x < 0, np.exp(3 * np.minimum(x, 0)), np.exp(-4 * np.minimum(x, 75.0))) / 7
+    rises = np.where(x < 0, np.exp(3 * np.minimum(x, 0)), np.exp(-4 * np.minimum(x, 172.5))) / 7
     np.testing.assert_allclose(splitting.rise(x), rises)
     with pytest.raises(NumericalFailure, match=r"^expected a lattice whose splits move sums less"):
         Splitting(100.0).weights(0.1, np.array([0.5]))

@@ -7,11 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcalc.accounting.composition.lattice.masses import (
-    SLOPES,
-    Frame,
-    Mode,
-)
+from dpcalc.accounting.composition.lattice.frame import Frame
+from dpcalc.accounting.composition.lattice.masses import SLOPES, Mode
 from dpcalc.accounting.composition.lattice.placing import placed
 from dpcalc.accounting.composition.lattice.rounds import Cut, Round, cut, rounds_of
 from dpcalc.accounting.composition.lattice.splitting import Splitting

@@ -12,14 +12,8 @@ from mpmath import mpf
 
 from dpcalc.accounting.composition import bracket_epsilon, lattice_sum
 from dpcalc.accounting.composition.lattice import masses
-from dpcalc.accounting.composition.lattice.masses import (
-    SLOPES,
-    Frame,
-    Masses,
-    Mode,
-    settled,
-    summed,
-)
+from dpcalc.accounting.composition.lattice.frame import Frame
+from dpcalc.accounting.composition.lattice.masses import SLOPES, Masses, Mode, settled, summed
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.rows import EMPTY, Row, added, halved
 from dpcalc.accounting.composition.lattice.splitting import Splitting

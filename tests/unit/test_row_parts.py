@@ -11,6 +11,7 @@ from dpcalc.accounting.composition.lattice.rows import (
     EMPTY,
     Row,
     added,
+    beyond,
     convolved,
     halved,
     trimmed,
@@ -93,3 +94,17 @@ def test_halving_keeps_both_masses(first: int, size: int) -> None:
     split = sum(v for k, v in enumerate(values) if (first + k) % 2)
     assert heavy.values.sum() - found.values.sum() == pytest.approx(2 * split, abs=1e-12)
     assert halved(EMPTY, step, 1.0, 1.0) is EMPTY
+
+
+@pytest.mark.parametrize("most", [-9, -4, 0, 3, 7, 30])
+def test_what_is_beyond_a_point_against_all_pairs(most: int) -> None:
+    rng = np.random.default_rng(most + 10)
+    for sizes in ((1, 1), (4, 9), (9, 4), (0, 3)):
+        one, other = (Row(k - 4, rng.uniform(0, 1, n)) for k, n in enumerate(sizes))
+        truth = math.fsum(
+            p * q
+            for i, p in enumerate(one.values.tolist(), one.first)
+            for j, q in enumerate(other.values.tolist(), other.first)
+            if i + j > most
+        )
+        assert beyond(one, other, most) == pytest.approx(truth, rel=1e-14, abs=1e-300)

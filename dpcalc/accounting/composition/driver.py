@@ -102,7 +102,11 @@ def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1
             found = intersection(found, other)
             if found is None:
                 continue
-            if found.upper < floor or query.narrow(found, unit, _PATIENCE):
+            if found.upper < floor:
+                break
+            if query.narrow(found, unit, _PATIENCE):
+                if settled_for(found, query, unit, _PATIENCE * query.relative_width):
+                    return query.clipped(found, total)  # narrow next to zero, if not by itself
                 break
             fair = lattice_sum.FAIR if step is lattice_sum.enclose else _FAIR
             if found.upper < beginning.upper and settled_for(found, query, unit, fair):

@@ -24,7 +24,8 @@ from dataclasses import replace
 import numpy as np
 
 from dpcalc.accounting.composition import chernoff
-from dpcalc.accounting.composition.lattice.masses import Frame, Masses, Mode, summed
+from dpcalc.accounting.composition.lattice.frame import Frame
+from dpcalc.accounting.composition.lattice.masses import Masses, Mode, summed
 from dpcalc.accounting.composition.lattice.placing import placed
 from dpcalc.accounting.composition.lattice.rounds import Round, cut, rounds_of
 from dpcalc.accounting.composition.lattice.rows import UNDERFLOW_CUTOFF

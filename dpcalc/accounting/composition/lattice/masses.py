@@ -17,11 +17,12 @@ from functools import reduce
 
 import numpy as np
 
+from dpcalc.accounting.composition.lattice.frame import Frame
 from dpcalc.accounting.composition.lattice.rows import (
     EMPTY,
-    UNDERFLOW_CUTOFF,
     Row,
     added,
+    beyond,
     convolved,
     halved,
     trimmed,
@@ -35,51 +36,6 @@ EXPONENTIAL = 1300
 
 SLOPES = np.geomspace(1.0, 3000.0, 24)
 """Orders, per floor, at which Chernoff's inequality bounds how far sums fall."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Which points sums are kept on.
-
-    Attributes:
-        step: h, the coarsest distance of two points.
-        top: number of the highest point.
-        floor: minus the number of the lowest.
-        finest: how often the step is halved next to zero.
-        half: how many of its own steps a finer lattice reaches on either side.
-        negligible: masses below are left out.
-    """
-
-    step: float
-    top: int
-    floor: int
-    finest: int
-    half: int
-    negligible: float = UNDERFLOW_CUTOFF
-
-    def step_of(self, level: int) -> float:
-        """The step of a lattice, 0 the coarsest."""
-        return math.ldexp(self.step, -level)
-
-    def points(self, low: float, high: float) -> Reals:
-        """All points between two losses."""
-        coarse = _multiples(self.step, -self.floor, self.top, low, high)
-        fine = [
-            _multiples(self.step_of(level), -self.half, self.half, low, high)
-            for level in range(1, self.finest + 1)
-        ]
-        return np.unique(np.concatenate([coarse, *fine]))
-
-    def levels(self, losses: Reals) -> Reals:
-        """The finest lattice that reaches each loss."""
-        size = np.maximum(np.abs(losses), 1e-300) / (self.half * self.step)
-        level = np.clip(np.floor(-np.log2(size)), 0, self.finest)
-        return np.asarray(np.where(size * 2.0**level > 1, np.maximum(level - 1, 0), level))
-
-
-def _multiples(step: float, least: int, most: int, low: float, high: float) -> Reals:
-    first, last = math.ceil(max(low / step, least)), math.floor(min(high / step, most))
-    return np.asarray(step * np.arange(first, last + 1, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +108,14 @@ def _sum(a: Masses, b: Masses, frame: Frame, mode: Mode) -> Masses:
     rows: list[Row] = []
     finer = (EMPTY, EMPTY)
     carried = EMPTY
+    beyond = (0.0, 0.0)
     for level in range(frame.finest, -1, -1):
         own = (a.rows[level], b.rows[level])
+        pairs = _pairs(a is b, own, finer)
+        most = 2 * frame.half if level else frame.top
         row = trimmed(
-            added(*_pairs(a is b, own, finer, frame, level, mode), carried), frame.negligible
+            added(*(convolved(*pair, most, mode.rounding) for pair in pairs), carried),
+            frame.negligible,
         )
         if level:
             step = frame.step_of(level - 1)
@@ -164,27 +124,33 @@ def _sum(a: Masses, b: Masses, frame: Frame, mode: Mode) -> Masses:
             row = row.between(-frame.half, frame.half)
             carried = halved(outside, step, weight, mode.rounding)
             finer = _coarser(a is b, own, finer, (step, weight, mode.rounding), frame)
+        else:
+            beyond = _all_beyond(pairs, frame, mode)
         rows.append(row)
     whole = (added(a.rows[0], finer[0]), added(b.rows[0], finer[1]))
-    return _bounded(a, b, whole, rows[::-1], frame, mode)
+    return _bounded(a, b, whole, (rows[::-1], beyond), frame, mode)
 
 
-def _pairs(
-    same: bool,
-    own: tuple[Row, Row],
-    finer: tuple[Row, Row],
-    frame: Frame,
-    level: int,
-    mode: Mode,
-) -> list[Row]:
-    """The sums of two losses of which at least one is on a lattice and neither on a coarser one."""
-    most = 2 * frame.half if level else 2 * frame.top
+def _pairs(same: bool, own: tuple[Row, Row], finer: tuple[Row, Row]) -> list[tuple[Row, Row]]:
+    """Whose sums are those of two losses, at least one on a lattice and neither on a coarser one."""
     if same:
-        return [convolved(own[0], added(own[0], finer[0], finer[0]), most, mode.rounding)]
-    return [
-        convolved(own[0], added(own[1], finer[1]), most, mode.rounding),
-        convolved(finer[0], own[1], most, mode.rounding),
-    ]
+        return [(own[0], added(own[0], finer[0], finer[0]))]
+    return [(own[0], added(own[1], finer[1])), (finer[0], own[1])]
+
+
+def _all_beyond(pairs: Sequence[tuple[Row, Row]], frame: Frame, mode: Mode) -> tuple[float, float]:
+    """P- and Q-mass of the sums above the top of the coarsest lattice, rounded the mode's way."""
+    p = q = 0.0
+    for one, other in pairs:
+        terms = len(one.values) + len(other.values)
+        p += beyond(one, other, frame.top) * mode.outward(terms)
+        if mode.splitting is None:
+            seen = [
+                Row(row.first, row.values * np.exp(-frame.step * row.points))
+                for row in (one, other)
+            ]
+            q += beyond(seen[0], seen[1], frame.top) / mode.outward(terms + 2 * EXPONENTIAL)
+    return p, q
 
 
 def _coarser(
@@ -202,9 +168,15 @@ def _coarser(
 
 
 def _bounded(
-    a: Masses, b: Masses, whole: tuple[Row, Row], rows: list[Row], frame: Frame, mode: Mode
+    a: Masses,
+    b: Masses,
+    whole: tuple[Row, Row],
+    found: tuple[list[Row], tuple[float, float]],
+    frame: Frame,
+    mode: Mode,
 ) -> Masses:
     """The sum with what leaves the coarsest lattice accounted for."""
+    rows, gone = found
     coarse = rows[0]
     over, under = coarse.over(frame.top), coarse.below(-frame.floor)
     rows[0] = coarse.between(-frame.floor, frame.top)
@@ -217,19 +189,25 @@ def _bounded(
         else:
             raised = (added(raised[0], lowest), raised[1])
     falls = np.maximum(a.falls + _falling(b, frame, mode), b.falls + _falling(a, frame, mode))
-    return Masses(settled(rows, frame), _above(a, b, over, frame, mode), raised, falls)
+    above = _above(a, b, (over, gone), frame, mode)
+    return Masses(settled(rows, frame), above, raised, falls)
 
 
-def _above(a: Masses, b: Masses, over: Row, frame: Frame, mode: Mode) -> tuple[float, float]:
+def _above(
+    a: Masses, b: Masses, left: tuple[Row, tuple[float, float]], frame: Frame, mode: Mode
+) -> tuple[float, float]:
     """P-mass above the top, and Q-mass, rounded the other way."""
+    over, gone = left
     terms = sum(len(row.values) for m in (a, b) for row in m.rows) + len(over.values)
     # What the floor has raised is counted with the raised, wherever it goes.
     p = [_held(m.rows) for m in (a, b)]
-    above_p = float(over.values.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
+    above_p = (
+        gone[0] + float(over.values.sum()) + a.above[0] * (p[1] + b.above[0]) + p[0] * b.above[0]
+    )
     above_q = 0.0
     if mode.splitting is None:
         q = [_q_mass(m.rows, frame) for m in (a, b)]
-        above_q = float(product(over.values, np.exp(-frame.step * over.points)))
+        above_q = gone[1] + float(product(over.values, np.exp(-frame.step * over.points)))
         above_q += a.above[1] * (q[1] + b.above[1]) + q[0] * b.above[1]
     return above_p * mode.outward(terms), above_q / mode.outward(terms + EXPONENTIAL)
 
@@ -252,17 +230,16 @@ def _raised(
     (one, one_above), (other, other_above) = a.raised, b.raised
     if not len(one.values) and not len(other.values) and one_above == other_above == 0:
         return EMPTY, 0.0
-    most = 2 * frame.top
-    row = added(
-        convolved(one, added(whole[1], other), most, mode.rounding),
-        convolved(whole[0], other, most, mode.rounding),
-    )
+    pairs = [(one, added(whole[1], other)), (whole[0], other)]
+    row = added(*(convolved(*pair, frame.top, mode.rounding) for pair in pairs))
     low = float(row.below(-frame.floor).values.sum())
     kept = added(row.between(-frame.floor, frame.top), Row(-frame.floor, np.array([low])))
     all_a, all_b = a.total + a.above[0] + one_above, b.total + b.above[0] + other_above
-    above = float(row.over(frame.top).values.sum()) + one_above * all_b + other_above * all_a
+    above = sum(beyond(*pair, frame.top) for pair in pairs)
+    above += one_above * all_b + other_above * all_a
     above += float(one.values.sum()) * b.above[0] + float(other.values.sum()) * a.above[0]
-    return trimmed(kept, frame.negligible), above * mode.outward(len(row.values))
+    terms = sum(len(each.values) for pair in pairs for each in pair)
+    return trimmed(kept, frame.negligible), above * mode.outward(terms)
 
 
 def _falling(masses: Masses, frame: Frame, mode: Mode) -> Reals:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcalc.accounting.composition.lattice.frame import Frame
 from dpcalc.accounting.composition.lattice.masses import (
     EXPONENTIAL,
     SLOPES,
-    Frame,
     Masses,
     Mode,
     settled,

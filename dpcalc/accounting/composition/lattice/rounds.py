@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.accounting.composition.lattice.masses import Frame
+from dpcalc.accounting.composition.lattice.frame import Frame
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL
 from dpcalc.accounting.composition.outcomes import response
 from dpcalc.accounting.losses import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
-from dpcalc.numerics.products import convolution
+from dpcalc.numerics.products import convolution, product
 
 UNDERFLOW_CUTOFF = 1e-154
 """Masses below are left out, unless ones as small matter."""
@@ -107,6 +107,18 @@ def convolved(one: Row, other: Row, most: int, rounding: float) -> Row:
             values[start + before : start + before + len(part)] += part
     terms = min(step, len(one.values)) + len(one.values) // step + 8
     return Row(first, values * (1 + rounding * 1.01 * terms * UNIT_ROUNDOFF))
+
+
+def beyond(one: Row, other: Row, most: int) -> float:
+    """The mass of the sums of two independent losses above a highest point.
+
+    A product for every loss of one row, with what is far enough up in the other.
+    """
+    if not len(one.values) or not len(other.values):
+        return 0.0
+    above = np.append(np.cumsum(other.values[::-1])[::-1], 0.0)
+    first = most + 1 - other.first - (one.first + np.arange(len(one.values)))
+    return float(product(one.values, above[np.clip(first, 0, len(other.values))]))
 
 
 def _that_count(values: Reals, piece: Reals) -> tuple[int, Reals]:

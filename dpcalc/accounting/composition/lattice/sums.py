@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcalc.accounting.composition.lattice.masses import SLOPES, Frame, Masses
+from dpcalc.accounting.composition.lattice.frame import Frame
+from dpcalc.accounting.composition.lattice.masses import SLOPES, Masses
 from dpcalc.accounting.composition.lattice.rows import Row
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
