@@ -39,10 +39,12 @@ class Search:
         hurried: whether some enclosure was left wider than one by all methods may be.
         outdone: for each kind of sum, the method that another one was better than at the last place
             where both were tried.
+        passes: for each kind of sum, the last pass over lattices.
     """
 
     hurried: bool = False
     outdone: dict[object, object] = field(default_factory=dict)
+    passes: dict[object, object] = field(default_factory=dict)
 
 
 _search: ContextVar[Search | None] = ContextVar("search", default=None)

@@ -86,10 +86,11 @@ class BestCount(Guarantee):
         if self.most - self.least < _FEW:
             with with_relative_width(_ROUGH):
                 return min(range(self.least, self.most + 1), key=height)
-        found = self.start
+        with with_relative_width(_SEARCHES[0][1]):
+            found = min(self.start, self.most, key=height)
         for factor, width in _SEARCHES:
             with with_relative_width(width):
-                middle = min(found, self.start, self.most, key=height)
+                middle = found
                 around = {self._below(middle, factor), self._above(middle, factor)}
                 if all(abs(height(count) - height(middle)) <= _FLAT for count in around):
                     return middle

@@ -49,6 +49,9 @@ _DEVIATIONS = 6.5
 _LOST = 1e-14
 """More than a few operations in doubles lose."""
 
+_SMALLEST_MU = 1e-100
+"""Below it a larger one serves: the square of a smaller one would be no number of full precision."""
+
 _NEGLIGIBLE = 1e-20
 _FIRST = 48
 """Lattice points whose δ is asked for at first; normal tails are negligible beyond."""
@@ -71,7 +74,8 @@ def sampled_rounds(mu: float, rate: float, rounds: int) -> Guarantee:
     few = rounds < _FEWEST_ROUNDS or rate == 1
     if few or rounds * _chi_square(mu, rate, 1) > _LARGEST_CHI_SQUARE:
         return every
-    return BestOf((every, SampledReplacement(mu, rate, rounds))).under(Adjacency.REPLACE_ONE)
+    limited = SampledReplacement(max(mu, _SMALLEST_MU), rate, rounds)
+    return BestOf((every, limited)).under(Adjacency.REPLACE_ONE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,3 +125,9 @@ def test_random_adversaries_reach_no_more() -> None:
     shares = [drawn(np.random.default_rng((6, n))) for n in range(8)]
     assert max(shares) <= 1 + ROOM[drawn]
     assert max(shares) > 0.8
+
+
+def test_next_to_no_signal_is_answered_at_once() -> None:
+    """Squares of such numbers vanish among the doubles."""
+    found = sampled_rounds(1e-162, 0.01, 1000).epsilon(1e-6)
+    assert 0 <= found < 1e-90

@@ -140,7 +140,7 @@ def better_first(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]
     """The general methods; in a search one that was outdone at the last place comes second."""
     first, second = general_methods(total, estimate)
     search = current_search()
-    if search is not None and search.outdone.get(_kind(total)) is first:
+    if search is not None and search.outdone.get(total.kind) is first:
         return second, first
     return first, second
 
@@ -152,12 +152,7 @@ def compare(
     search = current_search()
     if search is not None:
         ends = [math.inf if found is None else found.upper for found in (one, other)]
-        search.outdone[_kind(total)] = steps[0] if ends[1] < ends[0] else steps[1]
-
-
-def _kind(total: LossSum) -> tuple[type, ...]:
-    """What the sums of one direction have in common at all places of a search."""
-    return tuple(type(loss) for loss, _ in total.parts)
+        search.outdone[total.kind] = steps[0] if ends[1] < ends[0] else steps[1]
 
 
 def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:

@@ -24,6 +24,14 @@ from dataclasses import replace
 import numpy as np
 
 from dpcalc.accounting.composition import chernoff
+from dpcalc.accounting.composition.last_pass import (
+    COARSE,
+    FIRST_POINTS,
+    MIN_POINTS,
+    LastPass,
+    last_pass,
+    remember,
+)
 from dpcalc.accounting.composition.lattice.frame import Frame
 from dpcalc.accounting.composition.lattice.masses import Masses, Mode, summed
 from dpcalc.accounting.composition.lattice.placing import placed
@@ -44,10 +52,7 @@ from dpcalc.errors import NumericalFailure
 
 METHOD = "convolution, two-sided"
 
-_FIRST_POINTS = 2**9
-"""Of the first pass, which tells how far a lattice has to reach."""
-
-_MIN_POINTS, _MAX_POINTS = 2**11, 2**15
+_MAX_POINTS = 2**15
 _WORK = 2.5e9
 """Products in all convolutions of one pass."""
 
@@ -61,9 +66,6 @@ _NESTED = 8
 _DEEPEST = 24
 _SHARE, _LEAST_MASS = 1e-24, 1e-275
 """Of δ, what may be left out at a point, where that is below what is left out anyway; and the least."""
-
-_COARSE = 1e-2
-"""A search for enclosures this wide asks a lattice that must reach less far for no lower end."""
 
 FAIR = 1.0
 """Relative width that a search settles for: any, as its last pass is for the upper end alone."""
@@ -79,7 +81,7 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
     start, unit = _start(total, query, estimate)
     if not 0 < unit < math.inf:
         return None
-    return refined(total, query, start, unit, _negligible(query, estimate))
+    return refined(total, query, start, unit, _negligible(query, estimate), last_pass(total, query))
 
 
 def _negligible(query: Query, estimate: Estimate | None) -> float:
@@ -96,6 +98,7 @@ def refined(
     start: Bracket,
     unit: float,
     negligible: float = UNDERFLOW_CUTOFF,
+    near: LastPass | None = None,
 ) -> Bracket | None:
     """The sum on ever finer lattices.
 
@@ -105,34 +108,43 @@ def refined(
         start: what is known at first.
         unit: a typical |dε/d ln δ|, positive.
         negligible: masses below are left out.
+        near: the last pass of a search for an answer near by.
     """
     rounds = rounds_of(total.parts)
-    most, size = None if rounds is None else _most_points(rounds), _FIRST_POINTS
+    most = None if rounds is None else _most_points(rounds)
     if rounds is None or most is None:
         return None
-    found, variance, upper_only = start.named(METHOD), 4.0, False
+    found, first = start.named(METHOD), LastPass(math.inf, unit, 4.0, FIRST_POINTS, math.inf)
+    limit, (unit, variance, size, upper_only) = math.inf, first.beginning(query)
+    if near is not None:
+        limit, (unit, variance, size, upper_only) = near.farthest, near.beginning(query)
     for _ in range(_PASSES):
-        reach = query.place(found)[1]
+        reach = min(query.place(found)[1], limit)
         sums = convolved(
             rounds, reach, unit, size, variance, upper_only=upper_only, negligible=negligible
         )
         tolerance = reach * min(query.relative_width / 20, 1e-3)
         found = found.narrowed(*query.read(sums.upper, sums.lower, reach, unit, tolerance))
+        if query.place(found)[1] > limit:  # not so near by
+            limit, (unit, variance, size, upper_only) = math.inf, first.beginning(query)
+            continue
         if found.upper == 0 or upper_only:
             break
         at = query.place(found)[1]
         variance = sums.variance(at)
         farther, unit = unit, query.unit(sums.unit(at), at, unit)
         if at + unit < (reach + farther) / 2:
-            size = max(size, _MIN_POINTS)  # no finer: the lattice reached too far
-            coarse = query.relative_width >= _COARSE
+            size = max(size, MIN_POINTS)  # no finer: the lattice reached too far
+            coarse = query.relative_width >= COARSE
             upper_only = coarse and settled_for(found, query, unit, FAIR)
             continue
         if found.relative_width <= query.relative_width or size == most:
             break
         finer = _finer(size, found.relative_width / query.relative_width, most)
-        size = max(finer, _MIN_POINTS)
+        size = max(finer, MIN_POINTS)
         upper_only = settled_for(found, query, unit, FAIR)
+    if upper_only:
+        remember(total, LastPass(found.upper, unit, variance, size, query.relative_width))
     return found
 
 
@@ -156,7 +168,7 @@ def _most_points(rounds: Sequence[Round]) -> int | None:
     """How many points the coarsest lattice may have."""
     sums = sum(part.count.bit_length() + part.count.bit_count() for part in rounds) - 2
     size = int(math.sqrt(_WORK / max(sums, 1)))
-    return min(size, _MAX_POINTS) if size >= _MIN_POINTS else None
+    return min(size, _MAX_POINTS) if size >= MIN_POINTS else None
 
 
 def _shifted(rounds: Sequence[Round], epsilon: float) -> tuple[list[Round], float]:

@@ -55,6 +55,11 @@ class LossSum:
         """How many rounds there are, Gaussian ones counted as one."""
         return sum(count for _, count in self.parts)
 
+    @property
+    def kind(self) -> tuple[type, ...]:
+        """What the sums of one direction have in common at all places of a search."""
+        return tuple(type(loss) for loss, _ in self.parts)
+
     @cached_property
     def expected_events(self) -> float:
         """How many rounds on average differ between the neighbours, at most."""
