@@ -11,17 +11,18 @@ from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import searching, with_relative_width
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonReplace
 
-DELTA, ROUNDS, RATE = 2.92e-9, 60, 2.36e-7
+DELTA, ROUNDS, RATE = 2.92e-7, 200, 2.36e-7
 
 
 def upper(sigma: float) -> float:
     return bracket_epsilon([(PoissonReplace(sigma, RATE), ROUNDS)], DELTA).upper
 
 
-@pytest.mark.parametrize("second", [0.4502, 0.42, 0.3, 0.48])
+@pytest.mark.parametrize("second", [0.4502, 0.3])
 def test_upper_ends_near_by_and_far_away_are_those_of_a_fresh_start(second: float) -> None:
-    fresh = bracket_epsilon([(PoissonReplace(second, RATE), ROUNDS)], DELTA)
-    with searching() as search, with_relative_width(1e-3):
+    with with_relative_width(1e-4):
+        fresh = bracket_epsilon([(PoissonReplace(second, RATE), ROUNDS)], DELTA)
+    with searching() as search, with_relative_width(1e-4):
         upper(0.45)
         assert search.passes
         found = upper(second)
@@ -37,7 +38,7 @@ def test_near_by_one_pass_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         return convolved(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(lattice_sum, "convolved", counted)
-    with searching(), with_relative_width(1e-3):
+    with searching(), with_relative_width(1e-4):
         upper(0.45)
         first = len(passes)
         upper(0.4501)
