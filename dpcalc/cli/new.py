@@ -26,7 +26,7 @@ KINDS = tuple(SCAFFOLDS)
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(),
-    help="Where to write; the current folder unless given, for parts of dpcalc a checkout of it.",
+    help="Where to write: the current folder unless given, and a checkout for parts of dpcalc.",
 )
 @click.option(
     "--family",

@@ -217,7 +217,7 @@ def test_no_weak_bound_where_a_wide_enclosure_will_do(monkeypatch: pytest.Monkey
         return Bracket(0.6, 1.0, "given")
 
     total = LossSum.of([(PoissonRemove(1.0, 1e-3), 2)])
-    monkeypatch.setattr(driver, "general_methods", lambda *_: (wide,))
+    monkeypatch.setattr(driver, "general_methods", lambda *_: (wide, wide))
     monkeypatch.setattr(driver, "_FAIR", 1.0)
     monkeypatch.setattr(chernoff, "enclose", bounded)
     beginning = driver.Beginning(None, None)

@@ -46,7 +46,7 @@ ENDS: dict[tuple[str, int], str] = {
     "--certify out.json",
     ("noise", 0): f"dp-admm {DP_ADMM} --epsilon 1 --delta 1e-5",
     ("noise", 3): "penalty-perturbation --n-records 8000 --n-nodes 5 --degree 3 --loss-weight 1750 "
-    "--regularization 0.22 --penalty 1 --rounds 5 --dimension 9 --epsilon 2 --delta 1e-6 "
+    "--regularization 0.22 --penalty 1 --rounds 25 --dimension 9 --epsilon 2 --delta 1e-6 "
     "--certify out.json",
     ("new", 0): "plan fresh",
     ("rate", 0): "dual-averaging-rate --help",
@@ -117,7 +117,7 @@ loss_weight = 1750
 regularization = 0.22
 penalty = 1
 noise_rate = 1
-rounds = 3
+rounds = 25
 dimension = 9
 """
 

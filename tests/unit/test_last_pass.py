@@ -62,6 +62,6 @@ def test_what_is_remembered_is_of_the_search_and_the_kind_of_sum() -> None:
         assert last_pass(total, DeltaAt(1.0, 1e-4)) is None
         two = LossSum((*total.parts, (PoissonReplace(2.0, 1e-3), 1)))
         assert last_pass(two, query) is None
-    assert kept.farthest == pytest.approx(2.1)
+    assert kept.upper_limit == pytest.approx(2.1)
     assert kept.beginning(query) == (0.1, 4.0, 3000, True)
     assert kept.beginning(EpsilonAt(1e-6, 1e-6)) == (0.1, 4.0, 2**11, False)

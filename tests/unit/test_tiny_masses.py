@@ -10,13 +10,15 @@ from mpmath import mp, mpf
 
 from dpcalc.accounting.composition import bracket_epsilon, lattice_sum
 from dpcalc.accounting.composition.lattice import rows
+from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.rows import Row, convolved
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate
 from dpcalc.accounting.contour.saddle_points import SaddlePoints
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import DiscreteLoss
-from dpcalc.accounting.losses.subsampled_gaussian import PoissonReplace
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonReplace
+from dpcalc.errors import NumericalFailure
 from tests.oracles.rare import rare_table_delta
 
 ROUNDS = 300
@@ -103,3 +105,13 @@ def test_a_tail_of_thirty_three_deviations_is_narrow() -> None:
     alone = bracket_epsilon([(pair, 1)], 6e-239 / 72)
     # The other 71 rounds add a multiple of their deviation, 1.8e-9 each, to either side.
     assert abs(found.upper - alone.upper) < 72 * 8 * 4.68e-9
+
+
+def test_masses_beyond_the_doubles_are_a_failure_not_a_number() -> None:
+    """Weights of splits grow without bound where rounds are many and losses next to nothing."""
+    law = PoissonAdd(0.051147110815145246, 5.335400069305178e-06)
+    epsilon = 0.225110865817388
+    rounds = rounds_of([(law, 55_627)])
+    assert rounds is not None
+    with pytest.raises(NumericalFailure, match=r"^expected masses that are doubles"):
+        lattice_sum.convolved(rounds, epsilon, epsilon / 4, 512, 4.0)

@@ -39,7 +39,7 @@ class LastPass:
     width: float
 
     @property
-    def farthest(self) -> float:
+    def upper_limit(self) -> float:
         """Up to where an answer is near by."""
         return self.upper * _NEAR_BY
 

@@ -117,7 +117,7 @@ def refined(
     found, first = start.named(METHOD), LastPass(math.inf, unit, 4.0, FIRST_POINTS, math.inf)
     limit, (unit, variance, size, upper_only) = math.inf, first.beginning(query)
     if near is not None:
-        limit, (unit, variance, size, upper_only) = near.farthest, near.beginning(query)
+        limit, (unit, variance, size, upper_only) = near.upper_limit, near.beginning(query)
     for _ in range(_PASSES):
         reach = min(query.place(found)[1], limit)
         sums = convolved(
