@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.checks import independence
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.evidence import Finding, Severity
@@ -51,17 +52,10 @@ def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR)
     ]
     seen = [numbers_of(target, outputs) for outputs in released]
     _require_one_layout(target, *(_layout(outputs) for outputs in released))
-    again = numbers_of(target, target.run(World.IN, generator(seed, Stage.CHECKS, 3), _LOOKS))
+    dependent = independence.check(target, seen, seed=seed)
+    if dependent is not None:
+        return dependent
     constant = np.all([_spread(values) <= _ROUNDING * _size(values) for values in seen], axis=0)
-    # Outputs of few values may agree by chance; sixteen draws with eight different ones do not.
-    varied = len(np.unique(seen[0], axis=0)) >= _LOOKS // 2
-    if varied and np.array_equal(seen[0], again):
-        return Finding(
-            check="exposure",
-            severity=Severity.PREMISE,
-            text="two batches with different generators released the same numbers: the runs are "
-            "not independent; take all randomness from the generator",
-        )
     apart = np.abs(seen[0][0] - seen[1][0])
     given_away = constant & (apart > _APART * np.maximum(_size(seen[0]), _size(seen[1])))
     if not given_away.any():
