@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.targets.data_access import DataAccess
+from dpcalc.auditing.targets.exact_numbers import exact_numbers
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import Transcript
 from dpcalc.vocabulary import Adjacency, AdjacencyName
@@ -201,7 +202,7 @@ def features(outputs: Outputs) -> Array:
     complex number is two numbers, and -0.0, which prints otherwise than 0.0, the largest below it.
 
     Raises:
-        InvalidInput: if it is not numbers with runs first.
+        InvalidInput: if it is not numbers with runs first, each of them a double.
     """
     if isinstance(outputs, Transcript):
         parts = [outputs[name] for name in sorted(outputs.released)]
@@ -210,26 +211,26 @@ def features(outputs: Outputs) -> Array:
     else:
         parts = [outputs]
     try:
-        matrices = [_real(p).reshape(len(p), -1) for p in parts]
+        matrices = [exact_numbers(p).reshape(len(p), -1) for p in parts]
         whole = matrices[0] if len(matrices) == 1 else np.concatenate(matrices, axis=1)
+    except InvalidInput:
+        raise
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"expected numbers with runs as the first axis as what is released; got "
             f"{type(outputs).__name__} ({error}); give words and other objects numbers of their own"
         ) from error
+    if not whole.shape[1]:
+        raise InvalidInput(
+            "expected at least one released number per run; got none; an empty release is private "
+            "and needs no audit"
+        )
     negative_zeros = np.signbit(whole) & (whole == 0)
     if negative_zeros.any():
         whole = np.where(negative_zeros, -np.finfo(np.float64).smallest_subnormal, whole)
     if np.isfinite(whole).all():
         return whole
     return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)
-
-
-def _real(part: Any) -> Array:
-    """As real numbers, runs first; real and imaginary parts of complex ones."""
-    if np.iscomplexobj(part):
-        part = np.stack([np.real(part), np.imag(part)], axis=-1)
-    return np.asarray(part, dtype=np.float64)
 
 
 def numbers_of(target: Target, outputs: Outputs) -> Array:
