@@ -28,6 +28,10 @@ _WORDS = {
     **dict.fromkeys(("0", "false", "no", "out"), False),
 }
 
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_WHOLE = 2.0**53
+"""Whole numbers up to here are doubles."""
+
 _HEADING = re.compile(r"#?\s*[^\W\d_]{2}[\w ()/%-]*")
 """Two letters first, and no point: a damaged number is hardly ever one."""
 
@@ -108,6 +112,19 @@ def read_labelled_scores(
     return np.array(scores[True]), np.array(scores[False])
 
 
+def refuse_two_with_members(first: str, second: str) -> None:
+    """Raise `InvalidInput` for two files each of which says of every run whether it had the record."""
+    for path in (first, second):
+        row = None if Path(path).suffix == ".npy" else next(rows(path, comments=False), None)
+        if row is None or MEMBER not in (cell.removeprefix("#").strip() for cell in row.cells):
+            return
+    raise InvalidInput(
+        f"expected scores of runs with the record and of runs without it; got {first!r} and "
+        f"{second!r}, both with a column {MEMBER!r} of its own; give one of them alone, or leave that "
+        "column out of both"
+    )
+
+
 def _mapped(path: str | os.PathLike[str], column: str | None) -> Array:
     """The scores of a NumPy file, mapped into memory and looked through block by block."""
     if column is not None:
@@ -176,7 +193,27 @@ def _score(row: Row, index: int, path: str) -> float:
             f"expected a score in {_where(row, path)}; got {cell!r}; dropping runs would bias the "
             "bound, so give them a score of their own, such as -inf"
         )
+    if not _is_kept(cell, value):
+        raise InvalidInput(
+            f"expected a score that a double holds in {_where(row, path)}; got {shortened(cell)!r}, "
+            f"read as {value!r}; write inf for infinity, no _ between digits, and whole numbers "
+            "beyond 2^53 in parts"
+        )
     return value
+
+
+def _is_kept(cell: str, value: float) -> bool:
+    """Whether a number is what was written, decimals to the nearest double.
+
+    An overflow, an underflow and a whole number that is rounded are something else, and so may be
+    ``1_000``.
+    """
+    digits = cell.lower().partition("e")[0]
+    if "_" in cell or (math.isinf(value) and any(d.isdigit() for d in digits)):
+        return False
+    if value == 0:
+        return not any(d in "123456789" for d in digits)
+    return abs(value) <= _WHOLE or not _INTEGER.fullmatch(cell.strip()) or int(cell) == value
 
 
 def _chosen(column: str | None, names: list[str], path: str) -> int:
@@ -184,10 +221,15 @@ def _chosen(column: str | None, names: list[str], path: str) -> int:
     if column is None and len(names) == 1:
         return 0
     listed = ", ".join(names)
+    if column is None and is_number(names[0]):
+        raise InvalidInput(
+            f"expected one column; {path!r} has {len(names)} without headings; decimals have a point, "
+            "not a comma; of several scores to a run name one by its number, with --column"
+        )
     if column is None:
         raise InvalidInput(
             f"expected one column; {path!r} has {len(names)}: {listed}; name one with column, "
-            f"--column {names[-1]} on the command line; decimals have a point"
+            f"--column {names[-1]} on the command line"
         )
     if column not in names:
         raise InvalidInput(f"expected a column {column!r}; {path!r} has {listed}")

@@ -191,7 +191,12 @@ def _canaries(claim: Claim, given: dict[str, Any], terms: dict[str, Any]) -> Ver
 
 def _scores(given: dict[str, Any]) -> tuple[Any, Any]:
     """Scores of runs with and without the record."""
-    from dpcalc.auditing.scores import MEMBER, read_labelled_scores, read_scores
+    from dpcalc.auditing.scores import (
+        MEMBER,
+        read_labelled_scores,
+        read_scores,
+        refuse_two_with_members,
+    )
 
     first, second = given["scores"]
     if not second:
@@ -200,4 +205,5 @@ def _scores(given: dict[str, Any]) -> tuple[Any, Any]:
         raise InvalidInput("--member goes with one file of --scores; got two")
     if first == second:
         raise InvalidInput(f"expected two files; got {first!r} twice; give it once with --member")
+    refuse_two_with_members(first, second)
     return read_scores(first, column=given["column"]), read_scores(second, column=given["column"])

@@ -23,6 +23,7 @@ from dpcalc.errors import InvalidInput
         (b"\xef\xbb\xbfscore\r\n1\r\n2\r\n", [1, 2]),
         (b"# score\n1\n-inf\n", [1, -np.inf]),
         (b"1.5e-3\n\n.5\n", [1.5e-3, 0.5]),
+        (b"1152921504606846976\n-0.0e5\nInfinity\n1e22\n", [2**60, 0, np.inf, 1e22]),
     ],
 )
 def test_every_value_is_read(tmp_path: Path, content: bytes, expected: list[float]) -> None:
@@ -45,6 +46,10 @@ def test_every_value_is_read(tmp_path: Path, content: bytes, expected: list[floa
         (b"score\n1\n2,9\n", "line 3"),
         (b"1,5\n2,9\n3,4\n", "decimals have a point"),
         (b"1\nnan\n", "line 2"),
+        (b"1\n1152921504606846977\n", "a double holds in line 2"),
+        (b"1_000\n2\n", "a double holds in line 1"),
+        (b"1\n1e400\n", "a double holds in line 2"),
+        (b"1\n-1e-400\n", "a double holds in line 2"),
         (b"1\n#2\n3\n", "line 2"),
         (b"score;run\n1,5;1\n", "line 2"),
         (b"score,score\n1,2\n", "once"),
@@ -90,6 +95,14 @@ def test_a_mutation_never_costs_a_value(
     assert len(found) >= len(scores) - joined
     whole = len(found) == len(scores)
     assert not whole or sum(a != b for a, b in zip(found, scores, strict=True)) <= 1
+
+
+def test_decimal_commas_are_not_taken_for_columns(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("1,5\n2,9\n")
+    with pytest.raises(InvalidInput, match="not a comma") as refused:
+        read_scores(path)
+    assert "--column 2" not in str(refused.value)
 
 
 @pytest.mark.parametrize("words", [("1", "0"), ("true", "False"), ("IN", "out"), ("yes", "no")])

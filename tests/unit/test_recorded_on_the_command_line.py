@@ -192,3 +192,12 @@ def test_two_files_of_scores_and_the_column_of_members_exclude_each_other(run: R
         run, "--scores", "runs.csv", *about, *CLAIM
     )
     assert "--scores" in run("audit", *CLAIM, "--scores")[2]
+
+
+def test_two_files_that_both_say_who_was_a_member_are_refused(run: Run) -> None:
+    Path("more.csv").write_text(Path("runs.csv").read_text())
+    status, _, err = run("audit", "--scores", "runs.csv", "more.csv", "--column", "score", *CLAIM)
+    assert status == 2
+    assert "both with a column 'member'" in err
+    # One of them alone, or a column that only one file has, can be read one way.
+    assert run("audit", "--scores", "runs.csv", "out.csv", "--column", "score", *CLAIM)[0] != 2
