@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.auditing.targets.exact_numbers import exact_numbers
+from dpcalc.auditing.targets.unchanged import leaving_unchanged
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import Transcript
 from dpcalc.vocabulary import Adjacency, AdjacencyName
@@ -171,7 +172,7 @@ def mechanism(
 
     Args:
         release: (input, generator, runs) -> released values, runs first. It must take its
-            randomness from the generator.
+            randomness from the generator and leave the input as it is.
         with_record: the input of the world IN.
         without_record: the neighbouring input of the world OUT.
         adjacency: the relation of the two.
@@ -186,9 +187,10 @@ def mechanism(
         InvalidInput: for an unknown adjacency.
     """
     inputs = {World.IN: with_record, World.OUT: without_record}
+    on = {world: leaving_unchanged(release, given, name) for world, given in inputs.items()}
     return Target(
         name=name,
-        run=lambda world, generator, runs: release(inputs[world], generator, runs),
+        run=lambda world, generator, runs: on[world](generator, runs),
         adjacency=adjacency,  # type: ignore[arg-type] # converted by Target
         score=score,
         log_ratio=log_ratio,

@@ -1,0 +1,64 @@
+"""Inputs that a release must leave as they are: the next batch starts from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcalc.errors import InvalidInput
+
+
+def leaving_unchanged(
+    release: Callable[..., Any], given: Any, name: str
+) -> Callable[[np.random.Generator, int], Any]:
+    """The release on one input, refused once it changes arrays, lists or dictionaries of the input.
+
+    Other objects are not looked into.
+
+    Args:
+        release: (input, generator, runs) -> released values.
+        given: the input.
+        name: of the mechanism.
+    """
+    before = _kept(given)
+
+    def run(generator: np.random.Generator, runs: int) -> Any:
+        released = release(given, generator, runs)
+        if not _same(before, given):
+            raise InvalidInput(
+                f"expected a release that leaves its input as it is from target {name!r}; got an "
+                "input that was changed in place, from which the next runs would start; work on a "
+                "copy, such as data = data.copy()"
+            )
+        return released
+
+    return run
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        return [_kept(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _kept(part) for key, part in value.items()}
+    return value
+
+
+def _same(before: Any, now: Any) -> bool:
+    if isinstance(now, np.ndarray):
+        return isinstance(before, np.ndarray) and (
+            (before.dtype, before.shape) == (now.dtype, now.shape)
+            and before.tobytes() == now.tobytes()
+        )
+    if isinstance(now, list | tuple):
+        return isinstance(before, list) and (
+            len(before) == len(now) and all(map(_same, before, now))
+        )
+    if isinstance(now, dict):
+        return isinstance(before, dict) and (
+            list(before) == list(now) and all(_same(before[key], now[key]) for key in now)
+        )
+    return before is now
