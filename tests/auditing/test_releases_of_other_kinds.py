@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dpcalc.auditing import Claim, audit, mechanism
+from dpcalc.auditing import AuditDesign, Claim, audit, mechanism
 from dpcalc.auditing.targets.target import features
 from dpcalc.errors import InvalidInput
 
@@ -62,3 +64,17 @@ def test_words_are_to_be_given_as_numbers():
         InvalidInput, match=r"'mine'.*give words and other objects numbers of their own"
     ):
         verdict(lambda x, g, n: np.where(g.random(n) < 0.5, "yes", "no"))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_number_of_values_that_changes_between_batches_is_refused(seed):
+    """Wherever the first wide batch is: in a check, the pilot or the counted runs."""
+
+    def release(x, g, n):
+        return g.laplace(size=(n, 2 if x and g.random() < 0.25 else 1))
+
+    target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="mine")
+    # Several batches; some have two numbers with a chance above 1 - 1e-6.
+    design = replace(AuditDesign.for_claim(target, CLAIM, runs=2000), batch=40)
+    with pytest.raises(InvalidInput, match=r"'mine'.*(in another, which|, which) may give .* away"):
+        audit(target, CLAIM, seed=seed, design=design, controls=False)

@@ -107,7 +107,8 @@ def _counted(
     runs = _needed(claim, error)
     right = {}
     for part, world in enumerate(World):
-        values = numbers_of(target, target.run(world, generator(seed, Stage.CHECKS, 4, part), runs))
+        released = target.run(world, generator(seed, Stage.CHECKS, 4, part), runs)
+        values = numbers_of(target, released, seen[part].shape[1])
         answer = (values[:, place] > middle) == (inside > middle)
         right[world] = int(answer.sum()) if world is World.IN else int((~answer).sum())
     counts = Counts.of(

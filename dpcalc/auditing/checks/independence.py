@@ -31,8 +31,10 @@ def check(target: Target, seen: Sequence[Array], *, seed: int) -> Finding | None
         seed: of the experiment.
     """
     for part, (world, first) in enumerate(zip(World, seen, strict=True)):
-        runs = len(first)
-        again = numbers_of(target, target.run(world, generator(seed, Stage.CHECKS, 3, part), runs))
+        runs, width = first.shape
+        again = numbers_of(
+            target, target.run(world, generator(seed, Stage.CHECKS, 3, part), runs), width
+        )
         # Outputs of few values may agree by chance; sixteen draws with eight different ones do not.
         if np.array_equal(first, again) and len(np.unique(first, axis=0)) >= runs // 2:
             return _failed(
@@ -41,7 +43,9 @@ def check(target: Target, seen: Sequence[Array], *, seed: int) -> Finding | None
             )
         if not _apart(first, again).any():
             continue
-        third = numbers_of(target, target.run(world, generator(seed, Stage.CHECKS, 7, part), runs))
+        third = numbers_of(
+            target, target.run(world, generator(seed, Stage.CHECKS, 7, part), runs), width
+        )
         confirmed = _apart(first, again) & (_apart(first, third) | _apart(again, third))
         if confirmed.any():
             return _failed(_shared(first[:, confirmed]))

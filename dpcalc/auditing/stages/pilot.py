@@ -19,8 +19,17 @@ from dpcalc.auditing.estimators.rule_choice import Promise
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.learning.repeats import hashes
 from dpcalc.auditing.sampling.observations import Observations
-from dpcalc.auditing.sampling.runner import Score, Stage, make, numbered, observe, sizes
-from dpcalc.auditing.targets.target import LOST, Outputs, Target, numbers_of
+from dpcalc.auditing.sampling.runner import (
+    Measure,
+    Score,
+    Stage,
+    generator,
+    make,
+    numbered,
+    observe,
+    sizes,
+)
+from dpcalc.auditing.targets.target import LOST, Outputs, Target, World, numbers_of
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -88,7 +97,12 @@ def pilot(
             return _of_scores(lambda outputs: -np.asarray(own(outputs), float), turned)
         return _of_scores(own, trial)
     half = runs // 2
-    with contextlib.closing(_halves(target, seed, size, where, half, runs - half)) as halves:
+    # Two runs say how many numbers all others release.
+    width = numbers_of(target, target.run(World.IN, generator(seed, Stage.CHECKS, 8), 2)).shape[1]
+    numbers = partial(_numbers, target, width)
+    with contextlib.closing(
+        _halves(target, numbers, seed, size, where, half, runs - half)
+    ) as halves:
         scores = candidates(*_in_both_worlds(*next(halves), half))
         flags, released = next(halves)
 
@@ -97,7 +111,7 @@ def pilot(
 
     name, score = best(scores, released, flags, promised)
     return Pilot(
-        score=lambda outputs: score(numbers_of(target, outputs)),
+        score=lambda outputs: score(numbers_of(target, outputs, width)),
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
         learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
         outcomes=Outcomes.of(hashes(released)),
@@ -117,13 +131,18 @@ def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tup
 
 
 def _halves(
-    target: Target, seed: int, size: int | None, where: dict[str, Any], *halves: int
+    target: Target,
+    numbers: Measure,
+    seed: int,
+    size: int | None,
+    where: dict[str, Any],
+    *halves: int,
 ) -> Generator[tuple[NDArray[np.bool_], Array], None, None]:
     """Which world each run was in, and what it released; workers go on while a half is looked at."""
     wanted = [numbered(k, sizes(runs, size or runs)) for k, runs in enumerate(halves)]
     made = make(
         target,
-        partial(_numbers, target),
+        numbers,
         seed=seed,
         stage=Stage.PILOT,
         wanted=[batch for half in wanted for batch in half],
@@ -138,8 +157,8 @@ def _halves(
             )
 
 
-def _numbers(target: Target, outputs: Outputs, runs: int) -> Array:
-    found = numbers_of(target, outputs)
+def _numbers(target: Target, width: int, outputs: Outputs, runs: int) -> Array:
+    found = numbers_of(target, outputs, width)
     if len(found) != runs:
         raise InvalidInput(
             f"expected one release per run from target {target.name!r}, {runs} of them; got "

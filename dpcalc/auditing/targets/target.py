@@ -235,9 +235,25 @@ def features(outputs: Outputs) -> Array:
     return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)
 
 
-def numbers_of(target: Target, outputs: Outputs) -> Array:
-    """`features`, whose errors name the target."""
+def numbers_of(target: Target, outputs: Outputs, width: int | None = None) -> Array:
+    """`features`, whose errors name the target.
+
+    Args:
+        target: what released them.
+        outputs: what was released.
+        width: how many numbers every run released so far.
+
+    Raises:
+        InvalidInput: as `features`, and for another number of them.
+    """
     try:
-        return features(outputs)
+        found = features(outputs)
     except InvalidInput as error:
         raise InvalidInput(f"target {target.name!r}: {error}") from error
+    if width is not None and found.shape[1] != width:
+        raise InvalidInput(
+            f"expected as many numbers from every run of target {target.name!r}; got {width} in one "
+            f"batch and {found.shape[1]} in another, which may give the record away; release a fixed "
+            "number of values, padded"
+        )
+    return found

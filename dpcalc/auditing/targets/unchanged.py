@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +40,7 @@ def leaving_unchanged(
 
 def _kept(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return value.copy()
+        return _kept(value.tolist()) if value.dtype.hasobject else value.copy()
     if isinstance(value, list | tuple):
         return [_kept(part) for part in value]
     if isinstance(value, dict):
@@ -48,6 +49,8 @@ def _kept(value: Any) -> Any:
 
 
 def _same(before: Any, now: Any) -> bool:
+    if isinstance(now, np.ndarray) and now.dtype.hasobject:
+        return _same(before, now.tolist())
     if isinstance(now, np.ndarray):
         return isinstance(before, np.ndarray) and (
             (before.dtype, before.shape) == (now.dtype, now.shape)
@@ -61,4 +64,8 @@ def _same(before: Any, now: Any) -> bool:
         return isinstance(before, dict) and (
             list(before) == list(now) and all(_same(before[key], now[key]) for key in now)
         )
-    return before is now
+    if isinstance(now, float):
+        return isinstance(before, float) and (
+            before == now or (math.isnan(before) and math.isnan(now))
+        )
+    return type(before) is type(now) and (before == now if isinstance(now, int | str) else True)
