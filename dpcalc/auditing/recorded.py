@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +25,7 @@ from dpcalc.auditing.recorded_evidence import from_counts, from_guesses, recorde
 from dpcalc.auditing.recorded_scores import RecordedScores
 from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.sampling.runner import new_seed
-from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict
+from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Outcome, Verdict
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 
@@ -71,13 +72,30 @@ def audit_counts(
     if not fair_coins or claim.is_renyi:
         unused = Unused(coins=0 if fair_coins else runs, scores=True)
         found = from_counts(claim, counts, alpha)
-        return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
+        verdict = recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
+        return _noting_wrong_answers(verdict, counts)
     one_run.require_coins(int(counts.n_in), runs, fair_coins, "run", "runs")
     right = counts.correct
     answers = Answers(right=right, wrong=counts.runs - right, runs=runs)
     bound = accuracy.from_answers(answers, None, claim, alpha=alpha, curve=claim.is_curve)
     estimate = bayesian.evidence(counts, claim, alpha=alpha)
-    return recorded_verdict(name, claim, [bound, estimate], alpha, runs, detectable_ratio)
+    verdict = recorded_verdict(name, claim, [bound, estimate], alpha, runs, detectable_ratio)
+    return _noting_wrong_answers(verdict, counts)
+
+
+def _noting_wrong_answers(verdict: Verdict, counts: Counts) -> Verdict:
+    """The verdict, and a remark where far more answers are wrong than luck, three sigmas, explains.
+
+    They stay as they are: a rule that is turned round after a look was not fixed before it.
+    """
+    runs, right = int(counts.runs), int(counts.correct)
+    if verdict.outcome is Outcome.REFUTED or runs - 2 * right <= 3 * math.sqrt(runs):
+        return verdict
+    remark = (
+        f"{runs - right} of {runs} answers are wrong: the order is TP FN FP TN, IN being the positive "
+        "answer; if the rule is to be turned round, do so before new runs"
+    )
+    return replace(verdict, reason=f"{verdict.reason}; {remark}")
 
 
 @own_arithmetic

@@ -201,3 +201,11 @@ def test_two_files_that_both_say_who_was_a_member_are_refused(run: Run) -> None:
     assert "both with a column 'member'" in err
     # One of them alone, or a column that only one file has, can be read one way.
     assert run("audit", "--scores", "runs.csv", "out.csv", "--column", "score", *CLAIM)[0] != 2
+
+
+@pytest.mark.parametrize("coins", [(), ("--fair-coins",)])
+def test_answers_the_wrong_way_round_are_told(run: Run, coins: tuple[str, ...]) -> None:
+    found = _verdict(run, "--counts", 5, 95, 95, 5, *CLAIM, *coins)
+    assert "190 of 200 answers are wrong: the order is TP FN FP TN" in found["reason"]
+    for fair in ((95, 5, 5, 95), (48, 52, 52, 48)):
+        assert "wrong" not in _verdict(run, "--counts", *fair, *CLAIM, *coins)["reason"]
