@@ -68,3 +68,9 @@ def test_an_input_that_stays_as_it_is_passes(given):
     target = mechanism(lambda d, g, n: g.laplace(size=n), given, 0, adjacency="add-remove")
     for _ in range(2):
         assert target.run(World.IN, np.random.default_rng(0), 2).shape == (2,)
+
+
+@pytest.mark.parametrize("given", [np.ones(10), 1, 0.5, "x"])
+def test_equal_inputs_are_refused(given):
+    with pytest.raises(InvalidInput, match="differ in one record; got equal ones"):
+        mechanism(noise, given, given, adjacency="add-remove")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.auditing.targets.exact_numbers import exact_numbers
-from dpcalc.auditing.targets.unchanged import leaving_unchanged
+from dpcalc.auditing.targets.unchanged import leaving_unchanged, require_different
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import Transcript
 from dpcalc.vocabulary import Adjacency, AdjacencyName
@@ -184,8 +184,9 @@ def mechanism(
         What `audit` attacks, with its two worlds and what is known of them.
 
     Raises:
-        InvalidInput: for an unknown adjacency.
+        InvalidInput: for an unknown adjacency, and for equal inputs.
     """
+    require_different(with_record, without_record, name)
     inputs = {World.IN: with_record, World.OUT: without_record}
     on = {world: leaving_unchanged(release, given, name) for world, given in inputs.items()}
     return Target(

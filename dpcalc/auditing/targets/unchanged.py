@@ -1,4 +1,4 @@
-"""Inputs that a release must leave as they are: the next batch starts from them."""
+"""Inputs that differ, and that a release must leave as they are: the next batch starts from them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,23 @@ def leaving_unchanged(
         return released
 
     return run
+
+
+def require_different(first: Any, second: Any, name: str) -> None:
+    """Raise `InvalidInput` for two equal arrays of numbers, or two equal numbers or words.
+
+    Args:
+        first: the input with the record.
+        second: the one without it.
+        name: of the mechanism.
+    """
+    plain = isinstance(first, np.ndarray) and not first.dtype.hasobject
+    plain = type(first) is type(second) and (plain or isinstance(first, int | float | str))
+    if plain and _same(first, second):
+        raise InvalidInput(
+            f"expected two inputs of target {name!r} that differ in one record; got equal ones, on "
+            "which nothing can be seen; leave the record out of the second"
+        )
 
 
 def _kept(value: Any) -> Any:
