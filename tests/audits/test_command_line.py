@@ -131,7 +131,7 @@ def test_interrupted_runs_go_on(tmp_path: Path) -> None:
     [
         ("broken_target", "could not release (RuntimeError: out of paper)"),
         ("nothing_target", "numbers with runs as the first axis"),
-        ("words_target", "numbers with runs as the first axis"),
+        ("words_target", "numbers that are doubles"),
     ],
 )
 def test_a_mechanism_that_fails_is_the_users(

@@ -29,12 +29,15 @@ def exact_numbers(part: Any) -> Array:
 
     Raises:
         InvalidInput: for masked arrays, words, dates, None, and numbers that are no doubles.
+        TypeError: for an object that is no array at all.
     """
     pieces = part if isinstance(part, list | tuple) else [part]
     if any(isinstance(piece, np.ma.MaskedArray) for piece in pieces):
         raise _refused("a masked array", "fill it, and release its mask as numbers")
     whole = np.asarray(part)
     kind = whole.dtype.kind
+    if kind == "O" and whole.ndim == 0:
+        raise TypeError("no array of numbers")
     if kind == "c":
         return np.stack([exact_numbers(whole.real), exact_numbers(whole.imag)], axis=-1)
     if kind == "O":
