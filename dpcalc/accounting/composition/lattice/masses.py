@@ -29,7 +29,6 @@ from dpcalc.accounting.composition.lattice.rows import (
 )
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
-from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.products import product
 
 EXPONENTIAL = 1300
@@ -128,10 +127,6 @@ def _sum(a: Masses, b: Masses, frame: Frame, mode: Mode) -> Masses:
         else:
             beyond = _all_beyond(pairs, frame, mode)
         rows.append(row)
-    with np.errstate(over="ignore"):
-        held = sum(float(row.values.sum()) for row in rows)
-    if not math.isfinite(held):
-        raise NumericalFailure("expected masses that are doubles; got larger ones")
     whole = (added(a.rows[0], finer[0]), added(b.rows[0], finer[1]))
     return _bounded(a, b, whole, (rows[::-1], beyond), frame, mode)
 

@@ -13,7 +13,7 @@ from dpcalc.accounting.composition.lattice.masses import (
     settled,
 )
 from dpcalc.accounting.composition.lattice.rounds import Bools, Cut
-from dpcalc.accounting.composition.lattice.rows import EMPTY, Row, added, trimmed
+from dpcalc.accounting.composition.lattice.rows import EMPTY, Row, added, require_doubles, trimmed
 from dpcalc.accounting.composition.lattice.splitting import Splitting
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.numerics.products import product
@@ -49,6 +49,7 @@ def placed(part: Cut, tails: tuple[float, float], frame: Frame, mode: Mode) -> M
         masses = masses * _weights(losses, share, part.dense[held], frame, mode.splitting)
         # k changes by a factor of at most e^{λ·blur} where a loss was rounded after a split.
         masses *= np.exp(mode.splitting.rate * part.blurs[held])
+    require_doubles(masses)
     right = masses * (np.expm1(-share * step) / np.expm1(-step))
     staying = masses * (np.exp(-share * step) * np.expm1((share - 1) * step) / np.expm1(-step))
     rows = [

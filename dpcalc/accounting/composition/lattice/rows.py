@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
+from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.products import convolution, product
 
 UNDERFLOW_CUTOFF = 1e-154
@@ -105,8 +106,17 @@ def convolved(one: Row, other: Row, most: int, rounding: float) -> Row:
         if len(whole):
             part = convolution(piece, whole)[: size - start - before]
             values[start + before : start + before + len(part)] += part
+    require_doubles(values)
     terms = min(step, len(one.values)) + len(one.values) // step + 8
     return Row(first, values * (1 + rounding * 1.01 * terms * UNIT_ROUNDOFF))
+
+
+def require_doubles(masses: Reals) -> None:
+    """Refuse masses that are infinite or no numbers: weights may grow without bound."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(masses.sum())
+    if not math.isfinite(total):
+        raise NumericalFailure("expected masses that are doubles; got larger ones")
 
 
 def beyond(one: Row, other: Row, most: int) -> float:
@@ -123,6 +133,8 @@ def beyond(one: Row, other: Row, most: int) -> float:
 
 def _that_count(values: Reals, piece: Reals) -> tuple[int, Reals]:
     """The masses whose product with the largest of a piece does not vanish, and where they begin."""
+    require_doubles(piece)
+    require_doubles(values)
     least = _VANISHING / max(float(piece.max()), _VANISHING)
     held = np.flatnonzero(values >= least)
     if len(held) == 0:
