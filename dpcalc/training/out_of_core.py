@@ -87,14 +87,8 @@ def stored_split(
     from dpcalc.algorithms.problems.data.row_files import reordered, written
 
     checks.positive("memory", memory)
-    path, schema = Path(name), schema or Schema({}, {})
-    if not (is_there(path) and is_binary(path)):
-        raise InvalidInput(
-            f"memory (--memory) needs a file that can be read in blocks, {', '.join(BINARY)}; "
-            f"got data={name!r}; convert it, or leave out --memory"
-        )
-    refuse_unused(name, True, {"label": label, "positive": positive, "features": None})
-    parts = parts_of(path, label, positive, schema)
+    schema = schema or Schema({}, {})
+    parts = _opened(name, label, positive, schema)
     scaled = bool(schema.ranges) or row_bound is None
     scaling = schema.scaling(parts.columns.names, where=repr(name)) if scaled else None
     if scaling is not None and scaling.unknown:
@@ -128,6 +122,18 @@ def stored_split(
             row_bound=bound,
             intercept=constant,
         )
+
+
+def _opened(name: str, label: str | None, positive: str | None, schema: Schema) -> TableParts:
+    """The table's parts; refused where it cannot be read in blocks."""
+    path = Path(name)
+    if not (is_there(path) and is_binary(path)):
+        raise InvalidInput(
+            f"memory (--memory) needs a file that can be read in blocks, {', '.join(BINARY)}; "
+            f"got data={name!r}; convert it, or leave out --memory"
+        )
+    refuse_unused(name, True, {"label": label, "positive": positive, "features": None})
+    return parts_of(path, label, positive, schema)
 
 
 def _block(memory: float, count: int, width: int) -> int:

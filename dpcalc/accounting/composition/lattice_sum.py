@@ -87,9 +87,10 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
 def _negligible(query: Query, estimate: Estimate | None) -> float:
     """What may be left out at every point: far less than the δ that is given or estimated."""
     if isinstance(query, EpsilonAt):
-        return min(UNDERFLOW_CUTOFF, max(query.at * _SHARE, _LEAST_MASS))
-    log_delta = 0.0 if estimate is None else estimate.contour.log_delta
-    return min(UNDERFLOW_CUTOFF, max(math.exp(max(log_delta, -700.0)) * _SHARE, _LEAST_MASS))
+        delta = query.at
+    else:
+        delta = 1.0 if estimate is None else math.exp(max(estimate.contour.log_delta, -700.0))
+    return min(UNDERFLOW_CUTOFF, max(delta * _SHARE, _LEAST_MASS))
 
 
 def refined(
