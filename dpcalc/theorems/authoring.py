@@ -22,7 +22,17 @@ from typing import Any, Literal, TypeVar, dataclass_transform
 
 from dpcalc.theorems.base import Theorem
 from dpcalc.theorems.numbers import Numbers, Real
-from dpcalc.theorems.parameters import choice, count, graph, matrix, number, release, schedule
+from dpcalc.theorems.parameters import (
+    choice,
+    complete_choices,
+    count,
+    graph,
+    matrix,
+    number,
+    release,
+    releases_of,
+    schedule,
+)
 from dpcalc.theorems.result import Result
 from dpcalc.theorems.statements import Assumption, Finding, Scope
 from dpcalc.vocabulary import Adjacency, Bearing, Release, Status
@@ -84,7 +94,7 @@ def theorem(
     example: Mapping[str, Any] | None = None,
     status: _Status | None = None,
     noise: str | None = None,
-    releases: tuple[str, ...] | str | None = None,
+    releases: str | None = None,
     adjacency: str | None = None,
     quantity: str | None = None,
     **further: Any,
@@ -99,23 +109,23 @@ def theorem(
         example: parameters of a typical instance; without one the class is what others derive from.
         status: what became of the printed statement in general.
         noise: the parameter that says how much noise is added.
-        releases: what the adversary may be assumed to see; the first unless an instance says other.
+        releases: what the adversary may be assumed to see, where the caller has no choice.
         adjacency: when two inputs are neighbours, where the caller has no choice.
         quantity: what the rates of a convergence result bound.
         further: other class attributes of the result's base.
     """
-    if releases is not None:
-        several = (releases,) if isinstance(releases, str) else releases
-        further["releases"] = tuple(map(Release, several))
     given = {
         "noise": noise,
         "quantity": quantity,
         "status": None if status is None else Status(status),
         "adjacency": None if adjacency is None else Adjacency(adjacency),
+        "releases": None if releases is None else (Release(releases),),
         **further,
     }
 
     def made(described: type[R]) -> type[R]:
+        complete_choices(described)
+        given["releases"] = given["releases"] or releases_of(described)
         if example is not None:
             given.update(_printed(described.__module__), example=dict(example))
         for name, value in given.items():

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcalc.theorems.authoring import assume
+from dpcalc.theorems.authoring import assume, release
 from dpcalc.vocabulary import Release
 
-RELEASES = (Release.LAST_ITERATE, Release.AVERAGE)
-
 COMPOSED = "all own uses composed, which bounds every function of all iterates"
+
+
+def last_or_average() -> Any:
+    """The parameter of results that have both releases."""
+    text = "what is seen: the last iterate, or the mean of all iterates"
+    return release(text, Release.LAST_ITERATE, Release.AVERAGE)
 
 
 def averaged(theorem: Any) -> bool:

@@ -6,11 +6,13 @@ described once, where it is declared.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, shortened, unknown_name
@@ -112,12 +114,15 @@ def _read(name: str, value: Any) -> Any:
 
 def choice(
     help_: str,
-    choices: tuple[str, ...],
+    choices: tuple[str, ...] = (),
     *,
     default: Any = dataclasses.MISSING,
     also: Callable[[object], bool] = lambda _: False,
 ) -> Any:
-    """One of several words; in Python, or what ``also`` says yes to."""
+    """One of several words; in Python, or what ``also`` says yes to.
+
+    Without ``choices`` the words are those of the field's annotation, a ``Literal``.
+    """
 
     def convert(name: str, value: Any) -> Any:
         if also(value):
@@ -129,7 +134,7 @@ def choice(
     return _field(Parameter("choice", help_, convert, choices), default)
 
 
-def release(help_: str, releases: tuple[str, ...]) -> Any:
+def release(help_: str, *releases: str) -> Any:
     """What the adversary sees: one of a theorem's releases, the first unless said."""
     known = tuple(map(Release, releases))
     choices = tuple(one.replace(" ", "-") for one in known)
@@ -203,6 +208,36 @@ def matrix(help_: str, *, default: Any = dataclasses.MISSING) -> Any:
         return None if value is None and default is None else Matrix.of(name, value)
 
     return _field(Parameter("matrix", help_, convert), default)
+
+
+def releases_of(owner: type) -> tuple[Release, ...] | None:
+    """What a theorem's own parameter ``release`` says that the adversary may see, if it has one."""
+    field = vars(owner).get("release")
+    known = field.metadata.get(_KEY) if isinstance(field, dataclasses.Field) else None
+    return None if known is None else tuple(known.convert("release", c) for c in known.choices)
+
+
+def complete_choices(owner: type) -> None:
+    """Give every choice without words those of its annotation; before a dataclass is made.
+
+    Raises:
+        TypeError: if the annotation is no ``Literal`` of words.
+    """
+    for name, field in list(vars(owner).items()):
+        known = field.metadata.get(_KEY) if isinstance(field, dataclasses.Field) else None
+        if known is not None and known.kind == "choice" and not known.choices:
+            words = _words(inspect.get_annotations(owner)[name])
+            if not words:
+                raise TypeError(f"{owner.__name__}.{name} needs a Literal of words, or choices")
+            setattr(owner, name, choice(known.help, words, default=field.default))
+
+
+def _words(annotation: Any) -> tuple[str, ...]:
+    """The words of a ``Literal``, which ``from __future__ import annotations`` leaves as text."""
+    if not isinstance(annotation, str):
+        return tuple(word for word in get_args(annotation) if isinstance(word, str))
+    nodes = ast.walk(ast.parse(annotation, mode="eval"))
+    return tuple(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
 
 
 def _field(parameter: Parameter, default: Any) -> Any:

@@ -7,7 +7,7 @@ import inspect
 import math
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import sympy
@@ -18,7 +18,17 @@ from dpcalc.guarantees import GDP
 from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, finding, number, theorem
 from dpcalc.theorems.base import Bound
 from dpcalc.theorems.numbers import Digits, NotAFormula, Symbols
-from dpcalc.theorems.parameters import Parameter, count, graph, matrix, parameters, schedule
+from dpcalc.theorems.parameters import (
+    Parameter,
+    choice,
+    count,
+    graph,
+    matrix,
+    parameters,
+    release,
+    schedule,
+)
+from dpcalc.vocabulary import Release
 
 DOC = """Title of a result (ABC).
 
@@ -68,7 +78,7 @@ def example(module: ModuleType) -> Any:
 
     made = theorem(
         status="loose",
-        releases=("every iterate", "last iterate"),
+        releases="every iterate",
         noise="sigma",
         adjacency="replace-one",
         example={"gap": 1, "sigma": 3},
@@ -82,7 +92,7 @@ def test_a_result_is_described_by_its_file_and_docstring(module: ModuleType) -> 
     assert kind.title == "Title of a result (ABC)"
     assert kind.statement == "First line of it, and its second."
     assert kind.reference == "Paper 2020, theorem 1"
-    assert [str(each) for each in kind.releases] == ["every iterate", "last iterate"]
+    assert [str(each) for each in kind.releases] == ["every iterate"]
     made = kind(gap=1, sigma=3, attest="all")
     assert (made.release, made.attest) == ("every iterate", {"bounded"})
     assert repr(made).endswith("(gap=1.0, sigma=3.0, extra=None, attest=frozenset({'bounded'}))")
@@ -274,3 +284,32 @@ def test_a_parameter_may_be_left_out_if_it_says_so(kind: Any) -> None:
     for needed in (known(), known(default=2)):
         with pytest.raises(InvalidInput, match="x"):
             needed.convert("x", None)
+
+
+def test_the_words_of_a_choice_are_those_of_its_annotation(module: Any) -> None:
+    @theorem()
+    class Chosen(Theorem):
+        start: Literal["zero", "a b"] = choice("initial dual", default="zero")
+        spelt: str = choice("in words", ("x", "y"), default="y")
+
+    found = parameters(Chosen)
+    assert found["start"].choices == ("zero", "a b")
+    assert found["start"].convert("start", "a b") == "a b"
+    with pytest.raises(InvalidInput, match="start"):
+        found["start"].convert("start", "x")
+    assert found["spelt"].choices == ("x", "y")
+
+
+@pytest.mark.parametrize("annotation", ["str", "Literal[1]", str, Literal[1]])
+def test_a_choice_without_words_is_refused(annotation: Any) -> None:
+    namespace = {"__annotations__": {"start": annotation}, "start": choice("initial dual")}
+    with pytest.raises(TypeError, match=r"Wordless\.start needs a Literal of words"):
+        theorem()(type("Wordless", (Theorem,), namespace))
+
+
+def test_the_releases_are_those_of_the_parameter() -> None:
+    @theorem()
+    class Released(Theorem):
+        release: Release = release("what is seen", "every iterate", "average of iterates")
+
+    assert Released.releases == (Release.EVERY_ITERATE, Release.AVERAGE)

@@ -97,7 +97,6 @@ class DualAveragingResult(ConvergenceResult):
     )
     mixing: Literal["uniform", "metropolis"] = choice(
         "weights on the edges of the network: 1/(1 + largest degree), or by the larger degree",
-        ("uniform", "metropolis"),
         default="uniform",
     )
     mixing_matrix: Matrix | None = matrix(

@@ -37,7 +37,6 @@ class GradientPerturbedADMM(ConvergenceResult):
     rounds: int | None = count("iterations, T (the best number unless given)", default=None)
     dual_start: Literal["data", "zero", "noised"] = choice(
         "where the initial dual comes from: the data as printed, zero, or a gradient with noise",
-        ("data", "zero", "noised"),
         default="data",
     )
     gradient_bound: float | None = number("largest norm of a record's gradient, c", default=None)

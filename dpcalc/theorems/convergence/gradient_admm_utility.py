@@ -117,7 +117,6 @@ class GradientADMMUtility(ConvergenceResult):
     sigma: float = number("standard deviation of the noise, σ", check=checks.non_negative)
     noise_in: Literal["gradient", "state"] = choice(
         "where noise is added: to the gradient, or to the state x",
-        ("gradient", "state"),
         default="gradient",
     )
     feasibility_weight: float = number(

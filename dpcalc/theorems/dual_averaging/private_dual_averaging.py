@@ -158,14 +158,12 @@ class PrivateDualAveraging(Theorem):
     sampling: Literal["one", "mini-batch", "random-batch", "full-batch"] = choice(
         "records a subgradient is computed from: one drawn at random; a batch fixed in advance, in "
         "turn; a batch drawn at random without replacement, again every round; or all",
-        ("one", "mini-batch", "random-batch", "full-batch"),
         default="one",
     )
     batch_size: int | None = count("records of a mini-batch or random-batch", "b", default=None)
     adjacency: Literal["replace-one", "add-remove"] = choice(
         "neighbouring relation",
-        (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
-        default=Adjacency.REPLACE_ONE.value,
+        default="replace-one",
     )
 
     def _check_together(self) -> None:

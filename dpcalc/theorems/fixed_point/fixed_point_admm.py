@@ -43,8 +43,6 @@ from dpcalc.theorems.averages import COMPOSED
 from dpcalc.theorems.numbers import Digits
 from dpcalc.vocabulary import Release
 
-RELEASES = (Release.EVERY_ITERATE, Release.LAST_ITERATE, Release.AVERAGE)
-
 
 def _relaxation(name: str, value: float) -> float:
     if not 0 < value <= 1:
@@ -58,7 +56,6 @@ def _contracts(theorem: FixedPointADMM) -> bool:
 
 @theorem(
     status="loose",
-    releases=RELEASES,
     noise="sigma",
     adjacency="replace-one",
     example={
@@ -134,7 +131,12 @@ class FixedPointADMM(Theorem):
     smoothness: float | None = number(
         "smoothness of every record's loss, M (none unless given)", "M", default=None
     )
-    release: Release = release("what is seen: every z, the last one, or the mean of all", RELEASES)
+    release: Release = release(
+        "what is seen: every z, the last one, or the mean of all",
+        "every iterate",
+        "last iterate",
+        "average of iterates",
+    )
 
     def _check_together(self) -> None:
         if self.smoothness is not None and (self.strong_convexity or 0.0) > self.smoothness:

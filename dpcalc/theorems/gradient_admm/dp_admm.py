@@ -37,29 +37,9 @@ from dpcalc.theorems.authoring import (
 )
 from dpcalc.vocabulary import Release
 
-RELEASES = "every iterate", "last iterate"
-
-
-def _from_data(theorem: DPADMM) -> bool:
-    return theorem.dual_start == "data"
-
-
-def _whole(theorem: DPADMM) -> bool:
-    return theorem.release == "every iterate"
-
-
-def _hidden(theorem: DPADMM) -> bool:
-    """Whether nobody knows what the release shows of an initial dual computed from the data."""
-    return not _whole(theorem) and theorem.regularizer == "l1" and theorem.rounds > 1
-
-
-def _replaced(theorem: DPADMM) -> bool:
-    return theorem.adjacency == "replace-one"
-
 
 @theorem(
     status="false for some settings",
-    releases=RELEASES,
     noise="sigma",
     example={
         "n_records": 32561,
@@ -79,7 +59,7 @@ class DPADMM(Theorem):
             "the first y-update: releasing it, or any transcript that contains it, has no finite ε. "
             "The proof charges only the noisy gradients.",
             "proof fails",
-            lambda t: _from_data(t) and _whole(t),
+            lambda t: t.dual_start == "data" and t.release == "every iterate",
         ),
         finding(
             "The initial dual is computed from the data without noise, and y_T depends on it; the "
@@ -87,26 +67,26 @@ class DPADMM(Theorem):
             "shows of it stays while the noise of (x_T, y_T) vanishes: no finite ε holds for all "
             "step sizes.",
             "proof fails",
-            lambda t: _from_data(t) and not _whole(t) and not _hidden(t),
+            lambda t: t.dual_start == "data" and t.release == "last iterate" and not t.clipped(),
         ),
         finding(
             "Definition 2 lets neighbours differ in one entry. Replacing a record moves the gradient "
             "by up to 2c/n, the proof uses c/n.",
             "proof fails",
-            _replaced,
+            lambda t: t.adjacency == "replace-one",
         ),
         finding(
             "The initial dual is computed from the data without noise, and the proof does not charge "
             "it. For g = λ|y|₁ the dual is clipped to λ/ρ in every round; what (x_T, y_T) still shows "
             "of its start has no known bound.",
             "proof fails",
-            lambda t: _from_data(t) and _hidden(t),
+            lambda t: t.dual_start == "data" and t.clipped(),
         ),
         finding(
             "The transcript is a Gaussian mechanism, whose exact law is known; the Rényi conversion "
             "with a fixed split gives away more than half of ε at δ = 1e-3.",
             "loose",
-            lambda t: not _from_data(t) and not _replaced(t),
+            lambda t: t.dual_start != "data" and t.adjacency == "add-remove",
         ),
         finding(
             "Definition 3's σ = Δ√(2 ln(1.25/δ))/ε is proved for ε <= 1 only, a restriction it does "
@@ -137,70 +117,71 @@ class DPADMM(Theorem):
     sigma: float = number("standard deviation of the noise per coordinate", "sigma")
     split: float = number("the paper's free μ in (0, 1)", "mu", check=checks.open_unit, default=0.5)
     adjacency: Literal["add-remove", "replace-one"] = choice(
-        "neighbouring relation",
-        ("add-remove", "replace-one"),
-        default="replace-one",
+        "neighbouring relation", default="replace-one"
     )
     dual_start: Literal["data", "zero", "noised"] = choice(
         "where the initial dual comes from: the data as printed (then ε = ∞), zero, or a gradient "
         "with noise",
-        ("data", "zero", "noised"),
         default="data",
     )
     release: Release = release(
         "what the adversary sees: every iterate (the transcript) or the last one, (x_T, y_T), alone",
-        RELEASES,
+        "every iterate",
+        "last iterate",
     )
     regularizer: Literal["any", "l1"] = choice(
         "the g that the claim is made for: any convex function, as the theorem says, or λ|y|₁, as in "
         "the paper's experiments",
-        ("any", "l1"),
         default="any",
     )
 
+    def clipped(self) -> bool:
+        """Whether g clips the dual, so that nobody knows what the last iterate shows of its start."""
+        return self.release == "last iterate" and self.regularizer == "l1" and self.rounds > 1
+
     def claimed_epsilon(self, x: Numbers, delta: Real) -> Real:
         """The positive root of ``με² - kε - kL/(1-μ)``, k = c²T/(2n²σ²), L = ln(1/δ)."""
-        k = self._unit(x) / x.sigma**2
+        k = x.gradient_bound**2 * x.rounds / (2 * x.n_records**2) / x.sigma**2
         logarithm = x.log(1 / delta)
         return (k + x.sqrt(k**2 + 4 * x.split * k * logarithm / (1 - x.split))) / (2 * x.split)
 
     def prescribed_noise(self, x: Numbers, epsilon: Real, delta: Real) -> Real:
         """σ by the printed formula."""
-        order = x.log(1 / delta) / ((1 - x.split) * epsilon) + 1
-        return x.sqrt(self._unit(x) * order / (epsilon * x.split))
-
-    def _unit(self, x: Numbers) -> Real:
-        """c²T/(2n²)."""
-        return x.gradient_bound**2 * x.rounds / (2 * x.n_records**2)
+        ratio = x.gradient_bound / x.n_records
+        return ratio * x.sqrt(x.rounds * printed_factor(x, epsilon, delta, x.split))
 
     def certified_mu(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
         """The exact Gaussian law of the noisy gradients, if the initial dual is not a leak."""
+        if self.dual_start == "data":
+            return (
+                x.inf,
+                "the initial dual is computed from the data without noise",
+                {"sigma": x.sigma},
+            )
         numbers = {"sensitivity": self._sensitivity(x), "sigma": x.sigma}
-        if _from_data(self):
-            del numbers["sensitivity"]
-            return x.inf, "the initial dual is computed from the data without noise", numbers
-        return self._mu(x, self._noisy_gradients(x)), "exact Gaussian composition", numbers
+        return self._mu(x, "every iterate"), "exact Gaussian composition", numbers
 
     def attained_mu(self, x: Numbers) -> tuple[Real, str]:
         """What linear losses leak, for the worst g and step size; see the module."""
-        if _from_data(self) and not _hidden(self):
+        if self.dual_start == "data" and not self.clipped():
             return x.inf, "linear losses, small step size"
-        seen = self._noisy_gradients(x) if _whole(self) else x.rounds
-        return self._mu(x, seen), f"linear losses, {self.release}"
+        return self._mu(x, self.release), f"linear losses, {self.release}"
 
     def _sensitivity(self, x: Numbers) -> Real:
-        return x.gradient_bound * (2 if _replaced(self) else 1) / x.n_records
+        return x.gradient_bound * (2 if self.adjacency == "replace-one" else 1) / x.n_records
 
-    def _noisy_gradients(self, x: Numbers) -> Real:
-        """Those that the transcript shows."""
-        return x.rounds + (1 if self.dual_start == "noised" else 0)
-
-    def _mu(self, x: Numbers, shown: Real) -> Real:
-        """μ of this many noisy gradients."""
-        return x.sqrt(shown) * self._sensitivity(x) / x.sigma
+    def _mu(self, x: Numbers, release: str) -> Real:
+        """μ of the noisy gradients that a release shows: a noised initial dual is one more."""
+        start = self.dual_start == "noised" and release == "every iterate"
+        return x.sqrt(x.rounds + (1 if start else 0)) * self._sensitivity(x) / x.sigma
 
     def suggestion(self, epsilon: float, delta: float) -> str:
         """A data-independent initial dual."""
-        if _from_data(self):
+        if self.dual_start == "data":
             return "dual-start zero or noised: the printed initial dual is released without noise"
         return super().suggestion(epsilon, delta)
+
+
+def printed_factor(x: Numbers, epsilon: Real, delta: Real, split: Real) -> Real:
+    """σ²/T over (c/n)²: ``α/(2εμ)`` for the order α of the printed proof."""
+    return (x.log(1 / delta) / ((1 - split) * epsilon) + 1) / (2 * epsilon * split)

@@ -21,8 +21,8 @@ from dpcalc.accounting.iteration.sector_bounds import cost_after, cost_by_table
 from dpcalc.accounting.iteration.sectors import Sectors
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.precise import context, mpf
-from dpcalc.theorems.authoring import Numbers, Real, Theorem, choice, number, release, theorem
-from dpcalc.theorems.averages import COMPOSED, RELEASES
+from dpcalc.theorems.authoring import Numbers, Real, Theorem, choice, number, theorem
+from dpcalc.theorems.averages import COMPOSED, last_or_average
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import flag
 from dpcalc.vocabulary import Release
@@ -40,7 +40,6 @@ EXAMPLE = {
 
 
 @theorem(
-    releases=RELEASES,
     noise="sigma",
     adjacency="neighbouring-functions",
 )
@@ -59,12 +58,9 @@ class GradientADMM(Theorem):
     square: bool = flag("A is square (otherwise it has fewer rows than columns)")
     noise_in: Literal["state", "gradient"] = choice(
         "where noise is added: to the state x, or to the gradient",
-        ("state", "gradient"),
         default="state",
     )
-    release: Release = release(
-        "what is seen: the last iterate, or the mean of all iterates", RELEASES
-    )
+    release: Release = last_or_average()
 
     def _check_together(self) -> None:
         if self.min_singular_value > self.operator_norm:

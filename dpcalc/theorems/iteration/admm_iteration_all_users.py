@@ -68,7 +68,6 @@ class ADMMIterationAllUsers(GradientADMM):
     users: int = count("users", "n")
     order: Literal["permutation", "stopping"] = choice(
         "what is random: the users' order, or the iteration after which to stop",
-        ("permutation", "stopping"),
         default="permutation",
     )
     stop_from: int | None = count(

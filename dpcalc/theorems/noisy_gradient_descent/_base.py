@@ -23,10 +23,9 @@ from dpcalc.theorems.authoring import (
     assume,
     finding,
     number,
-    release,
     theorem,
 )
-from dpcalc.theorems.averages import COMPOSED, RELEASES
+from dpcalc.theorems.averages import COMPOSED, last_or_average
 from dpcalc.theorems.base import Bound
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.step_size import expands
@@ -86,7 +85,6 @@ CONVEXITY_UNUSED = finding(
 
 
 @theorem(
-    releases=RELEASES,
     noise="sigma",
     adjacency="replace-one",
 )
@@ -96,9 +94,7 @@ class NoisyDescent(Theorem):
     step_size: float = number("step size", "eta")
     smoothness: float = number("smoothness of every record's loss", check=checks.non_negative)
     sigma: float = number("standard deviation of the noise on the gradient per coordinate", "sigma")
-    release: Release = release(
-        "what is seen: the last iterate, or the mean of all iterates", RELEASES
-    )
+    release: Release = last_or_average()
 
     def curvature(self) -> float:
         """The least eigenvalue of a Hessian: strong convexity, or minus the weak one."""

@@ -21,8 +21,6 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import last_iterate_mu
 from dpcalc.theorems.numbers import Digits, NotAFormula
 from dpcalc.theorems.parameters import weak_convexity
 
-ORDERS = ("fixed", "shuffled-once", "reshuffled")
-
 
 @theorem(
     adjacency="neighbouring-functions",
@@ -40,7 +38,6 @@ class CyclicDescent(NoisyDescent):
     weak_convexity: float = weak_convexity()
     order: Literal["fixed", "shuffled-once", "reshuffled"] = choice(
         "order of the batches: the same in every pass, one random order kept, or a new one each pass",
-        ORDERS,
         default="fixed",
     )
     position: int | None = count(

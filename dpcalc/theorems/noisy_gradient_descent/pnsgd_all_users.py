@@ -99,7 +99,6 @@ class PNSGDAllUsers(NoisyDescent):
     n_records: int = count("records", "n")
     order: Literal["stopping", "permutation"] = choice(
         "what is random: the step after which to stop, or the records' order",
-        ("stopping", "permutation"),
         default="stopping",
     )
     stop_from: int | None = count(

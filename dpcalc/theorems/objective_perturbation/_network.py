@@ -68,9 +68,7 @@ class NetworkTheorem(Theorem):
     penalty: Schedule = schedule("penalty per noisy round, η")
     noise_rate: Schedule = schedule("rate of the noise density exp(-α|b|) per noisy round, α")
     rounds: int = count("noisy rounds, T or K")
-    loss: Literal["logistic", "general"] = choice(
-        "loss function", ("logistic", "general"), default="logistic"
-    )
+    loss: Literal["logistic", "general"] = choice("loss function", default="logistic")
     curvature: float | None = number(
         "largest second derivative of the loss, c₁ (1/4 for the logistic loss)", default=None
     )
@@ -81,8 +79,7 @@ class NetworkTheorem(Theorem):
     )
     adjacency: Literal["replace-one", "add-remove"] = choice(
         "neighbouring relation; the papers' is replace-one",
-        (Adjacency.REPLACE_ONE.value, Adjacency.ADD_REMOVE.value),
-        default=Adjacency.REPLACE_ONE.value,
+        default="replace-one",
     )
 
     def _check_together(self) -> None:

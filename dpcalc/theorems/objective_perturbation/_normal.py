@@ -94,13 +94,10 @@ class NormalObjective(Theorem):
         "of norm at most 1)",
         default=None,
     )
-    loss: Literal["logistic", "general"] = choice(
-        "loss function", ("logistic", "general"), default="logistic"
-    )
+    loss: Literal["logistic", "general"] = choice("loss function", default="logistic")
     adjacency: Literal["add-remove", "replace-one"] = choice(
         "neighbouring relation",
-        (Adjacency.ADD_REMOVE.value, Adjacency.REPLACE_ONE.value),
-        default=Adjacency.ADD_REMOVE.value,
+        default="add-remove",
     )
 
     def _check_together(self) -> None:

@@ -107,7 +107,6 @@ class PenaltyPerturbation(NetworkTheorem):
     )
     noise_on: Literal["penalty", "dual"] = choice(
         "where noise of rate noise_rate is added: the penalty term, or the dual variable itself",
-        ("penalty", "dual"),
         default="penalty",
     )
 
