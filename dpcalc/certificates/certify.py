@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import dpcalc
@@ -15,6 +15,8 @@ from dpcalc.certificates.grammar import exact
 from dpcalc.certificates.statement import NotCovered, releases_of, written
 from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.composition import compose
+from dpcalc.guarantees.sampled_replacement import SampledRounds
 from dpcalc.numerals import unpadded
 
 if TYPE_CHECKING:
@@ -60,12 +62,33 @@ def certify(
         formulas: of the theorem behind them, if there is one; its closed form takes the place of the
             number that was rounded from it.
     """
-    known = tuple(formulas)
+    known, parts = tuple(formulas), list(parts)
+    larger = _by_pairs(parts, delta, upper)
+    if larger is not None:
+        found_at = _certified(parts, adjacency, delta, larger, lower, known)
+        return replace(found_at, upper=_beyond_pairs(found_at.upper, larger))
     found = [
         _certified(alternative, adjacency, delta, upper, lower, known)
-        for alternative in _alternatives(list(parts), delta, upper)
+        for alternative in _alternatives(parts, delta, upper)
     ]
     return next((each for each in found if each.upper == CERTIFIED), found[0])
+
+
+def _by_pairs(parts: Parts, delta: float, upper: float) -> float | None:
+    """The ε of the rounds' dominating pairs, where a smaller one is reported."""
+    together = compose(*parts)
+    if not isinstance(together, SampledRounds):
+        return None
+    larger = together.pairs().epsilon(delta)
+    return larger if larger > upper else None
+
+
+def _beyond_pairs(verdict: str, larger: float) -> str:
+    """What becomes of an ε that no law here gives."""
+    also = f"ε = {larger!r} is certified" if verdict == CERTIFIED else verdict
+    return (
+        f"not certified: it follows from the rounds' χ²-divergence, which has no law here; {also}"
+    )
 
 
 def _alternatives(parts: Parts, delta: float, upper: float) -> list[Parts]:

@@ -264,6 +264,17 @@ class Guarantee(OwnArithmetic, ABC):
         """
         return None
 
+    def repeated(self, count: int) -> Guarantee | None:
+        """What rounds of it and nothing else compose to, where more is known than their losses.
+
+        Args:
+            count: rounds, 2 or above.
+
+        Returns:
+            None where the losses are summed.
+        """
+        return None
+
     def post_processed(self) -> Guarantee:
         """The guarantee of anything computed from the release alone: the same."""
         return self

@@ -104,8 +104,11 @@ def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
             return _over_cases(part, n, flat[:k] + flat[k + 1 :])
     if not flat:
         return PureDP(0.0)
-    if len(flat) == 1 and flat[0][1] == 1:
-        return flat[0][0]
+    if len(flat) == 1:
+        alone, count = flat[0]
+        known = alone if count == 1 else alone.repeated(count)
+        if known is not None:
+            return known
     if all(isinstance(part, GDP) for part, _ in flat):
         return GDP(total_mu((part.mu, n) for part, n in flat if isinstance(part, GDP)))
     if all(isinstance(part, ZCDP) for part, _ in flat):

@@ -16,6 +16,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.distributions import finite_distributions, from_densities, from_profile
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.sampled_replacement import sampled_gaussian
 from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -211,19 +212,21 @@ def gaussian_without_replacement(
         population: records in all.
 
     Returns:
-        A guarantee with the exact law of the privacy loss under replace-one.
+        A guarantee under replace-one. Where nothing else is released, rounds of it are composed by
+        the smaller of two bounds: their dominating pairs, and their χ²-divergence.
 
     Raises:
         InvalidInput: for a sample larger than the population.
 
-    Source: amplification by subsampling, Balle, Barthe and Gaboardi 2018, theorem 11.
+    Source: amplification by subsampling, Balle, Barthe and Gaboardi 2018, theorem 11; for the
+    χ²-divergence docs/theorems/private-dual-averaging.md.
     """
     population = checks.count("population", population)
     sample = checks.count("sample", sample)
     if sample > population:
         raise InvalidInput(f"sample needs to be at most population={population}; got {sample}")
     mu = sensitivity_over_noise("noise", noise_multiplier, Adjacency.REPLACE_ONE, None)
-    return sampled_without_replacement(round_up(mu), min(1.0, round_up(mpf(sample) / population)))
+    return sampled_gaussian(round_up(mu), min(1.0, round_up(mpf(sample) / population)))
 
 
 @own_arithmetic

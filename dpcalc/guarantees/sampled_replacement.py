@@ -4,7 +4,8 @@ Statement
     In a round the sample's sum has normal noise; a fraction γ of all samples holds the record, and
     the means under three samples that differ in one place lie in a ball of diameter μ standard
     deviations. Then the χ²-divergence of a round is at most ``γ²(e^{μ²} - 1)``, and T adaptive
-    rounds have the profile of `dpcalc.accounting.composition.chi_square`.
+    rounds have the profile of `dpcalc.accounting.composition.chi_square`, as well as that of the
+    composition of their dominating pairs.
 Source
     docs/theorems/private-dual-averaging.md, with the proof.
 """
@@ -21,23 +22,33 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.composition.chi_square import LimitedBlock, LimitedProfile, composed
-from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.gaussian import gaussian_delta_bounds
-from dpcalc.guarantees.base import Guarantee
+from dpcalc.accounting.losses.subsampled_gaussian import (
+    PoissonAdd,
+    PoissonRemove,
+    WithoutReplacement,
+)
 from dpcalc.guarantees.best import BestOf
-from dpcalc.guarantees.composition import compose
-from dpcalc.guarantees.mechanisms import sampled_without_replacement
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.dominated import DominatedMechanism
+from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.profile import ProfileGuarantee
 from dpcalc.numerals import at_most
-from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.search import smallest_where
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
-    from dpcalc.accounting.losses.distribution import Reals
+    from collections.abc import Sequence
 
-_BLOCKS = 64
+    from dpcalc.accounting.losses.distribution import Reals
+    from dpcalc.guarantees.base import Guarantee
+
+_FEWEST_BLOCKS, _BLOCKS = 48, 64
+_WORTH_OF_A_BLOCK = 1e-3
+"""What one more of them saves of ε, roughly and relative; rounds count half their share."""
+
 _FEWEST_ROUNDS = 8
 _LARGEST_CHI_SQUARE = 9.0
 """Above this in all rounds together the largest losses decide, which the profile knows best."""
@@ -52,30 +63,94 @@ _LOST = 1e-14
 _SMALLEST_MU = 1e-100
 """Below it a larger one serves: the square of a smaller one would be no number of full precision."""
 
+_HURRIED = 0.02
+"""An enclosure as wide as this leaves the χ²-divergence out."""
+
+_LEAST_NOISE = 0.02
+"""With less of it an instance's losses are beyond what is composed."""
+
 _NEGLIGIBLE = 1e-20
-_FIRST = 48
+_FIRST = 400
 """Lattice points whose δ is asked for at first; normal tails are negligible beyond."""
 
 
-@own_arithmetic
-def sampled_rounds(mu: float, rate: float, rounds: int) -> Guarantee:
-    """Gaussian noise on samples without replacement, again and again; replace-one.
+@dataclass(frozen=True, slots=True, repr=False)
+class SampledGaussian(DominatedMechanism):
+    """One round of normal noise on a sample's sum."""
+
+    def repeated(self, count: int) -> Guarantee | None:
+        """Rounds of it alone: by their pairs, and by their χ²-divergence where that may help."""
+        loss = self.directions[0][0][0]
+        if not isinstance(loss, WithoutReplacement) or count < _FEWEST_ROUNDS:
+            return None
+        if count * _chi_square(loss.mu, loss.rate, 1) > _LARGEST_CHI_SQUARE:
+            return None
+        limited = SampledReplacement(max(loss.mu, _SMALLEST_MU), loss.rate, count)
+        return SampledRounds(((self, count),), limited)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRounds(Composition):
+    """Rounds of one sampled Gaussian: the smaller of two bounds at every δ.
+
+    Args:
+        parts: the round and how often it is used; next to other releases its pairs are composed.
+        limited: all rounds together, by their χ²-divergence.
+    """
+
+    limited: SampledReplacement
+
+    def bracket(self, delta: float) -> Bracket:
+        """The smaller ε, and below it what records opposite to all others attain."""
+        best, attained = self._better().bracket(delta), self._opposite().bracket(delta)
+        return Bracket(min(attained.lower, best.upper), best.upper, best.method)
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        """The same for δ."""
+        best = self._better().delta_bracket(epsilon)
+        attained = self._opposite().delta_bracket(epsilon)
+        return Bracket(min(attained.lower, best.upper), best.upper, best.method)
+
+    def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
+        """Upper bounds of δ at several ε."""
+        known = self.pairs().deltas(epsilons)
+        return tuple(
+            min(delta, self.limited.delta(epsilon))
+            for delta, epsilon in zip(known, epsilons, strict=True)
+        )
+
+    def pairs(self) -> Composition:
+        """The composition of the rounds' dominating pairs alone."""
+        return Composition(self.parts)
+
+    def _better(self) -> Composition | BestOf:
+        """The pairs alone where little precision is asked for: they take a hundredth of the time."""
+        hurried = relative_width() > _HURRIED
+        return self.pairs() if hurried else BestOf((self.limited, self.pairs()))
+
+    def _opposite(self) -> Composition:
+        """What is attained where all other records point one way, the differing one both ways.
+
+        Larger noise and a smaller rate than there are reveal less.
+        """
+        noise = max(round_up(1 / mpf(self.limited.mu)), _LEAST_NOISE)
+        pairs = tuple(pair(noise, self.limited.rate) for pair in (PoissonRemove, PoissonAdd))
+        one = DominatedMechanism(tuple(((pair, 1),) for pair in pairs), "opposite records")
+        return Composition(((one, self.limited.rounds),))
+
+
+def sampled_gaussian(mu: float, rate: float) -> Guarantee:
+    """Normal noise on the sum over a sample of fixed size, one record replaced.
 
     Args:
         mu: GDP parameter of replacing a sampled record, twice one record's largest norm over σ.
-        rate: γ, share of the samples that hold a record, in (0, 1]; rounded up.
-        rounds: T, 1 or above.
-
-    Returns:
-        The smaller of two bounds at every δ: the composition of the rounds' dominating pairs, and
-        that of rounds whose χ²-divergence is bounded too, where that may be smaller.
+        rate: γ, share of the samples that hold a record, in (0, 1].
     """
-    every = compose((sampled_without_replacement(mu, rate), rounds))
-    few = rounds < _FEWEST_ROUNDS or rate == 1
-    if few or rounds * _chi_square(mu, rate, 1) > _LARGEST_CHI_SQUARE:
-        return every
-    limited = SampledReplacement(max(mu, _SMALLEST_MU), rate, rounds)
-    return BestOf((every, limited)).under(Adjacency.REPLACE_ONE)
+    if rate == 1:
+        return GDP(mu, adjacency=Adjacency.REPLACE_ONE)
+    described = f"Gaussian sampled without replacement, γ = {rate:g}, μ = {mu:g}"
+    directions = (((WithoutReplacement(mu, rate), 1),),)
+    return SampledGaussian(directions, described, attained=False).under(Adjacency.REPLACE_ONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +204,7 @@ def _chi_square(mu: float, rate: float, rounds: int) -> float:
 
 @lru_cache(maxsize=64)
 def _profile(mu: float, rate: float, rounds: int) -> LimitedProfile:
-    size = -(-rounds // min(_BLOCKS, rounds))
+    size = _block_size(rounds)
     each = _chi_square(mu, rate, size)
     spacing = _few_digits(math.sqrt(each) / _POINTS_PER_DEVIATION)
     total = rounds * _chi_square(mu, rate, 1)
@@ -137,9 +212,22 @@ def _profile(mu: float, rate: float, rounds: int) -> LimitedProfile:
     if size == 1:
         deltas = np.array([_one_round(mu, rate, spacing * k) for k in range(2 * reach + 1)])
     else:
-        block = compose((sampled_without_replacement(mu, rate), size))
+        block = Composition(((sampled_gaussian(mu, rate), size),))
         deltas = _deltas(block, spacing, 2 * reach + 1)
     return composed(LimitedBlock(spacing, deltas, each), -(-rounds // size))
+
+
+def _block_size(rounds: int) -> int:
+    """Rounds of a block: many blocks serve best, and a last one that lacks few."""
+
+    def loss(size: int) -> float:
+        blocks = -(-rounds // size)
+        return blocks * size / rounds / 2 - _WORTH_OF_A_BLOCK * blocks
+
+    fewest = min(_FEWEST_BLOCKS, rounds)
+    return min(
+        {-(-rounds // blocks) for blocks in range(fewest, min(_BLOCKS, rounds) + 1)}, key=loss
+    )
 
 
 def _few_digits(value: float) -> float:
@@ -157,7 +245,7 @@ def _one_round(mu: float, rate: float, epsilon: float) -> float:
     return rate * float(gaussian_delta_bounds(np.array([mu]), safe)[0]) * (1 + _LOST)
 
 
-def _deltas(block: Guarantee, spacing: float, count: int) -> Reals:
+def _deltas(block: Composition, spacing: float, count: int) -> Reals:
     """δ on a lattice; where it is negligible, its last value."""
     found: list[float] = []
     while len(found) < count and (not found or found[-1] > _NEGLIGIBLE):

@@ -15,9 +15,10 @@ from scipy.optimize import linprog
 
 from dpcalc.accounting.composition import chi_square
 from dpcalc.guarantees import sampled_replacement
-from dpcalc.guarantees.composition import compose
+from dpcalc.guarantees.composition import Composition, compose
+from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.mechanisms import sampled_without_replacement
-from dpcalc.guarantees.sampled_replacement import SampledReplacement, sampled_rounds
+from dpcalc.guarantees.sampled_replacement import SampledReplacement, sampled_gaussian
 from dpcalc.theorems.catalogue import privacy_result
 from tests.oracles import adaptive_sampling
 from tests.oracles.random_instances import ROOM
@@ -95,10 +96,10 @@ def test_it_is_near_what_opposite_records_attain() -> None:
 
 
 def test_where_it_cannot_help_the_rounds_are_composed() -> None:
-    plain = compose((sampled_without_replacement(4.0, 5e-5), 60_000))
-    assert sampled_rounds(4.0, 5e-5, 60_000) == plain
-    assert sampled_rounds(1.0, 0.01, 2) == compose((sampled_without_replacement(1.0, 0.01), 2))
-    assert sampled_rounds(1.0, 1.0, 20) == compose((sampled_without_replacement(1.0, 1.0), 20))
+    for mu, rate, rounds in [(4.0, 5e-5, 60_000), (1.0, 0.01, 2)]:
+        one = sampled_gaussian(mu, rate)
+        assert compose((one, rounds)) == Composition(((one, rounds),))
+    assert compose((sampled_gaussian(1.0, 1.0), 20)) == compose((GDP(1.0), 20))
 
 
 def test_beyond_the_lattice_it_promises_what_it_promises_at_its_end() -> None:
@@ -129,5 +130,5 @@ def test_random_adversaries_reach_no_more() -> None:
 
 def test_next_to_no_signal_is_answered_at_once() -> None:
     """Squares of such numbers vanish among the doubles."""
-    found = sampled_rounds(1e-162, 0.01, 1000).epsilon(1e-6)
+    found = compose((sampled_gaussian(1e-162, 0.01), 1000)).epsilon(1e-6)
     assert 0 <= found < 1e-90

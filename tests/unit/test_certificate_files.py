@@ -186,7 +186,7 @@ def test_every_verb_that_answers_with_epsilon_certifies(
     out, plan = str(tmp_path / "out.json"), tmp_path / "plan.toml"
     plan.write_text(
         """delta = 1e-6\n[[release]]\nmechanism = "gaussian-without-replacement"
-noise_multiplier = 4\nsample = 20\npopulation = 1000\ncount = 2000"""
+noise_multiplier = 4\nsample = 500\npopulation = 1000\ncount = 200"""
     )
     dp_admm = "dp-admm --n-records 100 --rounds 5 --gradient-bound 1 --dual-start zero --delta 1e-5"
     for command in (

@@ -29,7 +29,7 @@ from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.composition import compose
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
-from dpcalc.guarantees.sampled_replacement import sampled_rounds
+from dpcalc.guarantees.sampled_replacement import sampled_gaussian
 from dpcalc.numerals import spelt
 from dpcalc.numerics.precise import mpf, round_down, round_up
 from dpcalc.theorems.authoring import (
@@ -255,7 +255,8 @@ class PrivateDualAveraging(Theorem):
         """All rounds, whose records are drawn at random."""
         rate = round_up(mpf(self.size()) / self.n_records)
         if self.adjacency == "replace-one":
-            return sampled_rounds(round_up(self._mu(Digits(self))), rate, self.rounds)
+            one = sampled_gaussian(round_up(self._mu(Digits(self))), rate)
+            return compose((one, self.rounds))
         one = poisson_subsampled_gaussian(
             round_down(1 / self._mu(Digits(self))), rate, Adjacency.ADD_REMOVE
         )

@@ -1,0 +1,105 @@
+"""Gaussian noise on samples of a fixed size, stated as a mechanism: the smaller of two bounds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpcalc import GDP, Accountant, compose
+from dpcalc.accounting.enclosure import with_relative_width
+from dpcalc.cli.main import main
+from dpcalc.guarantees.attainment import is_attained
+from dpcalc.guarantees.mechanisms import gaussian_without_replacement, sampled_without_replacement
+from dpcalc.guarantees.sampled_replacement import SampledRounds, _block_size
+from dpcalc.interop.dp_accounting import guarantee_of
+from dpcalc.theorems.catalogue import privacy_result
+from dpcalc.vocabulary import Adjacency
+
+DELTA, ROUNDS = 1e-6, 1000
+ONE = gaussian_without_replacement(2, 10, 1000)
+RELEASE = {
+    "mechanism": "gaussian-without-replacement",
+    "noise_multiplier": 2,
+    "sample": 10,
+    "population": 1000,
+}
+
+
+def test_rounds_stated_alone_cost_what_the_theorem_about_them_says() -> None:
+    found = compose((ONE, ROUNDS))
+    theorem = privacy_result("private-dual-averaging").from_parameters(
+        {
+            "n_records": 1000, "batch_size": 10, "rounds": ROUNDS, "lipschitz": 1, "sigma": 0.2,
+            "sampling": "random-batch",
+        }
+    )  # fmt: skip
+    assert found.epsilon(DELTA) == pytest.approx(theorem.certified().guarantee.epsilon(DELTA))
+    pairs = compose((sampled_without_replacement(1.0, 0.01), ROUNDS))
+    assert found.epsilon(DELTA) < 0.9 * pairs.epsilon(DELTA)
+    few, many = found.deltas([0.5, 2.0])
+    assert (few, many) == pytest.approx((found.delta(0.5), found.delta(2.0)), rel=1e-3)
+    assert many < 0.5 * pairs.delta(2.0)
+
+
+def test_what_is_below_is_attained_by_opposite_records() -> None:
+    """The theorem's own instance is enclosed apart."""
+    found = compose((ONE, ROUNDS))
+    bracket = found.bracket(DELTA)
+    assert 2.1 < bracket.lower < bracket.upper < 2.25
+    assert is_attained(found)
+    assert found.delta_bracket(bracket.lower).upper >= DELTA
+
+
+def test_next_to_another_release_the_pairs_are_composed() -> None:
+    together, half = compose((ONE, ROUNDS), GDP(1e-6)), compose((ONE, ROUNDS // 2))
+    assert not isinstance(together, SampledRounds)
+    assert together.epsilon(DELTA) > 2.5
+    assert compose(half, (ONE, ROUNDS // 2)) == compose((ONE, ROUNDS))
+
+
+def test_a_hurried_enclosure_holds_and_leaves_the_slow_bound_out() -> None:
+    found = compose((ONE, ROUNDS))
+    with with_relative_width(0.05):
+        rough = found.bracket(DELTA)
+    assert rough.lower <= found.epsilon(DELTA) < rough.upper
+
+
+def test_events_and_accountants_say_the_same() -> None:
+    from dp_accounting import dp_event
+
+    event = dp_event.SampledWithoutReplacementDpEvent(1000, 10, dp_event.GaussianDpEvent(2))
+    read = guarantee_of(dp_event.SelfComposedDpEvent(event, ROUNDS), Adjacency.REPLACE_ONE)
+    spent = Accountant(delta=DELTA).spend(RELEASE, ROUNDS)
+    assert read.epsilon(DELTA) == spent.epsilon_spent() == compose((ONE, ROUNDS)).epsilon(DELTA)
+
+
+@pytest.mark.parametrize("rounds", [8, 55, 64, 65, 1000, 7032, 10_369, 10**9])
+def test_blocks_lack_few_rounds(rounds: int) -> None:
+    size = _block_size(rounds)
+    blocks = -(-rounds // size)
+    assert rounds <= size * blocks <= rounds * 1.09
+    assert blocks <= 64
+
+
+def test_a_certificate_is_of_the_pairs_and_the_answer_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, plan = tmp_path / "out.json", tmp_path / "plan.toml"
+    plan.write_text(
+        f"""delta = {DELTA}\n[[release]]\nmechanism = "gaussian-without-replacement"
+noise_multiplier = 4\nsample = 20\npopulation = 1000\ncount = 2000"""
+    )
+    with pytest.raises(SystemExit) as status:
+        main(["compose", str(plan), "--certify", str(out), "--json"])
+    assert status.value.code == 3
+    answer = json.loads(capsys.readouterr().out)
+    said, reported = answer["certificate"]["upper"], answer["certified"]["epsilon"]
+    assert said.startswith("not certified: it follows from the rounds' χ²-divergence")
+    certified = float(json.loads(out.read_text())["upper"]["epsilon"])
+    assert said.endswith(f"ε = {certified!r} is certified")
+    assert certified > 1.05 * reported
+    with pytest.raises(SystemExit) as status:
+        main(["check", str(out)])
+    assert status.value.code == 0
