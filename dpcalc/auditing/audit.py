@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.advice import Unused
@@ -21,6 +22,7 @@ from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress, RunOptions, carry_out
 from dpcalc.auditing.lower_bounds import evaluate
 from dpcalc.auditing.sampling.runner import new_seed
+from dpcalc.auditing.stages.pace import Clock, finding
 from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, strength
 from dpcalc.auditing.versions import versions
@@ -118,8 +120,9 @@ def run_audit(
         design: what is to be done.
         seed: from which everything random is drawn.
         controls: also run the same design on mechanisms whose answer is known.
-        seconds: begin no further batch of counted runs after this time; their number then depends
-            on the machine.
+        seconds: for all of it. Batches and the pilot are smaller where runs are slow, and no batch is
+            begun that would end later; what is made in any case may take longer, and then a finding
+            says so. The number of runs depends on the machine.
         progress: called after every batch.
         checkpoint: a file, or a section of an open store, from which an interrupted audit resumes.
         executor: who makes the runs, anything with the ``submit`` of `concurrent.futures.Executor`;
@@ -131,25 +134,46 @@ def run_audit(
         WorkersLost: if workers went away and took runs with them.
     """
     _same_adjacency(target, claim)
-    watch = RunOptions(seconds=seconds, progress=progress, checkpoint=checkpoint, executor=executor)
-    findings = deterministic_findings(target, claim, seed=seed, error=design.for_checks)
+    clock = Clock(seconds)
+    watch = RunOptions(clock=clock, progress=progress, checkpoint=checkpoint, executor=executor)
+    findings = deterministic_findings(
+        target, claim, seed=seed, error=design.for_checks, seconds=seconds
+    )
     if executor is not None:
         _refuse_own_randomness(target, findings)
         importlib.import_module(
             "scipy.special"
         )  # while workers start, not while they await a score
     if any(finding.severity is Severity.REFUTES for finding in findings):
+        findings += _late(clock, design, None)
         return _concluded(target, claim, design, seed, findings), None
     experiment = carry_out(target, claim, design, seed=seed, watch=watch)
     evidence, more = evaluate(experiment, claim)
     findings += more
     known: dict[str, str] = {}
     if controls:
-        known, more = run_controls(claim, design, seed=seed, executor=executor)
+        made = design if seconds is None else replace(design, runs=experiment.seen.runs)
+        known, more = run_controls(claim, made, seed=seed, executor=executor)
         findings += more
+    findings += _late(clock, design, experiment)
     return _concluded(
         target, claim, design, seed, findings, evidence, experiment, known
     ), experiment
+
+
+def _late(clock: Clock, design: AuditDesign, experiment: Experiment | None) -> list[Finding]:
+    """What a limit of time changed."""
+    if experiment is None:
+        found = finding(clock, 0, 0)
+    else:
+        made, used = experiment.seen.runs, experiment.design
+        found = finding(
+            clock,
+            made,
+            made if experiment.stopped else design.runs,
+            sizes=None if used == design else (used.batch, used.pilot),
+        )
+    return [] if found is None else [found]
 
 
 def _concluded(

@@ -88,13 +88,16 @@ class AuditDesign:
         """The plan for a target and a claim; methods are chosen by what is known if left out.
 
         Batches have a thousand runs, a hundred where only bets on the whole curve are made: these
-        learn their rules from counted runs, need next to no pilot, and often stop early. With
+        learn their rules from counted runs, need next to no pilot, and often stop early. An early
+        stop needs a method that bets: the e-process joins methods that were left out, never those
+        that were asked for. With
         ``memory``, bytes for the releases that a process holds at once, batches are as small as that
         needs, and so is a pilot from which a score is learnt.
 
         Raises:
             InvalidInput: if memory does not suffice for a few runs.
-            AssumptionViolated: if a method does not suit the claim or the target.
+            AssumptionViolated: if a method does not suit the claim or the target, or none of those
+                asked for may stop early.
         """
         checks.count("runs", runs, minimum=10)
         check_terms(alpha, detectable_ratio)
@@ -109,6 +112,11 @@ class AuditDesign:
             learnt = target.log_ratio is None and target.score is None
             pilot = min(pilot, most) if learnt else pilot
         if early_stop and not set(ANYTIME) & set(chosen):
+            if methods is not None:
+                raise AssumptionViolated(
+                    f"early_stop needs a method that may be looked at, {' or '.join(ANYTIME)}; got "
+                    f"methods {', '.join(chosen)}; add one, or leave early_stop out"
+                )
             chosen = (*chosen, "e-process")
         _check(chosen, target, claim)
         return cls(

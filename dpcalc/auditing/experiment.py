@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
@@ -22,6 +21,7 @@ from dpcalc.auditing.sampling.collected import Collected
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.stages.counted import counted
 from dpcalc.auditing.stages.kept import kept_runs, mark_judged
+from dpcalc.auditing.stages.pace import Clock, paced
 from dpcalc.auditing.stages.pilot import pilot
 from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
 from dpcalc.auditing.stages.sequential_test import RunningTest
@@ -102,18 +102,17 @@ class RunOptions:
     """What happens beside the runs, and when they end early.
 
     Attributes:
-        seconds: after this time no further batch of counted runs is begun.
+        clock: a limit of time; no batch of counted runs is begun that would exceed it, if it takes as
+            long as the last one.
         progress: called after every batch.
         checkpoint: a file or a section of an open store from which interrupted runs go on.
         executor: who makes the runs; this process if left out.
-        begun: when the clock started.
     """
 
-    seconds: float | None = None
+    clock: Clock = field(default_factory=Clock)
     progress: Callable[[Progress], None] | None = None
     checkpoint: str | os.PathLike[str] | Store | None = None
     executor: Executor | None = None
-    begun: float = field(default_factory=time.monotonic)
 
 
 def carry_out(
@@ -142,6 +141,7 @@ def _carried_out(
     store: Store | None,
 ) -> Experiment:
     where: dict[str, Any] = {"executor": watch.executor, "store": store}
+    design, reserve = paced(design, target, watch.clock, seed, store)
     tried = pilot(
         target,
         seed=seed,
@@ -153,7 +153,9 @@ def _carried_out(
     trial = tried.trial
     running = _bets(trial, claim, design)
     noise: dict[World, Noise] = {}
-    seen, stopped = _counted_runs(target, design, tried.score, running, noise, seed, watch, store)
+    seen, stopped = _counted_runs(
+        target, design, tried.score, running, noise, seed, watch, store, reserve
+    )
     tilt, spread = 0.0, 0.0
     tilted: dict[World, tuple[ImportanceSample, ImportanceSample]] = {}
     if design.tilted:  # their number is fixed, whatever ended the counted runs
@@ -197,10 +199,14 @@ def _counted_runs(
     seed: int,
     watch: RunOptions,
     store: Store | None,
+    reserve: float,
 ) -> tuple[Observations, bool]:
-    """The counted runs, and whether a bet ended them; fills in the first batch's noise."""
+    """The counted runs, and whether a bet ended them; fills in the first batch's noise.
+
+    ``reserve`` is the time in seconds that is needed after them.
+    """
     seen = Collected()
-    batches = 0
+    batches, begun = 0, watch.clock.elapsed
     made = counted(
         target,
         score,
@@ -223,7 +229,8 @@ def _counted_runs(
             refuted = any(bets.rejects for bets in running.values())
             if design.early_stop and refuted and seen.runs < design.runs:
                 return seen.observations(), True
-            if watch.seconds is not None and time.monotonic() - watch.begun > watch.seconds:
+            taken, begun = watch.clock.elapsed - begun, watch.clock.elapsed
+            if watch.clock.is_over(taken + reserve):
                 if store is not None and seen.runs < design.runs:
                     mark_judged(store, batches)
                 break

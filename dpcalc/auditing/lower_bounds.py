@@ -113,12 +113,12 @@ def _accuracy(q: EstimatorInput) -> list[Evidence]:
 
 
 def _running(q: EstimatorInput, method: str) -> list[Evidence]:
-    bets = q.experiment.running.get(method)
-    return (
-        []
-        if bets is None
-        else [bets.evidence(planned=q.experiment.design.runs, outcomes=q.experiment.outcomes)]
-    )
+    e, bets = q.experiment, q.experiment.running.get(method)
+    if bets is None:
+        return []
+    # After an early stop the power is that of all runs that the bets had before them.
+    planned = e.design.runs if e.stopped else e.seen.runs
+    return [bets.evidence(planned=planned, outcomes=e.outcomes)]
 
 
 def _e_process(q: EstimatorInput) -> list[Evidence]:

@@ -88,8 +88,13 @@ class Verdict:
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same seed gives the same verdict: the target has no randomness of its own."""
-        return self.seed is not None and all(f.check != "repetition" for f in self.findings)
+        """Whether the same seed gives the same verdict.
+
+        Not of a target with randomness of its own, nor where a limit of time was felt.
+        """
+        return self.seed is not None and not {"repetition", "time"} & {
+            f.check for f in self.findings
+        }
 
     @property
     def best(self) -> Evidence | None:

@@ -106,9 +106,7 @@ def _carried_out(
             seed=seed,
             claim=claim,
             runs=given["runs"],
-            methods=None
-            if given["methods"] is None
-            else [name.strip() for name in given["methods"].split(",")],
+            methods=_methods(given),
             seconds=given["seconds"],
             memory=given["memory"],
             early_stop=given["early_stop"],
@@ -123,6 +121,18 @@ def _carried_out(
         tables = compute_tables(shown, seed=seed, executor=executor)
     title = target if built_in is None else f"{built_in.title} ({built_in.reference})"
     return title, results, tables
+
+
+def _methods(given: dict[str, Any]) -> list[str] | None:
+    """The methods that were asked for; None if they are left to the design."""
+    if given["methods"] is None:
+        return None
+    from dpcalc.auditing.design import ANYTIME
+
+    methods = [name.strip() for name in given["methods"].split(",")]
+    if given["early_stop"] and not set(ANYTIME) & set(methods):
+        refuse_given(("early_stop",), f"{' or '.join(ANYTIME)} among the --methods")
+    return methods
 
 
 def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[Case]]:

@@ -109,13 +109,13 @@ def _theorems() -> list[str]:
     "--methods",
     metavar="NAME,...",
     shell_complete=completing_in(_methods, several=True),
-    help="Lower bounds that may refute, such as accuracy,clopper-pearson; by default the strongest "
-    "for what is claimed and known.",
+    help="The lower bounds that may refute, such as accuracy,clopper-pearson, and no others; by default "
+    "the strongest for what is claimed and known.",
 )
 @click.option(
     "--seconds",
     type=AtLeast(0, above=True),
-    help="Begin no further batch of runs after this time.",
+    help="Time for all; less is run where it does not suffice, and the report says so.",
 )
 @click.option(
     "--alpha", type=NUMBER, default="1e-4", show_default=True, help="Chance of a false alarm."
@@ -131,7 +131,8 @@ def _theorems() -> list[str]:
 @click.option(
     "--early-stop/--no-early-stop",
     default=True,
-    help="Stop when bets have refuted the claim (default); they hold whenever one stops.",
+    help="Stop when bets have refuted the claim (default, unless --methods names none that bets); "
+    "they hold whenever one stops.",
 )
 @click.option("--controls/--no-controls", default=True, help="Run known mechanisms too (default).")
 @memory_option

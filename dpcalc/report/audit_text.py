@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.auditing.checks.repetition import NAME as REPETITION
 from dpcalc.auditing.evidence import NAN
 from dpcalc.auditing.result import AuditResult
+from dpcalc.auditing.stages.pace import NAME as TIME
 from dpcalc.auditing.verdict import Outcome
 from dpcalc.numerals import spelt
 from dpcalc.report.bounds import native_cells, native_columns
@@ -25,6 +27,9 @@ _STYLES = {
     Outcome.PRECONDITION_FAILED: "[magenta]PRECONDITION FAILED[/]",
 }
 
+
+_TOLD = (NAN, TIME)
+"""Checks whose findings are told though nothing is wrong."""
 
 _NUMBERS = ("claimed ε", "attack ε", "certified ε")
 
@@ -56,8 +61,11 @@ def show(
     last = f"chance of a false alarm at most {spelt(alpha, 3)} over all claims"
     for seed in sorted(seeds):
         last += f"; repeat with --seed {seed}"
-    if any(r.verdict.seed is not None and not r.verdict.repeatable for r in results):
+    checks = {f.check for r in results if r.verdict.seed is not None for f in r.verdict.findings}
+    if REPETITION in checks:
         last += "; no seed repeats a target with randomness of its own"
+    if TIME in checks:
+        last += "; what a limit of time cut short no seed repeats"
     out.print(f"[dim]{last}[/]", soft_wrap=True)
     if report is not None:
         out.print(f"[dim]report: {escaped(report)}[/]", soft_wrap=True)
@@ -98,5 +106,5 @@ def _reasons(result: AuditResult) -> list[str]:
 
 
 def _matters(verdict: Verdict, finding: Any) -> bool:
-    grave = finding.severity.value in ("refutes", "premise") or finding.check == NAN
+    grave = finding.severity.value in ("refutes", "premise") or finding.check in _TOLD
     return grave and finding.text != verdict.reason

@@ -159,6 +159,13 @@ def test_peeking_with_an_exact_test_raises_false_alarms():
     assert ((p <= ALPHA).any(axis=1)).mean() > 0.25
 
 
+def test_an_early_stop_is_by_a_method_that_was_asked_for():
+    target = known.gaussian(3.0)
+    with pytest.raises(AssumptionViolated, match="needs a method that may be looked at"):
+        AuditDesign.for_claim(target, CURVE, methods=("clopper-pearson",), early_stop=True)
+    assert AuditDesign.for_claim(target, CURVE, early_stop=True).methods[-1] == "e-process"
+
+
 def test_after_an_early_stop_only_the_e_process_speaks():
     target = known.gaussian(3.0)
     design = AuditDesign.for_claim(

@@ -140,6 +140,20 @@ def test_methods_are_chosen(here: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "accuracy" in capsys.readouterr().err
 
 
+def test_no_method_that_was_not_asked_for_decides(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert here.is_dir()
+    words = ["audit", "my_mechanism:claimed", "--json", *QUICK, "--methods", "clopper-pearson"]
+    run(*words)
+    evidence = json.loads(capsys.readouterr().out)["results"][0]["verdict"]["evidence"]
+    assert {e["method"]: e["alpha"] for e in evidence if e["gates"]} == {
+        "clopper-pearson": 1e-4 - 1e-6
+    }
+    assert run(*words, "--early-stop") == 2
+    assert "--early-stop goes with e-process or" in " ".join(capsys.readouterr().err.split())
+
+
 def test_the_page_is_small_named_for_screen_readers_and_says_the_verdict_second(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

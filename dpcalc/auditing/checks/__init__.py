@@ -18,7 +18,12 @@ __all__ = ["deterministic_findings"]
 
 
 def deterministic_findings(
-    target: Target, claim: Claim, *, seed: int, error: float = exposure.MOST_ERROR
+    target: Target,
+    claim: Claim,
+    *,
+    seed: int,
+    error: float = exposure.MOST_ERROR,
+    seconds: float | None = None,
 ) -> list[Finding]:
     """The answers of all checks that apply to what is known about the target.
 
@@ -27,11 +32,12 @@ def deterministic_findings(
         claim: what is tested.
         seed: of the experiment.
         error: probability with which all of them together may refute a true claim.
+        seconds: for the whole audit.
     """
     found = [
         sensitivity.check(target, seed=seed),
         public_parameters.check(target),
-        exposure.check(target, claim, seed=seed, error=error),
+        exposure.check(target, claim, seed=seed, error=error, seconds=seconds),
         repetition.check(target, seed=seed),
         pointwise.check(target, claim, seed=seed),
         accounting.check(target.accesses, claim),

@@ -9,6 +9,7 @@ by as many runs as this check makes is left undecided: randomised response with 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -33,11 +34,19 @@ MOST_ERROR = 1e-6
 
 _LOOKS = 16  # runs that find the candidate
 _FEWEST, _MOST = 1000, 4096  # runs that count, per world
+_SHARE = 0.25  # of a limit of time, for runs beyond those that are needed
 _ROUNDING = 1e-12
 _APART = 1e-9
 
 
-def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR) -> Finding:
+def check(
+    target: Target,
+    claim: Claim,
+    *,
+    seed: int,
+    error: float = MOST_ERROR,
+    seconds: float | None = None,
+) -> Finding:
     """Whether some released number gives the worlds away.
 
     Args:
@@ -45,11 +54,15 @@ def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR)
         claim: what is tested.
         seed: of the experiment.
         error: probability with which a true claim may be refuted.
+        seconds: for the whole audit, of which fresh runs that are not needed take a quarter at most.
     """
+    begun = time.monotonic()
     released = [
         target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS)
         for part, world in enumerate(World)
     ]
+    each = (time.monotonic() - begun) / _LOOKS
+    most = _MOST if seconds is None else int(_SHARE * seconds / max(each, 1e-9))
     seen = [numbers_of(target, outputs) for outputs in released]
     _require_one_layout(target, *(_layout(outputs) for outputs in released))
     dependent = independence.check(target, seen, seed=seed)
@@ -67,7 +80,8 @@ def check(target: Target, claim: Claim, *, seed: int, error: float = MOST_ERROR)
             numbers={"released": int(seen[0].shape[1]), "constant": int(constant.sum())},
         )
     place = int(np.where(given_away, apart, -np.inf).argmax())
-    return _counted(target, claim, seed, place, seen, int(given_away.sum()), error)
+    runs = _needed(claim, error, most)
+    return _counted(target, claim, seed, place, seen, int(given_away.sum()), error, runs)
 
 
 def _layout(outputs: Outputs) -> str:
@@ -100,11 +114,11 @@ def _counted(
     seen: list[Array],
     how_many: int,
     error: float,
+    runs: int,
 ) -> Finding:
-    """The candidate on fresh runs: as many as the claim needs to fall."""
+    """The candidate on fresh runs, so many of each world."""
     inside, outside = float(seen[0][0, place]), float(seen[1][0, place])
     middle = (inside + outside) / 2
-    runs = _needed(claim, error)
     right = {}
     for part, world in enumerate(World):
         released = target.run(world, generator(seed, Stage.CHECKS, 4, part), runs)
@@ -147,12 +161,13 @@ def _numbers(count: int) -> str:
     return "1 released number" if count == 1 else f"{count} released numbers"
 
 
-def _needed(claim: Claim, error: float) -> int:
-    """Runs per world after which a rule without errors refutes the claim, or more."""
+def _needed(claim: Claim, error: float, most: int) -> int:
+    """Runs per world after which a rule without errors refutes the claim; more up to ``most``."""
     if not claim.epsilon < 30:
         return _MOST
     rate = (1 - claim.delta) / (1 + math.exp(claim.epsilon)) * 0.9
-    return int(min(max(math.log(2 / error) / max(rate, 1e-12), _FEWEST), _MOST))
+    enough = min(math.ceil(math.log(2 / error) / max(rate, 1e-12)), _MOST)
+    return max(enough, min(_FEWEST, most))
 
 
 def _spread(values: Array) -> Array:

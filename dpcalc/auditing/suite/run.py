@@ -10,7 +10,7 @@ from functools import partial
 
 from dpcalc.auditing.audit import run_audit
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.design import AuditDesign
+from dpcalc.auditing.design import ANYTIME, AuditDesign
 from dpcalc.auditing.experiment import Experiment, Progress
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.suite.case import Case, ComputedTable, Instance, SupportingTable
@@ -31,7 +31,8 @@ class Terms:
         seed: every case draws from its own stream of it.
         claim: put to the test instead of the cases' own claims.
         runs: counted runs instead of the cases' own number.
-        methods: lower bounds that may refute instead of the cases' own.
+        methods: lower bounds that may refute instead of the cases' own; without one that bets no case
+            stops early.
         seconds: for each case.
         memory: bytes for the releases that a process holds at once; see `AuditDesign.for_claim`.
         early_stop: stop a case when its e-process refutes the claim.
@@ -123,14 +124,15 @@ def carried_out(
     """
     begun, instance = time.monotonic(), case.instance()
     tested = instance.claim if terms.claim is None else terms.claim
+    methods, early_stop = _methods(terms, case)
     design = AuditDesign.for_claim(
         instance.target,
         tested,
         runs=case.runs if terms.runs is None else terms.runs,
         alpha=min(terms.share, case.alpha),
-        methods=terms.methods or (case.methods if terms.claim is None else None),
+        methods=methods,
         tilted=case.tilted,
-        early_stop=terms.early_stop,
+        early_stop=early_stop,
         batch=case.batch,
         memory=terms.memory,
         detectable_ratio=terms.detectable_ratio,
@@ -148,6 +150,20 @@ def carried_out(
     )
     expected = case.expected if terms.claim is None else ()
     return _result(case, instance, verdict, experiment, expected, time.monotonic() - begun)
+
+
+def _methods(terms: Terms, case: Case) -> tuple[Sequence[str] | None, bool]:
+    """Which methods may refute, and whether one of them may end the runs.
+
+    Bets join a case's own methods for an early stop, but no method that was not asked for decides
+    where some were.
+    """
+    if terms.methods is not None:
+        return terms.methods, terms.early_stop and bool(set(ANYTIME) & set(terms.methods))
+    own = case.methods if terms.claim is None else None
+    if own is not None and terms.early_stop and not set(ANYTIME) & set(own):
+        own = (*own, "e-process")
+    return own, terms.early_stop
 
 
 def _result(
