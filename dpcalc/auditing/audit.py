@@ -21,6 +21,7 @@ from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.evidence import Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, Progress, RunOptions, carry_out
 from dpcalc.auditing.lower_bounds import evaluate
+from dpcalc.auditing.sampling.layout import of_one_layout
 from dpcalc.auditing.sampling.runner import new_seed
 from dpcalc.auditing.stages.pace import Clock, finding
 from dpcalc.auditing.targets.target import Target
@@ -147,7 +148,8 @@ def run_audit(
     if any(finding.severity is Severity.REFUTES for finding in findings):
         findings += _late(clock, design, None)
         return _concluded(target, claim, design, seed, findings), None
-    experiment = carry_out(target, claim, design, seed=seed, watch=watch)
+    alike = of_one_layout(target, seed)
+    experiment = carry_out(alike, claim, design, seed=seed, watch=watch)
     evidence, more = evaluate(experiment, claim)
     findings += more
     known: dict[str, str] = {}

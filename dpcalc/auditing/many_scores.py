@@ -112,6 +112,11 @@ class ManyScores:
         scores, left = self.kinds[kind], np.array([self.roles[kind][r] for r in Role])
         for start in range(0, len(scores), _BLOCK):
             block = np.asarray(scores[start : start + _BLOCK], dtype=np.float64)
+            if np.isnan(block).any():
+                raise InvalidInput(
+                    "scores need to be numbers; got NaN; dropping runs would bias the bound, so give "
+                    "them a score of their own, such as -inf"
+                )
             taken = draw.multivariate_hypergeometric(left, len(block))
             left -= taken
             given = draw.permutation(np.repeat([int(r) for r in Role], taken).astype(np.int8))

@@ -25,6 +25,7 @@ from dpcalc.auditing.recorded_evidence import from_counts, from_guesses, recorde
 from dpcalc.auditing.recorded_scores import RecordedScores
 from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.sampling.runner import new_seed
+from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Outcome, Verdict
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -143,13 +144,14 @@ def audit_scores(
         The verdict.
 
     Raises:
-        InvalidInput: for too few scores of a kind, NaN among them, and shares outside (0, 1).
+        InvalidInput: for too few scores of a kind, scores that no double holds, NaN among them, and
+            shares outside (0, 1).
     """
     check_terms(alpha, detectable_ratio)
     seed = new_seed() if seed is None else seed
     if not 0 < pilot_share < 1:
         raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
-    first, second = np.asanyarray(in_scores), np.asanyarray(out_scores)
+    first, second = _one_a_run("in_scores", in_scores), _one_a_run("out_scores", out_scores)
     runs = first.size + second.size
     if fair_coins:
         one_run.require_coins(first.size, runs, fair_coins, "run", "runs")
@@ -170,6 +172,19 @@ def audit_scores(
     return recorded_verdict(
         name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused
     )
+
+
+def _one_a_run(name: str, scores: Sequence[float] | Array) -> Array:
+    """The scores of one kind, not copied where they are doubles or shorter numbers."""
+    found = np.asanyarray(scores) if isinstance(scores, np.ndarray) else exact_scores(scores)
+    short = found.dtype.kind == "f" and found.dtype.itemsize <= 8
+    if not short or isinstance(found, np.ma.MaskedArray):
+        found = exact_scores(found)
+    if found.ndim != 1:
+        raise InvalidInput(
+            f"expected one score per run, shape (runs,); got {name} of shape={found.shape!r}"
+        )
+    return found
 
 
 @own_arithmetic

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.files import refuse_pipe
@@ -140,7 +141,11 @@ def _mapped(path: str | os.PathLike[str], column: str | None) -> Array:
             f"{scores.shape} of {scores.dtype}"
         )
     for start in range(0, len(scores), _BLOCK):
-        lost = np.flatnonzero(np.isnan(scores[start : start + _BLOCK]))
+        block = scores[start : start + _BLOCK]
+        try:
+            lost = np.flatnonzero(np.isnan(exact_scores(block)))
+        except InvalidInput as error:
+            raise InvalidInput(f"{str(path)!r}: {error}") from error
         if len(lost):
             raise InvalidInput(
                 f"expected scores; number {start + int(lost[0]) + 1} of {str(path)!r} is NaN; "

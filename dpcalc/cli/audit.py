@@ -109,7 +109,7 @@ def _theorems() -> list[str]:
     "--methods",
     metavar="NAME,...",
     shell_complete=completing_in(_methods, several=True),
-    help="The lower bounds that may refute, such as accuracy,clopper-pearson, and no others; by default "
+    help="The lower bounds that may refute, such as accuracy,clopper-pearson, and no other; by default "
     "the strongest for what is claimed and known.",
 )
 @click.option(

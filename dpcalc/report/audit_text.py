@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.auditing.checks.neighbours import NAME as NEIGHBOURS
 from dpcalc.auditing.checks.repetition import NAME as REPETITION
 from dpcalc.auditing.evidence import NAN
 from dpcalc.auditing.result import AuditResult
@@ -28,7 +29,7 @@ _STYLES = {
 }
 
 
-_TOLD = (NAN, TIME)
+_TOLD = (NAN, TIME, NEIGHBOURS)
 """Checks whose findings are told though nothing is wrong."""
 
 _NUMBERS = ("claimed ε", "attack ε", "certified ε")

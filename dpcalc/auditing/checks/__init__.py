@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpcalc.auditing.checks import (
     accounting,
     exposure,
+    neighbours,
     pointwise,
     public_parameters,
     repetition,
@@ -35,6 +36,7 @@ def deterministic_findings(
         seconds: for the whole audit.
     """
     found = [
+        neighbours.check(target),
         sensitivity.check(target, seed=seed),
         public_parameters.check(target),
         exposure.check(target, claim, seed=seed, error=error, seconds=seconds),

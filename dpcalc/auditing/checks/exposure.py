@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +18,12 @@ from dpcalc.auditing.checks import independence
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.evidence import Finding, Severity
+from dpcalc.auditing.sampling.layout import layout, require_one_layout
+from dpcalc.auditing.sampling.looks import every_run, look, looked
 from dpcalc.auditing.sampling.observations import Counts
-from dpcalc.auditing.sampling.runner import Stage, generator
-from dpcalc.auditing.targets.target import LOST, Outputs, Target, World, numbers_of
+from dpcalc.auditing.targets.target import LOST, Target, World
 from dpcalc.auditing.wording import at_least, confidence
-from dpcalc.errors import InvalidInput
 from dpcalc.numerals import spelt
-from dpcalc.transcript import Transcript
 
 Array = NDArray[np.float64]
 
@@ -57,14 +55,11 @@ def check(
         seconds: for the whole audit, of which fresh runs that are not needed take a quarter at most.
     """
     begun = time.monotonic()
-    released = [
-        target.run(world, generator(seed, Stage.CHECKS, 2, part), _LOOKS)
-        for part, world in enumerate(World)
-    ]
+    released = [look(target, world, seed, 2, _LOOKS) for world in World]
     each = (time.monotonic() - begun) / _LOOKS
     most = _MOST if seconds is None else int(_SHARE * seconds / max(each, 1e-9))
-    seen = [numbers_of(target, outputs) for outputs in released]
-    _require_one_layout(target, *(_layout(outputs) for outputs in released))
+    seen = [every_run(target, outputs, _LOOKS) for outputs in released]
+    require_one_layout(target, *(layout(outputs) for outputs in released))
     dependent = independence.check(target, seen, seed=seed)
     if dependent is not None:
         return dependent
@@ -84,28 +79,6 @@ def check(
     return _counted(target, claim, seed, place, seen, int(given_away.sum()), error, runs)
 
 
-def _layout(outputs: Outputs) -> str:
-    """Names, shapes in one run and types of what was released."""
-    if isinstance(outputs, Transcript):
-        return ", ".join(sorted(outputs.released))
-    named = outputs.items() if isinstance(outputs, Mapping) else [("values", outputs)]
-    parts = []
-    for name, values in sorted(named):
-        kind = f" and type {values.dtype}" if isinstance(values, np.ndarray) else ""
-        parts.append(f"{name} of shape {np.shape(values)[1:]}{kind}")
-    return ", ".join(parts)
-
-
-def _require_one_layout(target: Target, inside: str, outside: str) -> None:
-    """Refuse what tells the worlds apart before any number is looked at."""
-    if inside != outside:
-        raise InvalidInput(
-            "expected the same names, shapes and types with the record and without from target "
-            f"{target.name!r}; got {inside} and {outside}, which may give the record away; release a "
-            "fixed number of values of one type, padded, and what else tells them apart as a number"
-        )
-
-
 def _counted(
     target: Target,
     claim: Claim,
@@ -121,8 +94,7 @@ def _counted(
     middle = (inside + outside) / 2
     right = {}
     for part, world in enumerate(World):
-        released = target.run(world, generator(seed, Stage.CHECKS, 4, part), runs)
-        values = numbers_of(target, released, seen[part].shape[1])
+        values = looked(target, world, seed, 4, runs, seen[part].shape[1])
         answer = (values[:, place] > middle) == (inside > middle)
         right[world] = int(answer.sum()) if world is World.IN else int((~answer).sum())
     counts = Counts.of(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.sampling.runner import Stage, generator
-from dpcalc.auditing.targets.target import Target, World, numbers_of
+from dpcalc.auditing.sampling.looks import looked
+from dpcalc.auditing.targets.target import Target, World
 
 NAME = "repetition"
 _RUNS = 16
@@ -14,10 +14,7 @@ _RUNS = 16
 
 def check(target: Target, *, seed: int) -> Finding | None:
     """What to know about a target with randomness of its own; None if it has none."""
-    first, second = (
-        numbers_of(target, target.run(World.IN, generator(seed, Stage.CHECKS, 6), _RUNS))
-        for _ in range(2)
-    )
+    first, second = (looked(target, World.IN, seed, 6, _RUNS) for _ in range(2))
     if np.array_equal(first, second):
         return None
     return Finding(

@@ -30,6 +30,7 @@ from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.binomial import POWER, at_least, quantile, smallest_noticed
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
+from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
 Array = NDArray[np.float64]
@@ -88,7 +89,7 @@ def guess(
         AssumptionViolated: without that word, or if the number of included canaries makes it
             incredible.
     """
-    flags, values = np.asarray(included), np.asarray(scores, dtype=np.float64)
+    flags, values = np.asarray(included), exact_scores(scores)
     if flags.dtype != np.bool_ or flags.ndim != 1 or values.shape != flags.shape:
         raise InvalidInput(
             "expected one flag and one score per canary; got "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.archive import read_arrays, write_arrays
+from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Observations:
 
     def __post_init__(self) -> None:
         is_in = np.asarray(self.is_in)
-        score = np.asarray(self.score, dtype=np.float64)
+        score = exact_scores(self.score)
         if is_in.dtype != np.bool_ or is_in.shape != score.shape or score.ndim == 0:
             raise InvalidInput(
                 "expected one flag and one score per run; got "
@@ -218,7 +219,7 @@ def from_scores(
     Each kind is shuffled by a fixed seed, so that scores which were sorted do no harm, and the two are
     interleaved evenly, so that any prefix holds its share of both. Nothing is known about coins.
     """
-    first, second = (np.asarray(s, dtype=np.float64).ravel() for s in (in_scores, out_scores))
+    first, second = (exact_scores(s).ravel() for s in (in_scores, out_scores))
     for name, scores in (("in_scores", first), ("out_scores", second)):
         checks.count(f"number of {name}", len(scores), minimum=2)
     generator = np.random.default_rng(0)

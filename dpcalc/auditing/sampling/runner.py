@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.sampling.observations import Observations, joined
+from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.auditing.targets.target import Noise, Outputs, Target, World
 from dpcalc.errors import InvalidInput
 from dpcalc.execution.kept import Keeping, in_order_kept
@@ -256,7 +257,10 @@ def observed(batches: Sequence[Batch], *, exact: bool) -> Observations:
 
 def scored(target: Target, score: Score, outputs: Outputs, runs: int) -> Array:
     """One number per run, or an error that names the callable at fault."""
-    array = np.asarray(score(outputs), dtype=np.float64)
+    try:
+        array = exact_scores(score(outputs))
+    except InvalidInput as error:
+        raise InvalidInput(f"target {target.name!r}: {error}") from error
     if array.shape != (runs,):
         raise InvalidInput(
             f"expected one score per run from target {target.name!r}, shape ({runs},); got "

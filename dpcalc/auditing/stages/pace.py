@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dpcalc.auditing.evidence import Finding, Severity
-from dpcalc.auditing.sampling.runner import Stage, generator
+from dpcalc.auditing.sampling.looks import look
 from dpcalc.auditing.targets.target import Target, World
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _measured(target: Target, seed: int, most: int, seconds: float) -> tuple[int
     size = min(_FEWEST, most)
     while True:
         begun = time.monotonic()
-        target.run(World.IN, generator(seed, Stage.CHECKS, 9), size)
+        look(target, World.IN, seed, 9, size)
         taken = time.monotonic() - begun
         if size == most or 2 * taken > seconds:
             return size, max(taken, 1e-9) / size

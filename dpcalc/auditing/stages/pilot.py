@@ -18,12 +18,12 @@ from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rule_choice import Promise
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.learning.repeats import hashes
+from dpcalc.auditing.sampling.looks import every_run, looked
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.auditing.sampling.runner import (
     Measure,
     Score,
     Stage,
-    generator,
     make,
     numbered,
     observe,
@@ -98,7 +98,7 @@ def pilot(
         return _of_scores(own, trial)
     half = runs // 2
     # Two runs say how many numbers all others release.
-    width = numbers_of(target, target.run(World.IN, generator(seed, Stage.CHECKS, 8), 2)).shape[1]
+    width = looked(target, World.IN, seed, 8, 2).shape[1]
     numbers = partial(_numbers, target, width)
     with contextlib.closing(
         _halves(target, numbers, seed, size, where, half, runs - half)
@@ -158,10 +158,4 @@ def _halves(
 
 
 def _numbers(target: Target, width: int, outputs: Outputs, runs: int) -> Array:
-    found = numbers_of(target, outputs, width)
-    if len(found) != runs:
-        raise InvalidInput(
-            f"expected one release per run from target {target.name!r}, {runs} of them; got "
-            f"{len(found)}; keep the runs axis first"
-        )
-    return found
+    return every_run(target, outputs, runs, width)

@@ -21,6 +21,28 @@ _EXACT = 2.0**53
 """Whole numbers up to here are doubles."""
 
 
+def exact_scores(part: Any) -> Array:
+    """The same scores as doubles.
+
+    Args:
+        part: anything that NumPy takes for an array of real numbers, of any shape.
+
+    Raises:
+        InvalidInput: as `exact_numbers`, and for what is ragged or complex.
+    """
+    try:
+        kind = np.asarray(part).dtype.kind
+        if kind == "c":
+            raise _refused("complex ones", "give the real number that tells the worlds apart")
+        return exact_numbers(part)
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace(_RELEASED, "as scores")) from error
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"expected one number per run as scores; got {type(part).__name__} ({error})"
+        ) from error
+
+
 def exact_numbers(part: Any) -> Array:
     """The same numbers as doubles; a complex one as two, on a new last axis.
 
@@ -57,6 +79,7 @@ def exact_numbers(part: Any) -> Array:
     return doubles
 
 
+_RELEASED = "as what is released"
 _OWN = "give words and other objects numbers of their own"
 
 
@@ -89,6 +112,4 @@ def _inexact(value: object) -> InvalidInput:
 
 
 def _refused(got: str, attempt: str) -> InvalidInput:
-    return InvalidInput(
-        f"expected numbers that are doubles as what is released; got {got}; {attempt}"
-    )
+    return InvalidInput(f"expected numbers that are doubles {_RELEASED}; got {got}; {attempt}")

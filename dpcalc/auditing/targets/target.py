@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.auditing.targets.exact_numbers import exact_numbers
+from dpcalc.auditing.targets.sizes import sizes_of
 from dpcalc.auditing.targets.unchanged import leaving_unchanged, require_different
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import Transcript
@@ -126,6 +127,7 @@ class Target:
         public: (world) -> parameters that the claim calls public, by name.
         accesses: the declared looks at the data.
         described: one line: which inputs, which adversary.
+        sizes: entries of the input with the record and of that without it; None if not known.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Target:
     public: Callable[[World], Mapping[str, Any]] | None = None
     accesses: Sequence[DataAccess] = field(default=())
     described: str = ""
+    sizes: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.adjacency not in list(Adjacency):
@@ -184,7 +187,8 @@ def mechanism(
         What `audit` attacks, with its two worlds and what is known of them.
 
     Raises:
-        InvalidInput: for an unknown adjacency, and for equal inputs.
+        InvalidInput: for an unknown adjacency, for equal inputs, and under replace-one for different
+            numbers of entries.
     """
     require_different(with_record, without_record, name)
     inputs = {World.IN: with_record, World.OUT: without_record}
@@ -195,6 +199,7 @@ def mechanism(
         adjacency=adjacency,  # type: ignore[arg-type] # converted by Target
         score=score,
         log_ratio=log_ratio,
+        sizes=sizes_of(with_record, without_record, adjacency, name),
     )
 
 
