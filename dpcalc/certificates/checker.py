@@ -1,80 +1,47 @@
 """Re-verifies a certificate in ball arithmetic: ``python -m dpcalc.certificates.checker FILE``.
 
-This file decides. grammar.py reads numbers, mechanisms.py and laws.py know the losses, methods.py and
-inversion.py compute δ(ε). They depend on the standard library and python-flint alone, and can be read
-in one sitting. Every value is an enclosure; docs/certificates.md has the proofs. For independent
-rounds with losses L a certificate is about
+This file decides, and depends on python-flint alone. For independent rounds with losses L, whose moment
+functions M(z) = E[e^{zL}; L < ∞] mechanisms.py knows, a certificate is about
 
     δ(ε) = E[(1 - e^{ε-S})₊],  S the sum of the losses, 1 where S = ∞,
 
 in each direction of the neighbouring relation: "upper" says that all are at most δ, "lower" that in one
-of them δ(e) > δ for every e below ε. Methods, nodes and contours are choices: none makes a false
-statement pass.
+of them δ(e) > δ for every e below ε. δ(ε) is enclosed by an integral of M on a vertical line, or by
+another method that the evidence names. Every value is an enclosure; docs/certificates.md has the
+proofs. Methods, nodes and lines are choices: none makes a false statement pass.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from dpcalc.certificates.grammar import Refused, exact, fields, need, number, whole
-from dpcalc.certificates.laws import precision
+from flint import acb, arb
+
+from dpcalc.certificates.grammar import Refused, exact, fields, need, number, whole, work_is_limited
+from dpcalc.certificates.laws import Ball, Rounds, ball, gaussian, precision, product
 from dpcalc.certificates.mechanisms import rounds_of
-from dpcalc.certificates.methods import BOUNDS, enclosure
+from dpcalc.certificates.methods import BOUNDS, METHODS
+from dpcalc.certificates.outcomes import over_losses
 
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
 
-
-def over_losses(releases: Any, end: str, eps: Fraction, delta: Fraction) -> bool:
-    """What follows from the largest finite losses and the chances of infinite ones alone.
-
-    If no sum of finite losses exceeds ε, δ(ε) is the chance of an infinite one; below the largest sum,
-    which has a positive chance, it is larger.
-    """
-    need(that={r["mechanism"] for r in releases} <= {"approximate", "laplace"}, got="largest loss")
-    largest = sum(r["count"] * exact(r["epsilon"]) for r in releases)
-    if end == "upper":
-        return largest <= eps and sum(r["count"] * failure(r) for r in releases) <= delta
-    finite = math.prod((1 - failure(r)) ** r["count"] for r in releases)
-    return largest >= eps and 1 - finite >= delta
-
-
-def failure(release: Any) -> Fraction:
-    """The chance of an infinite loss."""
-    return exact(release.get("delta", "0"))
-
-
-def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
-    """Whether δ(ε) is certainly on the right side of δ in one direction."""
-    eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
-    releases, adjacency = certificate["releases"], certificate["adjacency"]
-    need(that=isinstance(how, dict) and isinstance(how.get("method"), str), got=how)
-    bits = whole(how.get("precision"), 53)
-    with precision(min(bits, 10_000)):
-        rounds = rounds_of(releases, adjacency, direction == "add")
-        if how["method"] == "largest loss":
-            fields(how, "method", "precision")
-            return over_losses(releases, end, eps, delta)
-        need(that=end == "upper" or how["method"] not in BOUNDS, got="a bound from above")
-        value = enclosure(rounds, number(certificate[end]["epsilon"]), how)
-        need(that=isinstance(how["enclosure"], list) and len(how["enclosure"]) == 2, got=how)
-        least, most = how["enclosure"]
-        above = exact(least) == 0 or bool(number(least) <= value)
-        need(that=above and bool(value <= number(most)), got=how["enclosure"])
-    return exact(most) <= delta if end == "upper" else exact(least) > delta
+NODES, BITS = 200_000, 10_000
+"""The most there may be."""
 
 
 def check(certificate: Any) -> list[str]:
     """What the certificate proves, a sentence for each end; raises Refused if it does not."""
+    need(that=isinstance(certificate, dict), got=certificate)
+    if certificate.get("format") != FORMAT:
+        raise Refused(f"expected format {FORMAT!r}; got {certificate.get('format')!r:.60}")
     fields(certificate, *FIELDS)
-    need(that=certificate["format"] == FORMAT, got=certificate["format"])
-    need(that=certificate["digest"] == digest(certificate), got=certificate["digest"])
+    if certificate["digest"] != digest(certificate):
+        raise Refused("it was edited: its digest is not that of what stands in it")
     one_sided = certificate["adjacency"] == "add-remove"
     directions = {"remove", "add"} if one_sided else {"both"}
     proved, delta = [], certificate["delta"]
@@ -91,6 +58,120 @@ def check(certificate: Any) -> list[str]:
         proved.append(sentence.format(eps, delta))
     need(that=len(proved) > 0, got="no end")
     return proved
+
+
+def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
+    """Whether δ(ε) is certainly on the right side of δ in one direction."""
+    eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
+    need(that=isinstance(how, dict) and isinstance(how.get("method"), str), got=how)
+    with precision(whole(how.get("precision"), 53, BITS)):
+        rounds = rounds_of(certificate["releases"], certificate["adjacency"], direction == "add")
+        if how["method"] == "largest loss":
+            fields(how, "method", "precision")
+            return over_losses(certificate["releases"], end, eps, delta)
+        need(that=end == "upper" or how["method"] not in BOUNDS, got="a bound from above")
+        value = enclosure(rounds, number(certificate[end]["epsilon"]), how)
+        need(that=isinstance(how["enclosure"], list) and len(how["enclosure"]) == 2, got=how)
+        least, most = how["enclosure"]
+        above = exact(least) == 0 or bool(number(least) <= value)
+        need(that=above and bool(value <= number(most)), got=how["enclosure"])
+    return exact(most) <= delta if end == "upper" else exact(least) > delta
+
+
+def enclosure(rounds: Rounds, eps: Ball, how: dict[str, Any]) -> Ball:
+    """δ(ε) in one direction, or a bound of it, by the method that the evidence names."""
+    unknown = ("a method that is known",), line
+    names, by_method = {"line": (Line._fields, line), **METHODS}.get(how["method"], unknown)
+    _, _, _, *chosen = fields(how, "method", "precision", "enclosure", *names)
+    value = by_method(rounds, eps, *chosen)
+    if how["method"] == "lattice":  # which counts infinite losses itself
+        return value
+    return 1 - product((1 - law.infinite) ** n for law, n in rounds) + value
+
+
+class Line(NamedTuple):
+    """The trapezoidal rule on Re z = real_part with nodes 2π/period apart."""
+
+    real_part: Ball
+    period: Ball
+    order: Ball  # where Chernoff's inequality bounds aliases
+    smoothing: Ball  # μ of one more Gaussian round, or 0
+    nodes: int
+    shifts: list[Ball]  # one a law, for the bound beyond the node where it becomes quiet
+    quiet: list[int]  # the first node, one a law, at which its moment is bounded, not evaluated
+
+
+def line(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
+    """By a line that the evidence describes."""
+    *places, nodes, shifts, quiet = chosen
+    c, period, far, smoothing = map(number, places)
+    for each in (shifts, quiet):
+        need(that=isinstance(each, list) and len(each) == len(rounds), got=each)
+    last = whole(nodes, 1, NODES)
+    first = [whole(node, 1, last + 1) for node in quiet]
+    work_is_limited(sum(n * law.cost for (law, _), n in zip(rounds, first, strict=True)))
+    found = Line(c, period, far, smoothing, last, [number(text) for text in shifts], first)
+    return by_a_line(rounds, eps, found)
+
+
+class Heights(NamedTuple):
+    """What a line needs of the summed loss; the same for every ε."""
+
+    moments: list[Ball]  # at the nodes
+    beyond: Ball  # bounds the moduli at all further nodes
+    chernoff: Ball  # the moment at ``order``
+
+
+def heights(rounds: Rounds, line: Line) -> Heights:
+    """Moments of independent rounds on a line, from a law's quiet node on by its bound."""
+    c, step, nodes = line.real_part, 2 * arb.pi() / line.period, line.nodes
+    bounds = [
+        law.beyond(c, step * first, shift)
+        for (law, _), first, shift in zip(rounds, line.quiet, line.shifts, strict=True)
+    ]
+    far = [law.still + ball(bound) for (law, _), bound in zip(rounds, bounds, strict=True)]
+
+    def moment(j: int) -> Ball:
+        z, found = acb(c, step * j), acb(1)
+        for k, (law, n) in enumerate(rounds):
+            found *= (law.moment(z) if j < line.quiet[k] else far[k]) ** n
+        return found
+
+    beyond = product(
+        (abs(law.still) + abs(bound)) ** n for (law, n), bound in zip(rounds, bounds, strict=True)
+    )
+    chernoff = product(abs(law.moment(acb(line.order))) ** n for law, n in rounds)
+    return Heights([moment(j) for j in range(nodes + 1)], beyond, chernoff)
+
+
+def on_a_line(found: Heights, eps: Ball, line: Line) -> Ball:
+    """By the trapezoidal rule, with its tail and less its aliases."""
+    c, period, order = line.real_part, line.period, line.order
+    step, total = 2 * arb.pi() / period, arb(0)
+    for j, moment in enumerate(found.moments):
+        z = acb(c, step * j)
+        value = moment * (-z * eps).exp() / (z * (z + 1))
+        total += value.real / 2 if j == 0 else value.real
+    cut = found.beyond * (-c * eps).exp() / (arb.pi() * step * line.nodes)
+    left, right = (-c * period).exp(), ((c - order) * period).exp()
+    above = found.chernoff * (-order * eps).exp()
+    aliases = left / (1 - left) + above * right / (1 - right)
+    return step / arb.pi() * total + arb(0, 1) * cut.upper() - arb(0.5, 0.5) * aliases
+
+
+def by_a_line(rounds: Rounds, eps: Ball, line: Line) -> Ball:
+    """Between bounds by one more Gaussian round of tiny μ = s <= 0.3, if s is not 0."""
+    s, c, last = line.smoothing, line.real_part, line.nodes + 1
+    sensible = c > 0 and line.order > c and line.period > 0 and s >= 0 and s <= arb("0.3")
+    if not sensible:
+        return arb.nan()
+    if s == 0:
+        return on_a_line(heights(rounds, line), eps, line)
+    more = line._replace(shifts=[*line.shifts, arb(0)], quiet=[*line.quiet, last])
+    found, a = heights([*rounds, (gaussian(s), 1)], more), 2 * s
+    at, before, after = (on_a_line(found, eps + move, more) for move in (0, -a, a))
+    least = 2 * at - before / (1 + (-a).exp()) - after / (1 + a.exp())
+    return least.lower().min(at.upper()).union(at.upper())
 
 
 def digest(certificate: dict[str, Any]) -> str:

@@ -8,11 +8,10 @@ from typing import Any
 
 from flint import acb, arb
 
-from dpcalc.certificates.inversion import Rounds
-from dpcalc.certificates.laws import Law, precision
+from dpcalc.certificates.laws import Law, Rounds, precision
 
 _PER_OCTAVE = 4
-_COARSE = 64
+_COARSE = 40
 """Bits with which choices are made."""
 
 _LEAST = 1e-9

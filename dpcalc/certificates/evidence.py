@@ -6,27 +6,31 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from flint import arb
 
-from dpcalc.certificates.checker import holds
+from dpcalc.certificates.checker import enclosure, holds
 from dpcalc.certificates.contour import Chooser, lowest
-from dpcalc.certificates.grammar import exact, number
+from dpcalc.certificates.grammar import Refused, exact, number
 from dpcalc.certificates.grids import PERTURBED, lattices, least_epsilon, masses
-from dpcalc.certificates.inversion import Rounds, at_an_order
 from dpcalc.certificates.lattice import Masses, divergence
-from dpcalc.certificates.laws import precision
+from dpcalc.certificates.laws import Rounds, precision
 from dpcalc.certificates.mechanisms import rounds_of
-from dpcalc.certificates.methods import BOUNDS, enclosure
+from dpcalc.certificates.methods import BOUNDS
+from dpcalc.certificates.outcomes import LONGEST, MOST, summands
+from dpcalc.certificates.renyi import at_an_order
 
-_MOST_OUTCOMES = 100_000
 _MOST_NODES, _MOST_CHEAP_NODES = 5_000, 150_000
 """Where a law's moment is an integral, and where all are closed forms."""
 
 _PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
 """Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
 number is not decided; smoothing is for laws that do not let the line end."""
+
+_SPARED = 48
+"""Bits that a line does not need: it aims at a relative error, and next tries a smaller one."""
 
 _OFTEN = 20
 """Expected batches with the record from which on sampling without replacement is certified."""
@@ -36,9 +40,6 @@ _LARGEST_DIMENSION = 2_000
 
 _HOPELESS = 1.001
 """Above δ by so much, a finer lattice than the second does not help."""
-
-_LONGEST = 10_000
-"""Rounds whose failures are multiplied exactly."""
 
 _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
@@ -80,7 +81,11 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
     delta, seen = exact(statement["delta"]), "nothing could be computed"
     for how in _ways(statement, end, epsilon, direction):
         with precision(how["precision"]):
-            value = _value(statement, epsilon, direction, how)
+            try:
+                value = _value(statement, epsilon, direction, how)
+            except Refused as reason:  # it would take too long
+                seen = str(reason)
+                continue
             if not value.is_finite():
                 continue
             ends = _outward(value)
@@ -110,7 +115,7 @@ def _ways(
     if len(rounds) == 1 and rounds[0][1] == 1 and rounds[0][0].profile(arb(1)).is_finite():
         yield from ({"method": "one round", "precision": k * bits} for k in (1, 4, 16))
         return
-    if all(law.terms for law, _ in rounds) and _terms(rounds) <= _MOST_OUTCOMES:
+    if all(law.terms for law, _ in rounds) and summands(rounds) <= MOST:
         yield from ({"method": "outcomes", "precision": k * bits} for k in (1, 4, 16, 64))
         return
     names = {release["mechanism"] for release in statement["releases"]}
@@ -127,7 +132,7 @@ def _ways(
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
         return
     try:
-        yield from _lines(rounds, statement, epsilon, bits)
+        yield from _lines(rounds, statement, epsilon, direction, bits)
         seen = "the enclosure on a line does not decide"
     except NotCertified as reason:
         if end == "lower" or exact(statement["delta"]) == 0:
@@ -149,12 +154,6 @@ def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
     found, _ = lowest(bound, best - 0.125, best + 0.125, 40)
     orders = [repr(1 + math.exp(found)), *(text for text in given if exact(text) > 1)]
     return min(orders, key=lambda order: bound(math.log(exact(order) - 1)))
-
-
-def _terms(rounds: Rounds) -> int:
-    """Summands of the sum over outcomes."""
-    degree = sum(n * max(p.degree() for _, p in law.terms) for law, n in rounds)
-    return (1 + degree) * math.prod(math.comb(n + len(law.terms) - 1, n) for law, n in rounds)
 
 
 def _on_lattices(
@@ -203,7 +202,7 @@ def _value(statement: dict[str, Any], epsilon: str, direction: str, how: dict[st
 
 
 def _lines(
-    rounds: Rounds, statement: dict[str, Any], epsilon: str, bits: int
+    rounds: Rounds, statement: dict[str, Any], epsilon: str, direction: str, bits: int
 ) -> Iterator[dict[str, Any]]:
     if exact(statement["delta"]) == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
@@ -214,27 +213,36 @@ def _lines(
             raise NotCertified(
                 f"the record is drawn {float(drawn):.3g} times; it takes {_OFTEN} or more"
             )
-    log_delta = math.log(float(exact(statement["delta"])))
-    chooser = Chooser(rounds, float(exact(epsilon)))
+    asked = json.dumps([statement["releases"], statement["adjacency"], direction == "add"])
+    about = f"{float(exact(epsilon)):.6g}", f"{float(exact(statement['delta'])):.6g}"
     ended = tried = False
     for number_of_plan, (tolerance, smoothing) in enumerate(_PLANS):
         unsmoothed = smoothing == 0
         if number_of_plan == 0 or unsmoothed == ended:
-            line = chooser.line(log_delta + math.log(tolerance), smoothing)
+            line = _line(asked, *about, tolerance, smoothing)
             costly = [q for (law, _), q in zip(rounds, line["quiet"], strict=True) if law.strip]
             if max(costly, default=0) <= _MOST_NODES and line["nodes"] <= _MOST_CHEAP_NODES:
                 ended = ended or unsmoothed
-                yield {"method": "line", "precision": bits - round(math.log2(tolerance)), **line}
+                precise = bits - _SPARED - round(math.log2(tolerance))
+                yield {"method": "line", "precision": precise, **line}
                 tried = True
     if not tried:
         raise NotCertified("a line would need too many nodes")
+
+
+@lru_cache(maxsize=16)
+def _line(asked: str, eps: str, delta: str, tolerance: float, smoothing: float) -> dict[str, Any]:
+    """A line for an ε and δ of few digits; one serves both ends."""
+    with precision(64):
+        chooser = Chooser(rounds_of(*json.loads(asked)), float(eps))
+        return chooser.line(math.log(float(delta)) + math.log(tolerance), smoothing)
 
 
 def _bounded(statement: dict[str, Any]) -> bool:
     releases = statement["releases"]
     known = {r["mechanism"] for r in releases} <= {"approximate", "laplace"}
     plain = all(isinstance(r.get("epsilon"), str) for r in releases)
-    return known and plain and sum(r["count"] for r in releases) <= _LONGEST
+    return known and plain and sum(r["count"] for r in releases) <= LONGEST
 
 
 def _outward(value: Any) -> tuple[str, str]:

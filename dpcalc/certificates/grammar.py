@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from flint import arb
+from flint import arb, ctx
 
 from dpcalc.certificates.laws import Ball
 
@@ -70,13 +70,54 @@ def number(value: Any) -> Ball:
     return found
 
 
-def whole(value: Any, least: int) -> int:
+def whole(value: Any, least: int, most: int) -> int:
     """A whole number, which stands without quotation marks."""
-    need(that=type(value) is int and value >= least, got=value)
-    return int(value)
+    if type(value) is not int or not least <= value <= most:
+        raise Refused(f"expected a whole number from {least:,} to {most:,}; got {value!r:.60}")
+    return value
 
 
 def fields(table: Any, *names: str) -> list[Any]:
     """The values of these fields; there may be no others."""
     need(that=isinstance(table, dict) and set(table) == set(names), got=table)
     return [table[name] for name in names]
+
+
+ROWS, WORK = 5_000, 10_000_000
+"""The most there may be: of a table; of work in exponentials of 64 bits, about a minute."""
+
+Relation = tuple[str, bool]
+"""The neighbouring relation, and whether P is the law without the record."""
+
+RELATIONS = "add-remove", "replace-one", "neighbouring-functions", ""
+
+
+def in_range(value: Any, least: Any, most: Any = None) -> Ball:
+    """A number that is certainly not below ``least``, and below ``most``."""
+    found = number(value)
+    need(that=bool(found >= least and (most is None or found < most)), got=value)
+    return found
+
+
+def at_least(least: Any) -> Callable[[Any], Ball]:
+    """Reads a number that is certainly not below ``least``."""
+    return lambda value: in_range(value, least)
+
+
+def positive(value: Any, most: Any = None) -> Ball:
+    """A number that is certainly above 0, and below ``most``."""
+    need(that=bool(number(value) > 0), got=value)
+    return in_range(value, 0, most)
+
+
+def table(rows: Any, *columns: Callable[[Any], Ball]) -> list[tuple[Ball, ...]]:
+    """Rows of numbers."""
+    need(that=isinstance(rows, list) and 0 < len(rows) <= ROWS, got=rows)
+    need(that=all(isinstance(row, list) and len(row) == len(columns) for row in rows), got="row")
+    return [tuple(read(x) for read, x in zip(columns, row, strict=True)) for row in rows]
+
+
+def work_is_limited(exponentials: float) -> None:
+    """Refuse what would take too long; work grows with the square of the number of bits."""
+    if exponentials * (ctx.prec / 64) ** 2 > WORK:
+        raise Refused("what the evidence asks for would take too long to compute")

@@ -13,9 +13,8 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.grammar import number
-from dpcalc.certificates.inversion import Rounds
 from dpcalc.certificates.lattice import Masses, spread, summed
-from dpcalc.certificates.laws import Law, Table, precision
+from dpcalc.certificates.laws import Law, Rounds, Table, precision
 from dpcalc.certificates.mechanisms import rounds_of
 
 PERTURBED = frozenset({"exponentially-perturbed-update", "normally-perturbed-update"})

@@ -9,9 +9,12 @@ from collections.abc import Iterable
 
 from flint import arb, arb_poly
 
-from dpcalc.certificates.inversion import Rounds
-from dpcalc.certificates.laws import Ball
+from dpcalc.certificates.grammar import work_is_limited
+from dpcalc.certificates.laws import Ball, Rounds
 from dpcalc.certificates.tables import bends
+
+LARGEST = 60_000
+"""Place on a lattice, and number of points."""
 
 Masses = list[Ball]
 """Of the losses from -reach to reach times the step; the rest is infinite."""
@@ -73,4 +76,13 @@ def divergence(total: Masses, eps: Ball, step: Ball) -> Ball:
 
 def on_a_lattice(rounds: Rounds, eps: Ball, step: Ball, points: list[int], reach: int) -> Ball:
     """The same for rounds."""
-    return divergence(summed(rounds, step, points, reach), eps, step) if step > 0 else arb.nan()
+    if not step > 0:
+        return arb.nan()
+    work_is_limited(work(rounds, points, reach))
+    return divergence(summed(rounds, step, points, reach), eps, step)
+
+
+def work(rounds: Rounds, points: list[int], reach: int) -> float:
+    """About how many exponentials it takes; a product of two polynomials, a tenth of one a place."""
+    bounds = sum(n * law.cost for (law, _), n in zip(rounds, points, strict=True))
+    return bounds + reach * sum(n.bit_length() for _, n in rounds) / 10

@@ -6,6 +6,7 @@ the proofs. z is complex with a positive real part c; loss means ln(dP/dQ) of on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -38,6 +39,16 @@ class Law(NamedTuple):
     bounds: Bounds = lambda *_: ([], [])  # on a lattice; empty if there are none
     squared: Ball = 0  # μ² if it is a Gaussian mechanism
     strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
+    cost: int = 1  # about how many exponentials a moment takes
+
+
+Rounds = list[tuple[Law, int]]
+"""Laws with their numbers of rounds."""
+
+
+def product(values: Iterable[Ball]) -> Ball:
+    """The product, 1 of none."""
+    return math.prod(values, start=arb(1))
 
 
 @contextmanager
@@ -146,50 +157,5 @@ def values(atoms: Iterable[tuple[Ball, Ball]], infinite: Ball) -> Law:
         terms=terms,
         largest=largest,
         bounds=bounds,
+        cost=len(known),
     )
-
-
-def gaussians(parts: Iterable[tuple[Ball, Ball]]) -> Law:
-    """A Gaussian mechanism that is chosen at random and told: (μ, probability); else nothing."""
-    known = [(gaussian(mu), weight) for mu, weight in parts]
-    rest = 1 - sum(weight for _, weight in known)
-
-    def mean(values: Iterable[Ball], still: Ball) -> Ball:
-        return sum((w * value for (_, w), value in zip(known, values, strict=True)), still)
-
-    return either_way(
-        Law(
-            lambda z: mean((law.moment(z) for law, _ in known), acb(rest)),
-            lambda c, y, s: mean((law.beyond(c, y, s) for law, _ in known), arb(0)),
-            still=rest,
-            profile=lambda e: mean((law.profile(e) for law, _ in known), arb(0)),
-        )
-    )
-
-
-def renyi(bound: Callable[[Ball], Ball]) -> Law:
-    """What is known of it is a bound of the Rényi divergence of every order, in both directions."""
-
-    def moment(z: Ball) -> Ball:
-        c = z.real
-        return acb((c * bound(c + 1)).exp()) if z.imag == 0 and c > 0 else acb("nan")
-
-    return Law(moment, lambda *_: arb.pos_inf())
-
-
-def between_orders(points: list[tuple[Ball, Ball]]) -> Callable[[Ball], Ball]:
-    """Divergences known at orders: (order - 1)·divergence is convex, and divergences increase."""
-
-    def bound(order: Ball) -> Ball:
-        known = [point for point in points if point[0] >= order]
-        lower = [point for point in points if point[0] < order]
-        if not known:
-            return arb.pos_inf()
-        (b, right), *_ = known
-        if not lower:
-            return right
-        a, left = lower[-1]
-        chord = ((a - 1) * left * (b - order) + (b - 1) * right * (order - a)) / (b - a)
-        return chord / (order - 1)
-
-    return bound

@@ -95,4 +95,4 @@ def exponential_norm(a: Ball, d: int) -> Law:
     def profile(eps: Ball) -> Ball:
         return bounds(eps, 2)[0][1]
 
-    return Law(moment, beyond, profile=profile, largest=a, strip=0.78, bounds=bounds)
+    return Law(moment, beyond, profile=profile, largest=a, strip=0.78, bounds=bounds, cost=50)

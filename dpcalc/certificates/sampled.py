@@ -1,4 +1,4 @@
-"""Moment functions of the Gaussian on random samples, in ball arithmetic.
+"""Moment function of the Gaussian on Poisson samples, in ball arithmetic.
 
 Depends on python-flint alone; docs/certificates.md has the proofs.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates.laws import Ball, Law, Table, ball, either_way, integral, tail
+from dpcalc.certificates.laws import Ball, Law, Table, ball, integral, tail
 
 
 def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
@@ -30,13 +30,20 @@ def outside(mu: Ball, q: Ball, above: int, below: int, c: Ball, shift: Ball, rea
     return (2 * tail(reach) + far) * (shift * shift / 2 - below * c * (1 - q).log()).exp()
 
 
-def outside_above(mu: Ball, k: Ball, shift: Ball, reach: Ball) -> Ball:
-    """Bounds the integral of |n r^{k + iy}| over x + i·shift, x > reach >= μ/2."""
-    if k > 0:
-        grown, most = (k * (k - 1) * mu * mu / 2).exp(), tail(reach - k * mu)
+def single(mu: Ball, q: Ball, above: int, below: int, eps: Ball) -> Ball:
+    """δ(ε) of one round of such laws: losses increase in x, and x is where the loss is ε."""
+    grown, k = eps.exp(), q * (-mu * mu / 2).exp()
+    rest = (1 - q) * (grown - 1) / 2
+    if above:
+        odds = (rest + (rest**2 + grown * k * k).sqrt()) if below else grown - 1 + q
+        x = (odds / k).log() / mu
     else:
-        grown, most = arb(2) ** (-k / 2), tail(reach)
-    return grown * (shift * shift / 2).exp() * most
+        odds = 1 / grown - 1 + q
+        if odds <= 0:
+            return arb(0)
+        x = (k / odds).log() / mu
+    p = (1 - q) * tail(x) + q * tail(x - mu) if above else tail(x)
+    return p - grown * ((1 - q) * tail(x) + q * tail(x + mu) if below else tail(x))
 
 
 def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
@@ -79,74 +86,18 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         reach, rest = window(c, shift)
         return between(modulus, -reach, reach).real + rest
 
-    def profile(eps: Ball, above: int = above, below: int = below) -> Ball:
-        grown, k = eps.exp(), q * (-mu * mu / 2).exp()
-        rest = (1 - q) * (grown - 1) / 2
-        if above:
-            odds = (rest + (rest**2 + grown * k * k).sqrt()) if below else grown - 1 + q
-            x = (odds / k).log() / mu
-        else:
-            odds = 1 / grown - 1 + q
-            if odds <= 0:
-                return arb(0)
-            x = (k / odds).log() / mu
-        p = (1 - q) * tail(x) + q * tail(x - mu) if above else tail(x)
-        return p - grown * ((1 - q) * tail(x) + q * tail(x + mu) if below else tail(x))
-
     def bounds(step: Ball, points: int) -> tuple[Table, Table]:
-        places = [step * j for j in range(points)]
-        return [profile(e) for e in places], [profile(e, below, above) for e in places]
+        sides = (above, below), (below, above)
+        first, second = ([single(mu, q, *s, step * j) for j in range(points)] for s in sides)
+        return first, second
 
     largest = arb.pos_inf() if above else -(1 - q).log()
-    return Law(moment, beyond, profile=profile, largest=largest, bounds=bounds, strip=strip)
-
-
-def without_replacement(mu: Ball, q: Ball) -> Law:
-    """The losses above 0 of (1-q)N(0) + qN(μ) against N(0), their mirror image, and 0 otherwise."""
-    one_sided = sampled(mu, q, 1, 0)
-    half, i = mu / 2, acb(0, 1)
-
-    def u(x: Ball, analytic: bool) -> Ball:
-        return (1 - q + q * (mu * (x - half)).exp()).log(analytic=analytic)
-
-    def window(k: Ball, shift: Ball) -> tuple[Ball, Ball]:
-        reach = far_enough(abs(k) * mu + half)
-        return reach, outside_above(mu, k, shift, reach)
-
-    def one_side(k: Ball, y: Ball) -> Ball:
-        """E[e^{(k+iy)u}; x > μ/2] under N(0), over μ/2, μ/2 + iθ, ∞ + iθ."""
-        shift = arb(min(0.7, 0.9 * one_sided.strip) if y > 0 else 0)
-        if not shift * mu <= arb.pi() / 2:
-            return acb("nan")
-        reach, rest = window(k, shift)
-
-        def f(x: Ball, an: bool) -> Ball:
-            return ((k + i * y) * u(x, an) - x * x / 2).exp()
-
-        corner = half + i * shift
-        return between(f, half, corner) + between(f, corner, reach + i * shift) + ball(rest)
-
-    def moment(z: Ball) -> Ball:
-        mirrored = one_side(-z.real, z.imag)
-        return still + one_side(1 + z.real, z.imag) + acb(mirrored.real, -mirrored.imag)
-
-    def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
-        if not (shift > 0 and shift * mu <= arb.pi() / 2):
-            return arb("inf")
-
-        def side(k: Ball) -> Ball:
-            def modulus(x: Ball, conjugate: Ball, an: bool) -> Ball:
-                a, b = u(x, an), u(conjugate, an)
-                squares = (x * x + conjugate * conjugate) / 2
-                return ((k * (a + b) + i * y * (a - b) - squares) / 2).exp()
-
-            reach, rest = window(k, shift)
-            up = between(lambda v, an: modulus(half + i * v, half - i * v, an), arb(0), shift)
-            along = between(lambda x, an: modulus(x + i * shift, x - i * shift, an), half, reach)
-            return up.real + along.real + rest
-
-        return side(1 + c) + side(-c)
-
-    still = 1 - (2 - q) * tail(half) - q * tail(-half)
-    found = Law(moment, beyond, still, profile=one_sided.profile, strip=one_sided.strip)
-    return either_way(found)
+    return Law(
+        moment,
+        beyond,
+        profile=lambda eps: single(mu, q, above, below, eps),
+        largest=largest,
+        bounds=bounds,
+        strip=strip,
+        cost=500,
+    )

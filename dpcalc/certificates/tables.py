@@ -10,6 +10,7 @@ from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.grammar import RELATIONS, Relation, at_least, exact, in_range, need, table
 from dpcalc.certificates.laws import Ball, Law, values
 
 Points = list[tuple[Ball, Ball]]
@@ -63,3 +64,19 @@ def bends(points: list[Corner]) -> tuple[list[tuple[Any, Ball]], Ball]:
 def slope(left: Corner, right: Corner) -> Ball:
     """Of the chord between two corners."""
     return (right[1] - left[1]) / (right[0] - left[0])
+
+
+def finite(relation: Relation, outcomes: Any) -> Law:
+    """Two distributions; under add-remove the first is that with the record, in every round."""
+    adjacency, reverse = relation
+    pairs = table(outcomes, at_least(0), at_least(0))
+    sums = [sum(exact(row[side]) for row in outcomes) for side in (0, 1)]
+    need(that=sums == [1, 1] and adjacency in RELATIONS[:3], got="probabilities")
+    if adjacency != "add-remove":
+        return in_either_order(pairs)
+    return distributions([(q, p) for p, q in pairs] if reverse else pairs)
+
+
+def known_points(_: object, points: Any) -> Law:
+    """(ε, δ) in both directions."""
+    return profile(table(points, at_least(0), lambda x: in_range(x, 0, 1)))

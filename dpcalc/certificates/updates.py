@@ -6,10 +6,17 @@ loss of the noise moved by the largest gradient of one record; P is with the rec
 
 from __future__ import annotations
 
+from typing import Any
+
 from flint import arb
 
-from dpcalc.certificates.laws import Ball, Law, Table
+from dpcalc.certificates.grammar import RELATIONS, Relation, need, positive, whole
+from dpcalc.certificates.laws import Ball, Law, Table, laplace
+from dpcalc.certificates.norm import exponential_norm
 from dpcalc.certificates.tables import bends
+
+DIMENSIONS = 10_000
+"""The most there may be."""
 
 
 def linked(a: Ball, curvature: Ball, tied: bool) -> Ball:
@@ -97,4 +104,17 @@ def update(noise: Law, curvature: Ball, tied: bool, adjacency: str, reverse: boo
         ]
         return found, found
 
-    return Law(lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds)
+    return Law(lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds, cost=noise.cost)
+
+
+def perturbed(relation: Relation, noise: Law, curvature: Any, tied: Any) -> Law:
+    """An objective-perturbed update; ``tied`` if a record's derivative s has s(1-s) for its own."""
+    need(that=relation[0] in RELATIONS[:2], got=relation[0])
+    need(that=isinstance(tied, bool), got=tied)
+    return update(noise, positive(curvature), tied, *relation)
+
+
+def moved_noise(a: Any, dimension: Any) -> Law:
+    """Noise ∝ e^{-η|b|} moved by a/η."""
+    d = whole(dimension, 1, DIMENSIONS)
+    return laplace(positive(a)) if d == 1 else exponential_norm(positive(a), d)

@@ -72,7 +72,7 @@ def judged(number: int) -> dict[str, Any]:
         refused = str(reason)
     seconds = [round(made - begun, 2), round(process_time() - made, 2)]
     ends = {"upper": found.upper, "lower": found.lower, "refused": refused, "seconds": seconds}
-    return {"case": number, **ends}
+    return {"case": number, **ends, "certificate": found.certificate}
 
 
 def counts(cases: list[dict[str, Any]]) -> Counter[str]:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.certificates import inversion, laws, norm, sampled
+from dpcalc.certificates import batches, checker, laws, mixtures, norm, outcomes, renyi, sampled
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
@@ -119,10 +119,10 @@ def test_two_mixtures_are_the_mixture_of_all_pairs() -> None:
         mu = mp.sqrt(mpf(a) ** 2 + mpf(b) ** 2)
         truth += mpf(u) * mpf(w) * (gaussian_delta(mu, eps) if mu else 0)
     with precision(96):
-        law = laws.gaussians([(arb(a), arb(w)) for a, w in weights[:2]])
+        law = mixtures.gaussians([(arb(a), arb(w)) for a, w in weights[:2]])
         places = [arb(x) for x in ("6", "12", "12", "0.01")]
-        line = inversion.Line(*places, 2200, [arb(0)], [2201])
-        found = inversion.by_a_line([(law, 2)], arb("0.8"), line)
+        line = checker.Line(*places, 2200, [arb(0)], [2201])
+        found = checker.by_a_line([(law, 2)], arb("0.8"), line)
     assert found.lower() <= truth <= found.upper()
     assert float(found.rad()) < 1e-2 * float(truth)
 
@@ -133,12 +133,12 @@ def test_a_divergence_bounds_by_the_printed_conversion() -> None:
     printed = mp.exp((order - 1) * (order * rho - eps)) * (1 - 1 / order) ** order / (order - 1)
     with precision(96):
         rounds = rounds_of([{"mechanism": "zcdp", "count": 1, "rho": "0.1"}], "", False)
-        found = inversion.at_an_order(rounds, arb("2.1"), arb("11.5"))
+        found = renyi.at_an_order(rounds, arb("2.1"), arb("11.5"))
     assert abs(float(found) - float(printed)) < 1e-14 * float(printed)
 
 
 def test_divergences_between_orders_lie_on_the_chord() -> None:
-    bound = laws.between_orders([(arb(2), arb("0.25")), (arb(4), arb("0.75"))])
+    bound = renyi.between_orders([(arb(2), arb("0.25")), (arb(4), arb("0.75"))])
     assert float(bound(arb(3))) == pytest.approx((0.25 + 3 * 0.75) / 2 / 2)
     assert float(bound(arb("1.5"))) == 0.25
     assert not bound(arb(5)).is_finite()
@@ -226,7 +226,7 @@ def test_what_lies_above_a_window_is_bounded(
         return normal * np.abs(1 - q + q * np.exp(mu * z - mu * mu / 2)) ** k
 
     with precision(64):
-        bound = sampled.outside_above(*map(arb, (mu, k, shift, reach)))
+        bound = batches.outside_above(*map(arb, (mu, k, shift, reach)))
     assert summed(modulus, reach, mu, k) <= float(bound.upper()) * (1 + 1e-5)
 
 
@@ -250,7 +250,7 @@ def test_two_laplace_rounds_and_a_pure_one_against_quadrature() -> None:
     with mp.workdps(15), precision(96):
         truth = over_laplace(second, [eps + s * p + t * b for s in (-1, 1) for t in (-1, 1)])
         rounds = [(laws.laplace(arb("0.7")), 2), (laws.approximate(arb("0.3"), arb(0)), 1)]
-        assert abs(float(inversion.over_outcomes(rounds, arb("0.25"))) - float(truth)) < 1e-11
+        assert abs(float(outcomes.over_outcomes(rounds, arb("0.25"))) - float(truth)) < 1e-11
 
 
 def test_ten_laplace_rounds_at_the_known_epsilon() -> None:
@@ -258,7 +258,7 @@ def test_ten_laplace_rounds_at_the_known_epsilon() -> None:
     with precision(128):
         rounds = [(laws.laplace(arb("0.1")), 10)]
         places = arb(".9989780894473"), arb(".9989780894471")
-        below, above = (inversion.over_outcomes(rounds, place) for place in places)
+        below, above = (outcomes.over_outcomes(rounds, place) for place in places)
         assert below < arb("1e-6") < above
 
 
@@ -267,7 +267,7 @@ def test_many_laplace_rounds_take_more_bits() -> None:
     for bits in (96, 384):
         with precision(bits):
             rounds = [(laws.laplace(arb(1) / 20), 120)]
-            found.append(inversion.over_outcomes(rounds, arb("0.9")))
+            found.append(outcomes.over_outcomes(rounds, arb("0.9")))
     assert found[0].overlaps(found[1])
     assert found[1].rel_accuracy_bits() > 60 > found[0].rel_accuracy_bits()
 
@@ -293,7 +293,7 @@ def test_every_privacy_result_has_a_law_for_its_example() -> None:
 
 def test_what_no_line_shows_is_shown_on_a_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten Laplace rounds, at ε = .9989780894472 for δ = 1e-6, as if they were too many to be summed."""
-    monkeypatch.setattr("dpcalc.certificates.evidence._MOST_OUTCOMES", 0)
+    monkeypatch.setattr("dpcalc.certificates.evidence.MOST", 0)
     found = certify([(named.laplace(10.0, "add-remove"), 10)], "add-remove", 1e-6, 0.9989780894473)
     assert "too many nodes; ε = " in found.upper
     assert found.certificate is not None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpc, mpf
 
-from dpcalc.certificates import inversion, laws, methods, sampled
+from dpcalc.certificates import batches, checker, laws, outcomes, sampled
 from dpcalc.certificates.certify import certify
 from dpcalc.certificates.contour import Chooser
 from dpcalc.certificates.evidence import Contradicted, evidence
@@ -91,7 +91,7 @@ def test_moments_without_replacement_against_quadrature(mu: str, z: mpc) -> None
 
     with mp.workdps(25), precision(96):
         truth = 1 + mp.quad(moved, [m / 2, *range(1, 15), 20])
-        law = sampled.without_replacement(arb(mu), arb("0.05"))
+        law = batches.without_replacement(arb(mu), arb("0.05"))
         found = law.moment(acb(arb(str(z.real)), arb(str(z.imag))))
         assert found.rel_accuracy_bits() > 60
         assert abs(complex(found.real, found.imag) - complex(truth)) < 1e-12 * abs(truth)
@@ -104,7 +104,7 @@ def test_one_round_without_replacement_by_the_theorem_on_amplification() -> None
     """δ'(ln(1 + γ(e^ε - 1))) = γ δ(ε)."""
     gamma, mu, eps = arb("0.05"), arb("1.3"), arb("0.4")
     amplified = (1 + gamma * (eps.exp() - 1)).log()
-    found = sampled.without_replacement(mu, gamma).profile(amplified)
+    found = batches.without_replacement(mu, gamma).profile(amplified)
     assert found.overlaps(gamma * laws.gaussian(mu).profile(eps))
 
 
@@ -148,9 +148,9 @@ def test_one_sampled_round_against_quadrature(sides: tuple[int, int]) -> None:
 def test_sums_over_outcomes_and_the_smoothed_line_overlap() -> None:
     rounds = [(laws.approximate(arb("0.3"), arb("1e-7")), 12)]
     eps = arb("1.7")
-    exact = inversion.over_outcomes(rounds, eps)
+    exact = outcomes.over_outcomes(rounds, eps)
     places = [arb(text) for text in ("2.5", "12", "6", "0.002")]
-    line = inversion.by_a_line(rounds, eps, inversion.Line(*places, 4000, [arb(0)], [4001]))
+    line = checker.by_a_line(rounds, eps, checker.Line(*places, 4000, [arb(0)], [4001]))
     assert line.overlaps(exact)
     assert float(line.rad()) < 1e-4 * float(exact)
 
@@ -174,7 +174,7 @@ def test_a_composition_that_is_off_by_a_billionth_is_contradicted() -> None:
         how |= Chooser(rounds, 6.18771).line(math.log(1e-20))
 
         def height(eps: float) -> float:
-            return float((methods.enclosure(rounds, arb(eps), how) * 100_000).log())
+            return float((checker.enclosure(rounds, arb(eps), how) * 100_000).log())
 
         at = [6.187712, 6.187713]
         slope = (height(at[1]) - height(at[0])) / (at[1] - at[0])

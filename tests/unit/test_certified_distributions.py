@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from dpcalc.certificates import inversion, tables
+from dpcalc.certificates import outcomes, tables
 from dpcalc.certificates.certify import certify
 from dpcalc.certificates.checker import FORMAT, check, digest
 from dpcalc.certificates.formulas import shown, tree_of
@@ -39,7 +39,7 @@ def exact(rows: Sequence[tuple[str, str]]) -> list[tuple[Fraction, Fraction]]:
 
 def from_law(law: Any, eps: Any) -> float:
     rounds = [(law, 1)]
-    return float(law.infinite + inversion.over_outcomes(rounds, eps))
+    return float(law.infinite + outcomes.over_outcomes(rounds, eps))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -54,7 +54,7 @@ def test_finite_distributions_in_order_against_fractions(reverse: bool) -> None:
     both = [(a * c, b * d) for (a, b), (c, d) in itertools.product(single, repeat=2)]
     for k in (Fraction(1), Fraction(3, 2), Fraction(3), Fraction(9)):
         infinite = 1 - (1 - law.infinite) ** count
-        found = infinite + inversion.over_outcomes(
+        found = infinite + outcomes.over_outcomes(
             [(law, count)], arb(k.numerator).log() - arb(k.denominator).log()
         )
         assert abs(float(found) - float(delta_of(both, k))) < 1e-12

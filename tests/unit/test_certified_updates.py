@@ -16,12 +16,13 @@ from mpmath import mp, mpf
 
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
-from dpcalc.certificates import inversion, lattice, laws, updates
+from dpcalc.certificates import lattice, laws, outcomes, updates
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.laws import arb, precision
-from dpcalc.certificates.mechanisms import moved_noise, rounds_of
+from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.updates import moved_noise
 from dpcalc.cli.main import main
 from dpcalc.guarantees import compose
 from dpcalc.guarantees import mechanisms as named
@@ -133,7 +134,7 @@ def test_few_outcomes_on_a_lattice_against_their_sum(*, reverse: bool) -> None:
         rounds = rounds_of([release], "add-remove", reverse)
         for eps in (arb("0.5"), arb(2)):
             infinite = 1 - (1 - rounds[0][0].infinite) ** 3
-            exact = float(infinite + inversion.over_outcomes(rounds, eps))
+            exact = float(infinite + outcomes.over_outcomes(rounds, eps))
             found = float(lattice.on_a_lattice(rounds, eps, arb("0.01"), [150], 600))
             assert exact - 1e-12 <= found < exact + 1e-3
 
