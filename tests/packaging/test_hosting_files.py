@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / ".github" / "workflows" / "check.yml"
+RELEASE = ROOT / ".github" / "workflows" / "release.yml"
 
 
 def _complaints(schema: str, file: Path) -> str:
@@ -28,6 +29,8 @@ def _complaints(schema: str, file: Path) -> str:
     [
         ("vendor.github-workflows", WORKFLOW),
         ("custom.github-workflows-require-timeout", WORKFLOW),
+        ("vendor.github-workflows", RELEASE),
+        ("custom.github-workflows-require-timeout", RELEASE),
         ("vendor.citation-file-format", ROOT / "CITATION.cff"),
     ],
 )
@@ -46,3 +49,15 @@ def test_the_workflow_runs_the_check_everywhere() -> None:
     assert "bash .ci/run" in text
     for each in ("ubuntu", "macos", "windows", '"3.11"', '"3.12"', '"3.13"', '"3.14"'):
         assert each in text
+
+
+def test_what_is_published_was_built_checked_and_attested_in_the_same_run() -> None:
+    text = RELEASE.read_text("utf-8")
+    steps = (
+        "release.py build",
+        "attest-build-provenance",
+        "upload-artifact",
+        "gh-action-pypi-publish",
+    )
+    assert sorted(steps, key=text.index) == [*steps]
+    assert "password" not in text.replace("No password is kept", "")
