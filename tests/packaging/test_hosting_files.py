@@ -61,3 +61,9 @@ def test_what_is_published_was_built_checked_and_attested_in_the_same_run() -> N
     )
     assert sorted(steps, key=text.index) == [*steps]
     assert "password" not in text.replace("No password is kept", "")
+
+
+def test_scripts_keep_their_line_feeds_where_a_checkout_would_change_them() -> None:
+    assert "* text=auto eol=lf" in (ROOT / ".gitattributes").read_text("utf-8").splitlines()
+    for script in (ROOT / ".ci").glob("*"):
+        assert not script.is_file() or b"\r" not in script.read_bytes()
