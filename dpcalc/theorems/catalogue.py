@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -145,14 +144,18 @@ def _module_name(key: str) -> str:
 
 
 def _result_in(module: ModuleType) -> type[Result]:
+    """The class with an example; what others derive from has none."""
     from dpcalc.theorems.base import Result
 
-    (found,) = [
+    found = [
         value
         for value in vars(module).values()
         if isinstance(value, type)
         and issubclass(value, Result)
         and value.__module__ == module.__name__
-        and not inspect.isabstract(value)
+        and "example" in vars(value)
     ]
-    return found
+    if len(found) != 1:
+        named = ", ".join(kind.__name__ for kind in found) or "none"
+        raise TypeError(f"{module.__name__} needs one class with an example; got {named}")
+    return found[0]

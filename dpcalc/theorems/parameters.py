@@ -81,6 +81,7 @@ _LETTERS = {
     "epsilon": "ε",
     "eta": "η",
     "gamma": "γ",
+    "kappa": "κ",
     "lambda": "λ",
     "mu": "μ",
     "norm_A": "‖A‖",

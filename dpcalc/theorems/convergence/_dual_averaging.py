@@ -22,7 +22,7 @@ from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.numerics.certified_eigenvalues import UNIT, Array
 from dpcalc.theorems.authoring import assume, choice, count, number, theorem
-from dpcalc.theorems.convergence._base import ConvergenceResult
+from dpcalc.theorems.convergence._formula import FormulaRate
 from dpcalc.theorems.convergence._mixing import check_mixing, mixing_matrix, second_singular_value
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.matrix import Matrix
@@ -85,13 +85,13 @@ def inflated(value: float, rounds: int) -> float:
 
 
 @theorem()
-class DualAveragingResult(ConvergenceResult):
+class DualAveragingResult(FormulaRate):
     """A result on decentralised dual averaging with noise on every subgradient."""
 
     paper: ClassVar[str] = "Liu, Johansson and Shi 2022"
 
-    strong_convexity: float = number("strong convexity of the regulariser h, μ")
-    subgradient_bound: float = number("largest norm of a subgradient, L")
+    strong_convexity: float = number("strong convexity of the regulariser h", "mu")
+    subgradient_bound: float = number("largest norm of a subgradient", "L")
     graph: Graph | None = graph(
         "network: ring:5, complete:3, star:6, path:4 or edges:@file", default=None
     )

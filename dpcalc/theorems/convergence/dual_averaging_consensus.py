@@ -18,6 +18,8 @@ Rounding
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpcalc.theorems.authoring import finding, theorem
 from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import Rate
@@ -46,8 +48,7 @@ class DualAveragingConsensus(ScheduledDualAveraging):
         self.require(Scope.CLAIMED)
         found, gap = self.consensus(self.rounds), 1 - self.beta()
         share = float(found.weights[-1]) / (gap * float(found.stiffness[-1]))
-        first = share * (self.subgradient_bound + self.noise())
-        second = share**2 * (self.subgradient_bound**2 + self.noise() ** 2)
+        first, second = _printed(share, self.subgradient_bound, self.noise())
         numbers = {"second_moment": inflated(second, self.rounds), "beta": self.beta()}
         return Rate(inflated(first, self.rounds), numbers, "printed formula")
 
@@ -75,7 +76,13 @@ class DualAveragingConsensus(ScheduledDualAveraging):
             "A": float(found.sums[-1]),
             "gamma": self.prox_weight + self.prox_growth * self.rounds**0.5,
         }
+        first, second = _printed(share, big, sympy.sqrt(m) * s)
         return (
-            Formula("claimed.value", share * (big + sympy.sqrt(m) * s), values),
-            Formula("claimed.second_moment", share**2 * (big**2 + m * s**2), values),
+            Formula("claimed.value", first, values),
+            Formula("claimed.second_moment", second, values),
         )
+
+
+def _printed(share: Any, bound: Any, noise: Any) -> tuple[Any, Any]:
+    """Eqs. (B.1) and (B.2), for numbers or symbols: share is ``a/((1-β)(μA + γ))``, noise √m σ."""
+    return share * (bound + noise), share**2 * (bound**2 + noise**2)

@@ -20,6 +20,7 @@ Rounding
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -117,8 +118,7 @@ class DualAveragingConvergence(ScheduledDualAveraging):
         self.require(Scope.CLAIMED)
         found, big, gap = self.consensus(self.rounds), self.subgradient_bound, 1 - self.beta()
         share = float((found.weights**2 / found.stiffness).sum())
-        constant = big**2 / 2 + 2 * big**2 / gap
-        noise = self.noise() ** 2 / 2 + 2 * self.noise() * big / gap
+        constant, noise = _printed(big, gap, self.noise())
         value = (self.prox_term() + share * (constant + noise)) / float(found.sums[-1])
         numbers = {"beta": self.beta(), "noise_share": share * noise / float(found.sums[-1])}
         return Rate(inflated(value, self.rounds), numbers, "printed formula")
@@ -144,8 +144,7 @@ class DualAveragingConvergence(ScheduledDualAveraging):
             return sympy.Sum(j**p, (j, 1, upper))
 
         share = sympy.Sum(k ** (2 * p) / (mu * total(k) + g0 + g1 * sympy.sqrt(k)), (k, 1, t))
-        constant = big**2 / 2 + 2 * big**2 / (1 - beta)
-        noise = m * s**2 / 2 + 2 * sympy.sqrt(m) * big * s / (1 - beta)
+        constant, noise = _printed(big, 1 - beta, sympy.sqrt(m) * s)
         printed = ((g0 + g1 * sympy.sqrt(t)) * dist + share * (constant + noise)) / total(t)
         values = network_values(self) | {
             "m": float(self.dimension),
@@ -157,3 +156,8 @@ class DualAveragingConvergence(ScheduledDualAveraging):
             "t": float(self.rounds),
         }
         return (Formula("claimed.value", printed, values),)
+
+
+def _printed(bound: Any, gap: Any, noise: Any) -> tuple[Any, Any]:
+    """What a round adds without noise and because of it, for numbers or symbols; noise is √m σ."""
+    return bound**2 / 2 + 2 * bound**2 / gap, noise**2 / 2 + 2 * noise * bound / gap

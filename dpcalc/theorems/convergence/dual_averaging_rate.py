@@ -19,16 +19,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcalc.numerics.precise import context, mpf, round_up
-from dpcalc.theorems.authoring import count, finding, theorem
-from dpcalc.theorems.base import Formula, Scope
+from dpcalc.theorems.authoring import Numbers, Real, count, finding, theorem
+from dpcalc.theorems.base import Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import (
     PROMISES,
     Consensus,
     DualAveragingResult,
     check_rounds,
-    network_values,
 )
 from dpcalc.theorems.convergence.dual_averaging_utility import combined
 
@@ -54,7 +52,7 @@ class DualAveragingRate(DualAveragingResult):
     )
     assumptions = PROMISES
 
-    rounds: int = count("rounds, t")
+    rounds: int = count("rounds", "t")
 
     def _check_together(self) -> None:
         check_rounds(self.rounds)
@@ -64,27 +62,15 @@ class DualAveragingRate(DualAveragingResult):
         """Weights and disagreement up to a round."""
         return self.consensus_of(np.arange(1.0, rounds + 1), np.zeros(rounds), 0.0)
 
-    def claimed(self) -> Rate:
+    def claimed_value(self, x: Numbers) -> tuple[Real, str, dict[str, float]]:
         """Eq. (12)."""
-        self.require(Scope.CLAIMED)
-        mu, big, gap = mpf(self.strong_convexity), mpf(self.subgradient_bound), 1 - mpf(self.beta())
-        t = self.rounds
-        constant = big**2 / 2 + 2 * big**2 / gap
-        spread = big**2 * (context().log(t) + 1) / (mu**2 * gap**2 * t)
-        value = mpf(16) / (t + 1) * (spread + constant / mu**2)
-        return Rate(round_up(value), {"beta": self.beta()}, "printed formula (12)")
+        t, square, gap = x.rounds, x.subgradient_bound**2, 1 - x.named("beta", self.beta())
+        constant = square / 2 + 2 * square / gap
+        spread = square * (x.log(t) + 1) / (gap**2 * t)
+        value = 16 / (t + 1) * (spread + constant) / x.strong_convexity**2
+        return value, "printed formula (12)", {"beta": self.beta()}
 
     def certified(self) -> Rate:
         """The two errors of the proof, combined by Minkowski's inequality."""
         self.require(Scope.CERTIFIED)
         return combined(self, self.consensus(self.rounds), 0.0, {"beta": self.beta()})
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """Eq. (12)."""
-        import sympy
-
-        mu, big, beta, t = sympy.symbols("mu L beta t", positive=True)
-        constant = big**2 / 2 + 2 * big**2 / (1 - beta)
-        spread = big**2 * (sympy.log(t) + 1) / (mu**2 * (1 - beta) ** 2 * t)
-        values = network_values(self) | {"t": float(self.rounds)}
-        return (Formula("claimed.value", 16 / (t + 1) * (spread + constant / mu**2), values),)

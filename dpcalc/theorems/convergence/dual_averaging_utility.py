@@ -27,9 +27,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.numerics.precise import Real, context, mpf, round_up
-from dpcalc.theorems.authoring import assume, count, finding, number, theorem
-from dpcalc.theorems.base import Formula, Scope
+from dpcalc.numerics.precise import round_up
+from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
+from dpcalc.theorems.base import Scope
 from dpcalc.theorems.convergence._base import Rate
 from dpcalc.theorems.convergence._dual_averaging import (
     PROMISES,
@@ -37,8 +37,8 @@ from dpcalc.theorems.convergence._dual_averaging import (
     DualAveragingResult,
     check_rounds,
     inflated,
-    network_values,
 )
+from dpcalc.theorems.numbers import Digits
 
 
 def _budget_outside(result: DualAveragingUtility) -> str | None:
@@ -86,11 +86,11 @@ class DualAveragingUtility(DualAveragingResult):
         assume("budget", "epsilon <= 1 and delta <= 1/3.", "claimed", _budget_outside),
     )
 
-    dimension: int = count("coordinates of x, m")
-    records_per_node: int = count("smallest number of records at a node, q")
-    epsilon: float = number("ε of the budget")
-    delta: float = number("δ of the budget", check=checks.probability)
-    rounds: int | None = count("rounds, T (the limit of many unless given)", default=None)
+    dimension: int = count("coordinates of x", "m")
+    records_per_node: int = count("smallest number of records at a node", "q")
+    epsilon: float = number("ε of the budget", "epsilon")
+    delta: float = number("δ of the budget", "delta", check=checks.probability)
+    rounds: int | None = count("rounds, T (the limit of many unless given)", "T", default=None)
 
     def _check_together(self) -> None:
         checks.proper_delta(self.delta)
@@ -98,94 +98,58 @@ class DualAveragingUtility(DualAveragingResult):
             check_rounds(self.rounds)
         DualAveragingResult._check_together(self)  # noqa: SLF001 # super() fails with slots
 
-    def variance_per_round(self) -> Real:
+    def variance_per_round(self, x: Numbers) -> Real:
         """``mσ²/T``, the noise of one subgradient divided by the rounds."""
-        scale = mpf(self.subgradient_bound) / (self.records_per_node * mpf(self.epsilon))
-        return 12 * self.dimension * scale**2 * -context().log(mpf(self.delta))
+        scale = x.subgradient_bound / (x.records_per_node * x.epsilon)
+        return 12 * x.dimension * scale**2 * x.log(1 / x.delta)
 
     def noise(self, rounds: int) -> float:
         """``√m σ``, rounded up."""
-        return round_up(context().sqrt(self.variance_per_round() * rounds))
+        x = Digits(self)
+        return round_up(x.sqrt(self.variance_per_round(x) * rounds))
 
     def consensus(self, rounds: int) -> Consensus:
         """Weights and disagreement up to a round."""
         t = np.arange(1.0, rounds + 1)
         return self.consensus_of(t, np.zeros(rounds), self.noise(rounds))
 
-    def floor(self) -> Real:
+    def floor(self, x: Numbers) -> Real:
         """``2·(2mσ²/(μT))/μ``: half the printed limit, before it is divided by n."""
-        return 4 * self.variance_per_round() / mpf(self.strong_convexity) ** 2
+        return 4 * self.variance_per_round(x) / x.strong_convexity**2
 
-    def claimed(self) -> Rate:
+    def claimed_value(self, x: Numbers) -> tuple[Real, str, dict[str, Real]]:
         """Twice (11) plus 4/μ times (10), or the limit for many rounds."""
-        self.require(Scope.CLAIMED)
+        floor = {"floor": round_up(2 * self.floor(Digits(self)))}
         if self.rounds is None:
-            floor = round_up(2 * self.floor())
-            return Rate(floor, {"floor": floor}, "limit of the printed bound for many rounds")
-        mu, gap = mpf(self.strong_convexity), 1 - mpf(self.beta())
-        loss = self._printed_loss(mu, gap)
-        variance = mpf(self.subgradient_bound) ** 2 + self.variance_per_round() * self.rounds
-        t = self.rounds
-        spread = 8 * variance * (context().log(t) + 1) / (mu**2 * t * (t + 1) * gap**2)
-        numbers = {
-            "suboptimality": round_up(loss),
-            "spread": round_up(spread),
-            "floor": round_up(2 * self.floor()),
-        }
-        return Rate(round_up(2 * spread + 4 / mu * loss), numbers, "printed formulas (10), (11)")
+            return 2 * self.floor(x), "limit of the printed bound for many rounds", floor
+        loss, spread = self._printed_loss(x), self._printed_spread(x)
+        value = 2 * spread + 4 / x.strong_convexity * loss
+        numbers = {"suboptimality": loss, "spread": spread, **floor}
+        return value, "printed formulas (10), (11)", numbers
 
-    def _printed_loss(self, mu: Real, gap: Real) -> Real:
+    def _printed_loss(self, x: Numbers) -> Real:
         """Eq. (10)."""
-        ctx, t, big = context(), self.rounds or 1, mpf(self.subgradient_bound)
-        logarithm = -ctx.log(mpf(self.delta))
-        budget = self.records_per_node * mpf(self.epsilon)
-        constant = big**2 / 2 + 2 * big**2 / gap
-        middle = 16 * ctx.sqrt(3 * self.dimension) * logarithm * big**2
-        return (
-            4 * constant / (mu * (t + 1))
-            + middle / (mu * gap * budget * ctx.sqrt(t + 1))
-            + 24 * self.dimension * big**2 * logarithm / (mu * budget**2)
-        )
+        t, gap, square = x.rounds, 1 - x.named("beta", self.beta()), x.subgradient_bound**2
+        logarithm, budget = x.log(1 / x.delta), x.records_per_node * x.epsilon
+        first = 4 * (square / 2 + 2 * square / gap) / (t + 1)
+        middle = 16 * x.sqrt(3 * x.dimension) * logarithm * square / (gap * budget * x.sqrt(t + 1))
+        last = 24 * x.dimension * square * logarithm / budget**2
+        return (first + middle + last) / x.strong_convexity
+
+    def _printed_spread(self, x: Numbers) -> Real:
+        """Eq. (11)."""
+        t, gap = x.rounds, 1 - x.named("beta", self.beta())
+        variance = x.subgradient_bound**2 + self.variance_per_round(x) * t
+        return 8 * variance * (x.log(t) + 1) / (x.strong_convexity**2 * t * (t + 1) * gap**2)
 
     def certified(self) -> Rate:
         """The two errors of the proof, combined by Minkowski's inequality."""
         self.require(Scope.CERTIFIED)
-        floor = round_up(self.floor() / self.nodes)
+        floor = round_up(self.floor(Digits(self)) / self.nodes)
         if self.rounds is None:
             return Rate(floor, {"floor": floor}, "limit of the certified bound for many rounds")
         noise = self.noise(self.rounds)
         return combined(self, self.consensus(self.rounds), noise, {"floor": floor})
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """Eqs. (10) and (11) and what follows from them."""
-        import sympy
-
-        mu, big, beta, m, q, eps, delta, t = sympy.symbols(
-            "mu L beta m q epsilon delta T", positive=True
-        )
-        log = sympy.log(1 / delta)
-        floor = 24 * m * big**2 * log / (mu * q**2 * eps**2)
-        values = network_values(self) | {
-            "m": float(self.dimension),
-            "q": float(self.records_per_node),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-        }
-        if self.rounds is None:
-            return (Formula("claimed.value", 4 / mu * floor, values),)
-        constant = big**2 / 2 + 2 * big**2 / (1 - beta)
-        loss = 4 * constant / (mu * (t + 1)) + floor
-        loss += (
-            16 * sympy.sqrt(3 * m) * log * big**2 / (mu * (1 - beta) * q * eps * sympy.sqrt(t + 1))
-        )
-        variance = big**2 + 12 * m * big**2 * t * log / (q * eps) ** 2
-        spread = 8 * variance * (sympy.log(t) + 1) / (mu**2 * t * (t + 1) * (1 - beta) ** 2)
-        values["T"] = float(self.rounds)
-        return (
-            Formula("claimed.value", 2 * spread + 4 / mu * loss, values),
-            Formula("claimed.suboptimality", loss, values),
-            Formula("claimed.spread", spread, values),
-        )
 
 
 def combined(

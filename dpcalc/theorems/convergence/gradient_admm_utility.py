@@ -31,15 +31,28 @@ from typing import Literal
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
-from dpcalc.numerics.precise import Real, mpf, round_up
+from dpcalc.numerics.precise import mpf
 from dpcalc.numerics.search import minimise
-from dpcalc.theorems.authoring import assume, choice, count, finding, number, theorem
-from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
+from dpcalc.theorems.authoring import (
+    Numbers,
+    Real,
+    assume,
+    choice,
+    count,
+    finding,
+    number,
+    theorem,
+)
+from dpcalc.theorems.convergence._base import Rate
+from dpcalc.theorems.convergence._formula import FormulaRate, Stated
 from dpcalc.theorems.matrix import Matrix
+from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import matrix
 
 _MOST_SIMULATED = 20_000
+
+Bounding = Callable[[Numbers, Real], Real]
+"""A bound as a function of the step size."""
 
 
 def _state_noise(result: GradientADMMUtility) -> str | None:
@@ -62,7 +75,7 @@ def _state_noise(result: GradientADMMUtility) -> str | None:
         "rounds": 1000,
     },
 )
-class GradientADMMUtility(ConvergenceResult):
+class GradientADMMUtility(FormulaRate):
     """Expected excess of the averages of noisy gradient ADMM over the optimal value."""
 
     findings = (
@@ -103,7 +116,7 @@ class GradientADMMUtility(ConvergenceResult):
     dimension: int | None = count(
         "coordinates of x, p (the columns of A unless given)", default=None
     )
-    penalty: float = number("penalty of the augmented Lagrangian, β")
+    penalty: float = number("penalty of the augmented Lagrangian", "beta")
     step_size: float | None = number("step size, η (the best unless given)", default=None)
     smoothness: float = number("smoothness of f, ν")
     distance: float = number("bound of |x₀ - x*|")
@@ -114,15 +127,15 @@ class GradientADMMUtility(ConvergenceResult):
         check=checks.non_negative,
         default=None,
     )
-    sigma: float = number("standard deviation of the noise, σ", check=checks.non_negative)
+    sigma: float = number("standard deviation of the noise", "sigma", check=checks.non_negative)
     noise_in: Literal["gradient", "state"] = choice(
         "where noise is added: to the gradient, or to the state x",
         default="gradient",
     )
     feasibility_weight: float = number(
-        "weight κ of the constraint violation", check=checks.non_negative, default=0.0
+        "weight κ of the constraint violation", "kappa", check=checks.non_negative, default=0.0
     )
-    rounds: int = count("rounds, T")
+    rounds: int = count("rounds", "T")
 
     def _check_together(self) -> None:
         self.matrix.require_columns(self.dimension)
@@ -136,72 +149,83 @@ class GradientADMMUtility(ConvergenceResult):
         """Coordinates of x, p."""
         return self.dimension or self.matrix.columns or 1
 
-    def claimed(self) -> Rate:
+    def claimed_value(self, x: Numbers) -> tuple[Real, str, dict[str, float]]:
         """The reconstructed bound for the best, or the given, step size."""
-        self.require(Scope.CLAIMED)
         if self.gradient_bound is None:
             raise AssumptionViolated(
                 f"{self.key}: the paper needs a bound of the gradients' second moment; "
                 "try --gradient-bound"
             )
-        return self._at_best(
-            self._second_moment, math.inf, "reconstructed from the proof, x̄ over rounds 0..T-1"
-        )
+        method = "reconstructed from the proof, x̄ over rounds 0..T-1"
+        return self._at_best(x, self._second_moment, math.inf, method)
 
-    def certified(self) -> Rate:
+    def certified_value(self, x: Numbers) -> Stated:
         """The smaller of the bound for smooth f and the second-moment bound."""
-        self.require(Scope.CERTIFIED)
-        found = []
+        found: list[tuple[Bounding, float, str]] = []
         if self.step_size is None or mpf(self.step_size) * mpf(self.smoothness) <= 1:
             largest = math.nextafter(1 / self.smoothness, 0.0)
-            method = "smoothness, deviation of gradients, x̄ over rounds 1..T"
-            found.append(self._at_best(self._smooth, largest, method))
+            found.append(
+                (self._smooth, largest, "smoothness, deviation of gradients, x̄ over rounds 1..T")
+            )
         if self.gradient_bound is not None and self.noise_in == "gradient":
-            method = "second moment of gradients, x̄ over rounds 0..T-1"
-            found.append(self._at_best(self._second_moment, math.inf, method))
+            found.append(
+                (self._second_moment, math.inf, "second moment of gradients, x̄ over rounds 0..T-1")
+            )
         if not found:
-            return no_bound("the step size is above 1/smoothness; try a smaller one")
-        return min(found, key=lambda rate: rate.value)
+            return x.inf, "the step size is above 1/smoothness; try a smaller one"
+        digits = Digits(self)
+        return self._at_best(x, *min(found, key=lambda each: self._at_best(digits, *each)[0]))
 
-    def _at_best(self, bound: Callable[[float], Real], largest: float, method: str) -> Rate:
+    def _at_best(
+        self, x: Numbers, bound: Bounding, largest: float, method: str
+    ) -> tuple[Real, str, dict[str, float]]:
         """The bound at the given step size or at a good one up to ``largest``; any is valid."""
-        step = self.step_size
+        step, digits = self.step_size, Digits(self)
         if step is None:
             high = math.log(min(largest, 1e12))
             low = min(high, math.log(self.distance + 1e-300)) - 40
-            step = math.exp(minimise(lambda x: float(bound(math.exp(x))), low, high)[0])
-            step = min(step, largest)
-        return Rate(round_up(bound(step)), {"step_size": step}, method)
+            step = minimise(lambda log: float(bound(digits, mpf(math.exp(log)))), low, high)[0]
+            step = min(math.exp(step), largest)
+        return bound(x, x.named("eta", step)), method, {"step_size": step}
 
-    def _start(self, step: float) -> Real:
+    def _start(self, x: Numbers, eta: Real) -> Real:
         """``|x₀-x*|²/(2η) + (|λ₀| + β|A||x₀-x*| + κ)²/(2β)``."""
-        r, beta = mpf(self.distance), mpf(self.penalty)
-        dual = mpf(self.dual_norm) + beta * mpf(self.matrix.norm) * r + mpf(self.feasibility_weight)
-        return r**2 / (2 * mpf(step)) + dual**2 / (2 * beta)
-
-    def _second_moment(self, step: float) -> Real:
-        eta, kappa, norm = mpf(step), mpf(self.feasibility_weight), mpf(self.matrix.norm)
-        square = mpf(self.gradient_bound or 0) ** 2 + self.coordinates * mpf(self.sigma) ** 2
-        start = (
-            self._start(step) + kappa * norm * mpf(self.distance) + eta * (kappa * norm) ** 2 / 2
+        r = x.named("r", self.distance)
+        dual = (
+            x.named("lambda_0", self.dual_norm)
+            + x.penalty * x.named("a", self.matrix.norm) * r
+            + x.feasibility_weight
         )
-        return start / self.rounds + eta / 2 * square
+        return r**2 / (2 * eta) + dual**2 / (2 * x.penalty)
 
-    def _smooth(self, step: float) -> Real:
-        eta, pull = mpf(step), mpf(step) * mpf(self.penalty)
-        deviation = (
-            self.gradient_bound if self.gradient_deviation is None else self.gradient_deviation
-        )
-        floor = pull * mpf(self.matrix.column_margin) ** 2
-        noise = eta * mpf(deviation or 0) ** 2 / (1 + floor)
+    def _second_moment(self, x: Numbers, eta: Real) -> Real:
+        weight = x.feasibility_weight * x.named("a", self.matrix.norm)
+        square = x.named("G", self.gradient_bound or 0) ** 2
+        square += x.named("p", self.coordinates) * x.sigma**2
+        start = self._start(x, eta) + weight * x.named("r", self.distance) + eta * weight**2 / 2
+        return start / x.rounds + eta / 2 * square
+
+    def _smooth(self, x: Numbers, eta: Real) -> Real:
+        deviation = self.gradient_deviation
+        s = x.named("s", (self.gradient_bound if deviation is None else deviation) or 0)
+        floor = self._level(x, mpf(self.matrix.column_margin) ** 2)
+        noise = eta * s**2 / (1 + eta * x.penalty * floor) + self._noise(x, eta)
+        return self._start(x, eta) / x.rounds + noise
+
+    def _noise(self, x: Numbers, eta: Real) -> Real:
+        """What the noise adds for smooth f."""
+        pull = eta * x.penalty
         if self.noise_in == "gradient":
             levels = self.matrix.gram_eigenvalues(self.coordinates)
-            damped = sum((n / (1 + pull * mpf(x)) for x, n in levels), mpf(0))
-            noise += eta * mpf(self.sigma) ** 2 * damped
-        else:
-            grown = self.coordinates + pull * mpf(self.matrix.squared_entries(self.coordinates))
-            noise += mpf(self.sigma) ** 2 / eta * grown
-        return self._start(step) / self.rounds + noise
+            parts = (x.named("p", n) / (1 + pull * self._level(x, mpf(u))) for u, n in levels)
+            return eta * x.sigma**2 * sum(parts)
+        entries = x.computed(mpf(self.matrix.squared_entries(self.coordinates)))
+        return x.sigma**2 / eta * (self.coordinates + pull * entries)
+
+    def _level(self, x: Numbers, bound: Real) -> Real:
+        """A lower bound of an eigenvalue of AᵀA; a formula for a multiple of the identity."""
+        same = self.matrix.scaled_identity
+        return x.computed(bound, (lambda: x.named("a", self.matrix.norm) ** 2) if same else None)
 
     def attained(self) -> Rate | None:
         """A quadratic without noise on a line; noise only adds to convex functions of the averages.
@@ -236,38 +260,3 @@ class GradientADMMUtility(ConvergenceResult):
             gap = nu / 2 * (x_sum / t) ** 2 + k / 2 * (y_sum / t) ** 2
             values.append(gap + self.feasibility_weight * abs(a * x_sum - y_sum) / t)
         return min(values)
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The reconstructed bound, and the certified one for a multiple of the identity."""
-        import sympy
-
-        eta, beta, a, r, dual, p, big, s, kappa, t, dev = sympy.symbols(
-            "eta beta a r lambda_0 p G sigma kappa T s", nonnegative=True
-        )
-        start = r**2 / (2 * eta) + (dual + beta * a * r + kappa) ** 2 / (2 * beta)
-        printed = (start + kappa * a * r + eta * kappa**2 * a**2 / 2) / t
-        printed += eta / 2 * (big**2 + p * s**2)
-        known = {
-            "beta": self.penalty,
-            "a": self.matrix.norm,
-            "r": self.distance,
-            "lambda_0": self.dual_norm,
-            "p": float(self.coordinates),
-            "G": self.gradient_bound or 0.0,
-            "sigma": self.sigma,
-            "kappa": self.feasibility_weight,
-            "T": float(self.rounds),
-        }
-        formulas = []
-        if self.gradient_bound is not None and self.noise_in == "gradient":
-            step = self.claimed().numbers["step_size"]
-            formulas.append(Formula("claimed.value", printed, known | {"eta": step}))
-        found = self.certified()
-        if self.matrix.scaled_identity and self.noise_in == "gradient" and "1..T" in found.method:
-            damping = 1 + eta * beta * a**2
-            certified = start / t + eta * (dev**2 + p * s**2) / damping
-            deviation = self.gradient_deviation
-            dev_value = self.gradient_bound if deviation is None else deviation
-            values = known | {"eta": found.numbers["step_size"], "s": dev_value or 0.0}
-            formulas.append(Formula("certified.value", certified, values))
-        return tuple(formulas)

@@ -23,10 +23,11 @@ from __future__ import annotations
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
-from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
-from dpcalc.theorems.authoring import count, finding, number, theorem
+from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.theorems.authoring import Numbers, Real, count, finding, number, theorem
 from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node
+from dpcalc.theorems.convergence._base import Rate, by_node
+from dpcalc.theorems.convergence._formula import FormulaRate
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
     BOUNDED,
@@ -37,6 +38,7 @@ from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
     check_gap,
     records_formula,
 )
+from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import schedule
 from dpcalc.theorems.schedule import Schedule
 
@@ -59,7 +61,7 @@ def _unequal_rates(result: PrivateRecycledADMMSampleComplexity) -> bool:
         "slack": 1,
     },
 )
-class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
+class PrivateRecycledADMMSampleComplexity(FormulaRate):
     """Records per node for a given excess of the expected loss, noise included."""
 
     findings = (
@@ -111,27 +113,36 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
         nodes = self.n_nodes if self.noise_rate.table else 1
         return by_node("noise_rate", self.noise_rate, nodes)
 
-    def claimed(self) -> Rate:
+    def claimed_value(self, x: Numbers) -> tuple[Real, str, dict[str, float]]:
         """The printed number for the given w and a, at the node with the largest rate of noise."""
-        self.require(Scope.CLAIMED)
         if self.constant is None or self.slack is None:
             raise AssumptionViolated(
                 f"{self.key}: the paper does not specify its constants w and a; "
                 "try --constant 1 --slack 1"
             )
-        ctx, delta, c = context(), mpf(self.failure_probability), mpf(self.loss_weight)
-        norm = self.dimension * ctx.log(self.dimension / delta) / mpf(min(self.rates()))
-        room = mpf(self.tolerance) - mpf(self.optimization_gap)
-        below = self.n_nodes * c * room**2 / (2 * mpf(self.reference_norm) ** 2)
-        below -= (1 + mpf(self.slack)) * self.n_nodes / c * norm**2
-        if below <= 0:
+        if self._printed_room(Digits(self)) <= 0:
             raise AssumptionViolated(
                 f"{self.key}: the noise alone exceeds the tolerance in the printed formula; "
                 "try a larger noise-rate, loss-weight or tolerance"
             )
-        needed = mpf(self.constant) * c * self.n_nodes * -ctx.log(delta) / below
+        logarithm = x.log(1 / x.named("delta", self.failure_probability))
+        needed = x.named("w", self.constant) * x.named("C", self.loss_weight)
+        needed *= x.named("N", self.n_nodes) * logarithm / self._printed_room(x)
         numbers = {"constant": self.constant, "slack": self.slack}
-        return Rate(round_up(needed), numbers, "printed formula, worst node")
+        return needed, "printed formula, worst node", numbers
+
+    def _printed_room(self, x: Numbers) -> Real:
+        """NC(τ - Δ)²/(2|f_ref|²) less what the noise takes."""
+        n, d, weight = (
+            x.named("N", self.n_nodes),
+            x.named("d", self.dimension),
+            x.named("C", self.loss_weight),
+        )
+        norm = d * x.log(d / x.named("delta", self.failure_probability))
+        norm /= x.named("alpha", min(self.rates()))
+        room = x.named("tau", self.tolerance) - x.named("Delta", self.optimization_gap)
+        gained = n * weight * room**2 / (2 * x.named("R", self.reference_norm) ** 2)
+        return gained - (1 + x.named("a", self.slack)) * n / weight * norm**2
 
     def noise_norm(self) -> float:
         """A bound of |b| that fails with probability δ at most."""
@@ -158,27 +169,8 @@ class PrivateRecycledADMMSampleComplexity(ConvergenceResult):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed number and the certified one for a regularisation strength."""
-        import sympy
-
-        w, a, r, delta, tau, gap, c, n, d, alpha = sympy.symbols(
-            "w a R delta tau Delta C N d alpha", positive=True
-        )
-        noise = (1 + a) * n * d**2 / (c * alpha**2) * sympy.log(d / delta) ** 2
-        printed = w * c * n * sympy.log(1 / delta) / (n * c * (tau - gap) ** 2 / (2 * r**2) - noise)
-        values = {
-            "w": self.constant or 1.0,
-            "a": self.slack or 1.0,
-            "R": self.reference_norm,
-            "delta": self.failure_probability,
-            "tau": self.tolerance,
-            "Delta": self.optimization_gap,
-            "C": self.loss_weight,
-            "N": float(self.n_nodes),
-            "d": float(self.dimension),
-            "alpha": min(self.rates()),
-        }
         certified = records_formula(self.certified(), self.learning(), self.n_nodes)
-        return (Formula("claimed.value", printed, values), *certified)
+        return (*FormulaRate.symbolic(self), *certified)
 
 
 _LARGE = 100_000

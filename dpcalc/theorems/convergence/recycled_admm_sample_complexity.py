@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
-from dpcalc.numerics.precise import context, mpf, round_down, round_up
-from dpcalc.theorems.authoring import assume, count, finding, number, theorem
+from dpcalc.numerics.precise import mpf, round_down, round_up
+from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
 from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, no_bound
+from dpcalc.theorems.convergence._base import Rate, no_bound
+from dpcalc.theorems.convergence._formula import FormulaRate
 from dpcalc.theorems.convergence._learning import Learning
 
 SAMPLES = assume("independent-records", "Records are drawn independently from one distribution.")
@@ -50,7 +51,7 @@ GAP = assume(
         "constant": 1,
     },
 )
-class RecycledADMMSampleComplexity(ConvergenceResult):
+class RecycledADMMSampleComplexity(FormulaRate):
     """Records per node for a given excess of the expected loss over a reference's."""
 
     findings = (
@@ -83,17 +84,17 @@ class RecycledADMMSampleComplexity(ConvergenceResult):
     def _check_together(self) -> None:
         check_gap(self.tolerance, self.optimization_gap)
 
-    def claimed(self) -> Rate:
+    def claimed_value(self, x: Numbers) -> tuple[Real, str, dict[str, float]]:
         """The printed number for the given w."""
-        self.require(Scope.CLAIMED)
         if self.constant is None:
             raise AssumptionViolated(
                 f"{self.key}: the paper does not specify its constant w; try --constant 1"
             )
-        logarithm = -context().log(mpf(self.failure_probability))
-        room = mpf(self.tolerance) - mpf(self.optimization_gap)
-        needed = mpf(self.constant) * mpf(self.reference_norm) ** 2 * logarithm / room**2
-        return Rate(round_up(needed), {"constant": self.constant}, "printed formula")
+        room = x.named("tau", self.tolerance) - x.named("Delta", self.optimization_gap)
+        square = x.named("R", self.reference_norm) ** 2
+        logarithm = x.log(1 / x.named("delta", self.failure_probability))
+        needed = x.named("w", self.constant) * square * logarithm / room**2
+        return needed, "printed formula", {"constant": self.constant}
 
     def learning(self) -> Learning:
         """The classification problem after the optimisation gap is taken off."""
@@ -111,19 +112,8 @@ class RecycledADMMSampleComplexity(ConvergenceResult):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed number and the certified ones for a regularisation strength."""
-        import sympy
-
-        w, r, delta, tau, gap = sympy.symbols("w R delta tau Delta", positive=True)
-        values = {
-            "w": self.constant or 1.0,
-            "R": self.reference_norm,
-            "delta": self.failure_probability,
-            "tau": self.tolerance,
-            "Delta": self.optimization_gap,
-        }
-        printed = w * r**2 * sympy.log(1 / delta) / (tau - gap) ** 2
         certified = records_formula(self.certified(), self.learning(), self.n_nodes)
-        return (Formula("claimed.value", printed, values), *certified)
+        return (*FormulaRate.symbolic(self), *certified)
 
 
 def check_gap(tolerance: float, gap: float) -> None:
