@@ -24,22 +24,9 @@ NAMESPACE = "dpcalc-release"
 """What signatures are for, so that one of something else under the same key is none of a release."""
 
 TRIALS = (
-    ["verify"],
-    ["selftest"],
-    [
-        "run",
-        "dp-admm",
-        "--epsilon",
-        "1",
-        "--delta",
-        "1e-6",
-        "--rounds",
-        "5",
-        "--seed",
-        "1",
-        "--workers",
-        "2",
-    ],
+    "verify",
+    "selftest",
+    "run dp-admm --epsilon 1 --delta 1e-6 --rounds 5 --runs 4 --runs-at-once 2 --workers 2 --seed 1",
 )
 """Commands that the installed files have to carry out in an empty folder."""
 
@@ -115,8 +102,8 @@ def _try_installed(file: Path) -> None:
         _run([scripts / "python", "-m", "pip", "install", "--quiet", file])
         empty = folder / "empty"
         empty.mkdir()
-        for words in TRIALS:
-            _run([scripts / "dpcalc", *words], empty)
+        for command in TRIALS:
+            _run([scripts / "dpcalc", *command.split()], empty)
 
 
 def sign(dist: Path, key: Path) -> None:

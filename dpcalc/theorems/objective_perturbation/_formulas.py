@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcalc.theorems.base import Formula
+from dpcalc.theorems.objective_perturbation._update import Fixed
+from dpcalc.theorems.statements import Formula
 
 if TYPE_CHECKING:
     import sympy
@@ -12,19 +13,17 @@ if TYPE_CHECKING:
     from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
 
 
-def network_formulas(
-    theorem: NetworkTheorem, printed: sympy.Expr, effective: sympy.Expr
-) -> tuple[Formula, ...]:
+def network_formulas(theorem: NetworkTheorem) -> tuple[Formula, ...]:
     """β as printed and as certified, summed over rounds at the node that attains the first.
 
-    Symbols: eta_t and alpha_t are replaced round by round, so that the result is exact for any
-    schedule; what is shown is the term of one round.
+    What is shown is the term of one round, for any schedule of eta and alpha.
     """
     import sympy
 
-    c, c1, b, rho, n, eta, v, s = sympy.symbols("C c_1 B rho N eta V s", positive=True)
+    c, c1, alpha, b, rho, n, eta, v, s = sympy.symbols("C c_1 alpha B rho N eta V s", positive=True)
+    printed = theorem.printed_term(alpha, eta * v, b, Fixed(c, c1, rho / n))
     kappa = c / (b * (rho / n + 2 * eta * v))
-    a = effective * c / b
+    a = theorem.effective_rate(alpha, eta * v) * c / b
     if theorem.loss == "logistic":
         linear = (2 - a) * kappa
         root = sympy.sqrt(linear**2 + 4 * a * kappa * (a + kappa))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from dpcalc.theorems.objective_perturbation._rounds import (
 )
 from dpcalc.theorems.objective_perturbation._update import (
     OPERATIONS,
+    Fixed,
     Values,
     cost_of_any_loss,
     cost_of_logistic_loss,
@@ -127,12 +129,12 @@ class NetworkTheorem(Theorem):
         return 0.25 if self.curvature is None else self.curvature
 
     @abstractmethod
-    def _effective_rate(self, noise_rate: Values, pull: Values) -> Values:
-        """Rate of the effective linear noise; ``pull`` is ηV."""
+    def effective_rate(self, noise_rate: Any, pull: Any) -> Any:
+        """Rate of the effective linear noise, for numbers or symbols; ``pull`` is ηV."""
 
     @abstractmethod
-    def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
-        """What the paper charges for one noisy round."""
+    def printed_term(self, noise_rate: Any, pull: Any, n_records: Any, fixed: Fixed) -> Any:
+        """What the paper charges for one noisy round, for numbers or symbols."""
 
     @property
     def tied(self) -> bool:
@@ -142,7 +144,12 @@ class NetworkTheorem(Theorem):
     def claimed(self) -> Bound:
         """Max over nodes of the sum over rounds of the printed terms."""
         self.require(Scope.CLAIMED)
-        printed = self._table(self._claimed_terms)
+        fixed = Fixed(
+            extended(self.loss_weight),
+            extended(self.largest_curvature),
+            extended(self.regularization) / self.n_nodes,
+        )
+        printed = self._table(partial(self.printed_term, fixed=fixed))
         counts = self._aligned()[2]
         nodes = [tuple(zip(map(Round.of_cost, row), counts, strict=True)) for row in printed]
         beta, worst = largest_total(nodes)
@@ -177,7 +184,7 @@ class NetworkTheorem(Theorem):
 
     def _bound(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         """A."""
-        return gradient_cost(self._effective_rate(noise_rate, pull), self.loss_weight, n_records)
+        return gradient_cost(self.effective_rate(noise_rate, pull), self.loss_weight, n_records)
 
     def _curvature(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         """κ, times c₁ if gradient and curvature are not tied."""

@@ -22,6 +22,8 @@ The full proof stands in docs/theorems/objective-perturbation.md.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,20 @@ Values = NDArray[np.longdouble]
 
 OPERATIONS = 64
 """More extended-precision operations than any cost needs, the reading of its inputs included."""
+
+
+class Fixed(NamedTuple):
+    """What is the same for all nodes and rounds, as numbers or as symbols.
+
+    Attributes:
+        loss_weight: C.
+        curvature: c₁.
+        ridge: ρ/N.
+    """
+
+    loss_weight: Any
+    curvature: Any
+    ridge: Any
 
 
 def gradient_cost(rate: Values, loss_weight: float, n_records: Values) -> Values:

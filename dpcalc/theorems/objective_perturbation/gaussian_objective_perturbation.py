@@ -82,19 +82,22 @@ class GaussianObjectivePerturbation(NormalObjective):
                 f"the paper needs λ >= 2β/ε = {float(2 * self.largest_curvature / epsilon):.6g}; got "
                 f"regularization={self.regularization}; epsilon {float(least):.6g} or more would do"
             )
-        eps = mpf(epsilon)
-        square = 8 * context().log(2 / mpf(delta)) + 4 * eps
-        sigma = round_up(mpf(self.gradient_bound) * context().sqrt(square) / eps)
-        return self.with_noise_level(sigma)
+        sigma = _printed_sigma(context(), mpf(self.gradient_bound), mpf(epsilon), mpf(delta))
+        return self.with_noise_level(round_up(sigma))
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The prescribed σ, and μ of the moved noise."""
         import sympy
 
         bound, eps, delta = sympy.symbols("L epsilon delta", positive=True)
-        sigma = bound * sympy.sqrt(8 * sympy.log(2 / delta) + 4 * eps) / eps
+        sigma = _printed_sigma(sympy, bound, eps, delta)
         values = self.noise_values()
         return (
             Formula("prescribed.sigma", sigma, values),
             Formula("certified.noise_mu", self.symbolic_noise(), values),
         )
+
+
+def _printed_sigma(functions: Any, bound: Any, epsilon: Any, delta: Any) -> Any:
+    """``ζ√(8 ln(2/δ) + 4ε)/ε``, of mpmath or of sympy."""
+    return bound * functions.sqrt(8 * functions.log(2 / delta) + 4 * epsilon) / epsilon

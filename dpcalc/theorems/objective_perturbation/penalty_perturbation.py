@@ -23,11 +23,9 @@ Rounding
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.authoring import assume, choice, finding, number, theorem
-from dpcalc.theorems.base import Formula
 from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
     COMPOSED,
@@ -38,7 +36,8 @@ from dpcalc.theorems.objective_perturbation._assumptions import (
 )
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
-from dpcalc.theorems.objective_perturbation._update import Values
+from dpcalc.theorems.objective_perturbation._update import Fixed
+from dpcalc.theorems.statements import Formula
 
 
 def _step_too_large(theorem: PenaltyPerturbation) -> str | None:
@@ -110,21 +109,15 @@ class PenaltyPerturbation(NetworkTheorem):
         default="penalty",
     )
 
-    def _effective_rate(self, noise_rate: Values, pull: Values) -> Values:
+    def effective_rate(self, noise_rate: Any, pull: Any) -> Any:
+        """α/(2ηV), or α/2 for noise on the dual variable."""
         return noise_rate / 2 if self.noise_on == "dual" else noise_rate / (2 * pull)
 
-    def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
-        # Noise of rate α on the dual variable is penalty noise of rate αηV.
+    def printed_term(self, noise_rate: Any, pull: Any, n_records: Any, fixed: Fixed) -> Any:
+        """C(1.4c₁ + α)/(ηVB); noise of rate α on the dual variable is penalty noise of rate αηV."""
         rate = noise_rate * pull if self.noise_on == "dual" else noise_rate
-        curvature = Extended(7) / 5 * extended(self.largest_curvature)
-        return extended(self.loss_weight) * (curvature + rate) / (pull * n_records)
+        return fixed.loss_weight * (7 * fixed.curvature / 5 + rate) / (pull * n_records)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed sum and the certified sum, for the first round of the first node."""
-        import sympy
-
-        c, c1, alpha, eta, v, b = sympy.symbols("C c_1 alpha eta V B", positive=True)
-        rate = alpha * eta * v if self.noise_on == "dual" else alpha
-        printed = c * (sympy.Rational(7, 5) * c1 + rate) / (eta * v * b)
-        effective = alpha / 2 if self.noise_on == "dual" else alpha / (2 * eta * v)
-        return network_formulas(self, printed, effective)
+        return network_formulas(self)

@@ -23,11 +23,9 @@ Rounding
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from dpcalc.numerics.rounding import Extended, extended
 from dpcalc.theorems.authoring import assume, finding, theorem
-from dpcalc.theorems.base import Formula
 from dpcalc.theorems.objective_perturbation._assumptions import (
     BEYOND,
     COMPOSED,
@@ -38,7 +36,8 @@ from dpcalc.theorems.objective_perturbation._assumptions import (
 )
 from dpcalc.theorems.objective_perturbation._formulas import network_formulas
 from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
-from dpcalc.theorems.objective_perturbation._update import Values
+from dpcalc.theorems.objective_perturbation._update import Fixed
+from dpcalc.theorems.statements import Formula
 
 
 def _too_curved(theorem: RecycledADMM) -> str | None:
@@ -91,19 +90,15 @@ class RecycledADMM(NetworkTheorem):
         assume("curvature", "2c₁ < (B/C)(ρ/N + 2η(1)V) at every node.", "claimed", _too_curved),
     )
 
-    def _effective_rate(self, noise_rate: Values, pull: Values) -> Values:
+    def effective_rate(self, noise_rate: Any, pull: Any) -> Any:
+        """α."""
         return noise_rate
 
-    def _claimed_terms(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
-        stiffness = extended(self.regularization) / self.n_nodes + 2 * pull
-        curvature = Extended(7) / 5 * extended(self.largest_curvature) / stiffness
-        return np.asarray(2 * extended(self.loss_weight) / n_records * (curvature + noise_rate))
+    def printed_term(self, noise_rate: Any, pull: Any, n_records: Any, fixed: Fixed) -> Any:
+        """(2C/B)(1.4c₁/(ρ/N + 2ηV) + α)."""
+        curvature = 7 * fixed.curvature / 5 / (fixed.ridge + 2 * pull)
+        return 2 * fixed.loss_weight / n_records * (curvature + noise_rate)
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed sum and the certified sum, for the first round of the first node."""
-        import sympy
-
-        c, c1, alpha, eta, v, b, rho, n = sympy.symbols("C c_1 alpha eta V B rho N", positive=True)
-        stiffness = rho / n + 2 * eta * v
-        printed = 2 * c / b * (sympy.Rational(7, 5) * c1 / stiffness + alpha)
-        return network_formulas(self, printed, alpha)
+        return network_formulas(self)
