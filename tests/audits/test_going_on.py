@@ -27,7 +27,7 @@ def release(data, generator, runs):
         raise KeyboardInterrupt
     return data + generator.laplace(size=runs)
 
-INTERRUPTED, LIMIT = False, 16
+INTERRUPTED, LIMIT = False, 50
 target = mechanism(release, 1.0, 0.0, adjacency="add-remove", name="slow")
 """
 WORDS = ("slow_mechanism:target", "--claim", "eps=1", "--runs", "4000", "--no-controls")
