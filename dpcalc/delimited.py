@@ -64,7 +64,11 @@ class Row(NamedTuple):
 
 
 def rows(
-    path: str | os.PathLike[str], *, delimiter: str | None = None, comments: bool = True
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    comments: bool = True,
+    after: int = 0,
 ) -> Iterator[Row]:
     """The rows of a table, each as wide as the first; a line of headings is a row like any other.
 
@@ -73,6 +77,7 @@ def rows(
         delimiter: between cells; comma, semicolon, tab or bar if left out, whichever the first
             line has.
         comments: whether lines that begin with ``#`` are left out; else they are rows.
+        after: this many lines at the beginning are left out.
 
     Raises:
         InvalidInput: if the file is no text, or a line can be read in no way or in two.
@@ -80,6 +85,8 @@ def rows(
     width = 0
     read: dict[str, tuple[str, ...]] = {}
     for number, line in lines(path):
+        if number <= after:
+            continue
         if line in read:
             yield Row(number, read[line])
             continue
@@ -101,6 +108,11 @@ def rows(
         if len(read) < REMEMBERED:
             read[line] = cells
         yield Row(number, cells)
+
+
+def cells_of(line: str, where: str) -> tuple[str, ...]:
+    """The cells of a line that stands for itself; ``where`` names it in errors."""
+    return _cells(line, _delimiter(line, where), where)
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from dpcalc import checks
+from dpcalc.auditing.wording import at_most
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.renyi import RenyiGuarantee
@@ -77,6 +78,7 @@ class Claim:
                 f"expected delta above 0 for a {self.guarantee.notion} claim, whose ε at δ = 0 is "
                 "infinite; got delta=0"
             )
+        object.__setattr__(self, "name", " ".join(self.name.split()))
         if not self.name:
             object.__setattr__(self, "name", self._described())
 
@@ -174,11 +176,17 @@ class Claim:
 
     def _described(self) -> str:
         if self.is_curve:
-            return f"{spelt(self.guarantee.parameters()['mu'])}-GDP"
+            return f"{_shown(self.guarantee.parameters()['mu'])}-GDP"
         if isinstance(self.guarantee, PureDP):
-            return f"{spelt(self.guarantee.bound)}-DP"
+            return f"{_shown(self.guarantee.bound)}-DP"
         if isinstance(self.guarantee, ApproxDP):
-            return f"({spelt(self.guarantee.bound)}, {spelt(self.guarantee.failure)})-DP"
+            return f"({_shown(self.guarantee.bound)}, {_shown(self.guarantee.failure)})-DP"
         if self.is_renyi:
-            return f"{spelt(self.guarantee.parameters()['rho'])}-zCDP"
+            return f"{_shown(self.guarantee.parameters()['rho'])}-zCDP"
         return f"{self.guarantee.notion} curve"
+
+
+def _shown(value: float) -> str:
+    """A claimed number as it is where a few digits say it, else rounded up as in every report."""
+    text = spelt(value)
+    return text if float(text) == float(value) else at_most(value)

@@ -32,6 +32,8 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
 
+_FEWEST = 10  # scores of a kind: two of them choose the rule
+
 
 @own_arithmetic
 def audit_counts(
@@ -152,6 +154,11 @@ def audit_scores(
     if not 0 < pilot_share < 1:
         raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
     first, second = _one_a_run("in_scores", in_scores), _one_a_run("out_scores", out_scores)
+    if min(first.size, second.size) < _FEWEST:
+        raise InvalidInput(
+            f"expected at least {_FEWEST} scores of either kind; got {first.size} of runs with the "
+            f"record and {second.size} without; make more runs"
+        )
     runs = first.size + second.size
     if fair_coins:
         one_run.require_coins(first.size, runs, fair_coins, "run", "runs")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.targets.exact_numbers import exact_scores
-from dpcalc.delimited import Row, is_number, rows
+from dpcalc.delimited import Row, cells_of, is_number, lines, rows
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.files import refuse_pipe
 
@@ -32,6 +32,8 @@ _WORDS = {
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _WHOLE = 2.0**53
 """Whole numbers up to here are doubles."""
+
+_SPLIT = re.compile(r"[,;\t|]")
 
 _HEADING = re.compile(r"#?\s*[^\W\d_]{2}[\w ()/%-]*")
 """Two letters first, and no point: a damaged number is hardly ever one."""
@@ -92,13 +94,13 @@ def read_labelled_scores(
         InvalidInput: if the file cannot be read, with the line.
     """
     names, found = _table(path, column)
-    if member not in names:
+    of_member = _place(member, names)
+    if of_member is None:
         raise InvalidInput(
             f"expected two files of scores, or one with a column {member!r} (1 with the record, "
             f"0 without); {str(path)!r} has {', '.join(names)}"
         )
-    of_member = names.index(member)
-    others = [name for name in names if name != member]
+    others = [name for name in names if name != names[of_member]]
     if not others:
         raise InvalidInput(f"expected a column of scores; {str(path)!r} has {member} alone")
     index = names.index(others[_chosen(column, others, str(path))])
@@ -116,8 +118,11 @@ def read_labelled_scores(
 def refuse_two_with_members(first: str, second: str) -> None:
     """Raise `InvalidInput` for two files each of which says of every run whether it had the record."""
     for path in (first, second):
-        row = None if Path(path).suffix == ".npy" else next(rows(path, comments=False), None)
-        if row is None or MEMBER not in (cell.removeprefix("#").strip() for cell in row.cells):
+        if Path(path).suffix == ".npy":
+            return
+        row = next(rows(path, comments=False, after=_comment_lines(path)), None)
+        names = [cell.removeprefix("#").strip() for cell in row.cells] if row else []
+        if _place(MEMBER, names) is None:
             return
     raise InvalidInput(
         f"expected scores of runs with the record and of runs without it; got {first!r} and "
@@ -159,7 +164,7 @@ _BLOCK = 2**20
 
 def _table(path: str | os.PathLike[str], column: str | None) -> tuple[list[str], Iterator[Row]]:
     """The headings, or numbers in their place, and the rows below."""
-    found = rows(path, comments=False)
+    found = rows(path, comments=False, after=_comment_lines(path))
     first = next(found, None)
     if first is None:
         raise InvalidInput(f"expected at least one score; {str(path)!r} is empty")
@@ -173,9 +178,42 @@ def _table(path: str | os.PathLike[str], column: str | None) -> tuple[list[str],
             f"expected numbers, or a heading for every column in {_where(first, str(path))}; got "
             f"{shortened(', '.join(first.cells))!r}; a heading is a word of two letters or more"
         )
-    if len({*names}) < len(names):
-        raise InvalidInput(f"expected every heading once in {_where(first, str(path))}")
+    again = [name for k, name in enumerate(names) if name in names[:k]]
+    if again:
+        raise InvalidInput(
+            f"expected every heading once in {_where(first, str(path))}; got {again[0]!r} again"
+        )
     return names, found
+
+
+def _comment_lines(path: str | os.PathLike[str]) -> int:
+    """How many lines at the beginning are comments.
+
+    They begin with ``#``. The last of them is the line of headings if the first line after it has
+    numbers, as many as it has words, such as ``np.savetxt`` writes it.
+    """
+    comments: list[tuple[int, str]] = []
+    for number, line in lines(path):
+        words = _SPLIT.split(line.removeprefix("#"))
+        if line.startswith("#") and not all(map(is_number, words)):
+            comments.append((number, line))
+        elif comments and line.strip():
+            cells = cells_of(line, f"line {number} of {str(path)!r}")
+            width = len(_SPLIT.split(comments[-1][1]))
+            headings = all(map(is_number, cells)) and width == len(cells)
+            comments = comments[:-1] if headings else comments
+            break
+        elif line.strip():
+            break
+    return comments[-1][0] if comments else 0
+
+
+def _place(wanted: str, names: list[str]) -> int | None:
+    """Where a heading stands, capitals aside if they are no help; None if nowhere."""
+    if wanted in names:
+        return names.index(wanted)
+    alike = [k for k, name in enumerate(names) if name.casefold() == wanted.strip().casefold()]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _with(first: Row, rest: Iterator[Row]) -> Iterator[Row]:
@@ -236,6 +274,7 @@ def _chosen(column: str | None, names: list[str], path: str) -> int:
             f"expected one column; {path!r} has {len(names)}: {listed}; name one with column, "
             f"--column {names[-1]} on the command line"
         )
-    if column not in names:
+    place = _place(column or "", names)
+    if place is None:
         raise InvalidInput(f"expected a column {column!r}; {path!r} has {listed}")
-    return names.index(column)
+    return place

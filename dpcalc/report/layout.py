@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _GAP = 2
-"""Columns between two cells of a table."""
+"""Columns between two cells of a table, and at its two edges together."""
 
 _READABLE = 24
 """Columns in which text that runs over several lines is still pleasant to read."""
@@ -36,7 +36,7 @@ def print_table(
     """
     whole = [number for number, column in enumerate(columns) if column != prose]
     widths = [max(_width(row[k]) for row in (columns, *rows)) for k in range(len(columns))]
-    room = out.width - sum(widths[k] for k in whole) - _GAP * (len(columns) - 1)
+    room = out.width - sum(widths[k] for k in whole) - _GAP * len(columns)
     if room >= _needed([row[columns.index(prose)] for row in rows], out.width // 2):
         out.print(plain_table(columns, rows, whole=whole))
     else:

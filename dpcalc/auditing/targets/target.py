@@ -112,7 +112,7 @@ class Target:
     all randomness from it.
 
     Attributes:
-        name: for reports.
+        name: for reports, one line.
         run: (world, generator, runs) -> what the runs released.
         adjacency: the relation of the two inputs.
         score: (released) -> one number per run, the larger the more it looks like the world IN.
@@ -150,6 +150,7 @@ class Target:
                 f"adjacency needs one of {', '.join(Adjacency)}; got adjacency={self.adjacency!r}"
             )
         object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        object.__setattr__(self, "name", " ".join(self.name.split()) or "mechanism")
 
 
 def mechanism(
