@@ -2,7 +2,8 @@
 
 Statement
     All losses are linear in one dimension and the domain is an interval: a use of the record moves
-    the iterate by u one way or the other, every step adds N(0, 1) and stops at the walls. Let L be
+    the iterate by u one way or the other, every step adds N(0, 1) and stops at the walls. Where
+    batches are drawn at random, a step is a use with some probability. Let L be
     stochastically below the iterate that is moved up; as the other one starts and moves like its
     mirror image, -L is above that, and ``δ(ε) >= P(L >= τ) - e^ε P(-L >= τ)`` for every τ.
 Source
@@ -42,9 +43,11 @@ class WalledWalk(IntervalWalk):
 
     Attributes:
         shift: u, over a step's noise, rounded down.
+        rate: probability with which a step that may use the record does; rounded down.
     """
 
     shift: float
+    rate: float = 1.0
 
     def _revealed(self, epsilon: float) -> float:
         law = _law_below(self)
@@ -62,7 +65,10 @@ def _law_below(walk: WalledWalk) -> Reals:
     cell = walk.width / _GRID
     cells = min(int(walk.shift / cell * (1 - 1e-12)), _GRID)
     for left in range(counted, 0, -1):
-        law = _after_step(law, walk.width, cells if walk.is_use(left) else 0)
+        moved = _after_step(law, walk.width, cells if walk.is_use(left) else 0)
+        if walk.rate < 1:
+            moved = walk.rate * moved + (1 - walk.rate) * _after_step(law, walk.width, 0)
+        law = moved
     return law
 
 

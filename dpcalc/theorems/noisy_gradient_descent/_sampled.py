@@ -29,6 +29,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     STRONGLY_CONVEX,
     NoisyDescent,
 )
+from dpcalc.theorems.noisy_gradient_descent._interval import sampled_interval_instance
 from dpcalc.theorems.numbers import Digits
 
 SAMPLED = assume(
@@ -229,6 +230,15 @@ class SampledDescent(NoisyDescent):
             others = (self.composed(every, self.shift_mu(every))[0], *others)
         best = BestOf((found, *others)) if others else found
         return Bound(best, numbers, "Gaussian shift, sampled steps composed numerically")
+
+    def attained(self) -> Bound | None:
+        """Linear losses or quadratics on an interval, the record in a batch by chance."""
+        if averaged(self) or self.width() == mpf("inf"):
+            return None
+        return sampled_interval_instance(
+            self, self.width(), steps=self.steps, batch_size=self.batch_size,
+            n_records=self.n_records,
+        )  # fmt: skip
 
     def own_mu(self, x: Numbers) -> Real:
         """2L/(bσ)."""

@@ -141,6 +141,7 @@ class NoisySGD(SplitDescent):
             round_down(mpf(self.batch_size) / self.n_records),
             max(round_down(1 - mpf(self.step_size) * mpf(self.curvature())), 0.0),
             round_down(found.step_sensitivity / found.noise),
+            one_sided=True,
         )
         method = "quadratics of one curvature, sampled records, a threshold"
         return Bound(
