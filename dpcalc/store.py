@@ -5,13 +5,15 @@ Statement
     and after a power cut where the disk keeps what it says that it wrote; of other pieces nothing
     is. What `Store.read` returns is what was written, bit for bit: each piece has a checksum
     (SHA-256), which finds damage and careless edits and is no signature.
-    The file belongs to one plan, one version of dpcalc and one feature release of numpy, and is
-    held by one process at a time.
+    The file belongs to one plan, one version of dpcalc, one feature release of numpy and of numba,
+    or none of numba, and is held by one process at a time.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
+import importlib.util
 import io
 import json
 import os
@@ -131,8 +133,7 @@ class Store:
         wanted = json.loads(json.dumps(dict(plan)))
         found = self.read(_PLAN)
         if found is None:
-            about = {"layout": LAYOUT, "dpcalc": dpcalc.__version__, "numpy": np.__version__}
-            self.write(_PLAN, about | {"plan": wanted})
+            self.write(_PLAN, {"layout": LAYOUT} | _versions() | {"plan": wanted})
             return
         header = found[0]
         if header.get("layout") != LAYOUT:
@@ -204,22 +205,34 @@ def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 
 def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Refuse to go on from a file of another dpcalc, or of a numpy that may draw other numbers.
+    """Refuse to go on from a file of another dpcalc, or of a library that may give other bits.
 
-    numpy keeps the numbers of a seed within a feature release, such as 2.4.
+    numpy keeps the numbers of a seed within a feature release, such as 2.4; sums that numba compiles
+    are rounded in another order than numpy's.
     """
-    held = {name: str(header.get(name)) for name in ("dpcalc", "numpy")}
-    now = {"dpcalc": dpcalc.__version__, "numpy": np.__version__}
-    if held["dpcalc"] != now["dpcalc"] or _feature(held["numpy"]) != _feature(now["numpy"]):
-        before, here = (" and ".join(f"{k} {v}" for k, v in of.items()) for of in (held, now))
+    now = _versions()
+    held = {name: header.get(name) for name in now}
+    if held["dpcalc"] != now["dpcalc"] or any(
+        _feature(held[name]) != _feature(now[name]) for name in ("numpy", "numba")
+    ):
+        before, here = (
+            " and ".join(f"{name} {version}" if version else f"no {name}" for name, version in of)
+            for of in (held.items(), now.items())
+        )
         raise InvalidInput(
             f"expected the versions that began {str(path)!r}, {before}; got {here}: the rest could "
             "come out with other bits; go on with those, or start over with another file"
         )
 
 
-def _feature(version: str) -> list[str]:
-    return version.split(".")[:2]
+def _versions() -> dict[str, str | None]:
+    """Of what decides the last digits; None for a library that is not installed."""
+    numba = importlib.metadata.version("numba") if importlib.util.find_spec("numba") else None
+    return {"dpcalc": dpcalc.__version__, "numpy": np.__version__, "numba": numba}
+
+
+def _feature(version: object) -> list[str]:
+    return str(version).split(".")[:2]
 
 
 def _short(value: Any) -> str:

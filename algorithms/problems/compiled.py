@@ -107,3 +107,50 @@ class CompiledRows:
             )
             result += part
         return result
+
+    def logistic(
+        self, columns: Floats, weight: float, bends: Floats
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Rᵀφ'(R·columns) of the logistic loss, in one pass with its exponentials.
+
+        Args:
+            columns: shape (d, vectors).
+            weight: w.
+            bends: where w·φ'' of every record and vector goes; shape (n, vectors).
+
+        Returns:
+            The product, of shape (d, vectors), and for every vector Σφ'² and Σw·φ''.
+        """
+        from dpcalc.algorithms.problems import kernels
+
+        columns, work = np.ascontiguousarray(columns), columns.dtype
+        result, vectors = np.zeros(columns.shape), columns.shape[1]
+        squares, levels = np.zeros(vectors), np.zeros(vectors)
+        numbers, series = kernels.exponential(work)
+        m, powers = np.empty((_TILE, vectors), work), np.empty(vectors, work)
+        csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
+        for first in range(0, len(self.starts), _TOGETHER):
+            part, tiles = np.zeros_like(columns), self.starts[first : first + _TOGETHER]
+            sums = np.zeros((2, vectors), work)
+            kernels.logistic_gradient(
+                *csr,
+                first * _TILE,
+                tiles,
+                self.records,
+                self.values,
+                columns,
+                work.type(weight),
+                bends,
+                m,
+                part,
+                sums[0],
+                sums[1],
+                powers,
+                powers.view(f"i{work.itemsize}"),
+                numbers,
+                series,
+            )
+            result += part
+            squares += sums[0]
+            levels += sums[1]
+        return result, squares, levels

@@ -6,9 +6,11 @@ Vectors are the last axis of every array. Matrices are in compressed form: entri
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba
+import numpy as np
 
 compiled = numba.njit(cache=True, nogil=True, fastmath={"contract"})
 """Contract: a product and a sum are rounded once."""
@@ -80,3 +82,114 @@ def weighted(
             for k in range(len(row)):
                 row[k] *= weight[k]
         fold(tiles[tile], records, by_column, m, total)
+
+
+@compiled
+def logistic(
+    m: Any,
+    bends: Any,
+    weight: Any,
+    squares: Any,
+    levels: Any,
+    powers: Any,
+    exponents: Any,
+    numbers: Any,
+    series: Any,
+) -> None:
+    """Slopes -1/(1 + eᵐ) in the place of ``m``, w·φ'' into ``bends``, and both summed up.
+
+    eᵐ = 2ᵏeʳ with a whole number k and |r| <= ln(2)/2: adding 1.5·2ᵖ, with p digits after the first
+    one, leaves k in the last digits, from where it is moved to the exponent. ``exponents`` are the
+    bits of ``powers``. Every loop is one of vector instructions.
+    """
+    largest, to_binary, rounding, high, low, one, shift, bias = numbers
+    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 = series
+    for i in range(len(m)):
+        row, bend = m[i], bends[i]
+        for k in range(len(row)):
+            x = row[k]
+            x = largest if x > largest else x  # noqa: FURB136 - min() would hide a NaN
+            x = -largest if x < -largest else x  # noqa: FURB136
+            t = x * to_binary + rounding
+            powers[k] = t
+            t -= rounding
+            r = x - t * high
+            r -= t * low
+            p = c13 * r + c12
+            p = p * r + c11
+            p = p * r + c10
+            p = p * r + c9
+            p = p * r + c8
+            p = p * r + c7
+            p = p * r + c6
+            p = p * r + c5
+            p = p * r + c4
+            p = p * r + c3
+            p = p * r + c2
+            p = p * r + one
+            row[k] = p * r + one
+        for k in range(len(row)):
+            exponents[k] = (exponents[k] << shift) + bias
+        for k in range(len(row)):
+            s = -one / (one + row[k] * powers[k])
+            b = -weight * (s + s * s)
+            row[k] = s
+            bend[k] = b
+            squares[k] += s * s
+            levels[k] += b
+
+
+@compiled
+def logistic_gradient(
+    starts: Any,
+    index: Any,
+    values: Any,
+    first: int,
+    tiles: Any,
+    records: Any,
+    by_column: Any,
+    vectors: Any,
+    weight: Any,
+    bends: Any,
+    m: Any,
+    total: Any,
+    squares: Any,
+    levels: Any,
+    powers: Any,
+    exponents: Any,
+    numbers: Any,
+    series: Any,
+) -> None:
+    """Add Rᵀφ'(R·vectors) over some tiles of records, from ``first`` on, to ``total``."""
+    size = len(m)
+    for tile in range(len(tiles)):
+        begin = first + tile * size
+        stop = min(begin + size, len(bends))
+        multiply(starts, index, values, begin, stop, vectors, m)
+        logistic(
+            m[: stop - begin],
+            bends[begin:stop],
+            weight,
+            squares,
+            levels,
+            powers,
+            exponents,
+            numbers,
+            series,
+        )
+        fold(tiles[tile], records, by_column, m, total)
+
+
+def exponential(dtype: Any) -> tuple[Any, Any]:
+    """What `logistic` needs for eᵐ in a precision: numbers of its types, and 1/k! for 2 <= k <= 13.
+
+    ln(2) is the sum of ``high``, whose last digits are zeros so that k·high is exact, and ``low``.
+    """
+    single = dtype == np.float32
+    kind, whole = (np.float32, np.int32) if single else (np.float64, np.int64)
+    largest, digits, offset = (87.0, 23, 127) if single else (708.0, 52, 1023)
+    high = 0.693359375 if single else float.fromhex("0x1.62e42fee00000p-1")
+    low = -0.00021219444005469057 if single else 1.9082149292705877e-10
+    numbers = (largest, 1 / math.log(2), 1.5 * 2.0**digits, high, low, 1.0)
+    bits = whole(digits), whole(offset << digits)
+    return (*map(kind, numbers), *bits), tuple(kind(1 / math.factorial(k)) for k in range(2, 14))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.algorithms.problems.conjugate import Preconditioner, dots, newton_direction, norms
+from dpcalc.algorithms.problems.conjugate import Preconditioner, newton_direction, norms
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.losses import Floats
@@ -70,20 +70,11 @@ def evaluate(
         points: shape (d, runs).
         precision: types of numbers to work in.
     """
-    columns = points.astype(precision[0], copy=False)
-    count, runs = total.count, columns.shape[1]
-    bends, squares = np.empty((count, runs), precision[1]), np.zeros(runs)
-
-    def slopes(tile: slice, m: Floats) -> Floats:
-        if total.offsets is not None:
-            m += total.offsets[tile, None].astype(m.dtype, copy=False)
-        slope = total.loss.derivatives(m, total.weight, bends[tile])
-        np.add(squares, dots(slope, slope), out=squares)
-        return slope
-
-    gradient = total.weight * total.folded(columns, slopes) + h * points + linear
-    longest = total.longest_row()
-    levels = np.asarray(np.ones(count, bends.dtype) @ bends / count, dtype=np.float64)
+    count = total.count
+    bends = np.empty((count, points.shape[1]), precision[1])
+    folded, squares, levels = total.slopes(points.astype(precision[0], copy=False), bends)
+    gradient = total.weight * folded + h * points + linear
+    longest, levels = total.longest_row(), levels / count
     size = total.weight * longest * np.sqrt(count * squares) + norms(linear)
     size += (count * levels * longest**2 + h) * norms(points)
     relative_gradient = norms(gradient) / np.where(size > 0, size, 1)

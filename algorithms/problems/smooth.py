@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.compiled import CompiledRows
+from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.rows import MixedRows
 from dpcalc.algorithms.problems.stored_rows import in_memory, is_stored
 
@@ -171,6 +172,32 @@ class SmoothSum:
             part = in_memory(sparse.consecutive(rows, tile))
             total += sparse.transposed(part) @ between(tile, part @ columns)
         return total
+
+    def slopes(self, columns: Floats, bends: Floats) -> tuple[Array, Array, Array]:
+        """Σ_n r_n·φ' at the columns, in their precision; w·φ'' of every record goes into ``bends``.
+
+        Args:
+            columns: points; shape (d, runs).
+            bends: shape (n, runs).
+
+        Returns:
+            The sum, of shape (d, runs), and for every run Σφ'² and Σw·φ''.
+        """
+        thin = self._thin(columns)
+        if isinstance(thin, CompiledRows) and self.offsets is None and type(self.loss) is Logistic:
+            return thin.logistic(columns, self.weight, bends)
+        squares = np.zeros(columns.shape[1])
+
+        def slope(tile: slice, m: Floats) -> Floats:
+            if self.offsets is not None:
+                m += self.offsets[tile, None].astype(m.dtype, copy=False)
+            found = self.loss.derivatives(m, self.weight, bends[tile])
+            np.add(squares, np.einsum("kr,kr->r", found, found), out=squares)
+            return found
+
+        total = self.folded(columns, slope)
+        levels = np.ones(self.count, bends.dtype) @ bends
+        return total, squares, levels.astype(np.float64, copy=False)
 
     def weighted(self, columns: Floats, weights: Floats) -> Array:
         """Σ_n r_n·(weights_n ∘ r_nᵀ·columns), in the precision of both; shape (d, runs).

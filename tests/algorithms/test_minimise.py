@@ -167,6 +167,42 @@ def test_compiled_products_are_the_products(dtype, form, monkeypatch):
         assert (np.abs(product - expected) <= 420 * np.finfo(dtype).eps * terms).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_compiled_logistic_loss_is_the_logistic_loss(dtype, monkeypatch):
+    """Every margin is m up to its rounding, so slopes are off by that of m and four units at most.
+
+    Margins reach from where eᵐ is no number of the precision to where it is nothing next to 1.
+    """
+    pytest.importorskip("numba")
+    monkeypatch.setattr(compiled_module, "_TILE", 64)
+    monkeypatch.setattr(compiled_module, "_TOGETHER", 2)
+    weight, unit = 0.3, float(np.finfo(dtype).eps)
+    spread = np.geomspace(1e-6, 900, 399)
+    margins = np.concatenate([[0.0], np.where(np.arange(399) % 2, spread, -spread)]).astype(dtype)
+    rows = np.zeros((400, 14), dtype)
+    rows[np.arange(400), np.arange(400) % 14] = margins
+    columns = np.ones((14, 5), dtype) * np.array([1, -1, 0.5, 0, 1], dtype)
+    bends = np.empty((400, 5), dtype)
+    total, squares, levels = CompiledRows.of(rows).logistic(columns, weight, bends)
+    m = (rows.astype(float) @ columns).astype(np.longdouble)
+    slope = -1 / (1 + np.exp(m))
+    bent, tiny = -weight * slope * (1 + slope), float(np.finfo(dtype).smallest_normal)
+    assert (np.abs(bends - bent) <= (8 * unit) * weight * np.abs(slope) + 4 * tiny).all()
+    terms = np.abs(rows).T.astype(float) @ np.abs(slope)
+    assert (np.abs(total - rows.T @ slope) <= 40 * unit * terms + 1e4 * tiny).all()
+    assert (np.abs(squares - (slope**2).sum(0)) <= 420 * unit * (slope**2).sum(0)).all()
+    assert (np.abs(levels - bent.sum(0)) <= 420 * unit * np.abs(slope).sum(0)).all()
+
+
+def test_the_compiled_logistic_loss_hides_no_nan():
+    pytest.importorskip("numba")
+    bends = np.empty((400, 2))
+    columns = np.full((14, 2), [np.nan, 1.0])
+    total, squares, levels = CompiledRows.of(one_hot()).logistic(columns, 1.0, bends)
+    for found in (total[0], squares, levels, bends[0]):
+        assert np.isnan(found).tolist() == [True, False]
+
+
 def test_dense_rows_are_left_alone():
     dense = np.random.default_rng(0).standard_normal((50, 8))
     assert MixedRows.of(dense) is None

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpcalc
 from dpcalc.errors import InvalidInput
 from dpcalc.store import Store, open_store, plan_of
 
@@ -143,6 +144,36 @@ def test_another_plan_or_version_is_refused(
     with pytest.raises(InvalidInput, match=r"expected the versions that began .*"):  # noqa: SIM117
         with open_store(file, PLAN):
             pass
+
+
+@pytest.mark.parametrize("at_first", [None, "0.61.2"])
+def test_what_numba_began_goes_on_with_numba_alone(
+    at_first: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sums are rounded in another order than numpy's, and a patch changes no rounding."""
+    from dpcalc import store as module
+
+    versions = {"dpcalc": dpcalc.__version__, "numpy": np.__version__}
+    file = tmp_path / "pieces"
+    monkeypatch.setattr(module, "_versions", lambda: versions | {"numba": at_first})
+    with open_store(file, PLAN):
+        pass
+    patched = at_first and "0.61.9"
+    monkeypatch.setattr(module, "_versions", lambda: versions | {"numba": patched})
+    with open_store(file, PLAN):
+        pass
+    later = "0.61.2" if at_first is None else None
+    monkeypatch.setattr(module, "_versions", lambda: versions | {"numba": later})
+    message = "no numba; got .* numba 0.61.2" if later else "numba 0.61.2; got .* no numba"
+    with pytest.raises(InvalidInput, match=message), open_store(file, PLAN):
+        pass
+
+
+def test_the_numba_that_is_noted_is_the_one_that_compiles() -> None:
+    from dpcalc.algorithms.problems.compiled import is_there
+    from dpcalc.store import _versions
+
+    assert (_versions()["numba"] is not None) == is_there()
 
 
 @pytest.mark.parametrize(
