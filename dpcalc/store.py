@@ -207,17 +207,14 @@ def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Refuse to go on from a file of another dpcalc, or of a library that may give other bits.
 
-    numpy keeps the numbers of a seed within a feature release, such as 2.4; sums that numba compiles
-    are rounded in another order than numpy's.
+    numpy keeps a seed's numbers within a feature release, such as 2.4; numba sums in its own order.
     """
     now = _versions()
     held = {name: header.get(name) for name in now}
-    if held["dpcalc"] != now["dpcalc"] or any(
-        _feature(held[name]) != _feature(now[name]) for name in ("numpy", "numba")
-    ):
+    if any(_feature(name, held[name]) != _feature(name, now[name]) for name in now):
         before, here = (
-            " and ".join(f"{name} {version}" if version else f"no {name}" for name, version in of)
-            for of in (held.items(), now.items())
+            " and ".join(f"{k} {v}" if v else f"no {k}" for k, v in of.items())
+            for of in (held, now)
         )
         raise InvalidInput(
             f"expected the versions that began {str(path)!r}, {before}; got {here}: the rest could "
@@ -231,8 +228,8 @@ def _versions() -> dict[str, str | None]:
     return {"dpcalc": dpcalc.__version__, "numpy": np.__version__, "numba": numba}
 
 
-def _feature(version: object) -> list[str]:
-    return str(version).split(".")[:2]
+def _feature(name: str, version: object) -> list[str]:
+    return str(version).split(".")[: None if name == "dpcalc" else 2]
 
 
 def _short(value: Any) -> str:
