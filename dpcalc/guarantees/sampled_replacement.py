@@ -22,7 +22,11 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.composition.chi_square import LimitedBlock, LimitedProfile, composed
-from dpcalc.accounting.enclosure import Bracket, relative_width
+from dpcalc.accounting.composition.curve import one_lattice
+from dpcalc.accounting.composition.driver import begin
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import DeltaAt
+from dpcalc.accounting.enclosure import Bracket, relative_width, with_relative_width
 from dpcalc.accounting.gaussian import gaussian_delta_bounds
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
@@ -70,8 +74,14 @@ _LEAST_NOISE = 0.02
 """With less of it an instance's losses are beyond what is composed."""
 
 _NEGLIGIBLE = 1e-20
-_FIRST = 400
-"""Lattice points whose δ is asked for at first; normal tails are negligible beyond."""
+_NEAR = (64, 192)
+"""Points beyond which a block's δ is often negligible: normal tails, and heavier ones."""
+
+_CONVOLVED = 2048
+"""Points of the lattice on which a block's rounds are convolved: ε is right to four digits or so."""
+
+_COARSE = 0.1
+"""Relative width that tells how far a lattice has to reach."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,15 +110,19 @@ class SampledRounds(Composition):
 
     limited: SampledReplacement
 
+    def epsilon(self, delta: float) -> float:
+        """The upper end of `bracket`, without what is attained."""
+        return self._better().epsilon(delta)
+
     def bracket(self, delta: float) -> Bracket:
         """The smaller ε, and below it what records opposite to all others attain."""
-        best, attained = self._better().bracket(delta), self._opposite().bracket(delta)
+        best, attained = self._better().bracket(delta), self.limited.opposite().bracket(delta)
         return Bracket(min(attained.lower, best.upper), best.upper, best.method)
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """The same for δ."""
         best = self._better().delta_bracket(epsilon)
-        attained = self._opposite().delta_bracket(epsilon)
+        attained = self.limited.opposite().delta_bracket(epsilon)
         return Bracket(min(attained.lower, best.upper), best.upper, best.method)
 
     def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
@@ -127,16 +141,6 @@ class SampledRounds(Composition):
         """The pairs alone where little precision is asked for: they take a hundredth of the time."""
         hurried = relative_width() > _HURRIED
         return self.pairs() if hurried else BestOf((self.limited, self.pairs()))
-
-    def _opposite(self) -> Composition:
-        """What is attained where all other records point one way, the differing one both ways.
-
-        Larger noise and a smaller rate than there are reveal less.
-        """
-        noise = max(round_up(1 / mpf(self.limited.mu)), _LEAST_NOISE)
-        pairs = tuple(pair(noise, self.limited.rate) for pair in (PoissonRemove, PoissonAdd))
-        one = DominatedMechanism(tuple(((pair, 1),) for pair in pairs), "opposite records")
-        return Composition(((one, self.limited.rounds),))
 
 
 def sampled_gaussian(mu: float, rate: float) -> Guarantee:
@@ -175,7 +179,10 @@ class SampledReplacement(ProfileGuarantee):
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε on the lattice's range for which δ follows; infinite if none does."""
-        delta, profile = at_most(checks.delta(delta)), _profile(self.mu, self.rate, self.rounds)
+        delta = at_most(checks.delta(delta))
+        if delta == 0 or self._out_of_reach(delta):
+            return math.inf
+        profile = _profile(self.mu, self.rate, self.rounds)
         if profile.delta(profile.reach) > delta:
             return math.inf
         return smallest_where(lambda e: profile.delta(e) <= delta, 0.0, profile.reach)
@@ -194,6 +201,31 @@ class SampledReplacement(ProfileGuarantee):
         """μ, γ and T."""
         return {"mu": self.mu, "rate": self.rate, "rounds": float(self.rounds)}
 
+    def pairs(self) -> Composition:
+        """The composition of the rounds' dominating pairs."""
+        return _rounds(self.mu, self.rate, self.rounds)
+
+    def opposite(self) -> Composition:
+        """What is attained where all other records point one way, the differing one both ways.
+
+        Larger noise and a smaller rate than there are reveal less.
+        """
+        noise = max(round_up(1 / mpf(self.mu)), _LEAST_NOISE)
+        pairs = tuple(pair(noise, self.rate) for pair in (PoissonRemove, PoissonAdd))
+        one = DominatedMechanism(tuple(((pair, 1),) for pair in pairs), "opposite records")
+        return Composition(((one, self.rounds),))
+
+    def _out_of_reach(self, delta: float) -> bool:
+        """Whether what is attained shows that no ε of the lattice's range will do."""
+        _, spacing, points = _lattice(self.mu, self.rate, self.rounds)
+        with with_relative_width(_COARSE):
+            farther = self.pairs().bracket(delta).lower > spacing * points
+            return farther and self.opposite().bracket(delta).lower > spacing * points
+
+
+def _rounds(mu: float, rate: float, rounds: int) -> Composition:
+    return Composition(((sampled_gaussian(mu, rate), rounds),))
+
 
 def _chi_square(mu: float, rate: float, rounds: int) -> float:
     """(1 + γ²(e^{μ²} - 1))^T - 1."""
@@ -202,19 +234,24 @@ def _chi_square(mu: float, rate: float, rounds: int) -> float:
     return round_up(ctx.expm1(rounds * ctx.log1p(each)))
 
 
-@lru_cache(maxsize=64)
-def _profile(mu: float, rate: float, rounds: int) -> LimitedProfile:
+def _lattice(mu: float, rate: float, rounds: int) -> tuple[int, float, int]:
+    """Rounds of a block, distance of the lattice's points, and how many lie above zero."""
     size = _block_size(rounds)
-    each = _chi_square(mu, rate, size)
-    spacing = _few_digits(math.sqrt(each) / _POINTS_PER_DEVIATION)
+    spacing = _few_digits(math.sqrt(_chi_square(mu, rate, size)) / _POINTS_PER_DEVIATION)
     total = rounds * _chi_square(mu, rate, 1)
-    reach = math.ceil(_DEVIATIONS * math.sqrt(2 * total) / spacing)
+    return size, spacing, math.ceil(_DEVIATIONS * math.sqrt(2 * total) / spacing)
+
+
+@lru_cache(maxsize=1024)
+def _profile(mu: float, rate: float, rounds: int) -> LimitedProfile:
+    """Kept for the other δ of a table."""
+    size, spacing, reach = _lattice(mu, rate, rounds)
     if size == 1:
         deltas = np.array([_one_round(mu, rate, spacing * k) for k in range(2 * reach + 1)])
     else:
-        block = Composition(((sampled_gaussian(mu, rate), size),))
-        deltas = _deltas(block, spacing, 2 * reach + 1)
-    return composed(LimitedBlock(spacing, deltas, each), -(-rounds // size))
+        deltas = _deltas(_rounds(mu, rate, size), spacing, 2 * reach + 1)
+    chi_square = _chi_square(mu, rate, size)
+    return composed(LimitedBlock(spacing, deltas, chi_square), -(-rounds // size))
 
 
 def _block_size(rounds: int) -> int:
@@ -247,8 +284,12 @@ def _one_round(mu: float, rate: float, epsilon: float) -> float:
 
 def _deltas(block: Composition, spacing: float, count: int) -> Reals:
     """δ on a lattice; where it is negligible, its last value."""
-    found: list[float] = []
-    while len(found) < count and (not found or found[-1] > _NEGLIGIBLE):
-        ahead = range(len(found), min(2 * len(found) or _FIRST, count))
-        found += block.deltas([spacing * k for k in ahead])
-    return np.minimum.accumulate(np.array(found + [found[-1]] * (count - len(found))))
+    (losses,) = block.losses() or ((),)
+    total = LossSum.of(losses)
+    for last in (*(near for near in _NEAR if near < count), count):
+        query = DeltaAt(spacing * (last - 1), _COARSE)
+        if last == count or begin(total, query).upper <= _NEGLIGIBLE:
+            break
+    asked = [spacing * k for k in range(last)]
+    found = one_lattice(total, asked, _CONVOLVED) or list(block.deltas(asked))
+    return np.minimum.accumulate(np.array(found + [found[-1]] * (count - last)))

@@ -24,8 +24,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from dpcalc.accounting.losses.distribution import Reals
+
+Bools = NDArray[np.bool_]
 
 _ROUNDING = 1e-11
 """Relative error of a sum of at most 10,000 positive products of doubles, with room to spare."""
@@ -86,27 +90,28 @@ def composed(block: LimitedBlock, count: int) -> LimitedProfile:
     """
     reach = (len(block.deltas) - 1) // 2
     ratios = np.exp(block.spacing * np.arange(-reach, reach + 1))
-    held, budget = _constraints(block)
+    low, high = ratios[: reach + 1], ratios[reach + 1 :]
+    weights, budget = _constraints(block)
     worth = np.zeros(2 * reach + 1)
     for _ in range(count):
-        worth += ratios**2 * _gain(_curvature(worth, ratios, block.spacing), held, budget)
+        gain = _gain(_curvature(worth, ratios, block.spacing), weights, budget)
+        below = (worth[: reach + 1] + low**2 * gain) * (1 + _ROUNDING)
         # Exchanging the two laws takes V(r) - (r - 1)_+ to r times its value at 1/r.
-        worth = np.minimum(worth, ratios * worth[::-1]) * (1 + _ROUNDING)
+        worth = np.concatenate([below, high * below[-2::-1] * (1 + _ROUNDING)])
     return LimitedProfile(block.spacing, worth[reach::-1].copy())
 
 
 def _constraints(block: LimitedBlock) -> tuple[Reals, float]:
-    """Largest weighted H between any two lattice points, shape (n, n), and what all may add up to.
+    """Largest weighted H at k = e^(lh), shape (2n - 1,) for |l| < n, and what all may add up to.
 
     The weights are the changes of slope of the chords of (k - 1)².
     """
     step, n = block.spacing, len(block.deltas)
-    apart = np.subtract.outer(np.arange(n), np.arange(n)).T
     k = np.exp(step * np.arange(1 - n, n))
     most = np.concatenate([(block.deltas * np.exp(-step * np.arange(n)))[:0:-1], block.deltas])
-    held = (2 * math.sinh(step) * k * most)[apart + n - 1]
     blurred = math.expm1(step) ** 2 / 4 * (1 + block.chi_square)
-    return held, (block.chi_square + blurred) * (1 + _ROUNDING)
+    weights: Reals = 2 * math.sinh(step) * k * most
+    return weights, (block.chi_square + blurred) * (1 + _ROUNDING)
 
 
 def _curvature(worth: Reals, ratios: Reals, step: float) -> Reals:
@@ -125,12 +130,55 @@ def _curvature(worth: Reals, ratios: Reals, step: float) -> Reals:
     return found
 
 
-def _gain(curvature: Reals, held: Reals, budget: float) -> Reals:
-    """νχ² + Σ held (curvature - ν)_+ for the best ν at every lattice point."""
+def _gain(curvature: Reals, weights: Reals, budget: float) -> Reals:
+    """νχ² + Σ held (curvature - ν)_+ for the best ν, at the lattice points up to the middle.
+
+    Args:
+        curvature: shape (2n + 1,).
+        weights: shape (4n + 1,), how much may be held at every distance from a point.
+        budget: how much in all.
+    """
+    size = len(curvature)
+    # Row i: how much may be held at every point, as seen from point i.
+    held = sliding_window_view(weights, size)[: -1 - size // 2 - 1 : -1]
+    level, known = _levels(curvature, weights, budget)
+    if not known.all():
+        level[~known] = _sorted_levels(curvature, held[~known], budget)
+    above = curvature - level[:, None]
+    np.maximum(above, 0.0, out=above)
+    found: Reals = level * budget + np.einsum("ij,ij->i", held, above)
+    return found
+
+
+def _sorted_levels(curvature: Reals, held: Reals, budget: float) -> Reals:
+    """The curvature down to which all that may be held exceeds the budget, for rows of what may."""
     order = np.argsort(-curvature, kind="stable")
     used = np.cumsum(held[:, order], axis=1)
     full = np.argmax(used > budget, axis=1)
-    level = np.where(used[:, -1] > budget, curvature[order][full], 0.0)
-    above = np.maximum(curvature - level[:, None], 0.0)
-    found: Reals = level * budget + (held * above).sum(axis=1)
+    found: Reals = np.where(used[:, -1] > budget, curvature[order][full], 0.0)
     return found
+
+
+def _levels(curvature: Reals, weights: Reals, budget: float) -> tuple[Reals, Bools]:
+    """The same at the points up to the middle by bisection, and where it is known.
+
+    Where the curvature falls on both sides of its peak, the points of the largest curvatures are a
+    stretch, and what may be held there is a difference of two partial sums. Elsewhere it is lifted to
+    fall; that does not matter as long as all points of the stretch are above the level by themselves.
+    """
+    size, peak = len(curvature), int(np.argmax(curvature))
+    places = np.arange(size)
+    left = np.maximum.accumulate(curvature[:peak])
+    right = np.maximum.accumulate(curvature[:peak:-1])[::-1]
+    falling = np.concatenate([left, curvature[peak : peak + 1], right])
+    order = np.lexsort((np.abs(places - peak), -falling))
+    first, last = np.minimum.accumulate(order), np.maximum.accumulate(order)
+    partial = np.append(0.0, np.cumsum(weights))
+    seen = size - 1 - places[: size // 2 + 1]
+    low, high = np.full(len(seen), -1), np.full(len(seen), size - 1)
+    while np.any(high - low > 1):
+        middle = np.maximum((low + high) // 2, 0)
+        over = partial[seen + last[middle] + 1] - partial[seen + first[middle]] > budget
+        low, high = np.where(over, low, middle), np.where(over, middle, high)
+    level, lowest = falling[order], np.minimum.accumulate(curvature[order])
+    return level[high], (lowest[high] >= level[high]) & (high < size - 1)

@@ -74,7 +74,26 @@ def _contour(total: LossSum, query: DeltaAt, beginning: Beginning) -> ContourSum
     return upper_sum(total, estimate.tail, estimate.contour, smoothing, cells)
 
 
-def _lattice(total: LossSum, reach: float) -> LatticeSum | None:
+def _lattice(total: LossSum, reach: float, points: int = _POINTS) -> LatticeSum | None:
     """On lattices that serve all ε up to ``reach``."""
     rounds = rounds_of(total.parts)
-    return None if rounds is None else convolved(rounds, reach, reach / 8, _POINTS, 4.0)
+    if rounds is None:
+        return None
+    return convolved(rounds, reach, reach / 8, points, 4.0, upper_only=True)
+
+
+def one_lattice(total: LossSum, epsilons: Sequence[float], points: int) -> list[float] | None:
+    """Upper bounds of δ at increasing ε from a single convolution; None where there is none.
+
+    Args:
+        total: the losses.
+        epsilons: the last of them decides how far the lattices reach.
+        points: of the coarsest lattice; what splitting adds falls with their square.
+    """
+    sums = attempt(_lattice, total, epsilons[-1], points)
+    if sums is None:
+        return None
+    found: list[float] = []
+    for epsilon in epsilons:
+        found.append(min(sums.upper(epsilon), 1.0, found[-1] if found else 1.0))
+    return found
