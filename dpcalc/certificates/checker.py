@@ -123,7 +123,11 @@ class Heights(NamedTuple):
 
 
 def heights(rounds: Rounds, line: Line) -> Heights:
-    """Moments of independent rounds on a line, from a law's quiet node on by its bound."""
+    """Moments of independent rounds on a line, from a law's quiet node on by its bound.
+
+    Less what stays at loss 0 in all rounds, which adds nothing to δ(ε) for ε >= 0.
+    """
+    idle = product(law.still**n for law, n in rounds)
     c, step, nodes = line.real_part, 2 * arb.pi() / line.period, line.nodes
     bounds = [
         law.beyond(c, step * first, shift)
@@ -135,13 +139,13 @@ def heights(rounds: Rounds, line: Line) -> Heights:
         z, found = acb(c, step * j), acb(1)
         for k, (law, n) in enumerate(rounds):
             found *= (law.moment(z) if j < line.quiet[k] else far[k]) ** n
-        return found
+        return found - idle
 
     beyond = product(
-        (abs(law.still) + abs(bound)) ** n for (law, n), bound in zip(rounds, bounds, strict=True)
+        (law.still + abs(bound)) ** n for (law, n), bound in zip(rounds, bounds, strict=True)
     )
     chernoff = product(abs(law.moment(acb(line.order))) ** n for law, n in rounds)
-    return Heights([moment(j) for j in range(nodes + 1)], beyond, chernoff)
+    return Heights([moment(j) for j in range(nodes + 1)], beyond - idle, chernoff)
 
 
 def on_a_line(found: Heights, eps: Ball, line: Line) -> Ball:

@@ -98,7 +98,7 @@ class Chooser:
 
         def beyond(y: float) -> float:
             total = -c * self._eps - math.log(y) - (s * y) ** 2 / 2
-            return total + math.fsum(n * _above(law, c, y) for law, n in self._rounds)
+            return total + self._above(c, y)
 
         y = 1.0
         if beyond(_FARTHEST) > log_tolerance:  # it does not fall, or falls too slowly
@@ -106,6 +106,18 @@ class Chooser:
         while beyond(y) > log_tolerance:
             y *= 2
         return _first(lambda height: beyond(height) <= log_tolerance, y / 2, y)
+
+    def _above(self, c: float, y: float) -> float:
+        """Logarithm of the bound on the moment beyond a height, less what stays at loss 0."""
+        bounds = [(n, float(law.still), _beyond(law, c, y)[0]) for law, n in self._rounds]
+        if all(still > 0 for _, still, _ in bounds):
+            more = math.fsum(n * _log1p_exp(log - math.log(still)) for n, still, log in bounds)
+            idle = math.fsum(n * math.log(still) for n, still, _ in bounds)
+            return idle + _log_expm1(more)
+        return math.fsum(
+            n * (math.log(still) + _log1p_exp(log - math.log(still)) if still > 0 else log)
+            for n, still, log in bounds
+        )
 
     def _quiet(self, law: Law, count: int, c: float, step: float, nodes: int) -> int:
         """The first node at which a law is as good as its limit, or one beyond the last."""
@@ -124,19 +136,22 @@ class Chooser:
         return min(nodes + 1, math.ceil(_first(quiet, y / 2, y) / step))
 
 
+def _log1p_exp(x: float) -> float:
+    return math.log1p(math.exp(x)) if x < 30 else x
+
+
+def _log_expm1(x: float) -> float:
+    if x > 30:
+        return x
+    return math.log(math.expm1(x)) if x > 0 else -math.inf
+
+
 def _first(holds: Callable[[float], bool], low: float, high: float) -> float:
     """About where it begins to hold, from the side where it does."""
     for _ in range(4):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def _above(law: Law, c: float, y: float) -> float:
-    """Logarithm of the bound on the moment beyond a height."""
-    still = float(law.still)
-    log = _beyond(law, c, y)[0]
-    return math.log(still + math.exp(log)) if still > 0 and log < 700 else log
 
 
 def _beyond(law: Law, c: float, y: float) -> tuple[float, float]:

@@ -32,9 +32,6 @@ number is not decided; smoothing is for laws that do not let the line end."""
 _SPARED = 48
 """Bits that a line does not need: it aims at a relative error, and next tries a smaller one."""
 
-_OFTEN = 20
-"""Expected batches with the record from which on sampling without replacement is certified."""
-
 _LARGEST_DIMENSION = 2_000
 """Of noise whose cells are integrated."""
 
@@ -206,13 +203,6 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     if exact(statement["delta"]) == 0:
         raise NotCertified("at δ = 0 it takes losses that are bounded, with a sum of at most ε")
-    releases = statement["releases"]
-    if all(r["mechanism"] == "gaussian-without-replacement" for r in releases):
-        drawn = sum(r["count"] * exact(r["rate"]) for r in releases)
-        if drawn < _OFTEN:  # the atom at loss 0 stays, and the line is long
-            raise NotCertified(
-                f"the record is drawn {float(drawn):.3g} times; it takes {_OFTEN} or more"
-            )
     asked = json.dumps([statement["releases"], statement["adjacency"], direction == "add"])
     about = f"{float(exact(epsilon)):.6g}", f"{float(exact(statement['delta'])):.6g}"
     ended = tried = False
