@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.estimators import learnt_threshold
 from dpcalc.auditing.estimators.rule_choice import chosen_rule
 from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.sampling.observations import Observations
@@ -43,7 +44,7 @@ class CoinGame:
     Attributes:
         pilot: scores that are not counted, as many whatever the coins are; of either kind as many
             unless coins drew the worlds.
-        places: scores whose worlds were drawn by fair coins.
+        places: scores whose worlds were drawn by fair coins, in the order of the coins.
         missing: places without a score.
     """
 
@@ -70,7 +71,18 @@ class CoinGame:
 
     def answers(self, rule: Rule) -> Answers:
         """Right and wrong answers of a rule chosen on the pilot."""
-        seen = rule.answers(self.places)
+        return self._with_missing(rule.answers(self.places))
+
+    def answers_on_the_way(self) -> Answers:
+        """Right and wrong answers by a threshold learnt on the pilot and on earlier places."""
+        pilot, places = self.pilot, self.places
+        both = Observations(
+            is_in=np.concatenate([pilot.is_in, places.is_in]),
+            score=np.concatenate([pilot.score, places.score]),
+        )
+        return self._with_missing(learnt_threshold.answers(both, pilot.runs))
+
+    def _with_missing(self, seen: Answers) -> Answers:
         return Answers(
             right=seen.right, wrong=seen.wrong + self.missing, runs=seen.runs + self.missing
         )
@@ -104,22 +116,18 @@ def coin_game(
     rest = (first[kept:], second[kept:])
     places = places_of(min(len(scores) for scores in rest))
     coins = draw.random(places) < 0.5
-    is_in, score = [], []
-    missing = 0
-    for world, (scores, wanted) in enumerate(zip(rest, (coins.sum(), (~coins).sum()), strict=True)):
-        used = min(int(wanted), len(scores))
-        missing += int(wanted) - used
-        is_in.append(np.full(used, world == 0))
-        score.append(scores[:used])
+    score, played = np.empty(places), np.ones(places, bool)
+    for world, scores in enumerate(rest):
+        wanted = np.flatnonzero(coins == (world == 0))
+        score[wanted[: len(scores)]] = scores[: len(wanted)]
+        played[wanted[len(scores) :]] = False
     return CoinGame(
         pilot=Observations(
             is_in=np.repeat([True, False], kept),
             score=np.concatenate([first[:kept], second[:kept]]),
         ),
-        places=Observations(
-            is_in=np.concatenate(is_in), score=np.concatenate(score), fair_coins=True
-        ),
-        missing=missing,
+        places=Observations(is_in=coins[played], score=score[played], fair_coins=True),
+        missing=int((~played).sum()),
     )
 
 

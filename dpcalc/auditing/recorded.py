@@ -16,6 +16,7 @@ from dpcalc.auditing.design import check_terms
 from dpcalc.auditing.estimators import (
     accuracy,
     bayesian,
+    learnt_threshold,
     one_run,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
@@ -32,6 +33,7 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
 
+_HELD_OUT = 0.2  # share of α for a rule that may pass over runs, where a threshold has the rest
 _FEWEST = 10  # scores of a kind: two of them choose the rule
 
 
@@ -119,7 +121,9 @@ def audit_scores(
     Some runs of each kind choose the rule and the direction, so that losses do as well as confidences;
     the rest are counted. Which ones is settled by a shuffle, whatever order the scores come in.
     Unless one kind is more than twice as frequent as the other, or the claim is one of ρ, right
-    answers are counted: see `coin_game`. Otherwise both error rates are.
+    answers are counted: see `coin_game`. Otherwise both error rates are. Of a claim of μ, four fifths
+    of alpha go to answers by a threshold that is learnt on the way, for which hardly a run is kept
+    apart.
 
     Example::
 
@@ -163,6 +167,10 @@ def audit_scores(
     if fair_coins:
         one_run.require_coins(first.size, runs, fair_coins, "run", "runs")
     scores = RecordedScores(claim, first, second, alpha, pilot_share, seed, fair_coins)
+    share = alpha
+    if scores.learns_on_the_way:
+        share = _HELD_OUT * alpha
+        scores = replace(scores, alpha=share)
     answers, rule, pilot, outcomes = scores.seen()
     note = Finding(
         check="split",
@@ -173,8 +181,10 @@ def audit_scores(
     if isinstance(answers, Counts):
         found = from_counts(claim, answers, alpha, outcomes=outcomes)
         return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
-    terms: dict[str, Any] = {"alpha": alpha, "curve": claim.is_curve, "outcomes": outcomes}
-    found = [accuracy.from_answers(answers, rule, claim, **terms)]
+    terms: dict[str, Any] = {"curve": claim.is_curve, "outcomes": outcomes}
+    found = [accuracy.from_answers(answers, rule, claim, alpha=share, **terms)]
+    if scores.learns_on_the_way:
+        found.append(learnt_threshold.evidence(scores.on_the_way(), claim, alpha=alpha - share))
     unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
     return recorded_verdict(
         name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Seen = tuple[Answers | Counts, Rule, int, Outcomes]
 """What a rule answered, the rule, on how many runs it was chosen, and how often scores repeat."""
 
+_FIRST, _FIRST_SHARE = 50, 0.05  # runs that only teach the threshold learnt on the way
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedScores:
@@ -53,6 +55,24 @@ class RecordedScores:
         """By answers in a game, or by both error rates."""
         many = self.first.size + self.second.size >= MANY
         return self._in_blocks() if many else self._in_memory()
+
+    @property
+    def learns_on_the_way(self) -> bool:
+        """Whether a threshold that is learnt on the way gets a share of α: for curves, in memory."""
+        many = self.first.size + self.second.size >= MANY
+        return self.game and self.claim.is_curve and not many
+
+    def on_the_way(self) -> Answers:
+        """Right and wrong answers by a threshold that is learnt on the way."""
+        runs = self.first.size + self.second.size
+        share = min(max(_FIRST_SHARE, _FIRST / runs), self.pilot_share)
+        return coin_game(
+            self.first,
+            self.second,
+            pilot_share=share,
+            fair_coins=self.fair_coins,
+            seed=self.seed,
+        ).answers_on_the_way()
 
     def _in_memory(self) -> Seen:
         """All scores shuffled at once; by answers in a game, or by both error rates."""
