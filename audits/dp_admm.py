@@ -6,7 +6,7 @@ compares it with its opposite.
 
     as printed      u₀ = -(1/ρ)(Aᵀ)⁺∇f(x₀) decides y₁: one look tells the two inputs apart
     last iterate    of the printed form after T = 2 rounds: the exact law exceeds the claim
-    replace-one     c/n in the proof, 2c/n in truth
+    replace-one     c/n in the proof, 2c/n in fact
     zero start      holds, and attacks come within 10 per cent of the certified ε
 """
 

@@ -3,7 +3,7 @@
 Users have linear functions with a common ridge, so every law is Gaussian and known exactly; the
 first user's gradient points one way in one world and the opposite way in the other.
 
-    local           the user's own iteration, all iterates released
+    local           the user's iteration, all iterates released
     last iterate    only (x_T, λ_T): below the certified curve at every T, and falling
     stopping        uniform on the upper half, the user in the middle has 1 to n/2 iterations left:
                     averaging over 1..n is too small, even with the exact loss of every position

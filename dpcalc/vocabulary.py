@@ -81,7 +81,7 @@ class Bearing(StrEnum):
     """A step of it is wrong; the number it gives may be right all the same."""
     INCOMPLETE = "the source is incomplete here"
     """A constant, a formula or the proof itself is missing from it."""
-    LOOSE = "the printed bound gives something away"
+    LOOSE = "the printed bound is loose"
     """A smaller one is certified, or needs less."""
     REMARK = "remark"
     """The number of the claim does not depend on it."""

@@ -55,7 +55,7 @@ def decide(
 
 def _voids(finding: Finding) -> bool:
     """Whether counted runs prove nothing: they are not independent, or the estimators fail."""
-    if finding.check in ("exposure", "control"):
+    if finding.check in ("disclosure", "control"):
         return True
     dependent = {"neighbouring runs", "the two worlds"} & set(finding.numbers.get("failed", ()))
     return finding.check == "noise" and bool(dependent)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dpcalc import checks
-from dpcalc.auditing.checks.exposure import MOST_ERROR
+from dpcalc.auditing.checks.disclosure import MOST_ERROR
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.sampling.memory import most_at_once
 from dpcalc.auditing.targets.target import Target

@@ -27,7 +27,7 @@ _STATUS_STYLE = {
     "false for some settings": "bold red",
     "the printed proof fails here": "magenta",
     "the source is incomplete here": "magenta",
-    "the printed bound gives something away": "yellow",
+    "the printed bound is loose": "yellow",
     "remark": "green",
     "HOLDS": "green",
     "LOOSE": "yellow",

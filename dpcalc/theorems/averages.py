@@ -2,7 +2,7 @@
 
 A bound on the last iterate says nothing about a mean: for strongly convex losses the mean may reveal
 as much as all iterates together. What holds for every function of all iterates is the composition of
-the record's own uses.
+all uses of the record.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from dpcalc.theorems.authoring import assume, release
 from dpcalc.vocabulary import Release
 
-COMPOSED = "all own uses composed, which bounds every function of all iterates"
+COMPOSED = "composition over all uses, which bounds every function of all iterates"
 
 
 def last_or_average() -> Any:
@@ -31,7 +31,7 @@ def _another_release(theorem: Any) -> str | None:
         return (
             "the paper bounds the last iterate, and an average of iterates may reveal as much as all "
             f"of them; got release={theorem.release}; try --release last-iterate, or read the "
-            "certified bound, which composes all own uses"
+            "certified bound, which composes all uses"
         )
     return None
 

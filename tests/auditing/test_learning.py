@@ -239,7 +239,7 @@ def test_the_whole_chance_of_a_false_alarm_is_what_is_said(alpha):
         alpha=alpha,
         controls=False,
     )
-    (finding,) = [f for f in verdict.findings if f.check == "exposure"]
+    (finding,) = [f for f in verdict.findings if f.check == "disclosure"]
     assert verdict.outcome is Outcome.REFUTED
     assert finding.numbers["alpha"] == min(1e-6, alpha / 100)
     quiet = audit(

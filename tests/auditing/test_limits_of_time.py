@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Claim, audit, mechanism
-from dpcalc.auditing.checks import exposure
+from dpcalc.auditing.checks import disclosure
 from dpcalc.auditing.stages import pace
 
 CLAIM = Claim.of(epsilon=1, adjacency="add-remove")
@@ -35,7 +35,7 @@ class Watch:
 def watch(monkeypatch):
     """A hundredth of a second for every run."""
     made = Watch(0.01)
-    for module in (pace, exposure):
+    for module in (pace, disclosure):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=made.monotonic))
     return made
 

@@ -168,7 +168,7 @@ def test_the_correct_mechanism_is_not_accused(means):
     assert {f.check: f.severity for f in verdict.findings} == {
         "sensitivity": Severity.HOLDS,
         "public-parameters": Severity.HOLDS,
-        "exposure": Severity.HOLDS,
+        "disclosure": Severity.HOLDS,
         "accounting": Severity.HOLDS,
         "noise": Severity.HOLDS,
     }
@@ -177,14 +177,14 @@ def test_the_correct_mechanism_is_not_accused(means):
 DECAY = (1.0, 0.8, 0.64, 0.512)
 
 BUGS = [
-    (Means("noiseless dual released", noiseless_copy=True), "exposure", Outcome.REFUTED),
+    (Means("noiseless dual released", noiseless_copy=True), "disclosure", Outcome.REFUTED),
     (Means("noise times the step size", scale=0.1), "noise", Outcome.REFUTED),
     (Means("variance for standard deviation", scale=0.5), "noise", None),
     (Means("noise 10 per cent too small", scale=0.9), "noise", None),
     (Means("add-remove sensitivity for replace-one", sensitivity=1 / N), "sensitivity", None),
     (Means("clipping after averaging", clip_after=True), "sensitivity", None),
     (Means("one seed for all nodes", same_for_all_nodes=True), "noise", None),
-    (Means("one seed for every run", same_in_both_worlds=True), "exposure", None),
+    (Means("one seed for every run", same_in_both_worlds=True), "disclosure", None),
     (Means("noise never refreshed", never_refreshed=True), "noise", None),
     (Means("uniform noise", kind="uniform"), "noise", None),
     (Means("noise on a lattice", kind="on a lattice"), "noise", None),
@@ -193,7 +193,7 @@ BUGS = [
         "public-parameters",
         Outcome.REFUTED,
     ),
-    (Means("stopping round from the data", stops_when_small=True), "exposure", Outcome.REFUTED),
+    (Means("stopping round from the data", stops_when_small=True), "disclosure", Outcome.REFUTED),
     (
         Means("decaying noise accounted as constant", declared_scales=DECAY, drawn_scales=DECAY),
         "accounting",

@@ -29,9 +29,9 @@ def test_a_dual_start_from_the_data(start, outcome):
     claim = Claim(guarantee=GDP(2.0), delta=1e-3, adjacency=REPLACE)
     verdict = audit(target, claim, runs=400, seed=6, controls=False)
     assert (verdict.outcome is Outcome.REFUTED) == (outcome is Outcome.REFUTED)
-    assert ("exposure" in raised(verdict)) == (start == "printed")
+    assert ("disclosure" in raised(verdict)) == (start == "printed")
     if start == "printed":
-        (finding,) = [f for f in verdict.findings if f.check == "exposure"]
+        (finding,) = [f for f in verdict.findings if f.check == "disclosure"]
         assert finding.numbers["alpha"] == 1e-6
         assert finding.numbers["epsilon_lower"] > 0
 

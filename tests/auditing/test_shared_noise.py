@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Claim, audit, mechanism
-from dpcalc.auditing.checks import exposure
+from dpcalc.auditing.checks import disclosure
 from dpcalc.auditing.checks.independence import check
 from dpcalc.auditing.evidence import Severity
 from dpcalc.auditing.targets.target import World
@@ -52,7 +52,7 @@ def two_values(x, g, n):
 def test_two_values_in_common_are_found(shared):
     """Bits escape with a chance of 1e-9, answers kept with 1/(1 + 1/e) of 5e-5 in a seed."""
     target = mechanism(shared, 1.0, 0.0, adjacency="add-remove")
-    found = [exposure.check(target, CLAIM, seed=seed).severity for seed in range(40)]
+    found = [disclosure.check(target, CLAIM, seed=seed).severity for seed in range(40)]
     assert set(found) == {Severity.PREMISE}
 
 

@@ -81,7 +81,7 @@ def test_case_comes_out_as_it_must(pair: tuple[Audit, Case]) -> None:
     assert not found.unexpected, f"{found.verdict}"
     assert not found.contradicts_proof, f"{found.verdict}"
     if (audit.key, case.key) in FALSE_CLAIMS:
-        exposed = [f for f in found.verdict.findings if f.check == "exposure"]
+        exposed = [f for f in found.verdict.findings if f.check == "disclosure"]
         certain = any(f.numbers.get("alpha") == 1e-6 for f in exposed)
         assert certain or found.verdict.alpha <= 1e-6
 

@@ -170,7 +170,7 @@ def test_dependent_runs_void_every_bound() -> None:
         runs=100,
     )
     for check, failed, expected in (
-        ("exposure", [], "PRECONDITION FAILED"),
+        ("disclosure", [], "PRECONDITION FAILED"),
         ("noise", ["the two worlds"], "PRECONDITION FAILED"),
         ("noise", ["scale"], "REFUTED"),
         ("sensitivity", [], "REFUTED"),

@@ -105,7 +105,7 @@ def test_unit_noise_is_standard_normal_and_half_of_it_is_not(components: Sequenc
 
 def test_a_difference_without_noise_is_refused() -> None:
     flat = np.diag([1.0, 0.0])
-    with pytest.raises(AssumptionViolated, match="exposure"):
+    with pytest.raises(AssumptionViolated, match="disclosure"):
         gaussian_release(
             lambda world, generator, runs: np.zeros((runs, 2)),
             lambda x: np.asarray(x),

@@ -85,7 +85,7 @@ class Kernels:
     """Iterations that amplify, one kernel each.
 
     Attributes:
-        start: N² of the difference that the user's own iteration makes, before its noise.
+        start: N² of the difference that the user's iteration makes, before its noise.
         contraction: L, the factor on N² of one iteration, 1 if it only does not expand, above 1 if
             it may.
         directions: of which the worst counts.

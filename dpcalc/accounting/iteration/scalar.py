@@ -83,7 +83,7 @@ class ScalarADMM:
     Attributes:
         pull: e = ηβs²; 0 in the kernel of A, where x alone counts.
         kept: r, in (0, 1).
-        step_sensitivity: how far the differing user's own iteration moves x.
+        step_sensitivity: how far the differing user's iteration moves x.
         noise: standard deviation of the noise that reaches x.
     """
 
@@ -104,15 +104,15 @@ class ScalarADMM:
     def run(
         self, early: Any, late: Any, *, switch: int, passes: int, gap: int, tail: int
     ) -> Stretch:
-        """All iterations from the first own one on.
+        """All iterations from the user's first on.
 
         Args:
-            early: 1 - ηh of the own user and of the first ``switch`` after each own iteration.
+            early: 1 - ηh of the user, and of the first ``switch`` users after it every time.
             late: that of the others.
             switch: at most gap - 1 and tail - 1.
-            passes: own iterations.
-            gap: iterations from one own to the next.
-            tail: iterations from the last own to the end, both included.
+            passes: iterations of the user.
+            gap: iterations from one of the user's to the next.
+            tail: iterations from the user's last to the end, both included.
         """
         begin = self.iteration(early, own=True).then(self.iteration(early).repeated(switch))
         rest = self.iteration(late)

@@ -3,7 +3,7 @@
 Statement
     Up to `SEARCHED` iterations multipliers are searched for the number of iterations. Up to
     `EXTENDED` those of the longest search are continued as their inverses grow, evenly. Longer runs
-    are cut into equal pieces, of which the first hides what the user's own iteration does and the
+    are cut into equal pieces, of which the first hides what the user's iteration does and the
     others whatever is left, in ``N² = |x|² + e|u|²``, in which no iteration expands:
     ``1/μ² = 1/(μ² of the first) + Σ 1/(λN²)``. More iterations than a bound counts are
     post-processing.

@@ -69,7 +69,7 @@ class Sectors:
     wide: bool
 
     def start(self, form: Form) -> Any:
-        """What the differing user's own iteration costs, in units of (ηΔ)² over the noise's square."""
+        """What the differing user's iteration costs, in units of (ηΔ)² over the noise's square."""
         row = self._row(form)
         return max(row, form.ker) if self.wide else row
 

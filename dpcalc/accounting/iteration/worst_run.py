@@ -41,7 +41,7 @@ def worst_law(sectors: Sectors, iterations: int, step_sensitivity: Any, noise: A
     Args:
         sectors: which factors are allowed, for one singular value; what A's kernel does is left out.
         iterations: 2 or more.
-        step_sensitivity: how far the user's own iteration moves x.
+        step_sensitivity: how far the user's iteration moves x.
         noise: standard deviation of the noise that reaches x.
     """
     rough, count = in_doubles(sectors), min(iterations, LONGEST) - 1

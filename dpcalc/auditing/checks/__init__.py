@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpcalc.auditing.checks import (
     accounting,
-    exposure,
+    disclosure,
     neighbours,
     pointwise,
     public_parameters,
@@ -23,7 +23,7 @@ def deterministic_findings(
     claim: Claim,
     *,
     seed: int,
-    error: float = exposure.MOST_ERROR,
+    error: float = disclosure.MOST_ERROR,
     seconds: float | None = None,
 ) -> list[Finding]:
     """The answers of all checks that apply to what is known about the target.
@@ -39,7 +39,7 @@ def deterministic_findings(
         neighbours.check(target),
         sensitivity.check(target, seed=seed),
         public_parameters.check(target),
-        exposure.check(target, claim, seed=seed, error=error, seconds=seconds),
+        disclosure.check(target, claim, seed=seed, error=error, seconds=seconds),
         repetition.check(target, seed=seed),
         pointwise.check(target, claim, seed=seed),
         accounting.check(target.accesses, claim),

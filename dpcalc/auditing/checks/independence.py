@@ -28,7 +28,7 @@ from dpcalc.auditing.targets.target import Target, World
 
 Array = NDArray[np.float64]
 
-NAME = "exposure"
+NAME = "disclosure"
 
 _BATCHES, _SIZE = 16, 8
 _FIRST = 10  # number of the first of the batches that a gap may divide

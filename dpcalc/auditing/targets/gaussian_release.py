@@ -176,7 +176,7 @@ def _on_a_plane(
     if any(plane.misses(a.mean - b.mean) for a, b in zip(here, there, strict=True)):
         raise AssumptionViolated(
             "expected noise wherever the two worlds differ; got a difference without any; see the "
-            "exposure check"
+            "disclosure check"
         )
     laws = {
         World.IN: Mixture.of(here, plane, weights),

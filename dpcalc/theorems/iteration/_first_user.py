@@ -19,10 +19,10 @@ from dpcalc.theorems.numbers import Digits
 class FirstUser(GradientADMM):
     """The bound for one user whose iteration lies a given number of iterations before the end."""
 
-    iterations: int = count("iterations from the user's (last) own to the last, both included", "k")
+    iterations: int = count("iterations from the user's (last) one to the last, both included", "k")
     passes: int = count("how often the user takes part", default=1)
     pass_length: int | None = count(
-        "iterations from one own iteration to the next, needed with several passes", default=None
+        "iterations from one of the user's to the next, needed with several passes", default=None
     )
 
     def _check_together(self) -> None:

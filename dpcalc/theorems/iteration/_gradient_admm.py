@@ -93,7 +93,7 @@ class GradientADMM(Theorem):
         return 1 + x.step_size * x.penalty * x.min_singular_value**2 if self.square else 1
 
     def local_mu(self, x: Numbers) -> Real:
-        """μ of the user's own iteration: ηΔ/σ over the damping, or Δ/σ for gradient noise."""
+        """μ of the user's iteration: ηΔ/σ over the damping, or Δ/σ for gradient noise."""
         if self.noise_in == "gradient":
             return x.sensitivity / x.sigma
         return x.step_size * x.sensitivity / (x.sigma * self.damping(x))

@@ -35,7 +35,7 @@ class Uses:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The other users' curvatures: one for the first after an own iteration, another later."""
+    """The other users' curvatures: one for the first after an iteration of the user, another later."""
 
     early: float
     late: float
@@ -84,7 +84,7 @@ def single_use(theorem: GradientADMM, iterations: int) -> Real:
 
 
 def _scales(theorem: GradientADMM, value: float) -> tuple[Real, Real]:
-    """How far the own iteration moves x along a singular value, and the noise that reaches x."""
+    """How far the user's iteration moves x along a singular value, and the noise that reaches x."""
     eta = mpf(theorem.step_size)
     damped = 1 + eta * mpf(theorem.penalty) * mpf(value) ** 2
     noise = mpf(theorem.sigma)

@@ -68,7 +68,7 @@ def check(
     given_away = constant & (apart > _APART * np.maximum(_size(seen[0]), _size(seen[1])))
     if not given_away.any():
         return Finding(
-            check="exposure",
+            check="disclosure",
             severity=Severity.HOLDS,
             text=f"no released number is without noise and different on the two inputs "
             f"({_numbers(seen[0].shape[1])} looked at)",
@@ -106,7 +106,7 @@ def _counted(
         curve = float(clopper_pearson.mu_lower(counts, alpha=error))
         refuted = refuted or curve > claim.bound(Quantity.MU)
     return Finding(
-        check="exposure",
+        check="disclosure",
         severity=Severity.REFUTES if refuted else Severity.UNDECIDED,
         text=f"constant in {_LOOKS} runs and different on the two inputs: {_numbers(how_many)} "
         f"({_shown(inside)} against {_shown(outside)}); {2 * runs} fresh runs give ε ≥ "
