@@ -37,19 +37,21 @@ def computed(
         keys: of the experiments.
         settings: of their `ExperimentConfig`.
         executor: who computes them; this process if left out.
-        store: where finished ones are kept.
+        store: where finished ones are kept; without an executor, their finished curves too.
     """
     keeping: Keeping[str, Computed] = Keeping(
         store=store, key=lambda key: key, pack=_packed, unpack=_unpacked
     )
-    work = partial(_compute, dict(settings))
+    curves = store if executor is None else None  # a store stays in its process
+    work = partial(_compute, dict(settings), curves)
     return in_order_kept(work, keys, executor, keeping=keeping, what="figure")
 
 
 @own_arithmetic
-def _compute(settings: dict[str, Any], key: str) -> Computed:
+def _compute(settings: dict[str, Any], store: Store | None, key: str) -> Computed:
     begun = time.monotonic()
-    outcome = experiment(key).compute(ExperimentConfig(**settings))
+    kept = None if store is None else store.section(key)
+    outcome = experiment(key).compute(ExperimentConfig(**settings, kept=kept))
     return outcome, time.monotonic() - begun
 
 

@@ -104,7 +104,7 @@ class NetworkProblem:
             "error": self.test_error,
         }
         runs = self.config.pick(3, 10) if private else 1
-        found = trace(algorithm, measures, seed=self.config.seed, runs=runs)
+        found = trace(self.config, algorithm, measures, runs=runs)
         self.config.progress(f"{key}, {algorithm.rounds} rounds, {runs} runs")
         return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.errors import InvalidInput
 from dpcalc.training import data as source
 from dpcalc.training.data import Split
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.data.dataset import Dataset
+    from dpcalc.store import Store
 
 Array = NDArray[np.float64]
 
@@ -39,6 +43,7 @@ class ExperimentConfig:
             keeps it in its cache.
         seed: of the noise; experiments are repeatable.
         progress: called with a line for every curve that is finished.
+        kept: where finished curves are kept, and read again; nowhere if left out.
     """
 
     full: bool = False
@@ -46,6 +51,7 @@ class ExperimentConfig:
     fetch: bool = False
     seed: int = 1
     progress: Callable[[str], None] = field(default=lambda _: None)
+    kept: Store | None = None
 
     def pick(self, quick: int, full: int) -> int:
         """A number of runs, rounds or points that depends on the setting."""
@@ -107,25 +113,54 @@ def _cut(data: Dataset, bound: float, train: int | None, share: float) -> Split:
 
 
 def trace(
+    config: ExperimentConfig,
     algorithm: Algorithm,
     measures: Mapping[str, Callable[[State], Array]],
     *,
-    seed: int,
     runs: int = 1,
     every: int = 1,
 ) -> tuple[NDArray[np.int64], dict[str, Array]]:
-    """Measures along runs.
+    """Measures along runs, read where the experiment keeps finished ones.
 
     Args:
+        config: of the experiment: the seed of the noise, and where curves are kept.
         algorithm: without release: nothing is kept but the measures.
-        measures: name to a function of the state that gives one number per run.
-        seed: of the noise.
+        measures: name to a function of the state that gives one number per run. In one experiment
+            two measures of an algorithm have two names.
         runs: in the batch.
         every: rounds between two measurements; the last round is always measured.
 
     Returns:
         Rounds, and for every name an array of shape (runs, measurements).
     """
+    if config.kept is None:
+        return _measured(config.seed, algorithm, measures, runs, every)
+    key = _key(algorithm, [*measures, runs, every])
+    kept = config.kept.read(key)
+    if kept is not None:
+        _, arrays = kept
+        return np.asarray(arrays["rounds"]), {
+            name: np.asarray(arrays[f"of {name}"]) for name in measures
+        }
+    rounds, found = _measured(config.seed, algorithm, measures, runs, every)
+    arrays = {"rounds": rounds, **{f"of {name}": values for name, values in found.items()}}
+    config.kept.write(key, {"algorithm": algorithm.key}, arrays)
+    return rounds, found
+
+
+def _key(algorithm: Algorithm, settings: list[object]) -> str:
+    """The name of a curve: a digest of the algorithm, its data, and how it is measured."""
+    text = json.dumps([parts_of(algorithm), *settings], sort_keys=True)
+    return f"{algorithm.key} {hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def _measured(
+    seed: int,
+    algorithm: Algorithm,
+    measures: Mapping[str, Callable[[State], Array]],
+    runs: int,
+    every: int,
+) -> tuple[NDArray[np.int64], dict[str, Array]]:
     rounds: list[int] = []
     found: dict[str, list[Array]] = {name: [] for name in measures}
     for state in algorithm.steps(algorithm.start(seed, runs=runs)):

@@ -170,7 +170,9 @@ def test_penalties_are_those_of_the_schedule():
 def test_following_a_run_measures_what_was_asked_for(small):
     on = nodes(ExperimentConfig(data=small), ring(4))
     algorithm = load("r-admm")(on.problem, rounds=7, penalty=1.0)
-    rounds, found = trace(algorithm, {"loss": on.average_loss}, seed=1, runs=2, every=3)
+    rounds, found = trace(
+        ExperimentConfig(seed=1), algorithm, {"loss": on.average_loss}, runs=2, every=3
+    )
     assert rounds.tolist() == [3, 6, 7]
     whole = algorithm.run(1, runs=2, diagnostics=True).diagnostic("average_loss")
     np.testing.assert_array_equal(found["loss"], whole[:, rounds - 1])

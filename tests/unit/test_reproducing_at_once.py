@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dpcalc.algorithms import load
 from dpcalc.cli.reproduce import _digest
+from dpcalc.reproduction import computing, setup
 from dpcalc.reproduction.computing import computed
-from dpcalc.reproduction.experiment import Outcome
+from dpcalc.reproduction.experiment import Curve, Outcome
+from dpcalc.reproduction.setup import ExperimentConfig
 from dpcalc.store import open_store
 
 pytest.importorskip("networkx", reason="the extra algorithms is not installed")
@@ -39,6 +45,38 @@ def test_figures_are_the_same_on_workers_and_after_an_interruption(tmp_path: Pat
             assert written(other, tmp_path) == written(mine, tmp_path)
             for ours, theirs in zip(mine.curves, other.curves, strict=True):
                 assert np.array_equal(np.asarray(ours.y), np.asarray(theirs.y), equal_nan=True)
+
+
+def test_an_interrupted_figure_keeps_the_curves_that_were_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three curves of an experiment; the second time only those are run that are missing."""
+    key, measured, noises = KEYS[0], setup._measured, []
+
+    def compute(config: ExperimentConfig) -> Outcome:
+        curves = []
+        for sigma in (1.0, 2.0, 3.0):
+            algorithm: Any = replace(load("dp-admm").example(), sigma=sigma)
+            x, found = setup.trace(config, algorithm, {"x": lambda s: s.memory["x"].sum(axis=1)})
+            curves.append(Curve(panel="a", name=str(sigma), x=x, y=found["x"], noise="ours"))
+        return Outcome(curves=curves)
+
+    def interrupted(*given: Any) -> Any:
+        noises.append(float(np.max(given[1].sigma)))
+        if len(noises) == 6:
+            raise KeyboardInterrupt
+        return measured(*given)
+
+    monkeypatch.setattr(computing, "experiment", lambda _: SimpleNamespace(compute=compute))
+    monkeypatch.setattr(setup, "_measured", interrupted)
+    ((alone, _),) = computed([key], SETTINGS)
+    with pytest.raises(KeyboardInterrupt), open_store(tmp_path / "kept", {}) as store:
+        list(computed([key], SETTINGS, store=store))
+    with open_store(tmp_path / "kept", {}, resume=True) as store:
+        assert store.finished() == 2
+        ((again, _),) = computed([key], SETTINGS, store=store)
+    assert noises == [1, 2, 3, 1, 2, 3, 3]
+    assert written(again, tmp_path) == written(alone, tmp_path)
 
 
 def test_data_are_told_by_what_they_hold(tmp_path: Path) -> None:

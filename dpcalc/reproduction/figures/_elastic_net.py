@@ -106,6 +106,6 @@ def gaps(
     def gap(state: State) -> Array:
         return problem.objective(state.memory["x"], state.memory["y"]) - least
 
-    x, found = trace(algorithm, {"gap": gap}, seed=config.seed, runs=runs)
+    x, found = trace(config, algorithm, {"gap": gap}, runs=runs)
     config.progress(f"r = {step.radius:g}, σ = {sigma:g}")
     return x, found["gap"]

@@ -126,9 +126,9 @@ class Lasso:
         )
         runs = self.config.pick(3, 10) if sigma else 1
         found = trace(
+            self.config,
             algorithm,
             {"objective": self._objective, "accuracy": self._accuracy},
-            seed=self.config.seed,
             runs=runs,
             every=self.config.pick(2, 1),
         )

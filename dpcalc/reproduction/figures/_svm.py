@@ -111,9 +111,9 @@ class SVM:
             sampling=sampling,
         )
         found = trace(
+            self.config,
             algorithm,
             {"gap": self._gap, "accuracy": self._accuracy},
-            seed=self.config.seed,
             runs=3,
             every=max(1, rounds // self.config.pick(25, 100)),
         )

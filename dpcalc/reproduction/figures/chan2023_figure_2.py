@@ -110,7 +110,7 @@ def _gaps(
     def gap(state: State) -> np.ndarray[Any, np.dtype[np.float64]]:
         return problem.objective(state.memory["x"], state.memory["y"]) - least
 
-    x, found = trace(algorithm, {"gap": gap}, seed=config.seed, runs=100)
+    x, found = trace(config, algorithm, {"gap": gap}, runs=100)
     return x, found["gap"]
 
 
