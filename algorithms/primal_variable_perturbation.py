@@ -6,7 +6,7 @@ Source: Zhang and Zhu 2017, as described in zhang2018, section 2.4.
     f_i(t+1) = u_i(t+1) + ε_i(t+1),  ε ~ density ∝ exp(-α‖ε‖₂)
     λ_i(t+1) = λ_i(t) + (η/2) Σ_j (f_i(t+1) - f_j(t+1))
 
-The node, like its neighbours, goes on from the noisy iterate f_i: nothing un-noised is kept, and
+The node, like its neighbours, continues from the noisy iterate f_i: nothing un-noised is kept, and
 every broadcast is the minimiser at what was broadcast before plus fresh noise. Replacing a record
 moves the minimiser by at most 2C·max|L'|·max‖x‖/(B_i·h), h = ρ/N + 2ηV_i.
 """

@@ -159,7 +159,7 @@ def remove_remains(path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
-    """Hold a file that is gone on from, so that no other process does, until this one ends.
+    """Hold a file from which work is resumed, so that no other process uses it until this one ends.
 
     A lock of the operating system, which ends with the process, whatever ended it.
 

@@ -205,7 +205,7 @@ def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 
 def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Refuse to go on from a file of another dpcalc, or of a library that may give other bits.
+    """Refuse to resume from a file of another dpcalc, or of a library that may give other bits.
 
     numpy keeps a seed's numbers within a feature release, such as 2.4; numba sums in its own order.
     """

@@ -93,7 +93,7 @@ def _opened(whole: bytes, name: str) -> tuple[list[dict[str, Any]], str]:
         if written != line:
             raise InvalidInput(
                 f"expected a trail as it was written; line {number} of {name!r} is not: "
-                f"{shortened(line.decode(errors='replace'))!r}; go on from an unchanged copy"
+                f"{shortened(line.decode(errors='replace'))!r}; resume from an unchanged copy"
             )
         contents.append(content)
         last = seal

@@ -124,7 +124,7 @@ def node_rounds(
 
 
 def _exchanged(link: Link, t: int, mine: Array, *, first: bool) -> Array:
-    """The neighbour's message of a round for one's own.
+    """The neighbour's message of a round, in exchange for this node's.
 
     Of two ends one sends first, and all nodes take edges in one order: nobody waits in a circle.
     """

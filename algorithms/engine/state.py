@@ -1,4 +1,4 @@
-"""Where a run stands: enough to go on from with the same bits."""
+"""The state of a run: enough to resume it with the same bits."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def checkpointed(
     if saved and seeded and saved[0].streams != source:
         raise InvalidInput(
             f"expected the seed that {str(checkpoint.path)!r} was started with; got another; leave "
-            "rng out to go on from the file"
+            "rng out to resume from the file"
         )
     saving = _Saving(checkpoint, pace)
     try:

@@ -1,4 +1,4 @@
-"""Carrying out a plan: everything that is observed, and nothing computed from it yet."""
+"""Runs an audit's design and keeps what is observed; nothing is computed from it here."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class RunOptions:
         clock: a limit of time; no batch of counted runs is begun that would exceed it, if it takes as
             long as the last one.
         progress: called after every batch.
-        checkpoint: a file or a section of an open store from which interrupted runs go on.
+        checkpoint: a file or a section of an open store from which interrupted runs resume.
         executor: who makes the runs; this process if left out.
     """
 

@@ -61,7 +61,7 @@ class Verdict:
     Attributes:
         target: name of what was attacked.
         claim: what was put to the test.
-        outcome: what became of it.
+        outcome: the verdict on it.
         reason: one sentence.
         evidence: lower bounds, strongest first.
         findings: answers of the deterministic checks and of the checks on the experiment.

@@ -154,7 +154,7 @@ def _end(
 def _at(
     statement: dict[str, Any], end: str, epsilon: str
 ) -> tuple[dict[str, Any] | None, str, str]:
-    """An end of a certificate, None if it is not certified; what became of it; ε to try instead."""
+    """An end of a certificate, None if it is not certified; its status; ε to try instead."""
     directions = ("remove", "add") if statement["adjacency"] == "add-remove" else ("both",)
     found: dict[str, Any] = {}
     unproved: list[NotCertified] = []

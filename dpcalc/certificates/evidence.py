@@ -33,10 +33,10 @@ _SPARED = 48
 """Bits that a line does not need: it aims at a relative error, and next tries a smaller one."""
 
 _LARGEST_DIMENSION = 2_000
-"""Of noise whose cells are integrated."""
+"""Largest dimension of noise whose cells are integrated."""
 
 _HOPELESS = 1.001
-"""Above δ by so much, a finer lattice than the second does not help."""
+"""If δ is exceeded by this factor, lattices finer than the second do not help."""
 
 _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
@@ -118,12 +118,12 @@ def _ways(
     names = {release["mechanism"] for release in statement["releases"]}
     if names & PERTURBED:
         if end == "lower":
-            raise NotCertified("bounds of objective-perturbed updates say nothing of lower ends")
+            raise NotCertified("bounds of objective-perturbed updates say nothing about lower ends")
         yield from _on_lattices(rounds, statement, epsilon, direction)
         return
     if {"rdp", "zcdp"} & names:
         if end == "lower":
-            raise NotCertified("bounds of Rényi divergences say nothing of lower ends")
+            raise NotCertified("bounds of Rényi divergences say nothing about lower ends")
         with precision(64):
             given = [row[0] for r in statement["releases"] for row in r.get("orders", ())]
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}

@@ -55,7 +55,7 @@ class Certificates:
         delta: float,
         formulas: Iterable[Formula] = (),
     ) -> None:
-        """Certify an answer, and say in its record what became of both ends.
+        """Certify an answer, and record the status of both ends.
 
         Args:
             record: gets a field ``certificate``.

@@ -43,7 +43,7 @@ def answer(function: bytes, item: bytes) -> bytes:
     import cloudpickle
 
     try:
-        whole = (True, _unpacked(function)(pickle.loads(item)))  # noqa: S301 - packed by one's own caller
+        whole = (True, _unpacked(function)(pickle.loads(item)))  # noqa: S301 - packed by the process that called
         return bytes(cloudpickle.dumps(whole))
     except BaseException as error:  # noqa: BLE001 - raised again by `opened`
         return _failure(error)
@@ -51,7 +51,7 @@ def answer(function: bytes, item: bytes) -> bytes:
 
 def opened(answered: bytes) -> tuple[bool, Any]:
     """Whether the function came to its end, and its value or error."""
-    done, value = pickle.loads(answered)  # noqa: S301 - written by one's own worker
+    done, value = pickle.loads(answered)  # noqa: S301 - written by a worker of this process
     return done, value
 
 
@@ -73,5 +73,5 @@ def _unpacked(function: bytes) -> Callable[[Any], Any]:
     if function not in kept:
         if len(kept) >= _KEPT:
             del kept[next(iter(kept))]
-        kept[function] = pickle.loads(function)  # noqa: S301 - packed by one's own caller
+        kept[function] = pickle.loads(function)  # noqa: S301 - packed by the process that called
     return kept[function]

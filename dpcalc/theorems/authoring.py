@@ -107,7 +107,7 @@ def theorem(
 
     Args:
         example: parameters of a typical instance; without one the class is what others derive from.
-        status: what became of the printed statement in general.
+        status: the status of the printed statement in general.
         noise: the parameter that says how much noise is added.
         releases: what the adversary may be assumed to see, where the caller has no choice.
         adjacency: when two inputs are neighbours, where the caller has no choice.

@@ -17,7 +17,7 @@ class Theorem(Formulated):
 
     Class attributes:
         releases: what the adversary may be assumed to see; the first unless an instance says other.
-        status: what became of the printed statement in general.
+        status: the status of the printed statement in general.
         noise_is_a_rate: whether a smaller value of that parameter is more private, as for the rate
             of an exponential-norm law.
     """

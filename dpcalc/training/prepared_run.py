@@ -118,7 +118,7 @@ class PreparedRun:
             measure_every: rounds between two looks at objective and consensus, which are no part of
                 the release; 0 for none.
             progress: called with (rounds done, rounds).
-            checkpoint: a file, or a section of an open store, to go on from and to save to; as
+            checkpoint: a file, or a section of an open store, to resume from and to save to; as
                 secret as the data.
         """
         release = Release.LAST_ITERATE

@@ -85,7 +85,7 @@ def test_another_text_is_refused_with_its_line(path: Path, change: object, line:
     assert said.startswith(
         f"expected a trail as it was written; line {line} of {str(path)!r} is not: "
     )
-    assert said.endswith("; go on from an unchanged copy")
+    assert said.endswith("; resume from an unchanged copy")
     assert len(said) < 220 + len(str(path))
     assert path.read_bytes() == whole
 

@@ -24,7 +24,7 @@ _EXACT_POSITIONS = 4096
 _GRID = 1.0005
 _SAMPLED = 1.04
 _ALLOWED = "1e-9"
-"""Lower bounds are reduced by so much, relatively: far more than a mixture's profile is rounded by."""
+"""Relative reduction of lower bounds: far more than the rounding error of a mixture's profile."""
 
 
 def mixed_positions(

@@ -263,7 +263,7 @@ class PrivateDualAveraging(Theorem):
         return compose((one, self.rounds))
 
     def _uses(self, x: Numbers) -> Real:
-        """Rounds that use a record for sure, where chance has no part in it."""
+        """Rounds that use a record, if its use is not random."""
         if self.size() == self.n_records:
             return x.rounds
         return x.ceil(x.rounds / x.floor(x.n_records / x.batch_size))

@@ -8,7 +8,7 @@ Statement
 Source
     Kifer, Smith and Thakurta 2012, Gaussian noise
 
-    The text was not at hand: the formulas are those of two public implementations, and what the paper
+    The text was not available: the formulas are those of two public implementations, and what the paper
     calls neighbours was not seen; ζ being the norm of one record's gradient, it is read as one record
     added or removed.
 Certified

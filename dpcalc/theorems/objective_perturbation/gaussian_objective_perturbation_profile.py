@@ -10,7 +10,7 @@ Statement
 Source
     Redberg, Koskela and Wang 2023, (ε, δ) bound
 
-    The text was not at hand: the formula is that of the authors' published code, and what the paper
+    The text was not available: the formula is that of the authors' published code, and what the paper
     calls neighbours was not seen; L and β being those of one record, it is read as one record added or
     removed.
 Certified
