@@ -11,12 +11,14 @@ from dpcalc.auditing.estimators.rule_choice import Promise
 from dpcalc.auditing.learning.distance import distance_odds
 from dpcalc.auditing.learning.lattice import lattice_score
 from dpcalc.auditing.learning.linear import exact_direction, linear_score, means_score
+from dpcalc.auditing.learning.parities import parity_score, triple_score
 from dpcalc.auditing.learning.quadratic import quadratic_score
 from dpcalc.auditing.learning.repeats import (
     number_odds,
     one_sided_releases,
     repeated_releases,
 )
+from dpcalc.auditing.learning.ties import tie_odds
 
 ONE_SIDED = "releases of one world only"
 _CERTAIN = 10  # right answers without a wrong one that are no luck
@@ -47,6 +49,9 @@ def candidates(first: Array, second: Array) -> dict[str, Score]:
         "repeated releases": repeated_releases(first, second),
         ONE_SIDED: one_sided_releases(first, second),
         "lattices": lattice_score(first, second),
+        "equal numbers": tie_odds(first, second),
+        "constant parities": parity_score(first, second),
+        "products of three signs": triple_score(first, second),
     }
     return {name: score for name, score in found.items() if score is not None}
 
