@@ -182,7 +182,7 @@ def test_what_the_engine_finds_is_certified(adjacency: str, *, tied: bool) -> No
     bracket = compose((part, 5)).bracket(1e-6)
     found = certify([(part, 5)], adjacency, 1e-6, bracket.upper, bracket.lower)
     assert found.upper == CERTIFIED
-    assert "nothing of lower ends" in found.lower
+    assert "nothing about lower ends" in found.lower
     assert found.certificate is not None
     check(found.certificate)
 

@@ -186,8 +186,7 @@ EXPERIMENT = Experiment(
         _panel("c", "ε = 1, last objective", "steps in all", log_x=True),
     ),
     choices=(
-        "The printed paper was not available; data, measure and budgets are those of the published "
-        "code.",
+        "Data, measure and budgets are those of the published code; the paper was not available.",
         "The central version in place of the federated one; 100 steps with all records.",
         "Huber's loss of width 1 on features divided by 10 and cut to norm 1, a ridge of 1e-3.",
         "l1 weight 0.005, γ = 30, λ = 1/2, replace-one.",
