@@ -30,8 +30,8 @@ def product_of_three(x, g, n):
 
 
 def likely_product(x, g, n):
-    """The same in four runs of five."""
-    return np.where((g.random(n) < 0.8)[:, None], product_of_three(x, g, n), g.normal(size=(n, 10)))
+    """The same in nine runs of ten."""
+    return np.where((g.random(n) < 0.9)[:, None], product_of_three(x, g, n), g.normal(size=(n, 10)))
 
 
 def parity_of_nine(x, g, n):
