@@ -10,7 +10,7 @@ from typing import Any, Self
 from dpcalc import checks
 from dpcalc.auditing.checks.disclosure import MOST_ERROR
 from dpcalc.auditing.claim import Claim
-from dpcalc.auditing.sampling.memory import most_at_once
+from dpcalc.auditing.sampling.memory import FEWEST, most_at_once
 from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO
 from dpcalc.errors import AssumptionViolated, InvalidInput, unknown_name
@@ -110,7 +110,7 @@ class AuditDesign:
             most = most_at_once(target, memory)
             batch = min(batch, most)
             learnt = target.log_ratio is None and target.score is None
-            pilot = min(pilot, most) if learnt else pilot
+            pilot = min(pilot, max(most // _LEARNING, FEWEST)) if learnt else pilot
         if early_stop and not set(ANYTIME) & set(chosen):
             if methods is not None:
                 raise AssumptionViolated(
@@ -193,6 +193,10 @@ def _check(chosen: Sequence[str], target: Target, claim: Claim) -> None:
 
 _LARGEST_PILOT = 2**20
 """Runs on which a rule is chosen; more hardly make it better."""
+
+
+_LEARNING = 2
+"""Times the memory of a batch's run that a pilot run takes while a score is learnt from it."""
 
 
 def _pilot(target: Target, claim: Claim, chosen: Sequence[str], runs: int) -> int:

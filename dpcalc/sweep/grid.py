@@ -96,6 +96,12 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
             f"{where} needs exactly one of {', '.join(KINDS)}; got {', '.join(kinds) or 'none'}; try "
             'theorem = "dp-admm"'
         )
+    if "memory" in table and kinds != ["audit"]:
+        raise InvalidInput(
+            f"memory bounds what runs of an audit release; {where} asks about a {kinds[0]}"
+            + ("; its records are held in memory, try: dpcalc run --memory" * (kinds == ["run"]))
+            + "; leave memory out"
+        )
     given = dict(fields("[parameters]", table.get("parameters", {}), table.get("parameters", {})))
     outer = {n: table[n] for n in _OUTER if n in table}
     for name in given.keys() & outer.keys():

@@ -7,12 +7,11 @@ Statement
 Limits
     The files take twice the room of the rows in double precision while they are made, and half of
     that afterwards, in the folder of temporary files (``TMPDIR``). They are readable by their owner
-    only and removed at the end; what is killed leaves them.
+    only and removed at the end; those of a process that was killed when the next one begins.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +26,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.files import is_there
 from dpcalc.training.data import INTERCEPT, Split, bound_of, dealt
 from dpcalc.training.file_kinds import BINARY, is_binary, refuse_unused
+from dpcalc.training.row_folders import row_folder
 from dpcalc.training.schema import Schema, without_range
 from dpcalc.training.sources import parts_of
 
@@ -99,9 +99,9 @@ def stored_split(
     block = _block(memory, parts.count(), width)
     _check_groups(parts, memory, name)
     known = _Labels()
-    with tempfile.TemporaryDirectory(prefix="dpcalc-rows-") as folder:
+    with row_folder() as folder:
         unit = _unit_rows(parts, known, block, scaling, bound, on_large, constant)
-        rows = written(Path(folder) / "as they came", unit, width=width, block=block)
+        rows = written(folder / "as they came", unit, width=width, block=block)
         table = known.table(parts, rows)
         if scaling is not None:
             limits = schema.label_range(table, scaling, where=repr(name))
@@ -113,7 +113,7 @@ def stored_split(
             )
         train, test = dealt(len(table.labels), held_out, seed)
         order = np.concatenate([train, test])
-        shuffled = reordered(rows, order, Path(folder) / "shuffled")
+        shuffled = reordered(rows, order, folder / "shuffled")
         rows.path.unlink()
         yield _split(
             replace(table, labels=table.labels[order], features=shuffled),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from dpcalc.training.graph import network
 from dpcalc.training.method import Budget
 from dpcalc.training.out_of_core import stored_split
 from dpcalc.training.prepared_run import prepare
+from dpcalc.training.row_folders import row_folder
 from dpcalc.training.schema import Schema
 
 COUNT, WIDTH = 1500, 20
@@ -65,7 +67,7 @@ def test_an_array_is_split_as_in_memory(table: Path, scaled: bool) -> None:
     with stored_split(str(table), memory=300e3, schema=schema, seed=3, **said) as found:
         same_split(found, wanted)
         folder = found.train[0].path.parent
-        assert [file.name for file in folder.iterdir()] == ["shuffled"]
+        assert {file.name for file in folder.iterdir()} == {"shuffled", ".lock"}
         assert folder.stat().st_mode & 0o077 == 0
     assert not folder.exists()
 
@@ -265,3 +267,30 @@ def test_what_needs_all_rows_at_once_says_so(table: Path) -> None:
         prepare(
             network_method, data.records(3), network=network("ring", 3, 0), budget=Budget(1, 1e-6)
         ).run(1)
+
+
+KILLED = """
+import os, signal
+from dpcalc.training.row_folders import row_folder
+with row_folder() as folder:
+    (folder / "rows").write_bytes(b"rows")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_rows_of_a_killed_process_are_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    subprocess.run([sys.executable, "-c", KILLED], env={**os.environ, "TMPDIR": str(tmp_path)})
+    (left,) = tmp_path.iterdir()
+    assert (left / "rows").read_bytes() == b"rows"
+    (tmp_path / "dpcalc-rows-mine").mkdir()  # nobody's lock is in it
+    with row_folder() as used:
+        assert not left.exists()
+        with row_folder() as other:
+            assert used.exists()
+            assert other != used
+        assert not other.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["dpcalc-rows-mine"]

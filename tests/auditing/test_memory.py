@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import AuditDesign, Claim, audit, mechanism
+from dpcalc.auditing.learning.linear import _discriminant, linear_score
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 
@@ -35,9 +37,31 @@ def test_batches_and_a_learnt_pilot_follow_the_memory() -> None:
     target = wide([])
     assert AuditDesign.for_claim(target, CLAIM, runs=3000).batch == 1000
     small = AuditDesign.for_claim(target, CLAIM, runs=3000, memory=100 * 4 * 8 * NUMBERS)
-    assert (small.batch, small.pilot) == (100, 100)
+    assert (small.batch, small.pilot) == (100, 50)
     scored = AuditDesign.for_claim(wide([], first), CLAIM, runs=3000, memory=16e6)
     assert (scored.batch, scored.pilot) == (100, 1500)
+
+
+def test_learning_from_many_numbers_takes_the_memory_of_the_runs_not_its_square() -> None:
+    """With 2,000 numbers the scatter of all and their distances would take 128 MB, eighty times."""
+    rng = np.random.default_rng(0)
+    inside, outside = rng.normal(0.1, size=(50, 2000)), rng.normal(size=(50, 2000))
+    tracemalloc.start()
+    score = linear_score(inside, outside)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 * (inside.nbytes + outside.nbytes)
+    assert score(inside).min() > score(outside).max()
+
+
+def test_few_runs_of_many_numbers_teach_what_the_scatter_says() -> None:
+    rng = np.random.default_rng(1)
+    inside, outside = rng.normal(1, size=(4, 9)), rng.normal(size=(4, 9))
+    weights, middle = _discriminant(inside, outside, 0.3)
+    away = np.concatenate([inside - inside.mean(axis=0), outside - outside.mean(axis=0)])
+    scatter = away.T @ away / 8 + 0.3 * np.eye(9)
+    np.testing.assert_allclose(scatter @ weights, inside.mean(axis=0) - outside.mean(axis=0))
+    np.testing.assert_allclose(middle, (inside.mean(axis=0) + outside.mean(axis=0)) / 2)
 
 
 def test_no_batch_of_an_audit_is_larger() -> None:

@@ -274,3 +274,9 @@ def test_outputs_are_tried_before_any_work(here: Path, capsys: pytest.CaptureFix
     assert run("grid.toml", "--out", "grid.xlsx") == 2
     assert "ending in .csv or .parquet" in capsys.readouterr().err
     assert run("grid.toml", "--out", "nowhere/grid.csv") == 2
+
+
+@pytest.mark.parametrize("asked", ['theorem = "dp-admm"', 'run = "dp-admm"'])
+def test_memory_is_refused_where_nothing_is_bounded_by_it(asked: str, here: Path) -> None:
+    with pytest.raises(InvalidInput, match="memory bounds what runs of an audit release"):
+        sweep_of(f'{asked}\nmemory = "1GB"\n', here)

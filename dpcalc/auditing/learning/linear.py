@@ -50,9 +50,17 @@ def exact_direction(first: Array, second: Array) -> Callable[[Array], Array] | N
 
 
 def _discriminant(first: Array, second: Array, ridge: float) -> tuple[Array, Array]:
-    """Weights that separate the means best against the scatter within, and the middle."""
-    middle = (first.mean(axis=0) + second.mean(axis=0)) / 2
-    pooled = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
-    gap = first.mean(axis=0) - second.mean(axis=0)
-    scatter = pooled.T @ pooled / len(pooled)
-    return np.linalg.solve(scatter + ridge * np.eye(len(scatter)), gap), middle
+    """Weights that separate the means best against the scatter within, and the middle.
+
+    With more numbers than runs the same by the matrix inversion lemma: products of runs take the
+    memory of the runs, those of numbers would take its square.
+    """
+    means = first.mean(axis=0), second.mean(axis=0)
+    middle, gap = (means[0] + means[1]) / 2, means[0] - means[1]
+    pooled = np.concatenate([first - means[0], second - means[1]])
+    runs, numbers = pooled.shape
+    if numbers <= runs:
+        scatter = pooled.T @ pooled / runs
+        return np.linalg.solve(scatter + ridge * np.eye(numbers), gap), middle
+    inner = pooled @ pooled.T + runs * ridge * np.eye(runs)
+    return (gap - pooled.T @ np.linalg.solve(inner, pooled @ gap)) / ridge, middle
