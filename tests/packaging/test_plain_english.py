@@ -30,6 +30,14 @@ RETIRED = {
     r"what became of them": "their status",
     r"is none on ε": "gives a bound on ε only for ...",
     r"Unlike guarantees": "guarantees of different kinds",
+    r"(record.s|all) own uses\b": "composition over all uses",
+    r"an own (iteration|step)": "an iteration of the user",
+    r"gives something away": "is loose, is not tight",
+    r"was not at hand": "was not available",
+    r"(?<![\w'])One's own\b": "your own",
+    r"\bgone on from\b|\bgo on from\b": "resumed from",
+    r"what became of (it|the printed)\b": "its status",
+    r"say nothing of\b": "say nothing about",
 }
 """Pattern, and what says the same plainly."""
 

@@ -58,6 +58,7 @@ def test_packed_text_is_the_text_and_damaged_packs_are_refused(
         list(delimited.rows(path))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are those of POSIX")
 def test_pipes_are_refused(tmp_path: Path) -> None:
     for name in ("pipe.csv", "pipe.npy"):
         os.mkfifo(tmp_path / name)

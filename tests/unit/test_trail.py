@@ -101,6 +101,7 @@ def test_one_holds_it_at_a_time(path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are those of POSIX")
 def test_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with (
