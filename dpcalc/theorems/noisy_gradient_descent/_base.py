@@ -12,7 +12,6 @@ from abc import abstractmethod
 from dpcalc import checks
 from dpcalc.accounting.iteration import Expanding, Participation, contraction_factor
 from dpcalc.accounting.iteration.average import Averaged
-from dpcalc.accounting.iteration.quadratics import Uses, last_mu_squared
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.numerics.precise import context, mpf, round_down
@@ -162,17 +161,27 @@ class NoisyDescent(Theorem):
         mu = round_down(context().sqrt(found))
         return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, no projection")
 
-    def quadratic_instance(self, uses: Uses) -> Bound:
-        """What the last iterate leaks for quadratics of the worst curvatures found, exactly."""
-        eta = mpf(self.step_size)
-        square = last_mu_squared(
-            unit=self.own_unit(),
-            least=1 - eta * mpf(self.smoothness),
-            most=1 - eta * mpf(self.curvature()),
-            uses=uses,
-        )
-        mu = round_down(context().sqrt(square))
-        return Bound(GDP(mu), {"mu": mu}, "quadratics of changing curvature, no projection")
+    def walled_instance(self, mu: Real, *, passes: int, gap: int, tail: int, lead: int) -> Bound:
+        """What the last iterate leaks on a domain with walls, exactly.
+
+        Quadratics whose curvature changes along the run attain all that the cheapest shifts charge
+        (docs/theorems/shifted-interpolation.md). If all curvatures are equal, uses move alike.
+
+        Args:
+            mu: that of the cheapest shifts.
+            passes: uses of the record.
+            gap: steps from one use to the next.
+            tail: steps from the last use to the end, both included.
+            lead: steps before the first use.
+        """
+        method = "quadratics of changing curvature, walls that forget"
+        if self.curvature() == self.smoothness:
+            factor = 1 - mpf(self.step_size) * mpf(self.smoothness)
+            law = Averaged(self.own_unit(), mpf(1), factor, factor)
+            square = law.last_mu_squared(passes=passes, gap=gap, tail=tail, lead=lead)
+            mu, method = context().sqrt(square), "quadratics of one curvature, no projection"
+        lower = round_down(mu)
+        return Bound(GDP(lower), {"mu": lower}, method)
 
     def _check_together(self) -> None:
         weak, strong = self.weakness(), getattr(self, "strong_convexity", None) or 0.0

@@ -20,7 +20,6 @@ Rounding
 
 from __future__ import annotations
 
-from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.authoring import Numbers, Real, finding, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -110,13 +109,12 @@ class NoisyCGD(CyclicDescent):
         return "shifted interpolation in f-DP, cheapest shifts" + expands
 
     def attained(self) -> Bound | None:
-        """Quadratics and linear changes: an exact Gaussian law."""
+        """Quadratics and the walls of a domain: an exact Gaussian law, all that is certified."""
         if self.order != "fixed":
             return None
-        tail = self.participation().steps_after
-        uses = Uses(self.n_batches - tail, self.passes, self.n_batches, tail)
+        passes, gap, tail = self.passes, self.n_batches, self.participation().steps_after
+        lead = gap - tail
         if averaged(self):
-            return self.averaged_instance(
-                passes=uses.passes, gap=uses.gap, tail=uses.tail, lead=uses.lead
-            )
-        return self.quadratic_instance(uses)
+            return self.averaged_instance(passes=passes, gap=gap, tail=tail, lead=lead)
+        mu = self.mu_left(tail)
+        return self.walled_instance(mu, passes=passes, gap=gap, tail=tail, lead=lead)

@@ -20,7 +20,6 @@ Rounding
 from __future__ import annotations
 
 from dpcalc.accounting.iteration import NoisyContraction, Participation
-from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.checks import no_bound_without
 from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -143,8 +142,10 @@ class PNSGDStronglyConvex(OnePass):
         return mu, "shifted interpolation in f-DP", more
 
     def attained(self) -> Bound:
-        """Quadratics and linear changes: earlier steps forget, later ones keep."""
+        """Quadratics: a wall forgets what came before, later steps keep; all that is certified."""
         left = self.steps_left()
+        lead = self.n_records - left
         if averaged(self):
-            return self.averaged_instance(passes=1, gap=left, tail=left, lead=self.n_records - left)
-        return self.quadratic_instance(Uses(self.n_records - left, 1, left, left))
+            return self.averaged_instance(passes=1, gap=left, tail=left, lead=lead)
+        mu = self.steps(Digits(self)).mu(Participation(1, steps_after=left))
+        return self.walled_instance(mu, passes=1, gap=left, tail=left, lead=lead)
