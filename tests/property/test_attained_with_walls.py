@@ -190,3 +190,25 @@ def test_without_room_between_curvatures_nothing_turns(smoothness: int, step_siz
         exact = quadratic_mu_squared(hessians, etas, etas, changes)
         assert attained.numbers["mu"] ** 2 == pytest.approx(exact, rel=1e-11)
         assert attained.numbers["mu"] <= theorem.certified().numbers["mu"]
+
+
+@pytest.mark.parametrize("key", ["noisy-gd", "noisy-sgd"])
+@pytest.mark.parametrize("step_size", [0.2, 0.9, 0.99])
+def test_the_full_batch_moves_to_and_fro_where_the_map_does(key: str, step_size: float) -> None:
+    """Short steps keep the least curvature and the sign, long ones the largest, and reverse it."""
+    kind, steps = privacy_result(key), 7
+    full = {"batch_size": 5} if key == "noisy-sgd" else {}
+    given = {"n_records": 5, "steps": steps, "step_size": step_size, "smoothness": 2, **full}
+    theorem = kind.from_parameters({**kind.example, **given, "strong_convexity": 0.25, "sigma": 1})
+    kept, signs = (0.25, np.ones(steps)) if step_size < 0.5 else (2, (-1.0) ** np.arange(steps))
+    jump = 2 / 5 if key == "noisy-sgd" else 1 / 5  # two gradients of norm 1, or a change of 1
+    exact = quadratic_mu_squared(
+        [np.full((1, 1), float(kept))] * steps,
+        np.full(steps, step_size),
+        np.full(steps, step_size),
+        jump * signs[:, None],
+    )
+    attained = theorem.attained()
+    assert attained is not None
+    assert attained.numbers["mu"] ** 2 == pytest.approx(exact, rel=1e-12)
+    assert attained.numbers["mu"] <= theorem.certified().numbers["mu"]

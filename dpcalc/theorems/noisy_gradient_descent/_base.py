@@ -161,11 +161,11 @@ class NoisyDescent(Theorem):
         mu = round_down(context().sqrt(found))
         return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, no projection")
 
-    def walled_instance(self, mu: Real, *, passes: int, gap: int, tail: int, lead: int) -> Bound:
-        """What the last iterate leaks on a domain with walls, exactly.
+    def quadratic_instance(self, mu: Real, *, passes: int, gap: int, tail: int, lead: int) -> Bound:
+        """What the last iterate leaks for quadratics, with walls where the cheapest shifts bend.
 
-        Quadratics whose curvature changes along the run attain all that the cheapest shifts charge
-        (docs/theorems/shifted-interpolation.md). If all curvatures are equal, uses move alike.
+        They attain all that is charged (docs/theorems/shifted-interpolation.md). If all curvatures
+        are equal, losses are alike everywhere, and so are the uses' moves.
 
         Args:
             mu: that of the cheapest shifts.
@@ -174,7 +174,7 @@ class NoisyDescent(Theorem):
             tail: steps from the last use to the end, both included.
             lead: steps before the first use.
         """
-        method = "quadratics of changing curvature, walls that forget"
+        method = "quadratics, walls that forget"
         if self.curvature() == self.smoothness:
             factor = 1 - mpf(self.step_size) * mpf(self.smoothness)
             law = Averaged(self.own_unit(), mpf(1), factor, factor)

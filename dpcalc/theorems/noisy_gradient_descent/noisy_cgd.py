@@ -117,4 +117,4 @@ class NoisyCGD(CyclicDescent):
         if averaged(self):
             return self.averaged_instance(passes=passes, gap=gap, tail=tail, lead=lead)
         mu = self.mu_left(tail)
-        return self.walled_instance(mu, passes=passes, gap=gap, tail=tail, lead=lead)
+        return self.quadratic_instance(mu, passes=passes, gap=gap, tail=tail, lead=lead)

@@ -9,8 +9,8 @@ Statement
 Source
     Bok, Su and Altschuler 2024, strongly convex noisy gradient descent
 Certified
-    The same, proved again without densities; the straight line is the cheapest allocation. Two
-    quadratics of curvature m attain it whenever η <= 2/(m + M).
+    The same, proved again without densities; the straight line is the cheapest allocation, and
+    quadratics attain it: of curvature m if η <= 2/(m + M), else of M, moved to and fro.
 Rounding
     Sixty digits, then up.
 """
@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from dpcalc.accounting.iteration import NoisyContraction, Participation
 from dpcalc.checks import no_bound_without
-from dpcalc.guarantees import GDP
-from dpcalc.numerics.precise import context, mpf, round_down
+from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
 from dpcalc.theorems.base import Bound
@@ -73,7 +72,7 @@ class NoisyGD(NoisyDescent):
         ),
         finding(
             "For a step size above 2/(m + M) the contraction is that of the largest curvature, whose "
-            "map reverses signs; no instance that reaches the bound is known there.",
+            "map reverses signs; changes that reverse with it from place to place reach the bound.",
             "remark",
             _expanding_side,
         ),
@@ -135,21 +134,8 @@ class NoisyGD(NoisyDescent):
         return mu, "shifted interpolation in f-DP", {"contraction": self.factor(x)}
 
     def attained(self) -> Bound:
-        """Quadratics of one curvature, m or M, and linear changes: an exact Gaussian law."""
+        """Quadratics, m or M the curvature across the run: an exact Gaussian law, no wall needed."""
         if averaged(self):
             return self.averaged_instance(passes=self.steps, gap=1, tail=1)
-        factors = [
-            1 - mpf(self.step_size) * mpf(x) for x in (self.strong_convexity, self.smoothness)
-        ]
-        mu = round_down(max(exact_mu(self.descent(), factor, self.steps) for factor in factors))
-        return Bound(GDP(mu), {"mu": mu}, "quadratics of one curvature, no projection")
-
-
-def exact_mu(descent: NoisyContraction, factor: Real, steps: int) -> Real:
-    """μ of the exact law if every step multiplies by a factor, possibly negative, and jumps."""
-    if factor == 1:
-        total, variance = mpf(steps), mpf(steps)
-    else:
-        total = (1 - factor**steps) / (1 - factor)
-        variance = (1 - factor ** (2 * steps)) / (1 - factor**2) if factor != -1 else mpf(steps)
-    return descent.step_sensitivity * abs(total) / (descent.noise * context().sqrt(variance))
+        mu = self.descent().mu(Participation(self.steps))
+        return self.quadratic_instance(mu, passes=self.steps, gap=1, tail=1, lead=0)

@@ -26,7 +26,6 @@ from dataclasses import replace
 from dpcalc.accounting.iteration import Participation
 from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
 from dpcalc.accounting.iteration.sampled_walk import SampledWalk
-from dpcalc.guarantees import GDP
 from dpcalc.guarantees.profile import PrivacyProfile
 from dpcalc.numerics.precise import mpf, round_down
 from dpcalc.theorems.authoring import assume, finding, theorem
@@ -47,7 +46,6 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import (
 )
 from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, RESTATED, SAMPLED
 from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
-from dpcalc.theorems.noisy_gradient_descent.noisy_gd import exact_mu
 from dpcalc.theorems.numbers import Symbols
 
 
@@ -129,9 +127,8 @@ class NoisySGD(SplitDescent):
             return None if averaged(self) else self._sampled_instance()
         if averaged(self):
             return self.averaged_instance(passes=self.steps, gap=1, tail=1)
-        factors = [1 - mpf(self.step_size) * mpf(x) for x in (self.curvature(), self.smoothness)]
-        mu = round_down(max(exact_mu(self.descent(), factor, self.steps) for factor in factors))
-        return Bound(GDP(mu), {"mu": mu}, "quadratics of one curvature, no projection")
+        mu = self.descent().mu(Participation(self.steps))
+        return self.quadratic_instance(mu, passes=self.steps, gap=1, tail=1, lead=0)
 
     def _sampled_instance(self) -> Bound:
         """Every record with the least curvature; one threshold on the last iterate."""

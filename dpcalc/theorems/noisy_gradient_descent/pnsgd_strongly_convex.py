@@ -148,4 +148,4 @@ class PNSGDStronglyConvex(OnePass):
         if averaged(self):
             return self.averaged_instance(passes=1, gap=left, tail=left, lead=lead)
         mu = self.steps(Digits(self)).mu(Participation(1, steps_after=left))
-        return self.walled_instance(mu, passes=1, gap=left, tail=left, lead=lead)
+        return self.quadratic_instance(mu, passes=1, gap=left, tail=left, lead=lead)
