@@ -74,7 +74,8 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
         need(that=isinstance(how["enclosure"], list) and len(how["enclosure"]) == 2, got=how)
         least, most = how["enclosure"]
         above = exact(least) == 0 or bool(number(least) <= value)
-        need(that=above and bool(value <= number(most)), got=how["enclosure"])
+        if not (above and value <= number(most)):
+            raise Refused(f"δ({certificate[end]['epsilon']}) is not found to be as it is written")
     return exact(most) <= delta if end == "upper" else exact(least) > delta
 
 

@@ -1,6 +1,6 @@
 """Random compositions whose ends are certified: ``python -m tests.campaign.certified --store FILE``.
 
-Each case is a line of FILE, written when it is judged; the same command again resumes where it was
+Each case is a line of FILE with its certificate, written when it is judged; the same command again resumes where it was
 stopped, and ``--minutes 5`` ends a piece (status 3: there is more to do; 1: an end is certainly wrong,
 or a certificate was refused by its checker). The counts of all cases in FILE are printed.
 """
