@@ -83,7 +83,7 @@ def test_the_gain_is_that_of_a_linear_program(peaks: str) -> None:
             curvature = np.concatenate([np.sort(curvature[:top]), -np.sort(-curvature[top:])])
         budget = float(rng.exponential()) * 3
         found = chi_square._gain(curvature, weights, budget)
-        for row in range(5):
+        for row in (0, 4, 8):
             bounds = [(0.0, float(most)) for most in weights[8 - row : 17 - row]]
             most = linprog(-curvature, A_ub=[np.ones(9)], b_ub=[budget], bounds=bounds)
             assert found[row] == pytest.approx(-most.fun, rel=1e-9)
