@@ -148,3 +148,19 @@ def test_sizes_that_one_record_does_not_explain_are_told(first, second, said):
     target = mechanism(release, first, second, adjacency="add-remove")
     told = [f.text for f in audit(target, CLAIM, **QUICK).findings if f.check == "neighbours"]
     assert (said is None and not told) or said in told[0]
+
+
+# ---- what is no batch of named numbers
+
+
+@pytest.mark.parametrize(
+    ("released", "said"),
+    [
+        (lambda n: {"a": np.zeros(n), 1: np.zeros(n)}, "words as the names .*; got 1 of type int"),
+        (lambda n: np.array([]), "one release per run from target 'mine', 16 of them; got 0"),
+        (lambda n: np.float64(3), "one number for all runs"),
+    ],
+)
+def test_it_is_refused_by_what_it_is(released, said):
+    with pytest.raises(InvalidInput, match=said):
+        attacked(lambda x, g, n: released(n))

@@ -19,7 +19,7 @@ from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.auditing.targets.exact_numbers import exact_numbers
 from dpcalc.auditing.targets.sizes import sizes_of
 from dpcalc.auditing.targets.unchanged import leaving_unchanged, require_different
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 from dpcalc.transcript import Transcript
 from dpcalc.vocabulary import Adjacency, AdjacencyName
 
@@ -216,11 +216,17 @@ def features(outputs: Outputs) -> Array:
     if isinstance(outputs, Transcript):
         parts = [outputs[name] for name in sorted(outputs.released)]
     elif isinstance(outputs, Mapping):
+        strange = [name for name in outputs if not isinstance(name, str)]
+        if strange:
+            raise InvalidInput(
+                "expected words as the names of what is released; got "
+                f"{shortened(repr(strange[0]))} of type {type(strange[0]).__name__}; name parts by words"
+            )
         parts = [outputs[name] for name in sorted(outputs)]
     else:
         parts = [outputs]
     try:
-        matrices = [exact_numbers(p).reshape(len(p), -1) for p in parts]
+        matrices = [_by_run(exact_numbers(part)) for part in parts]
         whole = matrices[0] if len(matrices) == 1 else np.concatenate(matrices, axis=1)
     except InvalidInput:
         raise
@@ -240,6 +246,13 @@ def features(outputs: Outputs) -> Array:
     if np.isfinite(whole).all():
         return whole
     return np.nan_to_num(whole, nan=LOST, posinf=0.5 * LOST, neginf=-0.5 * LOST)
+
+
+def _by_run(numbers: Array) -> Array:
+    """Shape (runs, numbers); a number alone is no batch of runs."""
+    if not numbers.ndim:
+        raise TypeError("one number for all runs")
+    return numbers.reshape(len(numbers), int(np.prod(numbers.shape[1:])))
 
 
 def numbers_of(target: Target, outputs: Outputs, width: int | None = None) -> Array:
