@@ -156,7 +156,7 @@ def test_sizes_that_one_record_does_not_explain_are_told(first, second, said):
 @pytest.mark.parametrize(
     ("released", "said"),
     [
-        (lambda n: {"a": np.zeros(n), 1: np.zeros(n)}, "words as the names .*; got 1 of type int"),
+        (lambda n: {"a": np.zeros(n), 1: np.zeros(n)}, "words as names .*; got 1 of type int"),
         (lambda n: np.array([]), "one release per run from target 'mine', 16 of them; got 0"),
         (lambda n: np.float64(3), "one number for all runs"),
     ],

@@ -216,12 +216,12 @@ def features(outputs: Outputs) -> Array:
     if isinstance(outputs, Transcript):
         parts = [outputs[name] for name in sorted(outputs.released)]
     elif isinstance(outputs, Mapping):
-        strange = [name for name in outputs if not isinstance(name, str)]
-        if strange:
-            raise InvalidInput(
-                "expected words as the names of what is released; got "
-                f"{shortened(repr(strange[0]))} of type {type(strange[0]).__name__}; name parts by words"
-            )
+        for name in outputs:
+            if not isinstance(name, str):
+                raise InvalidInput(
+                    f"expected words as names of what is released; got {shortened(repr(name))} of type "
+                    f"{type(name).__name__}; name parts by words"
+                )
         parts = [outputs[name] for name in sorted(outputs)]
     else:
         parts = [outputs]
