@@ -70,6 +70,15 @@ _ON_DISK = (
     "run dp-admm --epsilon 1 --delta 1e-6 --rounds 10 --seed 1 --data rows.npy --row-bound 8 "
     "--memory 200MB"
 )
+_TIMED = """
+import os, sys
+from dpcalc.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(*os.times()[:4], file=sys.stderr)
+"""
 _SAMPLED = "mechanism,noise_multiplier,rate,count\n"
 
 SIZES = {
@@ -155,6 +164,22 @@ def both(words: list[str], folder: Path) -> float:
     return time.perf_counter() - begun
 
 
+def shares(words: list[str], folder: Path) -> tuple[float, float]:
+    """Processor seconds of the process that was started, and of all its workers.
+
+    What the first takes beyond its imports is done by one process, however many workers there are.
+    """
+    told = subprocess.run(
+        [sys.executable, "-c", _TIMED, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    own, system, theirs, their_system = map(float, told.stderr.splitlines()[-1].split())
+    return own + system, theirs + their_system
+
+
 def workers(folder: Path) -> None:
     """Print what two workers bring where one needs a minute or longer, and what two could bring.
 
@@ -167,12 +192,19 @@ def workers(folder: Path) -> None:
         "run": _RUN.format(size=4096),
         "reproduce": "reproduce all --out figures",
     }
-    click.echo("| what | one worker | two | gain | two alone, side by side |")
+    click.echo(
+        "| what | one worker | two | gain | two alone, side by side | processor s of the two: parent, "
+        "workers |"
+    )
     for name, command in commands.items():
         words = ["-m", "dpcalc", *command.split()]
         one, two = (measured([*words, "--workers", k], folder)[1] for k in ("1", "2"))
         most = 2 * one / both(words, folder)
-        click.echo(f"| {name} | {one:.1f} s | {two:.1f} s | {one / two:.2f} | {most:.2f} |")
+        parent, theirs = shares([*command.split(), "--workers", "2"], folder)
+        click.echo(
+            f"| {name} | {one:.1f} s | {two:.1f} s | {one / two:.2f} | {most:.2f} | {parent:.1f}, "
+            f"{theirs:.1f} |"
+        )
 
 
 @click.command()
