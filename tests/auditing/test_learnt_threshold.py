@@ -88,6 +88,13 @@ def test_direction_scale_infinities_and_ties_do_no_harm(score):
     assert learnt_threshold.answers(seen, 50).right > 0.8 * 2950
 
 
+@pytest.mark.parametrize("large", [np.inf, 1e308])
+def test_the_largest_scores_are_answered_without_a_warning(large):
+    coins = np.arange(100) % 2 > 0
+    seen = Observations(is_in=coins, score=np.where(coins, large, -large))
+    assert learnt_threshold.answers(seen, 4).right == 96
+
+
 def test_one_world_alone_teaches_what_it_can():
     seen = Observations(is_in=np.ones(40, bool), score=np.full(40, np.inf))
     assert learnt_threshold.answers(seen, 2).right == 38

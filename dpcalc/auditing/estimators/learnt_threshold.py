@@ -56,8 +56,10 @@ def learnt(past: Observations) -> Threshold:
     The median of all runs, halfway between the means of both worlds, or where most answers are right;
     the last is best by luck in part, and lies anywhere near the best place.
     """
-    middle = float(np.median(past.score))
-    tried = [Threshold(1, middle), Threshold(-1, -middle), *_between_means(past)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = float(np.median(past.score))
+        tried = [Threshold(1, middle), Threshold(-1, -middle), *_between_means(past)]
+    tried = [threshold for threshold in tried if not math.isnan(threshold.value)]
     for sign in (1, -1):
         turned = past.with_score(sign * past.score)
         tried.append(Threshold(sign, float(accuracy.choose_threshold(turned))))
