@@ -1,8 +1,9 @@
 """Random compositions whose ends are certified: ``python -m tests.campaign.certified --store FILE``.
 
-Each case is a line of FILE with its certificate, written when it is judged; the same command again resumes where it was
-stopped, and ``--minutes 5`` ends a piece (status 3: there is more to do; 1: an end is certainly wrong,
-or a certificate was refused by its checker). The counts of all cases in FILE are printed.
+Each case is a line of FILE with its certificate, written when it is judged; the same command again
+resumes where it was stopped, and ``--minutes 5`` ends a piece (status 3: there is more to do; 1: an
+end is certainly wrong, or a certificate was refused by its checker). The counts of all cases in FILE
+are printed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dpcalc.certificates.checker import check
 from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP, compose
+from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
 
 SEED, UNFINISHED = 2026, 3
@@ -55,15 +57,23 @@ def drawn(number: int) -> tuple[Parts, str, float]:
     return parts, adjacency, between(1e-12, 1e-2)
 
 
+def ends_of(total: Guarantee, delta: float) -> tuple[float, float | None]:
+    """Of the engine's enclosure of ε; a closed form has an upper end alone."""
+    if not isinstance(total, Composition):
+        return total.epsilon(delta), None
+    bracket = total.bracket(delta)
+    return bracket.upper, bracket.lower
+
+
 def judged(number: int) -> dict[str, Any]:
     """What became of a case: ``upper`` and ``lower``, ``refused`` by the checker, seconds."""
     parts, adjacency, delta = drawn(number)
     try:
-        bracket = compose(*parts).bracket(delta)
+        upper, lower = ends_of(compose(*parts), delta)
     except NumericalFailure:
         return {"case": number, "upper": "refused by the engine", "lower": "", "refused": ""}
     begun = process_time()
-    found = certify(parts, adjacency, delta, bracket.upper, bracket.lower)
+    found = certify(parts, adjacency, delta, upper, lower)
     made, refused = process_time(), ""
     try:
         if found.certificate is not None:

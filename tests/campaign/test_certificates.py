@@ -32,3 +32,9 @@ def test_contradictions_are_counted(tmp_path: Path) -> None:
     assert len(certified.contradictions([wrong, refused])) == 2
     store.write_text("")
     assert certified.main(["--store", str(store), "--cases", "9", "--minutes", "0"]) == 3
+
+
+def test_a_closed_form_is_certified_from_above() -> None:
+    only_gaussians = certified.judged(59)
+    assert only_gaussians["upper"] == CERTIFIED
+    assert only_gaussians["lower"].endswith("no such end")
