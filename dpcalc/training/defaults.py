@@ -28,7 +28,7 @@ STEP = 4.0
 """One over the curvature of the logistic loss on rows of norm at most 1."""
 
 _LONGEST_STEP = 32.0
-_AVERAGING_ROUNDS = (400, 2000)
+_AVERAGING_ROUNDS = (400, 16_000)
 _ROUNDS = (5, 400)
 _ACCELERATED_ROUNDS = (5, 1600)
 """The fewest and the most rounds: time grows with them, and little is learnt after the last."""

@@ -59,7 +59,7 @@ def test_it_beats_the_majority_at_a_small_budget(kind):
 def test_a_large_budget_costs_next_to_nothing(kind):
     from sklearn.linear_model import LogisticRegression
 
-    (X, y), (X_test, y_test) = survey(6000, 1), survey(20_000, 2)
+    (X, y), (X_test, y_test) = survey(3000, 1), survey(20_000, 2)
     best = LogisticRegression(C=1e4, max_iter=2000).fit(X, y).score(X_test, y_test)
     model = kind(epsilon=1e4, delta=1e-6, row_bound=8**0.5, random_state=3).fit(X, y)
     assert model.score(X_test, y_test) > best - 0.005
@@ -84,7 +84,7 @@ def test_noise_and_rounds_by_hand():
     assert (averaging_rounds(1.0), averaging_rounds(2e-3), averaging_rounds(1e-9)) == (
         400,
         1000,
-        2000,
+        16_000,
     )
     assert ridge(0.1) == pytest.approx(1e-3)
     assert proximal_weight(0.1, 100) == pytest.approx(10.0)
