@@ -62,7 +62,7 @@ class FormulaRate(ConvergenceResult):
         return tuple(found)
 
     def _shown(self, name: str) -> list[Formula]:
-        x = Symbols(self)
+        x = _AllTerms(self)
         try:
             value, _, *more = getattr(self, f"{name}_value")(x)
         except (NotAFormula, AssumptionViolated):
@@ -73,6 +73,17 @@ class FormulaRate(ConvergenceResult):
             for key, expression in named.items()
             if not isinstance(expression, int | float)
         ]
+
+
+class _AllTerms(Symbols):
+    """Symbols of which some are 0: a term that vanishes for an instance is shown all the same."""
+
+    def named(self, symbol: str, value: Any) -> Real:
+        """The symbol with its value."""
+        if value != 0:
+            return super().named(symbol, value)
+        self.values[symbol] = 0.0
+        return self._functions.Symbol(symbol, nonnegative=True)
 
 
 def _rate(stated: Stated, rounded: Callable[[Real], float]) -> Rate:
