@@ -33,6 +33,34 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> Any:
     return np.einsum(letters, left, right)
 
 
+SHORT = 256
+"""Terms that `summed_in_parts` adds up at once."""
+
+
+def summed_in_parts(left: NDArray[Any], right: NDArray[Any]) -> Any:
+    """``left @ right`` for a matrix and a vector or matrix, in sums of few terms.
+
+    Of n terms 256 are added up at a time and the sums then one by one, so that the error is at most
+    `terms_in_parts` unit roundoffs of the sum of the terms' moduli.
+
+    Args:
+        left: shape (m, n).
+        right: shape (n,) or (n, k).
+    """
+    if len(right) == 0:
+        return product(left, right)
+    total = product(left[:, :SHORT], right[:SHORT])
+    for first in range(SHORT, len(right), SHORT):
+        part = slice(first, first + SHORT)
+        total += product(left[:, part], right[part])
+    return total
+
+
+def terms_in_parts(size: int) -> int:
+    """How many unit roundoffs `summed_in_parts` is off by at most, for sums of ``size`` terms."""
+    return min(size, SHORT) + size // SHORT + 1
+
+
 def _of_matrices(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     terms = max(1, _WORK // max(1, len(left) * right.shape[1]))
     total = left[:, :terms] @ right[:terms]

@@ -74,7 +74,8 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
         better = query.recentred(estimate.saddle_points, contour, Bracket(0.0, high, METHOD))
         lost_before, lost = lost, sums[0].error_share(query.place(best)[1]) > _LOST
         hopeless = sums[0].truncated > 1 or (lost and lost_before)
-        if better is not None and best.relative_width > _NARROW and not hopeless:
+        wide = best.upper - best.lower > _NARROW * min(best.upper, 1 / contour.c)
+        if better is not None and wide and not hopeless:
             contour = better
             continue
         if lost:

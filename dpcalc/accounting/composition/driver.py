@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar
 
@@ -21,8 +21,10 @@ from dpcalc.accounting.composition import (
     closed_form,
     contour_integral,
     exact_sum,
+    large_losses,
     lattice_sum,
 )
+from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import Estimate, Query, settled_for
 from dpcalc.accounting.enclosure import Bracket, Search, current_search
@@ -39,6 +41,9 @@ _PATIENCE = 10
 
 _FAIR = 5e-4
 """During a search a contour's enclosure of this relative width will do."""
+
+_FAR_OFF = 0.3
+"""Relative width above which what is known of an answer does not tell which losses are large."""
 
 _MANY_NODES = 300
 _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
@@ -68,6 +73,10 @@ class Beginning:
 
 def worst_direction(totals: Sequence[LossSum], query: Query) -> Bracket:
     """The largest answer; a direction that cannot be the largest is not refined."""
+    if any(take_certain(total) is not None for total in totals):
+        each = [enclosed(total, query) for total in totals]
+        largest = max(each, key=lambda bracket: bracket.upper)
+        return Bracket(max(one.lower for one in each), largest.upper, largest.method)
     begun = [(total, begin(total, query)) for total in totals]
     found: list[Bracket] = []
     floor = -1.0
@@ -78,6 +87,14 @@ def worst_direction(totals: Sequence[LossSum], query: Query) -> Bracket:
         floor = max(floor, found[-1].lower)
     largest = max(found, key=lambda bracket: bracket.upper)
     return Bracket(floor, largest.upper, largest.method)
+
+
+def enclosed(total: LossSum, query: Query) -> Bracket:
+    """The enclosure for one direction; losses that are as good as certain shift that of the others."""
+    beginning = begin(total, query)
+    if beginning.found is None and (certain := take_certain(total)) is not None:
+        return certain.enclose(query, enclosed)
+    return finish(total, query, beginning)
 
 
 def begin(total: LossSum, query: Query) -> Beginning:
@@ -96,6 +113,10 @@ def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1
         unit = 0.0 if estimate is None else 1 / estimate.contour.c
         steps = better_first(total, estimate)
         for step in steps:
+            if step is lattice_sum.enclose:
+                found = intersection(found, large_apart(total, query, estimate, found))
+                if found is not None and query.narrow(found, unit, _PATIENCE):
+                    return query.clipped(found, total)
             other = remembered(step, total, query, estimate)
             if step is steps[1]:
                 compare(total, steps, found, other)
@@ -113,6 +134,21 @@ def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1
                 return query.clipped(found, total)  # a search asks for no lower end
     asked = min(_PATIENCE * query.relative_width, _WIDEST)
     return query.clipped(weakened(found, total, query, max(_WIDE, asked)), total)
+
+
+def large_apart(
+    total: LossSum, query: Query, estimate: Estimate | None, found: Bracket | None
+) -> Bracket | None:
+    """The sum by the number of large losses, about where a coarse lattice finds the answer.
+
+    During a search a lattice, which then is coarse too, costs less.
+    """
+    if current_search() is not None or not large_losses.suit(total):
+        return None
+    if found is None or found.relative_width > _FAR_OFF:
+        coarse = replace(query, relative_width=_FAR_OFF)
+        found = intersection(found, attempt(lattice_sum.enclose, total, coarse, estimate))
+    return attempt(large_losses.enclose, total, query, found)
 
 
 def remembered(
@@ -157,11 +193,16 @@ def compare(
 
 def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:
     """The lattice first where a contour needs many nodes because events are rare."""
-    most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
-    strained = estimate is None or estimate.nodes > most
-    if strained and total.expected_events <= _RARE:
+    if rare_events(total, estimate):
         return lattice_sum.enclose, contour_integral.enclose
     return contour_integral.enclose, lattice_sum.enclose
+
+
+def rare_events(total: LossSum, estimate: Estimate | None) -> bool:
+    """Whether a contour needs many nodes because rounds that differ are rare."""
+    most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
+    strained = estimate is None or estimate.nodes > most
+    return strained and total.expected_events <= _RARE
 
 
 def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:

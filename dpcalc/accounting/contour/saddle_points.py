@@ -20,6 +20,9 @@ Rounds = Sequence[tuple[LossDistribution, int]]
 
 _ORDERS = 100
 
+_GROWTH = 8.0
+"""The logarithm of how much larger than the answer the integrand may be."""
+
 ALIAS = 1e-9
 """Aliases are kept below this share of δ."""
 
@@ -83,11 +86,13 @@ class SaddlePoints:
         epsilon = self._where(-self.log_deltas, -log_delta, self.epsilons)
         return self.fewest_nodes(max(epsilon, 0.0), log_delta)
 
-    def contour_for_epsilon(self, epsilon: float, log_delta: float | None = None) -> Contour:
+    def contour_for_epsilon(
+        self, epsilon: float, log_delta: float | None = None, growth: float = _GROWTH
+    ) -> Contour:
         """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
         if log_delta is None:
             log_delta = min(self._where(self.epsilons, epsilon, self.log_deltas), 0.0)
-        return self.fewest_nodes(epsilon, log_delta)
+        return self.fewest_nodes(epsilon, log_delta, growth)
 
     def _where(self, rising: Reals, level: float, value: Reals) -> float:
         """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""
@@ -104,11 +109,11 @@ class SaddlePoints:
         share = (level - rising[k - 1]) / (rising[k] - rising[k - 1])
         return float(value[k - 1] + share * (value[k] - value[k - 1]))
 
-    def fewest_nodes(self, epsilon: float, log_delta: float) -> Contour:
+    def fewest_nodes(self, epsilon: float, log_delta: float, most: float = _GROWTH) -> Contour:
         """The contour with the shortest period, which the fewest nodes cover.
 
         Next to the saddle point aliases from the right may decay slowly; away from it the integrand
-        outgrows the answer, which costs digits: at most e^8 is allowed.
+        outgrows the answer, which costs digits: at most e to the power of ``most`` is allowed.
         """
         need = -log_delta - math.log(ALIAS)
         with np.errstate(invalid="ignore"):
@@ -119,7 +124,7 @@ class SaddlePoints:
                 f"no order at which the losses' moments can be computed was found at "
                 f"epsilon={epsilon!r}; try a larger delta or fewer rounds"
             )
-        allowed = max(8.0, float(np.nanmin(growth)) + 2.0)
+        allowed = max(most, float(np.nanmin(growth)) + 2.0)
         candidates = np.flatnonzero(growth[:-1] <= allowed)
         best: Contour | None = None
         for j in candidates[:: max(1, len(candidates) // 40)]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpcalc.accounting.losses.fourier import (
     moduli_at_nodes,
 )
 from dpcalc.accounting.losses.modulus import ModulusBounds
-from dpcalc.numerics.products import product
+from dpcalc.numerics.products import product, summed_in_parts, terms_in_parts
 
 
 class DiscreteLoss(LossDistribution):
@@ -95,7 +96,7 @@ class TiltedDiscreteLoss(TiltedDistribution):
         self._losses, self.size = law.losses, len(law.losses)
         growth = np.expm1(np.minimum(c * law.losses, 690.0))
         deficit = law.missing + law.infinite_mass
-        excess = float((law.masses * growth).sum()) - deficit
+        excess = math.fsum(law.masses * growth) - deficit
         total = 1.0 + excess
         self.log_moment = float(np.log1p(excess))
         weights = law.masses * (growth + 1)
@@ -111,7 +112,7 @@ class TiltedDiscreteLoss(TiltedDistribution):
         tilt = np.maximum(growth + 1, 1.0) * (law.masses * np.abs(law.losses) + law.blur)
         self._exposure = 1.25 * float(tilt.sum()) / total
         self._mass_error = law.mass_error
-        self.rounding = c * self._exposure * (law.mass_error + (64 + self.size) * UNIT_ROUNDOFF)
+        self.rounding = c * self._exposure * (law.mass_error + 64 * UNIT_ROUNDOFF)
         self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess))
         self._powers: tuple[tuple[float, int], Complexes] | None = None
 
@@ -129,7 +130,8 @@ class TiltedDiscreteLoss(TiltedDistribution):
         y = step * np.arange(start, stop)
         block = _block(stop)
         blocks = (stop - start) // block
-        relative = self._mass_error + UNIT_ROUNDOFF * (64 + self.size + 8 * (block + blocks))
+        terms = terms_in_parts(self.size)
+        relative = self._mass_error + UNIT_ROUNDOFF * (64 + terms + 8 * (block + blocks))
         error += y * (self._exposure * relative)
         result = log1p(np.where(values == -1, 1e-300 - 1, values))
         error /= np.maximum(np.abs(1 + values), 1e-300)
@@ -151,8 +153,8 @@ class TiltedDiscreteLoss(TiltedDistribution):
         for k in range(len(rows)):
             rows[k] = row
             row = row + jump + row * jump
-        coarse = product(rows, self._weights)[:, None]
-        change = coarse + product(rows * self._weights + self._weights, fine[:-1].T)
+        coarse = summed_in_parts(rows, self._weights)[:, None]
+        change = coarse + summed_in_parts(rows * self._weights + self._weights, fine[:-1].T)
         offset = first * block
         return change.ravel()[start - offset : stop - offset]
 

@@ -1,0 +1,133 @@
+"""Rounds whose loss is as good as certain, taken from the sum.
+
+Randomised response of a huge ε answers truthfully in all rounds, as far as anybody will ever see, and
+with next to no noise an added record leaves the same trace in every round that could have drawn it.
+Of such rounds the losses add up to almost surely the same number. It shifts ε, and hides from general
+methods what the other rounds add.
+
+With S = C + R, C between l and h but for a probability of at most p, in which case it is below:
+
+    (1 - p) δ_R(ε - l)  <=  δ(ε)  <=  δ_R(ε - h).
+
+Below zero δ_R(-η) is at least 1 - e^{-η}, and at most δ_R(0) + 1 - e^{-η}: its slope is between -e^{-η}
+and 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import RandomisedResponseLoss
+from dpcalc.accounting.losses.density_pair import PrivacyLoss
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd
+
+_LOST = 1e-8
+"""p at most."""
+
+_EXCESS = 1e-9
+"""How far an added record's loss may be below its supremum, as a share of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertainLosses:
+    """What was taken from a sum, and what is left.
+
+    Attributes:
+        rest: the other rounds.
+        low: l, rounded down.
+        high: h, rounded up.
+        lost: p, rounded up.
+    """
+
+    rest: LossSum
+    low: float
+    high: float
+    lost: float
+
+    def enclose(self, query: Query, answer: Callable[[LossSum, Query], Bracket]) -> Bracket:
+        """The answer for the whole sum.
+
+        Args:
+            query: what is asked.
+            answer: encloses what is asked of the rest.
+        """
+        if isinstance(query, EpsilonAt):
+            return self._epsilon(query, answer)
+        return self._delta(query, answer)
+
+    def _epsilon(self, query: Query, answer: Callable[[LossSum, Query], Bracket]) -> Bracket:
+        above = answer(self.rest, query)
+        kept = query.at / (1 - self.lost) * (1 + 1e-15)
+        if kept >= 1:
+            return Bracket(0.0, self.high + above.upper, above.method)
+        least = answer(self.rest, EpsilonAt(kept, query.relative_width)).lower
+        low = self.low + (least if least > 0 else math.log1p(-kept) * (1 + 1e-15))
+        digits = 4e-16 * (self.high + above.upper)
+        return Bracket(max(0.0, low - digits), self.high + above.upper + digits, above.method)
+
+    def _delta(self, query: Query, answer: Callable[[LossSum, Query], Bracket]) -> Bracket:
+        digits = 4e-16 * (query.at + self.high)
+        above, below = query.at - self.high - digits, query.at - self.low + digits
+        at_most = answer(self.rest, DeltaAt(max(above, 0.0), query.relative_width))
+        at_least = answer(self.rest, DeltaAt(max(below, 0.0), query.relative_width)).lower
+        upper = min(1.0, at_most.upper + max(0.0, -math.expm1(above)) * (1 + 1e-15))
+        lower = max(at_least, -math.expm1(below) if below < 0 else 0.0)
+        return Bracket(lower * (1 - self.lost) * (1 - 1e-15), upper, at_most.method)
+
+
+def take_certain(total: LossSum) -> CertainLosses | None:
+    """What is certain and what is left; None if nothing is, or nothing would be left."""
+    rest: list[tuple[PrivacyLoss, int]] = []
+    low = high = lost = 0.0
+    for loss, count in total.parts:
+        if isinstance(loss, RandomisedResponseLoss) and loss.infinite_mass == 0:
+            remaining, each, failed = _responses(loss, count)
+            if remaining is not None:
+                rest.append((remaining, count))
+            low, high, lost = low + each, high + each, lost + failed
+        elif isinstance(loss, PoissonAdd) and (found := _added(loss, count)) is not None:
+            low, high, lost = low + found[0], high + found[1], lost + found[2]
+        else:
+            rest.append((loss, count))
+    if high == 0 or not rest or lost > _LOST:
+        return None
+    return CertainLosses(
+        LossSum(tuple(rest)), low * (1 - 1e-14), high * (1 + 1e-14), lost * (1 + 1e-12)
+    )
+
+
+def _responses(
+    loss: RandomisedResponseLoss, count: int
+) -> tuple[RandomisedResponseLoss | None, float, float]:
+    """What is left of the responses, the sum of those certain, and how likely one of them is not."""
+    left: dict[float, int] = {}
+    total, lost = 0.0, 0.0
+    for epsilon, rounds in zip(loss.epsilons, loss.counts, strict=True):
+        failed = count * rounds * math.exp(-epsilon)
+        if failed <= _LOST / len(loss.epsilons):
+            total, lost = total + count * rounds * epsilon, lost + failed
+        else:
+            left[epsilon] = rounds
+    return (RandomisedResponseLoss.of(left) if left else None), total, lost
+
+
+def _added(loss: PoissonAdd, count: int) -> tuple[float, float, float] | None:
+    """The least and the largest sum, and a bound of the probability that it is less.
+
+    The loss is ``-ln(1-q) - ln(1 + e^t q/(1-q))`` with t = -(2x + 1)/(2σ²), x normal; x below -zσ has
+    probability at most e^{-z²/2}/2.
+    """
+    if loss.rate >= 1:
+        return None
+    reach = math.sqrt(2 * math.log(count / _LOST)) * (1 + 1e-12)
+    exponent = (2 * reach * loss.sigma - 1) / (2 * loss.sigma * loss.sigma)
+    excess = math.exp(min(exponent, 0.0)) * loss.rate / (1 - loss.rate)
+    if exponent >= 0 or excess > _EXCESS * loss.supremum:
+        return None
+    high = count * loss.supremum
+    return high * (1 - 1e-13) - count * excess, high, _LOST / 2
