@@ -27,7 +27,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
 )
 
 NARROW = 1e-5
-SHORT = (3, 9, 13, 26, 44)
+SHORT = (3, 9, 13, 26, 44, 99, 147, 375, 422)
 LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
 
 

@@ -83,7 +83,7 @@ def test_a_finer_lattice_narrows_both_ends() -> None:
 def test_rare_events_that_no_contour_reaches(delta: float) -> None:
     sigma, rate = 1.0, 1 / 32561
     found = bracket_epsilon([(PoissonRemove(sigma, rate), 2)], delta)
-    assert found.method.startswith("convolution")
+    assert found.method != "moment inversion, two-sided"
     assert found.relative_width < 1e-6
     assert exact.two_sampled_rounds_delta(sigma, rate, found.upper, 10) <= delta
     assert exact.two_sampled_rounds_delta(sigma, rate, found.lower, 10) >= delta

@@ -125,7 +125,7 @@ def _added(loss: PoissonAdd, count: int) -> tuple[float, float, float] | None:
     if loss.rate >= 1:
         return None
     reach = math.sqrt(2 * math.log(count / _LOST)) * (1 + 1e-12)
-    exponent = (2 * reach * loss.sigma - 1) / (2 * loss.sigma * loss.sigma)
+    exponent = (reach - 1 / (2 * loss.sigma)) / loss.sigma
     excess = math.exp(min(exponent, 0.0)) * loss.rate / (1 - loss.rate)
     if exponent >= 0 or excess > _EXCESS * loss.supremum:
         return None

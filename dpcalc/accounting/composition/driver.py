@@ -1,8 +1,11 @@
-"""Closed form, else exact sum, else contour integral, else lattice, else Chernoff.
+"""Closed form, else exact sum, else contour integral, else large losses apart, else lattice, else
+Chernoff.
 
 Each step encloses ε(δ) or δ(ε) of a sum of privacy losses, or declines. The contour integral and the
 lattice are the two general methods: the better suited runs first, and the other narrows what it
-leaves wide. The Chernoff bound always applies; an answer that rests on it says so.
+leaves wide; between them contours for every number of large losses are tried, which rare events need.
+The Chernoff bound always applies; an answer that rests on it says so. Losses that are as good as
+certain are taken from the sum before.
 
 A step is ``enclose(total, query, estimate)``. It returns None where it does not apply, and raises
 `NumericalFailure` where it applies and fails.

@@ -162,7 +162,7 @@ def enclose(total: LossSum, query: Query, known: Bracket | None) -> Bracket | No
     if setting.epsilon <= 0:
         return None
     for _ in range(_PASSES):
-        sums = _summed(total, query, setting)
+        sums = _summed(total, setting)
         if sums is None:
             return None
         before = found
@@ -216,9 +216,9 @@ def _first_factor(setting: _Setting, case: Case) -> float:
     return setting.smoothing.get(case.key, 30.0 ** max(case.many - 1, 0))
 
 
-def _summed(total: LossSum, query: Query, setting: _Setting) -> _Sum | None:
+def _summed(total: LossSum, setting: _Setting) -> _Sum | None:
     """All cases that matter, on their contours; None if too many would."""
-    tail = query.tail(total)
+    tail = EpsilonAt(setting.delta, setting.open).tail(total)
     around = [(_around(loss, tail, setting), count) for loss, count in total.parts]
     uppers = [(upper, count) for (upper, _), count in around]
     lowers = [(lower, count) for (_, lower), count in around]

@@ -1,0 +1,93 @@
+"""Losses as good as certain shift those of the other rounds."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import pytest
+
+from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
+from dpcalc.accounting.composition.certain_losses import take_certain
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.losses import LaplaceLoss, RandomisedResponseLoss
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
+
+
+def laplace_twice(epsilon: mp.mpf, at: mp.mpf) -> mp.mpf:
+    """δ of two Laplace rounds at any real ε: atoms at ±ε and a density in between, convolved."""
+    e = mp.mpf(epsilon)
+
+    def single(x: mp.mpf) -> mp.mpf:
+        """δ of one round: the mean of (1 - e^{x - L})₊."""
+        if x >= e:
+            return mp.mpf(0)
+        if x <= -e:
+            return 1 - mp.exp(x)
+        return 1 - mp.exp((x - e) / 2)
+
+    # L is e with probability 1/2, -e with e^{-e}/2, and has the density e^{-(e - l)/2}/4 between.
+    ends = (single(at - e) + mp.exp(-e) * single(at + e)) / 2
+    kinks = sorted({-e, e, *[k for k in (at - e, at + e) if -e < k < e]})
+    return ends + mp.quad(lambda x: mp.exp((x - e) / 2) / 4 * single(at - x), kinks)
+
+
+CERTAIN = [
+    ((RandomisedResponseLoss.of({60.0: 1000}), 1), 60_000.0),
+    ((RandomisedResponseLoss.of({89.5: 1}), 10**6), 89.5e6),
+]
+
+
+@pytest.mark.parametrize(("part", "shift"), CERTAIN)
+@pytest.mark.parametrize("beyond", [0.4, -0.3])
+def test_responses_shift_the_rest(part: tuple, shift: float, beyond: float) -> None:
+    parts = [part, (LaplaceLoss(0.7, 0.7), 2)]
+    exact = laplace_twice(mp.mpf(0.7), mp.mpf(beyond))
+    found = bracket_delta(parts, shift + beyond)
+    assert found.lower <= float(exact) * (1 + 1e-6)
+    assert found.upper >= float(exact) * (1 - 1e-6)
+    if beyond >= 0:
+        assert found.upper <= found.lower * (1 + 1e-4)
+        there = bracket_epsilon(parts, float(exact))
+        assert abs(there.upper - shift - beyond) <= 1e-6 + 1e-12 * shift
+        assert there.lower <= (shift + beyond) * (1 + 1e-12)
+
+
+def test_a_large_delta_is_met_below_the_shift() -> None:
+    """Next to certain responses alone δ(ε) is 1 - e^{ε - shift}."""
+    parts = [(RandomisedResponseLoss.of({60.0: 10}), 1), (PoissonRemove(1.0, 1e-9), 3)]
+    found = bracket_epsilon(parts, 0.25)
+    exact = 600 + float(mp.log1p(-0.25))
+    assert found.lower <= exact <= found.upper <= 600 * (1 + 1e-12)
+
+
+def test_added_records_with_next_to_no_noise_leave_the_same_trace() -> None:
+    """-ln(1-q) in every round but one in 10^20."""
+    q, rounds = 0.3, 5
+    parts = [(PoissonAdd(0.05, q), rounds), (LaplaceLoss(0.7, 0.7), 2)]
+    shift = -rounds * mp.log1p(-mp.mpf(q))
+    at = float(shift) + 0.4
+    exact = laplace_twice(mp.mpf(0.7), mp.mpf(at) - shift)
+    found = bracket_delta(parts, at)
+    assert found.lower <= float(exact) * (1 + 1e-8)
+    assert float(exact) * (1 - 1e-12) <= found.upper <= float(exact) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(RandomisedResponseLoss.of({60.0: 1000}), 1)],  # nothing would be left
+        [(RandomisedResponseLoss.of({20.0: 1000}), 1), (LaplaceLoss(1.0, 1.0), 1)],  # 2e-6
+        [(PoissonAdd(0.5, 0.3), 5), (LaplaceLoss(1.0, 1.0), 1)],
+        [(PoissonAdd(0.01, 1.0), 5), (LaplaceLoss(1.0, 1.0), 1)],
+    ],
+)
+def test_what_is_not_certain_stays(parts: list) -> None:
+    assert take_certain(LossSum.of(parts)) is None
+
+
+def test_parts_are_told_apart() -> None:
+    parts = [(RandomisedResponseLoss.of({60.0: 3, 1.0: 5}), 1), (LaplaceLoss(1.0, 1.0), 1)]
+    found = take_certain(LossSum.of(parts))
+    assert found is not None
+    assert 180 * (1 - 1e-13) <= found.low <= 180 <= found.high <= 180 * (1 + 1e-13)
+    assert found.lost >= 3 * float(mp.exp(-60)) / (1 + float(mp.exp(-60)))
+    assert found.rest.parts[0] == (RandomisedResponseLoss.of({1.0: 5}), 1)

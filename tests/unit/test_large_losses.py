@@ -1,0 +1,189 @@
+"""Large losses apart from the rest, against products written out and integrals of fifty digits."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from dpcalc.accounting.composition import large_losses, lattice_sum, parted_laws
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.parted_laws import Parted, cases, more_than, parted
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import DiscreteLoss
+from dpcalc.accounting.losses.subsampled_gaussian import (
+    PoissonAdd,
+    PoissonRemove,
+    PoissonReplace,
+    WithoutReplacement,
+)
+
+
+def law(seed: int) -> DiscreteLoss:
+    rng = np.random.default_rng(seed)
+    losses = np.sort(rng.normal(size=12))
+    masses = rng.dirichlet(np.ones(13))[:12] * 0.9
+    return DiscreteLoss(losses, masses, infinite_mass=0.01, missing=0.02)
+
+
+def moment(one: DiscreteLoss, z: complex) -> mp.mpc:
+    """E e^{zL} by its definition; what is in no mass is at zero."""
+    masses = [mp.mpf(float(mass)) for mass in one.masses]
+    rest = 1 - mp.fsum(masses) - mp.mpf(one.missing) - mp.mpf(one.infinite_mass)
+    terms = [m * mp.exp(mp.mpc(z) * float(x)) for m, x in zip(masses, one.losses, strict=True)]
+    return rest + mp.fsum(terms)
+
+
+THRESHOLDS = [0.3, 0.9]
+
+
+@pytest.mark.parametrize("z", [0.0, 0.7, 2 + 3j])
+def test_all_cases_together_are_the_whole(z: complex) -> None:
+    one, other = law(1), law(2)
+    laws = [parted(one, 3, THRESHOLDS), parted(other, 2, THRESHOLDS)]
+    found, _ = cases(laws, 5, 0.0)
+    total = mp.mpf(0)
+    for case in found:
+        low, high = case.weight
+        assert low <= high <= low * (1 + 1e-10)
+        total += (low + high) / 2 * mp.fprod(moment(each, z) ** n for each, n in case.rounds)
+    assert abs(total / (moment(one, z) ** 3 * moment(other, z) ** 2) - 1) < 1e-12
+
+
+def test_what_is_left_out_weighs_as_much_as_the_cases_that_are_not_told_apart() -> None:
+    laws = [parted(law(1), 3, THRESHOLDS), parted(law(2), 2, THRESHOLDS)]
+    every, _ = cases(laws, 5, 0.0)
+    for most, negligible in ((0, 0.0), (1, 0.0), (2, 0.0), (2, 0.05), (5, 0.1)):
+        kept, left_out = cases(laws, most, negligible)
+        held = {case.key for case in kept}
+        rest = math.fsum(
+            case.weight[0]
+            * math.prod(float(moment(each, 0.0).real) ** n for each, n in case.rounds)
+            for case in every
+            if case.key not in held
+        )
+        assert rest <= left_out
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.1, 0.05), (1e-3, 1e-3), (0.5, 0.5, 0.5, 0.5)])
+def test_more_large_losses_than_a_number_are_as_rare_as_said(rates: tuple[float, ...]) -> None:
+    for number in range(len(rates)):
+        exact = math.fsum(
+            math.prod(p if hit else 1 - p for p, hit in zip(rates, hits, strict=True))
+            for hits in itertools.product((0, 1), repeat=len(rates))
+            if sum(hits) > number
+        )
+        assert exact <= more_than(number, math.fsum(rates))
+
+
+def single(sigma: mp.mpf, q: mp.mpf, epsilon: mp.mpf) -> mp.mpf:
+    """δ of one round of removal at any real ε, in closed form."""
+    odds = (mp.exp(epsilon) - 1 + q) / q
+    if odds <= 0:
+        return 1 - mp.exp(epsilon)
+    place = sigma**2 * mp.log(odds) + mp.mpf(1) / 2
+    beyond = mp.ncdf(-place / sigma)
+    return (1 - q) * beyond + q * mp.ncdf((1 - place) / sigma) - mp.exp(epsilon) * beyond
+
+
+def twice(sigma: float, rate: float, epsilon: float) -> mp.mpf:
+    """δ of two rounds: the one's closed form, averaged over the other's outcome."""
+    with mp.workdps(30):
+        s, q, e = mp.mpf(sigma), mp.mpf(rate), mp.mpf(epsilon)
+
+        def integrand(x: mp.mpf) -> mp.mpf:
+            loss = mp.log1p(q * mp.expm1((2 * x - 1) / (2 * s**2)))
+            density = (1 - q) * mp.npdf(x, 0, s) + q * mp.npdf(x, 1, s)
+            return density * single(s, q, e - loss)
+
+        # Where the other's loss passes ε by some q the closed form turns within a few q.
+        turns = [e + k * q for k in (-300, -30, -4, -1, 0, 1, 4, 30, 300)]
+        turns = [s**2 * mp.log((mp.expm1(at) + q) / q) + mp.mpf(1) / 2 for at in turns if at > 0]
+        steps = [*mp.linspace(-5 * s, 4 * s, 6), *turns]
+        return mp.quad(integrand, sorted([-9 * s, *steps, 1 + 12 * s]), maxdegree=4)
+
+
+def enclosed(parts: list, query, around: float) -> Bracket:
+    found = large_losses.enclose(LossSum.of(parts), query, Bracket(0.0, around, "about"))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("sigma", "rate", "epsilon"), [(0.7, 1e-6, 0.02), (1.1, 1e-4, 0.3)])
+def test_two_rounds_are_enclosed(sigma: float, rate: float, epsilon: float) -> None:
+    exact = twice(sigma, rate, epsilon)
+    parts = [(PoissonRemove(sigma, rate), 2)]
+    found = enclosed(parts, DeltaAt(epsilon, 1e-4), 1.3 * float(exact))
+    assert found.lower <= exact <= found.upper <= found.lower * (1 + 1e-3)
+    there = enclosed(parts, EpsilonAt(float(exact), 1e-4), 1.3 * epsilon)
+    assert there.lower <= epsilon * (1 + 1e-13)
+    assert epsilon * (1 - 1e-13) <= there.upper <= there.lower * (1 + 1e-3)
+
+
+def one_way_only(_rounds: int, _chosen: int) -> int:
+    return 1
+
+
+def small_of_full_mass(one: DiscreteLoss, count: int, thresholds: list[float]) -> Parted:
+    found = parted(one, count, thresholds)
+    assert isinstance(found.small, DiscreteLoss)
+    found.small.missing = one.missing
+    return found
+
+
+@pytest.mark.parametrize("mistake", ["one way only", "small of full mass", "a class lost"])
+def test_planted_mistakes_are_seen(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sigma, rate, epsilon = 1.1, 1e-3, 5e-3
+    exact = twice(sigma, rate, epsilon)
+    changes: dict[str, Callable[[], None]] = {
+        "one way only": lambda: monkeypatch.setattr(parted_laws.math, "comb", one_way_only),
+        "small of full mass": lambda: monkeypatch.setattr(
+            large_losses, "parted", small_of_full_mass
+        ),
+        "a class lost": lambda: monkeypatch.setattr(
+            large_losses,
+            "cases",
+            lambda *given: (cases(*given)[0][:2], cases(*given)[1]),
+        ),
+    }
+    parts, query = [(PoissonRemove(sigma, rate), 2)], DeltaAt(epsilon, 1e-4)
+    total = LossSum.of(parts)
+    setting = large_losses._first(query, Bracket(0.0, float(exact), ""))
+    sums = large_losses._summed(total, setting)
+    assert sums is not None
+    assert sums.lower(epsilon) <= exact <= sums.upper(epsilon)
+    changes[mistake]()
+    sums = large_losses._summed(total, setting)
+    assert sums is not None
+    assert not sums.lower(epsilon) <= exact <= sums.upper(epsilon)
+
+
+RARE = [
+    ([(PoissonReplace(0.556, 5.5e-8), 286_390)], 4.8e-22, 1.51),
+    ([(WithoutReplacement(1.66, 2.7e-6), 16)], 4.7e-8, 1e-3),
+    ([(PoissonAdd(0.9, 1e-3), 300), (PoissonRemove(0.8, 1e-7), 10**5)], 1e-14, 0.127),
+]
+
+
+@pytest.mark.parametrize(("parts", "delta", "near"), RARE)
+def test_lattices_agree(parts: list, delta: float, near: float) -> None:
+    """Convolution on lattices has the cells in common, and nothing of what follows."""
+    total = LossSum.of(parts)
+    other = lattice_sum.enclose(total, EpsilonAt(delta, 0.3), None)
+    assert other is not None
+    found = enclosed(parts, EpsilonAt(delta, 1e-4), other.upper)
+    assert found.relative_width < 5e-4
+    assert max(found.lower, other.lower) <= min(found.upper, other.upper)
+    assert near / 2 < found.upper < 2 * near
+
+
+def test_where_large_losses_are_common_nothing_is_said() -> None:
+    total = LossSum.of([(PoissonRemove(0.5, 0.3), 1000)])
+    assert large_losses.enclose(total, DeltaAt(1.0, 1e-6), Bracket(0.9, 1.0, "")) is None
+    assert large_losses.enclose(total, DeltaAt(0.0, 1e-6), Bracket(0.0, 1.0, "")) is None
+    assert large_losses.enclose(total, EpsilonAt(1e-6, 1e-6), None) is None
