@@ -1,5 +1,4 @@
-"""Closed form, else exact sum, else contour integral, else large losses apart, else lattice, else
-Chernoff.
+"""Closed form, else exact sum, else contours, else large losses apart, else lattice, else Chernoff.
 
 Each step encloses ε(δ) or δ(ε) of a sum of privacy losses, or declines. The contour integral and the
 lattice are the two general methods: the better suited runs first, and the other narrows what it
