@@ -43,7 +43,7 @@ _MOST, _MOST_EXPECTED = 5, 0.5
 """So many large losses are told apart at most, and so many are expected."""
 
 _FEW = 2
-_PASSES = 5
+_PASSES = 6
 _MOST_NODES, _MOST_CELLS = 2**17, 40_000
 _FIRST_CELLS = 1000
 _CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
