@@ -45,7 +45,7 @@ _MOST, _MOST_EXPECTED = 5, 0.5
 _FEW = 2
 _PASSES = 6
 _MOST_NODES, _MOST_CELLS = 2**17, 40_000
-_FIRST_CELLS = 1000
+_FIRST_CELLS, _MOST_GROWTH = 1000, 3.0
 _CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
 """Cells for small losses, up to ε and for each class above, as shares."""
 
@@ -205,9 +205,8 @@ def _next(query: Query, setting: _Setting, sums: _Sum, found: Bracket) -> tuple[
         smoothing[term.case.key] = _first_factor(setting, term.case) * min(max(factor, 0.02), 10.0)
     cells = setting.cells
     if not moved:
-        cells = min(
-            cells * min(max(1.2 * math.sqrt(max(rest / allowed, 0.0)), 1.0), 8), _MOST_CELLS
-        )
+        growth = 1.2 * math.sqrt(max(rest / allowed, 0.0))
+        cells = min(cells * min(max(growth, 1.0), _MOST_GROWTH), _MOST_CELLS)
     finer = _Setting(epsilon, delta, slope, aim, heaviest.contour.c, cells, smoothing)
     return finer, moved
 
