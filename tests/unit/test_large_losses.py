@@ -187,3 +187,11 @@ def test_where_large_losses_are_common_nothing_is_said() -> None:
     assert large_losses.enclose(total, DeltaAt(1.0, 1e-6), Bracket(0.9, 1.0, "")) is None
     assert large_losses.enclose(total, DeltaAt(0.0, 1e-6), Bracket(0.0, 1.0, "")) is None
     assert large_losses.enclose(total, EpsilonAt(1e-6, 1e-6), None) is None
+
+
+def test_where_next_to_nothing_is_left_the_enclosure_still_holds() -> None:
+    """δ of 1e-310 and below, where products of weights and integrals are no longer full doubles."""
+    parts = [(PoissonRemove(0.05, 1e-9), 3)]
+    known = Bracket(0.0, 1e-290, "about")
+    found = large_losses.enclose(LossSum.of(parts), DeltaAt(850.0, 1e-3), known)
+    assert found is None or found.lower <= found.upper

@@ -43,9 +43,13 @@ _MOST, _MOST_EXPECTED = 5, 0.5
 """So many large losses are told apart at most, and so many are expected."""
 
 _FEW = 2
+"""More large losses than this are told apart in half as many classes."""
+
 _PASSES = 6
 _MOST_NODES, _MOST_CELLS = 2**17, 40_000
 _FIRST_CELLS, _MOST_GROWTH = 1000, 3.0
+"""Cells at first, and how many times more in the next pass at most."""
+
 _CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
 """Cells for small losses, up to ε and for each class above, as shares."""
 
@@ -58,6 +62,7 @@ _NEGLIGIBLE = 0.02
 _CLOSE, _SLOW = 3.0, 0.7
 """How wide an enclosure may be, over what was asked for, and how much of its width a pass may leave."""
 
+_SMALLEST = 1e-300
 _NEAR = 0.05
 """Contours and classes for an ε serve another that is off by this share of it."""
 
@@ -137,8 +142,8 @@ class _Sum:
     def slope(self, epsilon: float) -> float:
         """About |d ln δ/dε|."""
         step = 1e-4 * epsilon
-        ratio = self.upper(epsilon + step) / max(self.upper(epsilon - step), 1e-300)
-        return max(-math.log(max(ratio, 1e-300)) / (2 * step), 1e-3 / epsilon)
+        ratio = self.upper(epsilon + step) / max(self.upper(epsilon - step), _SMALLEST)
+        return max(-math.log(max(ratio, _SMALLEST)) / (2 * step), 1e-3 / epsilon)
 
 
 def suit(total: LossSum) -> bool:
@@ -170,7 +175,7 @@ def enclose(total: LossSum, query: Query, known: Bracket | None) -> Bracket | No
         tolerance = query.relative_width * min(setting.epsilon, unit) / 20
         low, high = query.read(sums.upper, sums.lower, setting.epsilon, unit, tolerance)
         found = found.narrowed(low, high)
-        if found.relative_width <= _CLOSE * query.relative_width:
+        if found.upper <= 0 or found.relative_width <= _CLOSE * query.relative_width:
             break
         setting, moved = _next(query, setting, sums, found)
         if not moved and found.upper - found.lower > _SLOW * (before.upper - before.lower):
@@ -181,16 +186,16 @@ def enclose(total: LossSum, query: Query, known: Bracket | None) -> Bracket | No
 def _first(query: Query, known: Bracket) -> _Setting:
     asked = isinstance(query, EpsilonAt)
     epsilon, delta = (known.upper, query.at) if asked else (query.at, known.upper)
-    slope = 3 / max(epsilon, 1e-300)
+    slope = 3 / max(epsilon, _SMALLEST)
     width = 3 * query.relative_width
-    return _Setting(epsilon, delta, slope, width, slope, _FIRST_CELLS, {})
+    return _Setting(epsilon, max(delta, _SMALLEST), slope, width, slope, _FIRST_CELLS, {})
 
 
 def _next(query: Query, setting: _Setting, sums: _Sum, found: Bracket) -> tuple[_Setting, bool]:
     """Nearer to the answer, or finer; and whether the answer was far off."""
     asked = isinstance(query, EpsilonAt)
     epsilon = found.upper if asked else setting.epsilon
-    delta = setting.delta if asked else found.upper
+    delta = setting.delta if asked else max(found.upper, _SMALLEST)
     slope = sums.slope(epsilon)
     aim = query.relative_width * (max(slope * epsilon, 0.1) if asked else 1.0)
     moved = abs(epsilon - setting.epsilon) > _NEAR * epsilon
@@ -201,11 +206,11 @@ def _next(query: Query, setting: _Setting, sums: _Sum, found: Bracket) -> tuple[
     for term in sums.terms:
         smoothed = term.smoothed(epsilon)
         rest += term.high(epsilon) - term.low(epsilon) - smoothed - term.lost(epsilon)
-        factor = math.sqrt(allowed / len(sums.terms) / max(smoothed, 1e-300))
+        factor = math.sqrt(allowed / len(sums.terms) / max(smoothed, _SMALLEST))
         smoothing[term.case.key] = _first_factor(setting, term.case) * min(max(factor, 0.02), 10.0)
     cells = setting.cells
     if not moved:
-        growth = 1.2 * math.sqrt(max(rest / allowed, 0.0))
+        growth = 1.2 * math.sqrt(max(rest, 0.0) / max(allowed, _SMALLEST))
         cells = min(cells * min(max(growth, 1.0), _MOST_GROWTH), _MOST_CELLS)
     finer = _Setting(epsilon, delta, slope, aim, heaviest.contour.c, cells, smoothing)
     return finer, moved
