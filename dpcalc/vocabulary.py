@@ -16,7 +16,14 @@ __all__ = [
 ]
 
 
-class Adjacency(StrEnum):
+class _Word(StrEnum):
+    """A word that is shown as one writes it."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Adjacency(_Word):
     """When two inputs are neighbours. A sensitivity without one of these is meaningless."""
 
     ADD_REMOVE = "add-remove"
@@ -45,7 +52,7 @@ AdjacencyName = Literal["add-remove", "replace-one", "neighbouring-functions"]
 """An `Adjacency` as it is written, for type checkers and completion."""
 
 
-class Release(StrEnum):
+class Release(_Word):
     """What the adversary sees. A bound for one release says nothing about a larger one."""
 
     EVERY_ITERATE = "every iterate"
@@ -63,7 +70,7 @@ ReleaseName = Literal[
 """A `Release` as it is written."""
 
 
-class Status(StrEnum):
+class Status(_Word):
     """What became of a printed statement in general; an instance has a verdict, from its numbers."""
 
     SOUND = "sound"
@@ -74,7 +81,7 @@ class Status(StrEnum):
     """Instances within the statement's own assumptions exceed the claim, others may not."""
 
 
-class Bearing(StrEnum):
+class Bearing(_Word):
     """What a finding bears on: the printed statement or its proof, never the number of an instance."""
 
     PROOF_FAILS = "the printed proof fails here"
@@ -87,7 +94,7 @@ class Bearing(StrEnum):
     """The number of the claim does not depend on it."""
 
 
-class Verdict(StrEnum):
+class Verdict(_Word):
     """What became of one claim about one instance; `dpcalc.claims.rule` says when."""
 
     HOLDS = "HOLDS"

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, dataclass_transform
 
 from dpcalc.theorems.base import Theorem
+from dpcalc.theorems.construction import by_name
 from dpcalc.theorems.numbers import Numbers, Real
 from dpcalc.theorems.parameters import (
     choice,
@@ -133,6 +134,7 @@ def theorem(
                 setattr(described, name, value)
         result = dataclass(frozen=True, kw_only=True, slots=True, repr=False)(described)
         _mend_super(described, result)
+        result.__init__ = by_name(result.__init__)  # type: ignore[method-assign] # as PEP 681 has it
         _attest_last(result)
         return result
 

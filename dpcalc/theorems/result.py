@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 
 from dpcalc.errors import AssumptionViolated, InvalidInput, Unattested, unknown_name
 from dpcalc.numerics.arithmetic import OwnArithmetic
-from dpcalc.theorems.parameters import converted, parameters, required
+from dpcalc.theorems.construction import as_written, missing_names
+from dpcalc.theorems.parameters import converted, parameters
 from dpcalc.theorems.statements import Assumption, Finding, Formula, Scope
 from dpcalc.vocabulary import Bearing
 
@@ -43,9 +44,12 @@ class Result(OwnArithmetic, ABC):
     attest: Iterable[str] = ()
 
     def __repr__(self) -> str:
-        """The parameters, then what is attested."""
-        names = sorted((f.name for f in dataclasses.fields(self)), key="attest".__eq__)
-        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
+        """The parameters that have a value, as one would write them, then what is attested."""
+        given = {name: getattr(self, name) for name in (*parameters(type(self)), "attest")}
+        shown = (
+            f"{k}={as_written(v)}" for k, v in given.items() if v is not None and v != frozenset()
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __post_init__(self) -> None:
         """Check every parameter and every attestation by name."""
@@ -91,8 +95,7 @@ class Result(OwnArithmetic, ABC):
         for name in named:
             if name not in known:
                 raise unknown_name(f"parameter of {cls.key}", name, known)
-        missing = [name for name in known if name in required(cls) and name not in named]
-        if missing:
+        if missing := missing_names(cls, named):
             spelt = ["--" + n.replace("_", "-") if as_options else n for n in missing]
             raise InvalidInput(
                 f"{cls.key} also needs {', '.join(spelt)}; see: dpcalc theorems {cls.key}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
+import re
 import sys
 from types import ModuleType
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP
 from dpcalc.theorems.authoring import Numbers, Real, Theorem, assume, finding, number, theorem
 from dpcalc.theorems.base import Bound
+from dpcalc.theorems.catalogue import keys, result
 from dpcalc.theorems.numbers import Digits, NotAFormula, Symbols
 from dpcalc.theorems.parameters import (
     Parameter,
@@ -95,7 +97,7 @@ def test_a_result_is_described_by_its_file_and_docstring(module: ModuleType) -> 
     assert [str(each) for each in kind.releases] == ["every iterate"]
     made = kind(gap=1, sigma=3, attest="all")
     assert (made.release, made.attest) == ("every iterate", {"bounded"})
-    assert repr(made).endswith("(gap=1.0, sigma=3.0, extra=None, attest=frozenset({'bounded'}))")
+    assert repr(made).endswith("(gap=1.0, sigma=3.0, attest=['bounded'])")
 
 
 def test_a_docstring_without_a_statement_is_refused(module: ModuleType) -> None:
@@ -109,12 +111,47 @@ def test_instances_are_frozen_keyword_only_and_have_slots(module: ModuleType) ->
     made = kind(gap=1, sigma=3)
     with pytest.raises(AttributeError):
         made.sigma = 4
-    with pytest.raises(TypeError):
+    with pytest.raises(
+        InvalidInput, match=r"takes its parameters by name; got 1, 3; try \w+\(gap=.*\)$"
+    ):
         kind(1, 3)
     assert not hasattr(made, "__dict__")
     assert [*inspect.signature(kind).parameters] == ["gap", "sigma", "extra", "attest"]
     assert kind(gap=1, sigma=3) == made == copy.deepcopy(made)
     assert made.suggestion(1, 1e-5).endswith("rounds!")  # super() knows the class with slots
+
+
+def test_missing_and_misspelt_arguments_say_what_was_given_and_what_to_try(
+    module: ModuleType,
+) -> None:
+    kind = example(module)
+    with pytest.raises(
+        InvalidInput, match=r"also needs sigma; got gap; try \w+\(sigma=[\d.]+, ...\)$"
+    ):
+        kind(gap=1)
+    with pytest.raises(
+        InvalidInput, match=r"also needs gap, sigma; got none; try \w+\(gap=.*\d\)$"
+    ):
+        kind()
+    with pytest.raises(InvalidInput, match="did you mean 'sigma'"):
+        kind(gap=1, sigm=3)
+
+
+@pytest.mark.parametrize("key", keys())
+def test_a_result_is_shown_as_the_call_that_makes_it(key: str) -> None:
+    kind = result(key)
+    made = kind.from_parameters(kind.example, "all")
+    assert eval(repr(made), {kind.__name__: kind}) == made  # noqa: S307 # made here
+    assert not re.search("None|frozenset|<|Schedule|edges=", repr(made))
+    assert "<" not in str(inspect.signature(kind))
+
+
+def test_a_long_table_is_shown_by_its_size() -> None:
+    kind = result("recycled-admm")
+    made = kind.from_parameters({**kind.example, "penalty": [[1.0] * 5] * 25})
+    assert "penalty=<25 by 5>" in repr(made)
+    made = kind.from_parameters({**kind.example, "n_records": [[1e5, 2e5, 3e5, 4e5, 5e5]]})
+    assert "n_records=[[100000.0, 200000.0, 300000.0, 400000.0, 500000.0]]" in repr(made)
 
 
 def test_bounds_follow_from_the_formulas_rounded_outward(module: ModuleType) -> None:
