@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import mpmath as mp
 import pytest
 
@@ -91,3 +93,25 @@ def test_parts_are_told_apart() -> None:
     assert 180 * (1 - 1e-13) <= found.low <= 180 <= found.high <= 180 * (1 + 1e-13)
     assert found.lost >= 3 * float(mp.exp(-60)) / (1 + float(mp.exp(-60)))
     assert found.rest.parts[0] == (RandomisedResponseLoss.of({1.0: 5}), 1)
+
+
+def test_thousands_of_different_responses_add_up() -> None:
+    """Added one after the other, each of the small ones would lose nearly half a unit."""
+    unit = 2.0**-16  # in the last place of the largest
+    responses = [2.0**36] + [64 + unit * (0.49 - 1e-6 * k) for k in range(3000)]
+    part = (RandomisedResponseLoss.of(dict.fromkeys(responses, 1)), 1)
+    found = take_certain(LossSum.of([part, (LaplaceLoss(1.0, 1.0), 1)]))
+    assert found is not None
+    assert Fraction(found.low) <= sum(map(Fraction, responses)) <= Fraction(found.high)
+
+
+@pytest.mark.parametrize("kinds", [3, 7])
+def test_many_kinds_of_certain_rounds_are_taken_together(kinds: int) -> None:
+    """Each is allowed its share of what may fail."""
+    adding: list = [(PoissonAdd(0.01, 0.1 * (k + 1)), 10) for k in range(kinds)]
+    found = take_certain(LossSum.of([*adding, (LaplaceLoss(0.7, 0.7), 2)]))
+    assert found is not None
+    assert found.rest == LossSum.of([(LaplaceLoss(0.7, 0.7), 2)])
+    exact = -10 * mp.fsum(mp.log1p(-mp.mpf(loss.rate)) for loss, _ in adding)
+    assert found.low <= exact <= found.high <= found.low * (1 + 1e-8)
+    assert found.lost <= 1e-8

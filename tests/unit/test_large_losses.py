@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -53,6 +54,19 @@ def test_all_cases_together_are_the_whole(z: complex) -> None:
         assert low <= high <= low * (1 + 1e-10)
         total += (low + high) / 2 * mp.fprod(moment(each, z) ** n for each, n in case.rounds)
     assert abs(total / (moment(one, z) ** 3 * moment(other, z) ** 2) - 1) < 1e-12
+
+
+@pytest.mark.parametrize("probability", [1e-5, 1e-64, 1e-120])
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_weights_of_rounds_beyond_count_are_right(probability: float, number: int) -> None:
+    """A power that underflows does not, times as many orders as there are."""
+    rounds = 10**13
+    rare = DiscreteLoss(np.array([0.1, 1.0]), np.array([1e-9, probability]))
+    exact = math.comb(rounds, number) * Fraction(probability) ** number
+    kept, left_out = cases([parted(rare, rounds, THRESHOLDS)], number, 1e-290)
+    weights = {case.many: case.weight for case in kept}
+    low, high = weights.get(number, (0.0, left_out))
+    assert Fraction(low) <= exact <= Fraction(high) + Fraction(math.ulp(0.0))
 
 
 def test_what_is_left_out_weighs_as_much_as_the_cases_that_are_not_told_apart() -> None:
@@ -125,8 +139,8 @@ def test_two_rounds_are_enclosed(sigma: float, rate: float, epsilon: float) -> N
     assert epsilon * (1 - 1e-13) <= there.upper <= there.lower * (1 + 1e-3)
 
 
-def one_way_only(_rounds: int, _chosen: int) -> int:
-    return 1
+def one_way_only(_rounds: int, number: int, probability: float) -> float:
+    return probability**number
 
 
 def small_of_full_mass(one: DiscreteLoss, count: int, thresholds: list[float]) -> Parted:
@@ -141,7 +155,7 @@ def test_planted_mistakes_are_seen(mistake: str, monkeypatch: pytest.MonkeyPatch
     sigma, rate, epsilon = 1.1, 1e-3, 5e-3
     exact = twice(sigma, rate, epsilon)
     changes: dict[str, Callable[[], None]] = {
-        "one way only": lambda: monkeypatch.setattr(parted_laws.math, "comb", one_way_only),
+        "one way only": lambda: monkeypatch.setattr(parted_laws, "_drawn", one_way_only),
         "small of full mass": lambda: monkeypatch.setattr(
             large_losses, "parted", small_of_full_mass
         ),

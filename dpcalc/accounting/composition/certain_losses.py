@@ -75,26 +75,30 @@ class CertainLosses:
         above, below = query.at - self.high - digits, query.at - self.low + digits
         at_most = answer(self.rest, DeltaAt(max(above, 0.0), query.relative_width))
         at_least = answer(self.rest, DeltaAt(max(below, 0.0), query.relative_width)).lower
-        upper = min(1.0, at_most.upper + max(0.0, -math.expm1(above)) * (1 + 1e-15))
+        upper = at_most.upper
+        if above < 0:
+            upper = min(1.0, (upper - math.expm1(above)) * (1 + 4e-15))
         lower = max(at_least, -math.expm1(below) if below < 0 else 0.0)
-        return Bracket(lower * (1 - self.lost) * (1 - 1e-15), upper, at_most.method)
+        return Bracket(lower * (1 - self.lost) * (1 - 4e-15), upper, at_most.method)
 
 
 def take_certain(total: LossSum) -> CertainLosses | None:
     """What is certain and what is left; None if nothing is, or nothing would be left."""
     rest: list[tuple[PrivacyLoss, int]] = []
-    low = high = lost = 0.0
+    taken = [(0.0, 0.0, 0.0)]
+    allowed = _LOST / max(len(total.parts), 1)
     for loss, count in total.parts:
         if isinstance(loss, RandomisedResponseLoss) and loss.infinite_mass == 0:
-            remaining, each, failed = _responses(loss, count)
+            remaining, each, failed = _responses(loss, count, allowed)
             if remaining is not None:
                 rest.append((remaining, count))
-            low, high, lost = low + each, high + each, lost + failed
-        elif isinstance(loss, PoissonAdd) and (found := _added(loss, count)) is not None:
-            low, high, lost = low + found[0], high + found[1], lost + found[2]
+            taken.append((each, each, failed))
+        elif isinstance(loss, PoissonAdd) and (found := _added(loss, count, allowed)) is not None:
+            taken.append(found)
         else:
             rest.append((loss, count))
-    if high == 0 or not rest or lost > _LOST:
+    low, high, lost = (math.fsum(column) for column in zip(*taken, strict=True))
+    if high == 0 or not rest:
         return None
     return CertainLosses(
         LossSum(tuple(rest)), low * (1 - 1e-14), high * (1 + 1e-14), lost * (1 + 1e-12)
@@ -102,32 +106,36 @@ def take_certain(total: LossSum) -> CertainLosses | None:
 
 
 def _responses(
-    loss: RandomisedResponseLoss, count: int
+    loss: RandomisedResponseLoss, count: int, allowed: float
 ) -> tuple[RandomisedResponseLoss | None, float, float]:
-    """What is left of the responses, the sum of those certain, and how likely one of them is not."""
+    """What is left of the responses, the sum of those certain, and how likely one of them is not.
+
+    That is at most ``allowed``.
+    """
     left: dict[float, int] = {}
-    total, lost = 0.0, 0.0
+    sums, lost = [0.0], 0.0
     for epsilon, rounds in zip(loss.epsilons, loss.counts, strict=True):
         failed = count * rounds * math.exp(-epsilon)
-        if failed <= _LOST / len(loss.epsilons):
-            total, lost = total + count * rounds * epsilon, lost + failed
+        if failed <= allowed / len(loss.epsilons):
+            sums.append(count * rounds * epsilon)
+            lost += failed
         else:
             left[epsilon] = rounds
-    return (RandomisedResponseLoss.of(left) if left else None), total, lost
+    return (RandomisedResponseLoss.of(left) if left else None), math.fsum(sums), lost
 
 
-def _added(loss: PoissonAdd, count: int) -> tuple[float, float, float] | None:
-    """The least and the largest sum, and a bound of the probability that it is less.
+def _added(loss: PoissonAdd, count: int, allowed: float) -> tuple[float, float, float] | None:
+    """The least and the largest sum, and how likely it is less: at most half of ``allowed``.
 
     The loss is ``-ln(1-q) - ln(1 + e^t q/(1-q))`` with t = -(2x + 1)/(2σ²), x normal; x below -zσ has
     probability at most e^{-z²/2}/2.
     """
     if loss.rate >= 1:
         return None
-    reach = math.sqrt(2 * math.log(count / _LOST)) * (1 + 1e-12)
+    reach = math.sqrt(2 * math.log(count / allowed)) * (1 + 1e-12)
     exponent = (reach - 1 / (2 * loss.sigma)) / loss.sigma
     excess = math.exp(min(exponent, 0.0)) * loss.rate / (1 - loss.rate)
     if exponent >= 0 or excess > _EXCESS * loss.supremum:
         return None
     high = count * loss.supremum
-    return high * (1 - 1e-13) - count * excess, high, _LOST / 2
+    return high * (1 - 1e-13) - count * excess, high, allowed / 2

@@ -138,6 +138,12 @@ def cases(laws: Sequence[Parted], most: int, negligible: float) -> tuple[list[Ca
     return kept, left_out
 
 
+def _drawn(rounds: int, number: int, probability: float) -> float:
+    """Binomial coefficient times power, of which either alone may leave the doubles."""
+    factors = (probability * ((rounds - k) / (k + 1)) for k in range(number))
+    return math.prod(factors)
+
+
 def _case(laws: Sequence[Parted], key: Key, expected: float) -> Case | None:
     """The case; None if a part has fewer rounds."""
     weight, error = 1.0, 0.0
@@ -149,7 +155,7 @@ def _case(laws: Sequence[Parted], key: Key, expected: float) -> Case | None:
             if number > rest:
                 return None
             if number:
-                weight *= float(math.comb(rest, number)) * each.probability**number
+                weight *= _drawn(rest, number, each.probability)
                 rounds.append((each.law, number))
             rest -= number
             error = max(error, each.error)
