@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpcalc.numerals import Written
 from dpcalc.numerics.precise import Real, context, mpf, round_up
 from dpcalc.theorems.parameters import parameters
-
-if TYPE_CHECKING:
-    from dpcalc.theorems.result import Result
 
 __all__ = ["Digits", "NotAFormula", "Numbers", "Real", "Symbols"]
 
@@ -31,14 +28,14 @@ class Numbers(ABC):
     Arithmetic is Python's, ``abs`` included; an optional parameter that is not given is None.
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: object) -> None:
         self._result = result
 
     def __getattr__(self, name: str) -> Real:
         """A parameter as a number of this system."""
         known = parameters(type(self._result))
         if name not in known:
-            raise AttributeError(f"{self._result.key} has no parameter {name}")
+            raise AttributeError(f"{type(self._result).__name__} has no parameter {name}")
         value = getattr(self._result, name)
         return None if value is None else self.named(known[name].symbol or name, value)
 
@@ -47,8 +44,8 @@ class Numbers(ABC):
         """A number that is no parameter, by the name that formulas show for it."""
 
     @abstractmethod
-    def whole(self, value: int) -> Real:
-        """A whole number that the formula itself contains, where it stands alone."""
+    def given(self, value: float) -> Real:
+        """A number shown as it is: the formula's own, where it stands alone, or a schedule's."""
 
     @abstractmethod
     def computed(self, value: Real, shown: Callable[[], Real] | None = None) -> Real:
@@ -113,7 +110,7 @@ class Digits(Numbers):
         """The number."""
         return mpf(value)
 
-    def whole(self, value: int) -> Real:
+    def given(self, value: float) -> Real:
         """The number."""
         return mpf(value)
 
@@ -150,7 +147,7 @@ class Digits(Numbers):
 class Symbols(Numbers):
     """Positive sympy symbols; `values` says what they stand for."""
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: object) -> None:
         super().__init__(result)
         self.values: dict[str, float] = {}
 
@@ -165,9 +162,9 @@ class Symbols(Numbers):
         self.values[symbol] = value if isinstance(value, float | Written) else round_up(mpf(value))
         return self.symbol(symbol)
 
-    def whole(self, value: int) -> Real:
-        """The number."""
-        return self._functions.Integer(value)
+    def given(self, value: float) -> Real:
+        """The number, as a fraction."""
+        return self._functions.Rational(*value.as_integer_ratio())
 
     def computed(self, value: Real, shown: Callable[[], Real] | None = None) -> Real:
         """The formula.

@@ -15,6 +15,7 @@ from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
 from dpcalc.theorems.catalogue import keys, privacy_result, result
 from dpcalc.theorems.convergence._quadratic import quadratic_problem
 from dpcalc.theorems.noisy_gradient_descent._sampled import _in_range
+from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.schedule import Schedule
 
 
@@ -114,7 +115,7 @@ def test_the_printed_profile_is_solved_for_its_noise_to_the_last_double() -> Non
         assert found.printed(epsilon) <= delta  # type: ignore[attr-defined]
         quieter = made.with_noise_level(math.nextafter(sigma, 0.0))
         assert quieter.printed(epsilon) > delta  # type: ignore[attr-defined]
-    kept = float(made._jacobian())  # type: ignore[attr-defined]
+    kept = float(made.jacobian(Digits(made)))  # type: ignore[attr-defined]
     with pytest.raises(Infeasible) as caught:
         made.prescribed(kept * (1 - 1e-12), 1e-6)
     assert str(caught.value) == (

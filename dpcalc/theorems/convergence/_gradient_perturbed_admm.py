@@ -6,11 +6,13 @@ from typing import Literal
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
-from dpcalc.numerics.precise import Real, context, mpf, round_up
+from dpcalc.numerics.precise import Real, mpf, round_up
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.authoring import choice, count, number, theorem
 from dpcalc.theorems.convergence._base import ConvergenceResult
+from dpcalc.theorems.gradient_admm.dp_admm import printed_factor
 from dpcalc.theorems.matrix import Matrix
+from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import matrix
 
 
@@ -108,12 +110,13 @@ class GradientPerturbedADMM(ConvergenceResult):
 
     def variance_per_round(self) -> tuple[Real, float]:
         """``σ²/T`` of the paper's noise and the μ behind it."""
-        ctx, eps = context(), mpf(self.epsilon or 1)
-        logarithm = -ctx.log(mpf(self.delta or 0.5)) / eps
+        x, epsilon, delta = Digits(self), mpf(self.epsilon or 1), mpf(self.delta or 0.5)
 
-        def factor(mu: float) -> Real:
-            return (logarithm / (1 - mpf(mu)) + 1) / mpf(mu)
+        def factor(split: float) -> Real:
+            return printed_factor(x, epsilon, delta, mpf(split))
 
-        split = self.split or minimise(lambda x: float(factor(x)), 1e-6, 1 - 1e-6)[0]
+        split = self.split
+        if split is None:
+            split = minimise(lambda mu: float(2 * epsilon * factor(mu)), 1e-6, 1 - 1e-6)[0]
         ratio = mpf(self.gradient_bound or 1) / (self.n_records or 1)
-        return ratio**2 * factor(split) / (2 * eps), split
+        return ratio**2 * factor(split), split

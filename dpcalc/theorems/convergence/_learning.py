@@ -17,8 +17,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpcalc.numerics.precise import Real, context, mpf
+from dpcalc.numerics.precise import context, mpf
 from dpcalc.numerics.search import minimise
+from dpcalc.theorems.numbers import Digits, Numbers, Real
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +42,26 @@ class Learning:
 
     def records(self, strength: float) -> Real:
         """Records that suffice for a regularisation strength λ; infinite if none do."""
-        lam, delta = mpf(strength), mpf(self.failure_probability)
-        lost = (lam * mpf(self.reference_norm) + mpf(self.tilt)) ** 2 / (2 * lam)
-        room = mpf(self.tolerance) - lost
-        if room <= 0:
-            return mpf(math.inf)
+        return self.needed(Digits(self), strength) if self.possible(strength) else mpf(math.inf)
+
+    def possible(self, strength: float) -> bool:
+        """Whether the tolerance leaves room for the gap."""
+        return bool(self._room(Digits(self), strength) > 0)
+
+    def needed(self, x: Numbers, strength: float) -> Real:
+        """The smaller of the two numbers of records, where a number suffices."""
+        lam, delta = x.named("lambda", strength), x.named("delta", self.failure_probability)
+        room = self._room(x, strength)
         by_markov = 2 / (lam * delta * room)
-        ctx = context()
-        spread = 2 + ctx.sqrt(-2 * ctx.log(delta))
-        by_differences = (mpf(self.curvature) + lam) * spread**2 / (2 * lam**2 * room)
-        return min(by_markov, by_differences)
+        spread = 2 + x.sqrt(2 * x.log(1 / delta))
+        by_differences = (x.named("c", self.curvature) + lam) * spread**2 / (2 * lam**2 * room)
+        return x.min(by_markov, by_differences)
+
+    def _room(self, x: Numbers, strength: float) -> Real:
+        """``τ - (λR + B)²/(2λ)``."""
+        lam, norm = x.named("lambda", strength), x.named("R", self.reference_norm)
+        tilt = x.named("B", self.tilt)
+        return x.named("tau", self.tolerance) - (lam * norm + tilt) ** 2 / (2 * lam)
 
     def best_strength(self) -> float:
         """A regularisation strength that needs few records; any one is valid."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dpcalc.numerics.certified_eigenvalues import UNIT, Array, largest_eigenvalue, positive_definite
-from dpcalc.numerics.precise import mpf, round_down
+from dpcalc.numerics.precise import Real, mpf, round_down
 from dpcalc.theorems.base import Formula
 from dpcalc.theorems.graph import Graph
 
@@ -69,18 +70,19 @@ class Conditions:
 
     def _first(self, split: float) -> float:
         """The largest δ of (21), rounded down."""
-        return round_down(mpf(self.theta_sigma) / (mpf(split) ** 2 * mpf(self.sigma_tilde)))
+        return round_down(first_condition(mpf(self.theta_sigma), mpf(self.sigma_tilde), mpf(split)))
 
     def _left(self, split: float) -> Array:
-        weight = self.theta_sigma * (split - 1)
-        return (split * self.squared + split**2 * np.diag(self.high)) / weight + self.pull
+        high = np.diag(self.high)
+        left: Array = second_condition(self.theta_sigma, self.pull, self.squared, high, split)
+        return left
 
     def estimate(self, split: float) -> float:
         """The largest δ for a split, not yet proved; 0 if there is none."""
         if self.half is None:
             return 0.0
         strongest = float(np.linalg.eigvalsh(self.half.T @ self._left(split) @ self.half)[-1])
-        return min(self.theta_sigma / (split**2 * self.sigma_tilde), 1 / strongest)
+        return min(first_condition(self.theta_sigma, self.sigma_tilde, split), 1 / strongest)
 
     def proved(self, split: float) -> float:
         """The largest δ for a split that a definite matrix proves; 0 if there is none."""
@@ -92,6 +94,16 @@ class Conditions:
             if tried > 0 and positive_definite(self.right - tried * left, 64 * UNIT * size):
                 return tried
         return 0.0
+
+
+def first_condition(theta_sigma: Real, sigma_tilde: Real, split: Real) -> Real:
+    """The largest δ of (21), for numbers or symbols."""
+    return theta_sigma / (split**2 * sigma_tilde)
+
+
+def second_condition(theta_sigma: Real, pull: Any, squared: Any, high: Any, split: Real) -> Any:
+    """What (22) multiplies δ by: ``(μ S + μ² D_M)/(θσ(μ - 1)) + P``, of matrices or eigenvalues."""
+    return (split * squared + split**2 * high) / (theta_sigma * (split - 1)) + pull
 
 
 def worst_quadratic_round(
@@ -139,12 +151,12 @@ def regular_delta(
     )
     estimates = np.linalg.eigvalsh(graph.laplacian)
     distinct = sorted({round(float(x), 9): float(x) for x in estimates}.values())
-    conditions = [ts / (mu**2 * tilde)]
+    conditions = [first_condition(ts, tilde, mu)]
     values = {}
     for k, value in enumerate(distinct):
         level = sympy.Symbol(f"l{k}", real=True)
         gap = (eta - theta) * level
-        left = (mu * gap**2 + mu**2 * big**2) / (ts * (mu - 1)) + eta * (2 * v - level)
+        left = second_condition(ts, eta * (2 * v - level), gap**2, big**2, mu)
         conditions.append((2 * gap + 2 * m) / left)
         values[str(level)] = value
     values |= {**printed, "eta": penalty, "theta": dual_step, "V": float(graph.degrees[0])}

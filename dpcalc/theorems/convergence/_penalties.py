@@ -12,7 +12,7 @@ import numpy as np
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.authoring import assume
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.theorems.statements import Assumption
+from dpcalc.theorems.statements import Assumption, Formula
 
 Row = tuple[float, ...]
 
@@ -66,6 +66,17 @@ def stalled_product(start: float, factor: float, pull: float = 2.0) -> float:
         logarithm += float(np.log1p(first * np.exp(-log_factor * powers)).sum())
     rest = first * math.exp(-log_factor * terms) / (1 - 1 / factor)
     return math.exp(-(logarithm * (1 + 1e-9) + rest))
+
+
+def stalled_formula(start: float, factor: float) -> Formula:
+    """The product that `stalled_product` bounds, in symbols; ``pull`` is 2."""
+    import sympy
+
+    eta, q = sympy.symbols("eta q", positive=True)
+    t = sympy.Symbol("t", integer=True, nonnegative=True)
+    x = 2 * eta * q**t
+    product: sympy.Expr = sympy.Product(x / (1 + x), (t, 0, sympy.oo))
+    return Formula("attained.value", product, {"eta": start, "q": factor})
 
 
 def _shrinking(result: Any) -> str | None:

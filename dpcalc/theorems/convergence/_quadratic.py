@@ -7,6 +7,7 @@ variables that a method conserves (it starts at zero) is used to drop the last o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +40,8 @@ class QuadraticProblem:
 
     def minimiser(self, weights: Values) -> Real:
         """The minimiser of the weighted sum Σ w_i O_i, with sixty digits."""
-        top = sum(mpf(w) * mpf(b) for w, b in zip(weights, self.linear, strict=True))
-        return top / sum(mpf(w) * mpf(h) for w, h in zip(weights, self.curvature, strict=True))
+        exact = (tuple(map(mpf, values)) for values in (weights, self.curvature, self.linear))
+        return _minimiser(*exact)
 
     def bias(self, weights: Values) -> Real:
         """How far the minimiser of the weighted sum is from that of the plain one."""
@@ -50,6 +51,12 @@ class QuadraticProblem:
     def solvable(self) -> bool:
         """Whether there is exactly one minimiser."""
         return sum(self.curvature) > 0
+
+
+def _minimiser(weights: Sequence[Real], curvature: Sequence[Real], linear: Sequence[Real]) -> Real:
+    """``Σ w_i b_i/Σ w_i h_i``, for digits or symbols."""
+    top = sum(w * b for w, b in zip(weights, linear, strict=True))
+    return top / sum(w * h for w, h in zip(weights, curvature, strict=True))
 
 
 def hardest(nodes: int, weights: Values) -> QuadraticProblem:
@@ -111,14 +118,12 @@ def limit_formula(problem: QuadraticProblem | None, scale: Values) -> Formula:
     h = sympy.symbols(f"h1:{nodes + 1}", nonnegative=True)
     b = sympy.symbols(f"b1:{nodes + 1}", real=True)
     s = sympy.symbols(f"s1:{nodes + 1}", positive=True)
-    top = sum(x / y for x, y in zip(b, s, strict=True))
-    bottom = sum(x / y for x, y in zip(h, s, strict=True))
     values = {
         **{str(x): v for x, v in zip(h, problem.curvature, strict=True)},
         **{str(x): v for x, v in zip(b, problem.linear, strict=True)},
         **{str(x): v for x, v in zip(s, scale, strict=True)},
     }
-    return Formula("attained.limit", top / bottom, values)
+    return Formula("attained.limit", _minimiser([1 / x for x in s], h, b), values)
 
 
 def m_admm_contraction(

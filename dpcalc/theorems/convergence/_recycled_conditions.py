@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.numerics.certified_eigenvalues import Array, positive_definite
+from dpcalc.numerics.precise import Real
 from dpcalc.numerics.search import minimise
 from dpcalc.theorems.base import Formula
 from dpcalc.theorems.graph import Graph
@@ -89,10 +90,21 @@ class PairConditions:
         return positive_definite(first, slack) and positive_definite(second, slack)
 
     def _matrices(self, coupling: float, split: float) -> tuple[Array, Array]:
-        product = coupling * split * self.damping
-        first = self.identity - product * self.inverse
-        second = self.base - 2 / coupling * self.square - product / (split - 1) * self.high
-        return first, second
+        first = first_condition(self.identity, self.inverse, self.damping, coupling, split)
+        kept = self.base, self.square, self.high, self.damping
+        return first, second_condition(*kept, coupling, split)
+
+
+def first_condition(identity: Any, inverse: Any, damping: Real, coupling: Real, split: Real) -> Any:
+    """What (i) wants above 0, of matrices or eigenvalues."""
+    return identity - coupling * split * damping * inverse
+
+
+def second_condition(
+    base: Any, square: Any, high: Any, damping: Real, coupling: Real, split: Real
+) -> Any:
+    """What (ii) wants above 0, of matrices or eigenvalues."""
+    return base - 2 / coupling * square - coupling * split * damping / (split - 1) * high
 
 
 def best_constants(
@@ -146,10 +158,10 @@ def margin_formula(graph: Graph, values: Mapping[str, float]) -> Formula:
     for k, value in enumerate(distinct):
         level: sympy.Expr = sympy.Symbol(f"l{k}", real=True) if k else sympy.Integer(0)
         pull = eta * (2 * v - level)
-        first = 1 + pull / tilde
+        inverse = m**2 / (eta * level) if k else 0
+        margins.append(first_condition(1 + pull / tilde, inverse, 1 / (2 * tilde), big, mu))
+        base = pull * (1 - eta * level / tilde)
+        margins.append(second_condition(base, pull**2 / tilde, m**2, 1 / (2 * tilde), big, mu))
         if k:
-            first -= big * mu / (2 * tilde) * m**2 / (eta * level)
             known[str(level)] = value
-        second = pull * (1 - (eta * level + 2 / big * pull) / tilde)
-        margins += [first, second - big * mu / (2 * tilde * (mu - 1)) * m**2]
     return Formula("claimed.margin", sympy.Min(*margins), known)

@@ -19,8 +19,6 @@ Rounding
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dpcalc.theorems.authoring import assume, finding, theorem
 from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
@@ -29,6 +27,7 @@ from dpcalc.theorems.convergence._penalties import (
     common,
     penalties_of_m_admm,
     rows,
+    stalled_formula,
     stalled_product,
     tail,
 )
@@ -45,9 +44,6 @@ from dpcalc.theorems.convergence._quadratic import (
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.parameters import flag, graph, schedule
 from dpcalc.theorems.schedule import Schedule
-
-if TYPE_CHECKING:
-    import sympy
 
 
 def _growing(result: MADMMConvergence) -> bool:
@@ -216,16 +212,9 @@ class MADMMConvergence(ConvergenceResult):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """What is left of the error under growing penalties, and the limit for unequal steps."""
-        import sympy
-
         found = []
         if _growing(self):
-            eta, q = sympy.symbols("eta q", positive=True)
-            t = sympy.Symbol("t", integer=True, nonnegative=True)
-            term = 2 * eta * q**t / (1 + 2 * eta * q**t)
-            product: sympy.Expr = sympy.Product(term, (t, 0, sympy.oo))
-            values = {"eta": self.penalty.start, "q": self.penalty.factor}
-            found.append(Formula("attained.value", product, values))
+            found.append(stalled_formula(self.penalty.start, self.penalty.factor))
         if _own_steps(self):
             found.append(limit_formula(self.problem(), self.steps()))
         return tuple(found)

@@ -39,7 +39,9 @@ from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
 from dpcalc.theorems.convergence._one_round import (
     Conditions,
+    first_condition,
     regular_delta,
+    second_condition,
     worst_quadratic_round,
 )
 from dpcalc.theorems.convergence._penalties import Row, common, penalties_of_m_admm, rows
@@ -243,11 +245,10 @@ def printed_delta(split: Any, values: Mapping[str, Any], take: Callable[..., Any
         values: theta_sigma, sigma_tilde, bar_max, bar_min, m and M.
         take: the smallest of several, in the number system of the values.
     """
-    theta_sigma, sigma_tilde = values["theta_sigma"], values["sigma_tilde"]
-    weight = theta_sigma * (split - 1)
-    below = (split**2 * values["M"] ** 2 + split * values["bar_max"] ** 2) / weight + sigma_tilde
+    ends = values["theta_sigma"], values["sigma_tilde"]
+    below = second_condition(*ends, values["bar_max"] ** 2, values["M"] ** 2, split)
     right = (2 * values["m"] + 2 * values["bar_min"]) / below
-    return take(theta_sigma / (split**2 * sigma_tilde), right)
+    return take(first_condition(*ends, split), right)
 
 
 def _best(delta: Any) -> tuple[float, float]:

@@ -25,18 +25,16 @@ from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.theorems.authoring import Numbers, Real, count, finding, number, theorem
-from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import Rate, by_node
-from dpcalc.theorems.convergence._formula import FormulaRate
+from dpcalc.theorems.convergence._base import by_node
+from dpcalc.theorems.convergence._formula import FormulaRate, Stated
 from dpcalc.theorems.convergence._learning import Learning
 from dpcalc.theorems.convergence.recycled_admm_sample_complexity import (
     BOUNDED,
     EQUAL_COUNTS,
     GAP,
     SAMPLES,
-    certified_records,
     check_gap,
-    records_formula,
+    records_per_node,
 )
 from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import schedule
@@ -162,15 +160,9 @@ class PrivateRecycledADMMSampleComplexity(FormulaRate):
             tilt=self.noise_norm(),
         )
 
-    def certified(self) -> Rate:
+    def certified_value(self, x: Numbers) -> Stated:
         """Records per node for the best, or the given, regularisation."""
-        self.require(Scope.CERTIFIED)
-        return certified_records(self.learning(), self.n_nodes, self.regularization_strength)
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The printed number and the certified one for a regularisation strength."""
-        certified = records_formula(self.certified(), self.learning(), self.n_nodes)
-        return (*FormulaRate.symbolic(self), *certified)
+        return records_per_node(x, self.learning(), self.n_nodes, self.regularization_strength)
 
 
 _LARGE = 100_000

@@ -22,11 +22,9 @@ from __future__ import annotations
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated, InvalidInput
-from dpcalc.numerics.precise import mpf, round_down, round_up
+from dpcalc.numerics.precise import mpf, round_down
 from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
-from dpcalc.theorems.base import Formula, Scope
-from dpcalc.theorems.convergence._base import Rate, no_bound
-from dpcalc.theorems.convergence._formula import FormulaRate
+from dpcalc.theorems.convergence._formula import FormulaRate, Stated
 from dpcalc.theorems.convergence._learning import Learning
 
 SAMPLES = assume("independent-records", "Records are drawn independently from one distribution.")
@@ -105,15 +103,9 @@ class RecycledADMMSampleComplexity(FormulaRate):
             curvature=self.curvature,
         )
 
-    def certified(self) -> Rate:
+    def certified_value(self, x: Numbers) -> Stated:
         """Records per node for the best, or the given, regularisation."""
-        self.require(Scope.CERTIFIED)
-        return certified_records(self.learning(), self.n_nodes, self.regularization_strength)
-
-    def symbolic(self) -> tuple[Formula, ...]:
-        """The printed number and the certified ones for a regularisation strength."""
-        certified = records_formula(self.certified(), self.learning(), self.n_nodes)
-        return (*FormulaRate.symbolic(self), *certified)
+        return records_per_node(x, self.learning(), self.n_nodes, self.regularization_strength)
 
 
 def check_gap(tolerance: float, gap: float) -> None:
@@ -125,35 +117,17 @@ def check_gap(tolerance: float, gap: float) -> None:
         )
 
 
-def certified_records(learning: Learning, n_nodes: int, strength: float | None) -> Rate:
-    """Records per node, when all nodes have the same number."""
-    chosen = learning.best_strength() if strength is None else strength
-    needed = learning.records(chosen)
-    numbers = {"regularization_strength": chosen}
+def records_per_node(
+    x: Numbers, learning: Learning, n_nodes: int, strength: float | None
+) -> Stated:
+    """Records per node, when all nodes have the same number; for the best strength unless given."""
+    if strength is None:
+        strength = learning.best_strength()
+    numbers = {"regularization_strength": strength}
     if learning.tilt:
         numbers["noise_norm"] = learning.tilt
-    if needed == mpf("inf"):
-        return no_bound("no number of records suffices at this regularisation and noise", numbers)
-    return Rate(round_up(needed / n_nodes), numbers, "stability and bounded differences")
-
-
-def records_formula(found: Rate, learning: Learning, n_nodes: int) -> tuple[Formula, ...]:
-    """``min{2/(λδ·room), (c + λ)(2 + √(2 ln(1/δ)))²/(2λ²·room)}/N``, if finite."""
-    import sympy
-
-    if "regularization_strength" not in found.numbers or found.value == float("inf"):
-        return ()
-    lam, delta, tau, r, tilt, c, n = sympy.symbols("lambda delta tau R B c N", positive=True)
-    room = tau - (lam * r + tilt) ** 2 / (2 * lam)
-    spread = 2 + sympy.sqrt(2 * sympy.log(1 / delta))
-    needed = sympy.Min(2 / (lam * delta * room), (c + lam) * spread**2 / (2 * lam**2 * room))
-    values = {
-        "lambda": found.numbers["regularization_strength"],
-        "delta": learning.failure_probability,
-        "tau": learning.tolerance,
-        "R": learning.reference_norm,
-        "B": learning.tilt,
-        "c": learning.curvature,
-        "N": float(n_nodes),
-    }
-    return (Formula("certified.value", needed / n, values),)
+    if not learning.possible(strength):
+        why = "no number of records suffices at this regularisation and noise"
+        return x.computed(mpf("inf")), why, numbers
+    needed = learning.needed(x, strength) / x.named("N", n_nodes)
+    return needed, "stability and bounded differences", numbers

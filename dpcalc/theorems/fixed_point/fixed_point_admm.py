@@ -152,7 +152,7 @@ class FixedPointADMM(Theorem):
     def factor(self, x: Numbers) -> Real:
         """1 - λ + λδ: what a step multiplies distances by, at most."""
         if self.smoothness is None:
-            return x.whole(1)
+            return x.given(1)
         curved = 1 / (1 + x.prox_step * (x.strong_convexity or 0))
         flat = x.prox_step * x.smoothness / (1 + x.prox_step * x.smoothness)
         return 1 - x.relaxation + x.relaxation * (2 * x.max(curved, flat) - 1)

@@ -111,7 +111,7 @@ class NoisyDescent(Theorem):
         """The contraction max(|1 - ηm|, |1 - ηM|) as a formula."""
         found = self.contraction()
         if found == 1:
-            return x.whole(1)
+            return x.given(1)
         if self.weakness() > 0:
             return x.computed(found)
         low, high = x.named("m", self.curvature()), x.named("M", self.smoothness)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcalc.theorems.objective_perturbation._update import Fixed
+from dpcalc.theorems.objective_perturbation._update import (
+    Fixed,
+    cost_at,
+    cost_of_any_loss,
+    curvature_share,
+    gradient_cost,
+    maximiser_terms,
+)
 from dpcalc.theorems.statements import Formula
 
 if TYPE_CHECKING:
@@ -20,22 +27,25 @@ def network_formulas(theorem: NetworkTheorem) -> tuple[Formula, ...]:
     """
     import sympy
 
-    c, c1, alpha, b, rho, n, eta, v, s = sympy.symbols("C c_1 alpha B rho N eta V s", positive=True)
+    c, c1, alpha, b, rho, n, eta, v = sympy.symbols("C c_1 alpha B rho N eta V", positive=True)
     printed = theorem.printed_term(alpha, eta * v, b, Fixed(c, c1, rho / n))
-    kappa = c / (b * (rho / n + 2 * eta * v))
-    a = theorem.effective_rate(alpha, eta * v) * c / b
+    kappa = curvature_share(c, b, rho / n, eta * v)
+    a = gradient_cost(theorem.effective_rate(alpha, eta * v), c, b)
+    records = 1 if theorem.adjacency == "add-remove" else 2
+
+    def log1p(value: sympy.Expr) -> sympy.Expr:
+        return sympy.log(1 + value)
+
     if theorem.loss == "logistic":
-        linear = (2 - a) * kappa
-        root = sympy.sqrt(linear**2 + 4 * a * kappa * (a + kappa))
-        best = (root - linear) / (2 * a * kappa)
-        inner = (a * (1 + s) + sympy.log(1 + kappa * s * (1 - s))).subs(s, best)
-        certified: sympy.Expr = sympy.Piecewise((2 * a, a >= kappa), (inner, True))
+        linear, root = maximiser_terms(a, kappa, sympy.sqrt)
+        inner = cost_at((root - linear) / (2 * a * kappa), a, kappa, log1p, records=records)
+        certified: sympy.Expr = sympy.Piecewise((records * a, a >= kappa), (inner, True))
         shown = "2*a if a >= kappa, else a*(1 + s) + log(1 + kappa*s*(1 - s)) at its largest over s"
     else:
-        certified = 2 * a + sympy.log(1 + kappa * c1)
+        certified = cost_of_any_loss(a, kappa * c1, log1p, records=records)
         shown = "2*a + log(1 + kappa*c_1)"
-    if theorem.adjacency == "add-remove":
-        certified, shown = certified - a, f"a less than {shown}"
+    if records == 1:
+        shown = f"a less than {shown}"
     shown += f", where a = {a} and kappa = {kappa}"
     return (
         Formula("claimed.beta", printed, term_values(theorem, "claimed")),

@@ -184,14 +184,15 @@ class NetworkTheorem(Theorem):
 
     def _bound(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         """A."""
-        return gradient_cost(self.effective_rate(noise_rate, pull), self.loss_weight, n_records)
+        rate, weight = self.effective_rate(noise_rate, pull), extended(self.loss_weight)
+        cost: Values = gradient_cost(rate, weight, n_records)
+        return cost
 
     def _curvature(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:
         """κ, times c₁ if gradient and curvature are not tied."""
         del noise_rate
-        kappa = curvature_share(
-            self.loss_weight, n_records, self.regularization, self.n_nodes, pull
-        )
+        ridge = extended(self.regularization) / self.n_nodes
+        kappa: Values = curvature_share(extended(self.loss_weight), n_records, ridge, pull)
         return kappa if self.tied else kappa * extended(self.largest_curvature)
 
     def _update_cost(self, noise_rate: Values, pull: Values, n_records: Values) -> Values:

@@ -7,23 +7,20 @@ releases the minimiser. Further updates may choose r from what was released: the
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP
-from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.numerics.precise import mpf, round_down, round_up
 from dpcalc.theorems.authoring import Theorem, assume, choice, count, finding, number, theorem
-from dpcalc.theorems.base import Bound, Scope
+from dpcalc.theorems.base import Bound, Formula, Scope
+from dpcalc.theorems.formulas import shown
+from dpcalc.theorems.numbers import Digits, Numbers, Real, Symbols
 from dpcalc.theorems.objective_perturbation._assumptions import PROMISES
 from dpcalc.theorems.objective_perturbation._rounds import NormalNoise, Round, Rounds, composed
 from dpcalc.theorems.parameters import schedule
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Adjacency
-
-if TYPE_CHECKING:
-    import sympy
-
-    from dpcalc.numerics.precise import Real
 
 
 def _several(theorem: NormalObjective) -> str | None:
@@ -121,19 +118,22 @@ class NormalObjective(Theorem):
         """Updates compose adaptively by the laws of their losses."""
         self.require(Scope.CERTIFIED)
         noise = NormalNoise(self.loss == "logistic", Adjacency(self.adjacency))
-        numbers = {"noise_mu": round_up(self.noise_mu())}
+        numbers = {"noise_mu": round_up(self.noise_mu(Digits(self)))}
         return Bound(composed(self._updates(), noise), numbers, "law of the update, composed")
 
     def attained(self) -> Bound:
         """Records whose losses are linear where the minimisers are: Gaussian mechanisms."""
         self.require(Scope.CERTIFIED)
-        mu = round_down(self.noise_mu())
+        mu = round_down(self.noise_mu(Digits(self)))
         return Bound(GDP(mu), {"noise_mu": mu}, "losses in their linear part")
 
-    def noise_mu(self) -> Real:
+    def noise_mu(self, x: Numbers) -> Real:
         """μ of the moved noise alone: √Σ(g/σ)², twice that where one record replaces another."""
-        square = sum((n / mpf(sigma) ** 2 for (sigma,), n in self._sigmas()), mpf(0))
-        return self._records() * mpf(self.gradient_bound) * context().sqrt(square)
+        if self.sigma.constant:
+            square = x.named("T", self.rounds) / x.named("sigma", self.sigma.first) ** 2
+        else:
+            square = sum((n / x.given(sigma) ** 2 for (sigma,), n in self._sigmas()), x.given(0))
+        return self._records() * x.named("L", self.gradient_bound) * x.sqrt(square)
 
     def _records(self) -> int:
         return 2 if self.adjacency == "replace-one" else 1
@@ -166,25 +166,7 @@ class NormalObjective(Theorem):
         """Laws are composed to six digits."""
         return 1e-6
 
-    def symbolic_noise(self) -> sympy.Expr:
-        """`noise_mu` with the symbols L, σ and T, or with the numbers of a schedule."""
-        import sympy
-
-        bound, sigma, rounds = sympy.symbols("L sigma T", positive=True)
-        if self.sigma.constant:
-            square = rounds / sigma**2
-        else:
-            square = sum(
-                n / sympy.Rational(*s.as_integer_ratio()) ** 2 for (s,), n in self._sigmas()
-            )
-        return self._records() * bound * sympy.sqrt(square)
-
-    def noise_values(self) -> dict[str, float]:
-        """The values of those symbols, and of λ and β."""
-        return {
-            "L": self.gradient_bound,
-            "sigma": self.sigma.first,
-            "T": float(self.rounds),
-            "lambda": self.regularization.first,
-            "beta": self.largest_curvature,
-        }
+    def shown_noise(self) -> Formula:
+        """`noise_mu` in symbols, or with the numbers of a schedule."""
+        x = Symbols(self)
+        return shown("certified.noise_mu", self.noise_mu(x), x)

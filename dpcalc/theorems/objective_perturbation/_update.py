@@ -22,6 +22,7 @@ The full proof stands in docs/theorems/objective-perturbation.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,28 +50,35 @@ class Fixed(NamedTuple):
     ridge: Any
 
 
-def gradient_cost(rate: Values, loss_weight: float, n_records: Values) -> Values:
-    """a: the effective noise rate times C/B."""
-    return rate * extended(loss_weight) / n_records
+def gradient_cost(rate: Any, loss_weight: Any, n_records: Any) -> Any:
+    """a: the effective noise rate times C/B, for numbers or symbols."""
+    return rate * loss_weight / n_records
 
 
-def curvature_share(
-    loss_weight: float, n_records: Values, regularization: float, n_nodes: int, pull: Values
-) -> Values:
-    """κ = C/(B(ρ/N + 2ηV)); ``pull`` is ηV."""
-    stiffness = extended(regularization) / n_nodes + 2 * pull
-    return extended(loss_weight) / (n_records * stiffness)
+def curvature_share(loss_weight: Any, n_records: Any, ridge: Any, pull: Any) -> Any:
+    """κ = C/(B(ρ/N + 2ηV)), for numbers or symbols.
+
+    Args:
+        loss_weight: C.
+        n_records: B.
+        ridge: ρ/N.
+        pull: ηV.
+    """
+    return loss_weight / (n_records * (ridge + 2 * pull))
 
 
-def cost_of_any_loss(a: Values, curvature: Values, *, records: int = 2) -> Values:
+def cost_of_any_loss(
+    a: Any, curvature: Any, log1p: Callable[[Any], Any] = np.log1p, *, records: int = 2
+) -> Any:
     """2a + ln(1 + κc₁) for a record replaced, a less for one added or removed.
 
     Args:
         a: the noise rate times a record's largest gradient.
         curvature: κc₁.
+        log1p: of numbers, or of symbols.
         records: 2 if one replaces another, 1 if one is added or removed.
     """
-    return np.asarray(records * a + np.log1p(curvature))
+    return records * a + log1p(curvature)
 
 
 def cost_of_logistic_loss(a: Values, kappa: Values, *, records: int = 2) -> Values:
@@ -80,8 +88,7 @@ def cost_of_logistic_loss(a: Values, kappa: Values, *, records: int = 2) -> Valu
     concavity: the maximum exceeds the value at s by at most the slope there.
     """
     a, kappa = np.broadcast_arrays(extended(a), extended(kappa))
-    linear = (2 - a) * kappa
-    root = np.sqrt(linear**2 + 4 * a * kappa * (a + kappa))
+    linear, root = maximiser_terms(a, kappa, np.sqrt)
     with np.errstate(invalid="ignore", divide="ignore"):
         s = np.where(
             linear >= 0, 2 * (a + kappa) / (linear + root), (root - linear) / (2 * a * kappa)
@@ -89,5 +96,16 @@ def cost_of_logistic_loss(a: Values, kappa: Values, *, records: int = 2) -> Valu
     s = np.clip(np.where(a >= kappa, Extended(1), s), 0, 1)
     spread = s * (1 - s)
     slope = a + kappa * (1 - 2 * s) / (1 + kappa * spread)
-    value = a * (records - 1 + s) + np.log1p(kappa * spread)
+    value = cost_at(s, a, kappa, np.log1p, records=records)
     return np.asarray(np.where(a >= kappa, records * a, value + np.abs(slope)))
+
+
+def maximiser_terms(a: Any, kappa: Any, sqrt: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """``(2 - a)κ`` and the root of the discriminant: s is their difference over ``2aκ``."""
+    linear = (2 - a) * kappa
+    return linear, sqrt(linear**2 + 4 * a * kappa * (a + kappa))
+
+
+def cost_at(s: Any, a: Any, kappa: Any, log1p: Callable[[Any], Any], *, records: int = 2) -> Any:
+    """What a logistic loss of slope s costs, for numbers or symbols."""
+    return a * (records - 1 + s) + log1p(kappa * (s * (1 - s)))

@@ -31,6 +31,8 @@ from dpcalc.guarantees import ClaimedCurve
 from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.theorems.authoring import finding, theorem
 from dpcalc.theorems.base import Bound, Formula, Scope
+from dpcalc.theorems.formulas import shown
+from dpcalc.theorems.numbers import Digits, Numbers, Real, Symbols
 from dpcalc.theorems.objective_perturbation._normal import (
     MARGIN_PROMISES,
     ONE_RECORD,
@@ -82,22 +84,17 @@ class GaussianObjectivePerturbation(NormalObjective):
                 f"the paper needs λ >= 2β/ε = {float(2 * self.largest_curvature / epsilon):.6g}; got "
                 f"regularization={self.regularization}; epsilon {float(least):.6g} or more would do"
             )
-        sigma = _printed_sigma(context(), mpf(self.gradient_bound), mpf(epsilon), mpf(delta))
+        sigma = _printed_sigma(Digits(self), self.gradient_bound, mpf(epsilon), mpf(delta))
         return self.with_noise_level(round_up(sigma))
 
     def symbolic(self) -> tuple[Formula, ...]:
         """The prescribed σ, and μ of the moved noise."""
-        import sympy
-
-        bound, eps, delta = sympy.symbols("L epsilon delta", positive=True)
-        sigma = _printed_sigma(sympy, bound, eps, delta)
-        values = self.noise_values()
-        return (
-            Formula("prescribed.sigma", sigma, values),
-            Formula("certified.noise_mu", self.symbolic_noise(), values),
-        )
+        x = Symbols(self)
+        sigma = _printed_sigma(x, self.gradient_bound, x.symbol("epsilon"), x.symbol("delta"))
+        return shown("prescribed.sigma", sigma, x), self.shown_noise()
 
 
-def _printed_sigma(functions: Any, bound: Any, epsilon: Any, delta: Any) -> Any:
-    """``ζ√(8 ln(2/δ) + 4ε)/ε``, of mpmath or of sympy."""
-    return bound * functions.sqrt(8 * functions.log(2 / delta) + 4 * epsilon) / epsilon
+def _printed_sigma(x: Numbers, gradient_bound: float, epsilon: Real, delta: Real) -> Real:
+    """``ζ√(8 ln(2/δ) + 4ε)/ε``."""
+    bound = x.named("L", gradient_bound)
+    return bound * x.sqrt(8 * x.log(2 / delta) + 4 * epsilon) / epsilon

@@ -25,7 +25,7 @@ Rounding
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta
@@ -35,6 +35,8 @@ from dpcalc.numerics.precise import context, mpf, round_up
 from dpcalc.numerics.search import smallest_where
 from dpcalc.theorems.authoring import assume, finding, theorem
 from dpcalc.theorems.base import Bound, Formula, Scope
+from dpcalc.theorems.formulas import shown
+from dpcalc.theorems.numbers import Digits, Numbers, Real, Symbols
 from dpcalc.theorems.objective_perturbation._normal import (
     MARGIN_PROMISES,
     ONE_RECORD,
@@ -83,17 +85,18 @@ class Profile(NormalObjective):
     def claimed(self) -> Bound:
         """The printed profile."""
         self.require(Scope.CLAIMED)
-        numbers = {"jacobian": round_up(self._jacobian())}
+        numbers = {"jacobian": round_up(self.jacobian(Digits(self)))}
         return Bound(PrivacyProfile(self.printed, "printed profile"), numbers, "printed profile")
 
-    def _jacobian(self) -> Any:
-        share = mpf(self.largest_curvature) / mpf(self.regularization.first)
-        return -context().log(1 - share)
+    def jacobian(self, x: Numbers) -> Real:
+        """C of the statement."""
+        beta = x.named("beta", self.largest_curvature)
+        return -x.log(1 - beta / x.named("lambda", self.regularization.first))
 
     def printed(self, epsilon: float) -> float:
         """δ(ε) as printed."""
         mu = mpf(self.gradient_bound) / mpf(self.sigma.first)
-        left = mpf(epsilon) - self._jacobian()
+        left = mpf(epsilon) - self.jacobian(Digits(self))
         half = mu**2 / 2
         if left >= half:
             return min(1.0, 2 * gaussian_delta(round_up(mu), float(left)))
@@ -106,9 +109,9 @@ class Profile(NormalObjective):
         checks.positive("epsilon", epsilon)
         checks.proper_delta(delta)
         self.require(Scope.CLAIMED)
-        if mpf(epsilon) <= self._jacobian():
+        if mpf(epsilon) <= (kept := self.jacobian(Digits(self))):
             raise Infeasible(
-                f"the paper's bound keeps {float(self._jacobian()):.6g} for the Jacobian; got "
+                f"the paper's bound keeps {float(kept):.6g} for the Jacobian; got "
                 f"epsilon={epsilon:g}; try a larger regularization"
             )
 
@@ -124,11 +127,5 @@ class Profile(NormalObjective):
 
     def symbolic(self) -> tuple[Formula, ...]:
         """What is kept for the Jacobian, and μ of the moved noise."""
-        import sympy
-
-        beta, stiffness = sympy.symbols("beta lambda", positive=True)
-        values = self.noise_values()
-        return (
-            Formula("claimed.jacobian", -sympy.log(1 - beta / stiffness), values),
-            Formula("certified.noise_mu", self.symbolic_noise(), values),
-        )
+        x = Symbols(self)
+        return shown("claimed.jacobian", self.jacobian(x), x), self.shown_noise()
