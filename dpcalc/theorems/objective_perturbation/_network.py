@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -12,11 +11,12 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION
-from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import PureDP
 from dpcalc.numerics.rounding import deflate, extended, inflate
 from dpcalc.theorems.authoring import Theorem, choice, count, number, theorem
 from dpcalc.theorems.base import Bound, Scope
+from dpcalc.theorems.objective_perturbation._budget import feasible_changes, largest_rate
 from dpcalc.theorems.objective_perturbation._degrees import check_degrees
 from dpcalc.theorems.objective_perturbation._rounds import (
     Noise,
@@ -238,27 +238,11 @@ class NetworkTheorem(Theorem):
             )
         return [p for p, _ in penalties], [r for r, _ in rates], [1] * self.rounds
 
-    def _level_for(self, beta: float, total: Callable[[Self], float], what: str) -> Self:
-        """The instance with the largest noise rate whose total is at most β; totals are affine."""
-        at_zero = total(self.with_noise_level(1e-300))
-        if not at_zero < beta:
-            raise Infeasible(
-                f"the {what} charges {at_zero:.6g} even without the noise term; the budget is "
-                f"{beta:.6g}; try a larger penalty, fewer rounds or a smaller loss weight"
-            )
-        slope = total(self.with_noise_level(1.0)) - at_zero
-        level = (beta - at_zero) / slope
-        found = self.with_noise_level(level)
-        while total(found) > beta:
-            level = math.nextafter(level * (1 - 1e-15), 0.0)
-            found = self.with_noise_level(level)
-        return found
-
     def prescribed(self, epsilon: float, delta: float) -> Self:
         """The largest noise rate whose printed β is at most ε; δ plays no part."""
         checks.positive("epsilon", epsilon)
         checks.delta(delta)
-        return self._level_for(epsilon, lambda t: t.claimed().numbers["beta"], "printed formula")
+        return largest_rate(self, epsilon)
 
     def calibration_tolerance(self) -> float:
         """Equal rounds are summed up exactly; others compose to nine digits or so, laws to six."""
@@ -269,33 +253,4 @@ class NetworkTheorem(Theorem):
 
     def suggestion(self, epsilon: float, delta: float) -> str:
         """Which penalty, loss weight or number of rounds would make a budget feasible."""
-        silent = self.with_noise_level(1e-300)
-        tries: list[str] = []
-        for name, direction in (("penalty", 2.0), ("loss_weight", 0.5), ("rounds", 0.5)):
-            found = _first_feasible(silent, name, direction, epsilon, delta)
-            if found is not None:
-                tries.append(f"{name.replace('_', '-')} {found:.4g}")
-        return " or ".join(tries) if tries else "a larger epsilon or delta"
-
-
-def _first_feasible(
-    theorem: NetworkTheorem, name: str, factor: float, epsilon: float, delta: float
-) -> float | None:
-    """A value of one parameter at which no noise term would leave room in the budget."""
-    value: Any = getattr(theorem, name)
-    for _ in range(40):
-        if isinstance(value, Schedule):
-            value = value.scaled(value.first * factor)
-        else:
-            value = max(1, int(value * factor)) if name == "rounds" else value * factor
-        try:
-            if (
-                theorem.replace(**{name: value}).certified().guarantee.epsilon(delta)
-                < 0.9 * epsilon
-            ):
-                return value.first if isinstance(value, Schedule) else float(value)
-        except (InvalidInput, AssumptionViolated):
-            return None
-        if name == "rounds" and value == 1:
-            return None
-    return None
+        return feasible_changes(self, epsilon, delta) or "a larger epsilon or delta"

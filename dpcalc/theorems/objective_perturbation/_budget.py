@@ -1,0 +1,76 @@
+"""What a budget asks of a network's noisy rounds: the rate of the noise, or other parameters."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
+from dpcalc.theorems.schedule import Schedule
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
+
+T = TypeVar("T", bound="NetworkTheorem")
+
+_SILENT = 1e-300
+"""A noise rate that costs nothing."""
+
+
+def largest_rate(theorem: T, beta: float) -> T:
+    """The instance with the largest noise rate whose printed β is at most this; β is affine in it.
+
+    Raises:
+        Infeasible: if β is larger without the noise term.
+    """
+    at_zero = _printed_beta(theorem.with_noise_level(_SILENT))
+    if not at_zero < beta:
+        raise Infeasible(
+            f"the printed formula charges {at_zero:.6g} even without the noise term; the budget is "
+            f"{beta:.6g}; try a larger penalty, fewer rounds or a smaller loss weight"
+        )
+    slope = _printed_beta(theorem.with_noise_level(1.0)) - at_zero
+    level = (beta - at_zero) / slope
+    found = theorem.with_noise_level(level)
+    while _printed_beta(found) > beta:
+        level = math.nextafter(level * (1 - 1e-15), 0.0)
+        found = theorem.with_noise_level(level)
+    return found
+
+
+def _printed_beta(theorem: NetworkTheorem) -> float:
+    return theorem.claimed().numbers["beta"]
+
+
+def feasible_changes(theorem: NetworkTheorem, epsilon: float, delta: float) -> str:
+    """Which penalty, loss weight or number of rounds leaves room in a budget; empty if none does."""
+    silent = theorem.with_noise_level(_SILENT)
+    tries: list[str] = []
+    for name, direction in (("penalty", 2.0), ("loss_weight", 0.5), ("rounds", 0.5)):
+        found = _first_feasible(silent, name, direction, epsilon, delta)
+        if found is not None:
+            tries.append(f"{name.replace('_', '-')} {found:.4g}")
+    return " or ".join(tries)
+
+
+def _first_feasible(
+    theorem: NetworkTheorem, name: str, factor: float, epsilon: float, delta: float
+) -> float | None:
+    """A value of one parameter at which no noise term would leave room in the budget."""
+    value: Any = getattr(theorem, name)
+    for _ in range(40):
+        if isinstance(value, Schedule):
+            value = value.scaled(value.first * factor)
+        else:
+            value = max(1, int(value * factor)) if name == "rounds" else value * factor
+        try:
+            if (
+                theorem.replace(**{name: value}).certified().guarantee.epsilon(delta)
+                < 0.9 * epsilon
+            ):
+                return value.first if isinstance(value, Schedule) else float(value)
+        except (InvalidInput, AssumptionViolated):
+            return None
+        if name == "rounds" and value == 1:
+            return None
+    return None
