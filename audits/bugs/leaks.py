@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing import Claim
+from dpcalc.audits.bugs import relations
 from dpcalc.guarantees import GDP
 
 Array = NDArray[Any]
@@ -160,6 +161,19 @@ def _symmetric(x: float, g: np.random.Generator, n: int) -> Array:
     return g.standard_normal(n) + 0 * x
 
 
+def _related(
+    name: str,
+    relation: Callable[[NDArray[np.bool_], np.random.Generator], Array],
+    rate: float = 1.0,
+) -> Leak:
+    """The relation holds with the record, in this share of runs; in the twin by randomised response."""
+    return Leak(
+        name,
+        lambda x, g, n: relation((x > 0) & (g.random(n) < rate), g),
+        lambda x, g, n: relation(_response(1.0)(x, g, n) > 0, g),
+    )
+
+
 LEAKS = (
     Leak("randomised response, ε = 3", _response(3.0), _response(1.0)),
     Leak(
@@ -219,6 +233,12 @@ LEAKS = (
         _gauss,
         (CURVE,),
     ),
+    _related("two equal numbers of forty", relations.equal_pair),
+    _related("product of three signs", relations.product_of_signs),
+    _related("product of three signs in nine runs of ten", relations.product_of_signs, 0.9),
+    _related("parity of nine bits", relations.parity_of_nine),
+    _related("sum of bytes", relations.sum_of_bytes),
+    _related("cyclic code", relations.cyclic_code),
 )
 
 PAIRS = tuple((leak, claim) for leak in LEAKS for claim in leak.claims)

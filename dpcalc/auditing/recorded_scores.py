@@ -47,7 +47,13 @@ class RecordedScores:
 
     @property
     def game(self) -> bool:
-        """Whether right answers are counted, and not both error rates."""
+        """Whether right answers are counted, and not both error rates.
+
+        Where coins drew the worlds, what fell must not decide it: of tests that the coins choose
+        between, each may err with a chance of α on other coins.
+        """
+        if self.fair_coins:
+            return not self.claim.is_renyi and self.first.size + self.second.size >= 2 * FEWEST
         rarer, other = sorted((self.first.size, self.second.size))
         return not (self.claim.is_renyi or rarer < FEWEST or other > 2 * rarer)
 

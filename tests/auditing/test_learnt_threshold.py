@@ -62,6 +62,18 @@ def test_true_curves_are_refuted_no_more_often_than_they_may(coins):
     assert at_least(refuted, 120, ALPHA) > 1e-5
 
 
+@pytest.mark.parametrize("runs", [40, 41, 60])
+def test_no_number_of_heads_chooses_another_test(runs):
+    """Of two tests that the coins choose between, each may err on other coins."""
+    methods = set()
+    for heads in (runs // 4 + 1, runs // 2, runs - runs // 4 - 1):
+        found = audit_scores(
+            curve(1.0), np.ones(heads), np.zeros(runs - heads), fair_coins=True, seed=heads
+        )
+        methods.add(frozenset(e.method for e in found.evidence))
+    assert methods == {frozenset({"accuracy", "learnt-threshold"})}
+
+
 def test_every_run_but_the_first_is_counted_and_none_by_itself():
     draw = np.random.default_rng(1)
     coins = draw.random(1000) < 0.5

@@ -25,6 +25,11 @@ ALWAYS = {
     "noise shared by two nodes",
     "noise used twice",
     "NaN in one world",
+    "two equal numbers of forty",
+    "product of three signs",
+    "parity of nine bits",
+    "sum of bytes",
+    "cyclic code",
 }
 """Leaks that every seed must catch."""
 NAMED = [pair for pair in PAIRS if pair[0].name in ALWAYS]

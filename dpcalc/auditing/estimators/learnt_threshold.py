@@ -7,11 +7,15 @@ Statement
     among n runs are stochastically no more than a binomial count of n and a, and the exact limits of
     `accuracy` hold for them as for one rule that was fixed before all runs.
 Proof
-    By induction over the runs: if the count R of the runs before has P(R >= k) <= P(B >= k) for the
-    binomial count B, then with one run more P(R' >= k) is the mean of P(R >= k) and of P(R >= k - 1)
-    with weights 1 - q and q, where q <= a is the chance of a right answer given the past; it grows in q
-    and in both probabilities, and with a and B in their places it is P(B' >= k).
-    No run may be passed over: how many are answered would depend on right answers so far.
+    By induction over the runs: let the count R of the runs before have P(R >= k) <= P(B >= k) for the
+    binomial count B, and let q <= a be the chance of a right answer given the past, which may depend on
+    R. Then with one run more P(R' >= k) = P(R >= k) + E[q 1{R = k-1}], at most
+    (1 - a) P(R >= k) + a P(R >= k-1). That grows in both probabilities, and with B in the place of R it
+    is P(B' >= k).
+    No run may be passed over: how many are answered would depend on right answers so far. A place of
+    `coin_game` whose kind has run out is no exception. With more scores its answer would be right with
+    a chance of at most a; it counts as wrong, the number of places is settled before the coins, and the
+    rules of later places depend on played places, which are a part of the past.
 Source
     Derived here; the rule before the run is that of Dawid's prequential forecasts (1984).
 """
