@@ -122,9 +122,8 @@ def audit_scores(
     the rest are counted. Which ones is settled by a shuffle, whatever order the scores come in.
     Unless the claim is one of ρ, there are few runs, or one kind is more than twice as frequent as the
     other though no coins drew the worlds, right answers are counted: see `coin_game`. Otherwise both
-    error rates are. Of a claim of μ, four fifths
-    of alpha go to answers by a threshold that is learnt on the way, for which hardly a run is kept
-    apart.
+    error rates are. Of a claim of μ, four fifths of alpha go to answers by a threshold that is
+    learnt on the way, for which hardly a run is kept apart.
 
     Example::
 

@@ -65,6 +65,7 @@ def _run(
 def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None:
     from dpcalc.report.setting import risk_line, setting_lines
     from dpcalc.report.text import (
+        capitalised,
         claimed_and_certified,
         console,
         escaped,
@@ -84,7 +85,7 @@ def _print(theorem: Theorem, record: dict[str, Any], relation: Relation) -> None
     out.print(claimed_and_certified(record))
     out.print(ratio_line(record))
     if record["verdict"] == "UNSUPPORTED":
-        out.print(f"{escaped(record['reason'][0].upper())}{escaped(record['reason'][1:])}.")
+        out.print(f"{escaped(capitalised(record['reason']))}.")
     certified = record["certified"]
     if risk := risk_line(certified["attack_accuracy"], relation.name):
         out.print(risk)

@@ -21,7 +21,7 @@ from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import page as shell
 from dpcalc.report.page import page_table
 from dpcalc.report.records import to_json
-from dpcalc.report.text import attack_text, bound_text
+from dpcalc.report.text import attack_text, bound_text, capitalised
 
 _STOPPED = """The claim was refuted before all planned runs were made. Runs that end because of what was
 seen void every bound from them but those of bets, which hold whenever one stops and are weaker
@@ -92,7 +92,7 @@ def _section(result: AuditResult) -> str:
     claim = verdict.claim
     about = f"Claim {claim.name}, about {claim.about}. {result.note}"
     figures = "".join(_figure(svg, caption) for caption, svg in pictures(result))
-    reason = verdict.reason[:1].upper() + verdict.reason[1:]
+    reason = capitalised(verdict.reason)
     parts = [
         f'<section id="{escape(result.key)}"><h2>{_verdict(result)} {escape(result.title)}</h2>',
         f"<p>{escape(reason)}.</p>",

@@ -13,7 +13,7 @@ from dpcalc.numerals import spelt
 from dpcalc.report.audit_words import MEANINGS, summary
 from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import markdown_rows, plain
-from dpcalc.report.text import attack_text, bound_text
+from dpcalc.report.text import attack_text, bound_text, capitalised
 
 
 def markdown(
@@ -27,7 +27,7 @@ def markdown(
         verdict = result.verdict
         lines += [f"\n## {plain(result.key)}: {verdict.outcome.value}", ""]
         lines += [f"{plain(result.title)}.", ""]
-        lines += [plain(verdict.reason[0].upper() + verdict.reason[1:]) + ".", ""]
+        lines += [plain(capitalised(verdict.reason)) + ".", ""]
         lines += [f"Claim {plain(f'{verdict.claim.name}, about {verdict.claim.about}')}.", ""]
         lines += [f"- {f.check} ({f.severity}): {plain(f.text)}" for f in verdict.findings]
         lines += [_bound(e) for e in verdict.evidence]

@@ -14,7 +14,7 @@ from dpcalc.report.document import Part, Report, Section, Table, Terms
 from dpcalc.report.records import attack_accuracy
 from dpcalc.report.reviewing import neighbours, repeat, shown_values
 from dpcalc.report.setting import risk_line
-from dpcalc.report.text import attack_text, bound_text, upper
+from dpcalc.report.text import attack_text, bound_text, capitalised, upper
 from dpcalc.vocabulary import Verdict
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _table(judgements: Sequence[Judgement]) -> Table:
 
 def _parts(judgement: Judgement, attack: AuditResult | None) -> tuple[Part, ...]:
     claim = judgement.claim
-    parts: list[Part] = [judgement.reason[0].upper() + judgement.reason[1:].rstrip(".") + "."]
+    parts: list[Part] = [capitalised(judgement.reason).rstrip(".") + "."]
     parts.append(_about(judgement))
     if risk := _risk(judgement):
         parts.append(risk)

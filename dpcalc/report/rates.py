@@ -109,7 +109,9 @@ def verdict_line(record: Mapping[str, Any]) -> str:
     if record["verdict"] == "REFUTED":
         return "The claim is refuted: a concrete problem reaches more."
     if record["verdict"] == "UNSUPPORTED":
-        return f"{record['reason'][0].upper()}{record['reason'][1:]}."
+        from dpcalc.report.text import capitalised
+
+        return f"{capitalised(record['reason'])}."
     if a == b:
         return "The claim is certified."
     return f"The certified bound is {b / a:.4g} times the claim." if a else "The claim is zero."

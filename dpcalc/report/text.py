@@ -232,6 +232,11 @@ def _marked(assumptions: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     return lines
 
 
+def capitalised(text: str) -> str:
+    """With a capital at the beginning, unless that is a symbol: ε is no Ε, and μ no Μ."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+
 def escaped(text: object) -> str:
     """Text with square brackets kept from being read as markup."""
     from rich.markup import escape

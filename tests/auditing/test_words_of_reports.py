@@ -50,6 +50,14 @@ def test_pages_say_it_first_and_explain_every_verdict(results: list[AuditResult]
     assert {o.value for o in Outcome} <= {word for word, _ in MEANINGS}
 
 
+def test_a_sentence_that_begins_with_a_symbol_keeps_it() -> None:
+    """The capital of ε looks like a Latin E, that of μ like M."""
+    assert FALSE.verdict.reason.startswith("ε ≥ ")
+    assert "<p>ε ≥ " in page("t", [FALSE])
+    assert "\nε ≥ " in markdown("t", [FALSE])
+    assert "<p>With " in page("t", [WEAK])
+
+
 def test_small_chances_are_spelt_as_on_the_terminal() -> None:
     verdict = replace(WEAK.verdict, alpha=1e-5)
     text = page("t", [replace(WEAK, verdict=verdict)])
