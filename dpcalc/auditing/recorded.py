@@ -34,6 +34,8 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 Array = NDArray[np.float64]
 
 _HELD_OUT = 0.2  # share of α for a rule that may pass over runs, where a threshold has the rest
+_ORDER = "the order is TP FN FP TN, IN being the positive answer"
+_HIGHER = "the higher a score, the more its canary seems to have been in"
 _FEWEST = 10  # scores of a kind: two of them choose the rule
 
 
@@ -78,27 +80,26 @@ def audit_counts(
         unused = Unused(coins=0 if fair_coins else runs, scores=True)
         found = from_counts(claim, counts, alpha)
         verdict = recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, unused=unused)
-        return _noting_wrong_answers(verdict, counts)
+        return _noting_wrong(verdict, int(counts.correct), runs, "answers", _ORDER)
     one_run.require_coins(int(counts.n_in), runs, fair_coins, "run", "runs")
     right = counts.correct
     answers = Answers(right=right, wrong=counts.runs - right, runs=runs)
     bound = accuracy.from_answers(answers, None, claim, alpha=alpha, curve=claim.is_curve)
     estimate = bayesian.evidence(counts, claim, alpha=alpha)
     verdict = recorded_verdict(name, claim, [bound, estimate], alpha, runs, detectable_ratio)
-    return _noting_wrong_answers(verdict, counts)
+    return _noting_wrong(verdict, int(counts.correct), runs, "answers", _ORDER)
 
 
-def _noting_wrong_answers(verdict: Verdict, counts: Counts) -> Verdict:
+def _noting_wrong(verdict: Verdict, right: int, number: int, what: str, meaning: str) -> Verdict:
     """The verdict, and a remark where far more answers are wrong than luck, three sigmas, explains.
 
     They stay as they are: a rule that is turned round after a look was not fixed before it.
     """
-    runs, right = int(counts.runs), int(counts.correct)
-    if verdict.outcome is Outcome.REFUTED or runs - 2 * right <= 3 * math.sqrt(runs):
+    if verdict.outcome is Outcome.REFUTED or number - 2 * right <= 3 * math.sqrt(number):
         return verdict
     remark = (
-        f"{runs - right} of {runs} answers are wrong: the order is TP FN FP TN, IN being the positive "
-        "answer; if the rule is to be turned round, do so before new runs"
+        f"{number - right} of {number} {what} are wrong: {meaning}; if the rule is to be turned round, "
+        "do so before new runs"
     )
     return replace(verdict, reason=f"{verdict.reason}; {remark}")
 
@@ -293,4 +294,5 @@ def audit_guesses(
     """
     check_terms(alpha, detectable_ratio)
     found = from_guesses(claim, guesses, alpha)
-    return recorded_verdict(name, claim, found, alpha, 1, detectable_ratio)
+    verdict = recorded_verdict(name, claim, found, alpha, 1, detectable_ratio)
+    return _noting_wrong(verdict, guesses.correct, guesses.guessed, "guesses", _HIGHER)

@@ -203,6 +203,13 @@ def test_two_files_that_both_say_who_was_a_member_are_refused(run: Run) -> None:
     assert run("audit", "--scores", "runs.csv", "out.csv", "--column", "score", *CLAIM)[0] != 2
 
 
+def test_guesses_the_wrong_way_round_are_told(run: Run) -> None:
+    about = ("--column", "score", "--one-run", 30, 30, "--fair-coins", "--seed", 5, *CLAIM)
+    turned = _verdict(run, "--scores", "out.csv", "in.csv", *about)["reason"]
+    assert "of 60 guesses are wrong: the higher a score, the more its canary seems" in turned
+    assert "wrong" not in _verdict(run, "--scores", "in.csv", "out.csv", *about)["reason"]
+
+
 @pytest.mark.parametrize("coins", [(), ("--fair-coins",)])
 def test_answers_the_wrong_way_round_are_told(run: Run, coins: tuple[str, ...]) -> None:
     found = _verdict(run, "--counts", 5, 95, 95, 5, *CLAIM, *coins)
