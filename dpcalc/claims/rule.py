@@ -98,7 +98,7 @@ def _reason(
 ) -> str:
     claimed, certified, reached = numbers
     if verdict is Verdict.REFUTED and reached is not None:
-        why = result.failing_proof() or "a concrete instance exceeds the claim."
+        why = result.failing_proof() or result.counterexample()
         how = (
             words.infinite if math.isinf(reached) else f"at least {words.symbol}{at_least(reached)}"
         )

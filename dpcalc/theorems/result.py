@@ -171,6 +171,10 @@ class Result(OwnArithmetic, ABC):
         found = self.applicable_findings()
         return next((f.text for f in found if f.bearing is Bearing.PROOF_FAILS), None)
 
+    def counterexample(self) -> str:
+        """What is said where `attained` exceeds a claim, and what its instance needs."""
+        return "a concrete instance exceeds the claim."
+
     @abstractmethod
     def symbolic(self) -> tuple[Formula, ...]:
         """The printed formulas, so that a test can evaluate them with fifty digits."""

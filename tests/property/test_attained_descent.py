@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 
@@ -12,6 +13,7 @@ from scipy.stats import chi2, norm
 
 from dpcalc.accounting.iteration.position_mixture import mixed_down
 from dpcalc.accounting.iteration.pulled_walk import PulledWalk
+from dpcalc.accounting.iteration.quadratics import Quadratics, Uses
 from dpcalc.accounting.iteration.sampled_walk import SampledWalk
 from dpcalc.claims.verdict import surely_attained
 from dpcalc.numerics.precise import mpf
@@ -19,6 +21,69 @@ from dpcalc.theorems.base import Scope
 from dpcalc.theorems.catalogue import privacy_result
 
 LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
+
+
+def test_the_law_of_changing_curvatures_by_brute_force() -> None:
+    """Every step on its own, along the other uses; the last use's direction by a fine circle."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        passes, gap = int(rng.integers(2, 5)), int(rng.integers(1, 6))
+        tail = int(rng.integers(1, gap + 1))
+        uses = Uses(gap - tail, passes, gap, tail)
+        forget, keep = np.sort(rng.uniform(0, 1, 2)).tolist()
+        forgetting, share = int(rng.integers(0, gap)), float(rng.random())
+        first, last = gap - tail, gap - tail + gap * (passes - 1)
+        factors = np.full(last + tail, keep)
+        factors[: first + 1] = forget
+        factors[last - forgetting + 1 : last + 1] = forget
+        factors[last - forgetting] = forget + (keep - forget) * share
+        others, side = np.full(last + tail, forget), (0.0, 0.0)
+        others[last + 1 :] = keep
+        along, spread, lone = 0.0, 0.0, 0.0
+        for t, a in enumerate(factors):
+            along, spread, lone = a * along, a * a * spread + 1, a * lone
+            along += (t - first) % gap == 0 and first <= t < last
+            lone += t == last
+            side = others[t] * side[0] + (t == last), others[t] ** 2 * side[1] + 1
+        angles = np.linspace(0, math.pi / 2, 4001)
+        best = (along + lone * np.cos(angles)) ** 2 / spread
+        best = best + (side[0] * np.sin(angles)) ** 2 / side[1]
+        found = Quadratics(forget, keep).mu_squared(uses, forgetting, share)
+        assert found == pytest.approx(best.max(), rel=1e-6)
+
+
+def test_a_loss_may_have_a_curvature_of_its_own_in_every_step() -> None:
+    """Two batches, three passes: losses fixed, curvatures 1.9, 0.1, 0.5, 1.0, 1.5, 0.3 along the run."""
+    eta, rho, start = 0.5, 0.5, 1e9
+    curvatures = [1.9, 0.1, 0.5, 1.0, 1.5, 0.3]
+    places = start * rho ** np.arange(6)
+    rng, noise = np.random.default_rng(0), []
+
+    def gradient(batch: int, x: float) -> float:
+        """Piecewise linear through the places of the batch, flat pieces of the wanted slope around."""
+        knots = []
+        for t in range(batch, 6, 2):
+            at = (1 - rho) * places[t] / eta
+            knots += [(places[t] + side * 1e5, at + side * 1e5 * curvatures[t]) for side in (-1, 1)]
+        knots.sort()
+        slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in itertools.pairwise(knots)]
+        assert all(0.09 <= slope <= 1.91 for slope in slopes)
+        xs, ys = zip(*knots, strict=True)
+        assert xs[0] < x < xs[-1]
+        return float(np.interp(x, xs, ys))
+
+    runs = []
+    for moved in (0.0, 1.0):
+        x, path = start + moved, []
+        for t in range(6):
+            if not moved:
+                noise.append(float(rng.normal()))
+            x = x - eta * gradient(t % 2, x) + noise[t]
+            path.append(x)
+        runs.append(path)
+    factors = np.cumprod([1 - eta * h for h in curvatures])
+    # Doubles around 1e9 are 1e-7 apart.
+    assert np.array(runs[1]) - np.array(runs[0]) == pytest.approx(factors, abs=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.3])

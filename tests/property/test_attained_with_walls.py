@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcalc.claims.verdict import standing_of
 from dpcalc.theorems.catalogue import privacy_result
+from dpcalc.vocabulary import Verdict
 from tests.oracles.noisy_descent import quadratic_mu_squared
 
 Reals = NDArray[np.float64]
@@ -212,3 +214,45 @@ def test_the_full_batch_moves_to_and_fro_where_the_map_does(key: str, step_size:
     assert attained is not None
     assert attained.numbers["mu"] ** 2 == pytest.approx(exact, rel=1e-12)
     assert attained.numbers["mu"] <= theorem.certified().numbers["mu"]
+
+
+def _without_domain(key: str, **changes: object) -> tuple[float, float]:
+    """μ of the instances on any domain and on none."""
+    kind = privacy_result(key)
+    either = []
+    for domain in ("any", "none"):
+        theorem = kind.from_parameters({**kind.example, **changes, "domain": domain})
+        attained = theorem.attained()
+        assert attained is not None
+        assert ("walls" in attained.method) == ("domain" in theorem.counterexample())
+        either.append(attained.numbers["mu"])
+    return either[0], either[1]
+
+
+def test_runs_that_never_project_meet_no_walls() -> None:
+    """One use as the last of four steps: three that multiply by .5 leave 1 + 1/4 + 1/16 + 1/64."""
+    mu, without = _without_domain(
+        "pnsgd-strongly-convex", n_records=4, position=4, step_size=0.25, sigma=2.0
+    )
+    assert mu == pytest.approx(1, rel=1e-12)
+    assert without == pytest.approx(1 / math.sqrt(1 + 1 / 4 + 1 / 16 + 1 / 64), rel=1e-12)
+    mu, without = _without_domain("noisy-cgd")
+    assert 0.93 * mu < without < 0.94 * mu
+    for straight in ({"n_batches": 1}, {"passes": 1, "position": 1}):
+        mu, without = _without_domain("noisy-cgd", **straight)
+        assert mu == without
+
+
+def test_a_claim_above_what_runs_without_a_domain_leak_is_refuted_with_the_reason() -> None:
+    kind = privacy_result("noisy-cgd")
+    theorem = kind.from_parameters({**kind.example})
+    found = standing_of(theorem, 0.86, theorem.certified().guarantee.epsilon(1e-5), 1e-5)
+    assert found.verdict is Verdict.REFUTED
+    assert "project on a domain" in found.reason
+    unprojected = kind.from_parameters({**kind.example, "domain": "none"})
+    certified = unprojected.certified().guarantee.epsilon(1e-5)
+    assert certified == theorem.certified().guarantee.epsilon(1e-5)
+    assert standing_of(unprojected, 0.86, certified, 1e-5).verdict is Verdict.UNSUPPORTED
+    low = standing_of(unprojected, 0.5, certified, 1e-5)
+    assert low.verdict is Verdict.REFUTED
+    assert "domain" not in low.reason

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcalc.accounting.iteration.average import Averaged
+from dpcalc.accounting.iteration.quadratics import Line, Quadratics, Uses, last_mu_squared
 from dpcalc.accounting.iteration.scalar import ScalarADMM, Stretch
 from dpcalc.numerics.precise import mpf as real
 
@@ -109,3 +110,84 @@ def test_means_of_iterates_by_summing() -> None:
     step = [(0.0, 0.0)] * lead + [(0.0, 1.5)] + [(0.9, 0.0)] * 5
     single = turning.last_mu_squared(passes=1, gap=1, tail=6, lead=lead)
     assert float(single) == pytest.approx(law(step)[1])
+
+
+def test_lines_are_steps() -> None:
+    one, other = Line(0.9, 1.0, 0.5), Line(-0.4, 0.2, 1.5)
+    z, v = -0.4 * 1.0 + 0.2, 0.16 * 0.5 + 1.5
+    both = one.then(other)
+    assert (both.factor, both.shift, both.spread) == pytest.approx((-0.36, z, v))
+    expected = Line(1, 0, 0)
+    for count in range(8):
+        found = one.repeated(count)
+        assert (found.factor, found.shift, found.spread) == pytest.approx(
+            (expected.factor, expected.shift, expected.spread)
+        )
+        expected = expected.then(one)
+
+
+def several(model: Quadratics, uses: Uses, forgetting: int, share: float) -> float:
+    """μ² with the last use in the best direction of a plane, by trying angles."""
+    keep, forget = model.keep, model.forget
+    partly = forget + (keep - forget) * share
+    kept = uses.gap - 1 - forgetting
+    first = [(forget, 0.0)] * uses.lead + [(forget, 1.0)]
+    middle = ([(keep, 0.0)] * (uses.gap - 1) + [(keep, 1.0)]) * (uses.passes - 2)
+    last = [(keep, 0.0)] * kept + [(partly, 0.0)] + [(forget, 0.0)] * forgetting
+    tail = [(keep, 0.0)] * (uses.tail - 1)
+
+    def law(steps):
+        z, v = 0.0, 0.0
+        for a, s in steps:
+            z, v = a * z + s, a * a * v + 1
+        return z, v
+
+    along, spread = law(first + middle + last + tail)
+    carry = keep ** (uses.tail - 1)
+    idle = uses.lead + uses.gap * (uses.passes - 1)
+    _, side = law([(forget, 0.0)] * idle + [(forget, 0.0)] + tail)
+    cosine = np.linspace(0, 1, 200_001)
+    return float(((along + carry * cosine) ** 2 / spread + carry**2 * (1 - cosine**2) / side).max())
+
+
+@pytest.mark.parametrize("uses", [Uses(2, 3, 4, 2), Uses(0, 2, 3, 5), Uses(3, 5, 2, 1)])
+@pytest.mark.parametrize("forget", [0.0, 0.5])
+def test_several_uses_of_quadratics(uses: Uses, forget: float) -> None:
+    model = Quadratics(forget, 0.95)
+    for forgetting in range(uses.gap):
+        for share in (0.0, 0.45, 1.0):
+            found = model.mu_squared(uses, forgetting, share)
+            if forgetting <= uses.gap - 1:
+                kept = uses.gap - 1 - forgetting
+                if kept >= 0:
+                    truth = several(model, uses, forgetting, share)
+                    assert found == pytest.approx(truth, rel=1e-8)
+    shares = (1.0, 0.9, 0.75, 0.6, 0.45, 0.3, 0.2, 0.1, 0.0)
+    tried = {
+        (n, share): model.mu_squared(uses, n, share) for n in range(uses.gap) for share in shares
+    }
+    assert tried[model.worst(uses)] == max(tried.values())
+    unit = last_mu_squared(unit=real(2), least=real(forget), most=real(0.95), uses=uses)
+    assert float(unit) == pytest.approx(4 * max(tried.values()), rel=1e-12)
+
+
+def test_one_use_of_quadratics() -> None:
+    uses = Uses(2, 1, 1, 3)
+    for least, most, forget, keep in (
+        (0.2, 0.9, 0.2, 0.9),
+        (-0.95, 0.4, 0.0, 0.95),
+        (0.3, 0.9, 0.3, 0.9),
+    ):
+        v = ((forget**2 + 1) * forget**2 + 1) * keep**4 + keep**2 + 1
+        found = last_mu_squared(unit=real(3), least=real(least), most=real(most), uses=uses)
+        assert float(found) == pytest.approx(9 * keep**4 / v)
+    assert Quadratics(0.2, 0.9).worst(uses) == (0, 1.0)
+    several_uses = last_mu_squared(
+        unit=real(1), least=real(-0.95), most=real(0.4), uses=Uses(0, 2, 2, 1)
+    )
+    model = Quadratics(0.0, 0.4)
+    best = max(
+        model.mu_squared(Uses(0, 2, 2, 1), n, s)
+        for n in range(2) for s in (1.0, 0.9, 0.75, 0.6, 0.45, 0.3, 0.2, 0.1, 0.0)
+    )  # fmt: skip
+    assert float(several_uses) == pytest.approx(best)

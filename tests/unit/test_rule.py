@@ -27,6 +27,9 @@ class Proof:
     def failing_proof(self) -> str | None:
         return self.flaw
 
+    def counterexample(self) -> str:
+        return "a concrete instance exceeds the claim."
+
 
 @pytest.mark.parametrize(
     ("claimed", "certified", "attained", "verdict"),
@@ -108,7 +111,9 @@ def test_what_is_surely_attained_is_below_the_curve() -> None:
 def test_a_standing_is_about_the_instance_at_its_delta() -> None:
     def theorem(guarantee: Any) -> Any:
         instance = None if guarantee is None else SimpleNamespace(guarantee=guarantee)
-        return SimpleNamespace(attained=lambda: instance, failing_proof=lambda: None)
+        return SimpleNamespace(
+            attained=lambda: instance, failing_proof=lambda: None, counterexample=lambda: ""
+        )
 
     found = standing_of(theorem(GDP(1.0)), 1.0, 9.0, 1e-6)
     assert found.verdict is Verdict.REFUTED

@@ -34,6 +34,7 @@ def _fake(**changes: Any) -> Any:
         "certified": lambda: Rate(2.0, {"margin": 0.25}, "by hand"),
         "attained": lambda: Rate(1.0, {"total": 7.0}, "a problem"),
         "failing_proof": lambda: None,
+        "counterexample": lambda: "a concrete instance exceeds the claim.",
         "violations_of_claim": lambda: ["first", "second"],
         "applicable_findings": lambda: (Finding("A remark.", Bearing.REMARK),),
         "unattested": lambda scope: [PROMISE] if scope is Scope.CERTIFIED else [],

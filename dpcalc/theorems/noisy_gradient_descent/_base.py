@@ -161,28 +161,6 @@ class NoisyDescent(Theorem):
         mu = round_down(context().sqrt(found))
         return Bound(GDP(mu), {"mu": mu}, "the mean's exact law for quadratics, no projection")
 
-    def quadratic_instance(self, mu: Real, *, passes: int, gap: int, tail: int, lead: int) -> Bound:
-        """What the last iterate leaks for quadratics, with walls where the cheapest shifts bend.
-
-        They attain all that is charged (docs/theorems/shifted-interpolation.md). If all curvatures
-        are equal, losses are alike everywhere, and so are the uses' moves.
-
-        Args:
-            mu: that of the cheapest shifts.
-            passes: uses of the record.
-            gap: steps from one use to the next.
-            tail: steps from the last use to the end, both included.
-            lead: steps before the first use.
-        """
-        method = "quadratics, walls that forget"
-        if self.curvature() == self.smoothness:
-            factor = 1 - mpf(self.step_size) * mpf(self.smoothness)
-            law = Averaged(self.own_unit(), mpf(1), factor, factor)
-            square = law.last_mu_squared(passes=passes, gap=gap, tail=tail, lead=lead)
-            mu, method = context().sqrt(square), "quadratics of one curvature, no projection"
-        lower = round_down(mu)
-        return Bound(GDP(lower), {"mu": lower}, method)
-
     def _check_together(self) -> None:
         weak, strong = self.weakness(), getattr(self, "strong_convexity", None) or 0.0
         if weak > 0 < strong:

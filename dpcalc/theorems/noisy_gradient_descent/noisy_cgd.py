@@ -20,6 +20,10 @@ Rounding
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Literal
+
+from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.authoring import Numbers, Real, finding, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -33,6 +37,12 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     STRONGLY_CONVEX,
 )
 from dpcalc.theorems.noisy_gradient_descent._cyclic import CyclicDescent
+from dpcalc.theorems.noisy_gradient_descent._walls import (
+    EXCEEDS_ON_A_DOMAIN,
+    domain,
+    meets_walls,
+    quadratic_instance,
+)
 from dpcalc.theorems.numbers import Digits
 
 
@@ -87,6 +97,8 @@ class NoisyCGD(CyclicDescent):
         LAST_ONLY,
     )
 
+    domain: Literal["any", "none"] = domain()
+
     def claimed_mu(self, x: Numbers) -> Real:
         """The printed μ, for the worst position; for c = 1 its limit."""
         c, batches, rest = self.factor(x), self.n_batches, self.n_batches * (self.passes - 1)
@@ -108,13 +120,22 @@ class NoisyCGD(CyclicDescent):
         expands = EXPANDED if self.contraction() > 1 else ""
         return "shifted interpolation in f-DP, cheapest shifts" + expands
 
+    def schedule(self) -> Uses:
+        """When the record is used."""
+        tail = self.participation().steps_after
+        return Uses(self.n_batches - tail, self.passes, self.n_batches, tail)
+
     def attained(self) -> Bound | None:
-        """Quadratics and the walls of a domain: an exact Gaussian law, all that is certified."""
+        """Quadratics: an exact Gaussian law, on a domain with walls all that is certified."""
         if self.order != "fixed":
             return None
-        passes, gap, tail = self.passes, self.n_batches, self.participation().steps_after
-        lead = gap - tail
+        uses = self.schedule()
         if averaged(self):
-            return self.averaged_instance(passes=passes, gap=gap, tail=tail, lead=lead)
-        mu = self.mu_left(tail)
-        return self.quadratic_instance(mu, passes=passes, gap=gap, tail=tail, lead=lead)
+            return self.averaged_instance(**asdict(uses))
+        mu, projected = self.mu_left(uses.tail), self.domain == "any"
+        return quadratic_instance(self, mu, uses, projected=projected)
+
+    def counterexample(self) -> str:
+        """The instance, and whether it needs a domain."""
+        walls = self.domain == "any" and not averaged(self) and meets_walls(self, self.schedule())
+        return EXCEEDS_ON_A_DOMAIN if walls else super().counterexample()

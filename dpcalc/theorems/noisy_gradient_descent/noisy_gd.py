@@ -18,6 +18,7 @@ Rounding
 from __future__ import annotations
 
 from dpcalc.accounting.iteration import NoisyContraction, Participation
+from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.checks import no_bound_without
 from dpcalc.numerics.precise import mpf
 from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
@@ -31,6 +32,7 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     STRONGLY_CONVEX,
     NoisyDescent,
 )
+from dpcalc.theorems.noisy_gradient_descent._walls import quadratic_instance
 from dpcalc.theorems.numbers import Digits
 
 
@@ -138,4 +140,4 @@ class NoisyGD(NoisyDescent):
         if averaged(self):
             return self.averaged_instance(passes=self.steps, gap=1, tail=1)
         mu = self.descent().mu(Participation(self.steps))
-        return self.quadratic_instance(mu, passes=self.steps, gap=1, tail=1, lead=0)
+        return quadratic_instance(self, mu, Uses(0, self.steps, 1, 1), projected=False)

@@ -24,6 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpcalc.accounting.iteration import Participation
+from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.accounting.iteration.sampled_batches import NoiseSplit
 from dpcalc.accounting.iteration.sampled_walk import SampledWalk
 from dpcalc.guarantees.profile import PrivacyProfile
@@ -46,6 +47,7 @@ from dpcalc.theorems.noisy_gradient_descent._formulas import (
 )
 from dpcalc.theorems.noisy_gradient_descent._sampled import LIMIT_IS_NO_BOUND, RESTATED, SAMPLED
 from dpcalc.theorems.noisy_gradient_descent._split import SplitDescent
+from dpcalc.theorems.noisy_gradient_descent._walls import quadratic_instance
 from dpcalc.theorems.numbers import Symbols
 
 
@@ -128,7 +130,7 @@ class NoisySGD(SplitDescent):
         if averaged(self):
             return self.averaged_instance(passes=self.steps, gap=1, tail=1)
         mu = self.descent().mu(Participation(self.steps))
-        return self.quadratic_instance(mu, passes=self.steps, gap=1, tail=1, lead=0)
+        return quadratic_instance(self, mu, Uses(0, self.steps, 1, 1), projected=False)
 
     def _sampled_instance(self) -> Bound:
         """Every record with the least curvature; one threshold on the last iterate."""

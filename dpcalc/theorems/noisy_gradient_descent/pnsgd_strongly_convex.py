@@ -19,7 +19,11 @@ Rounding
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Literal
+
 from dpcalc.accounting.iteration import NoisyContraction, Participation
+from dpcalc.accounting.iteration.quadratics import Uses
 from dpcalc.checks import no_bound_without
 from dpcalc.theorems.authoring import Numbers, Real, assume, count, finding, number, theorem
 from dpcalc.theorems.averages import LAST_ONLY, averaged
@@ -33,6 +37,12 @@ from dpcalc.theorems.noisy_gradient_descent._base import (
     OnePass,
 )
 from dpcalc.theorems.noisy_gradient_descent._formulas import last_iterate_mu
+from dpcalc.theorems.noisy_gradient_descent._walls import (
+    EXCEEDS_ON_A_DOMAIN,
+    domain,
+    meets_walls,
+    quadratic_instance,
+)
 from dpcalc.theorems.numbers import Digits
 
 
@@ -113,6 +123,8 @@ class PNSGDStronglyConvex(OnePass):
         "the record's place in the order, i (the last unless given)", default=None
     )
 
+    domain: Literal["any", "none"] = domain()
+
     def claimed_rho(self, x: Numbers) -> Real:
         """The printed divergence per order, 2L²/(kσ²)·(1 - 2ηβρ/(β+ρ))^(k/2), k = n - i."""
         unit, later = 2 * (x.lipschitz / x.sigma) ** 2, self.steps_left() - 1
@@ -141,11 +153,20 @@ class PNSGDStronglyConvex(OnePass):
         more = {"rho": x.up(mu) ** 2 / 2, "contraction": self.factor(x)}
         return mu, "shifted interpolation in f-DP", more
 
+    def schedule(self) -> Uses:
+        """When the record is used."""
+        left = self.steps_left()
+        return Uses(self.n_records - left, 1, left, left)
+
     def attained(self) -> Bound:
         """Quadratics: a wall forgets what came before, later steps keep; all that is certified."""
-        left = self.steps_left()
-        lead = self.n_records - left
+        uses = self.schedule()
         if averaged(self):
-            return self.averaged_instance(passes=1, gap=left, tail=left, lead=lead)
-        mu = self.steps(Digits(self)).mu(Participation(1, steps_after=left))
-        return self.quadratic_instance(mu, passes=1, gap=left, tail=left, lead=lead)
+            return self.averaged_instance(**asdict(uses))
+        mu = self.steps(Digits(self)).mu(Participation(1, steps_after=uses.tail))
+        return quadratic_instance(self, mu, uses, projected=self.domain == "any")
+
+    def counterexample(self) -> str:
+        """The instance, and whether it needs a domain."""
+        walls = self.domain == "any" and not averaged(self) and meets_walls(self, self.schedule())
+        return EXCEEDS_ON_A_DOMAIN if walls else super().counterexample()
