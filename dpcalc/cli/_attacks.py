@@ -197,7 +197,7 @@ def own_cases(path: str) -> tuple[Case, ...]:
     if claim is None:
         return (_unclaimed(target, path),)
     return (
-        Case(key=target.name, title=path, role=ClaimSource.PAPER, instance=instance, expected=()),
+        Case(key=target.name, title=path, role=ClaimSource.OWN, instance=instance, expected=()),
     )
 
 
@@ -210,7 +210,7 @@ def _unclaimed(target: Any, path: str) -> Case:
     return Case(
         key=target.name,
         title=path,
-        role=ClaimSource.PAPER,
+        role=ClaimSource.OWN,
         instance=lambda: Instance(target=target, claim=nothing),
         expected=(),
     )

@@ -21,6 +21,8 @@ class ClaimSource(StrEnum):
     """As published, flaws included."""
     CERTIFIED = "certified"
     """The correct algorithm with the certified bound; an attack on it must fail."""
+    OWN = "own"
+    """Of who asks: a mechanism or runs of their own."""
     BUG = "planted bug"
     """A mistake of the kind that is found in practice; some check must catch it."""
 
