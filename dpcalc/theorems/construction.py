@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.numerals import Written, ratio
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.matrix import Matrix
 from dpcalc.theorems.parameters import parameters, required
@@ -76,6 +78,8 @@ def as_written(value: Any) -> str:
         return (
             repr(value.start) if value.factor == 1.0 else repr(f"{value.start!r}:{value.factor!r}")
         )
+    if isinstance(value, Written) and Fraction(repr(float(value))) != Fraction(*ratio(value)):
+        return repr("{}/{}".format(*ratio(value)))
     return repr(str(value)) if isinstance(value, str) else repr(value)
 
 

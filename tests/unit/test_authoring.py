@@ -146,6 +146,12 @@ def test_a_result_is_shown_as_the_call_that_makes_it(key: str) -> None:
     assert "<" not in str(inspect.signature(kind))
 
 
+def test_a_fraction_is_shown_as_it_was_written() -> None:
+    kind = result("dp-admm")
+    assert "sigma='1/3'" in repr(kind.from_parameters({**kind.example, "sigma": "1/3"}))
+    assert "sigma=0.1," in repr(kind.from_parameters({**kind.example, "sigma": "0.1"}))
+
+
 def test_a_long_table_is_shown_by_its_size() -> None:
     kind = result("recycled-admm")
     made = kind.from_parameters({**kind.example, "penalty": [[1.0] * 5] * 25})
