@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
+from dpcalc.theorems.authoring import Theorem
 from dpcalc.theorems.schedule import Schedule
 
-if TYPE_CHECKING:
-    from dpcalc.theorems.objective_perturbation._network import NetworkTheorem
-
-T = TypeVar("T", bound="NetworkTheorem")
+T = TypeVar("T", bound=Theorem)
 
 _SILENT = 1e-300
 """A noise rate that costs nothing."""
@@ -38,11 +36,11 @@ def largest_rate(theorem: T, beta: float) -> T:
     return found
 
 
-def _printed_beta(theorem: NetworkTheorem) -> float:
+def _printed_beta(theorem: Theorem) -> float:
     return theorem.claimed().numbers["beta"]
 
 
-def feasible_changes(theorem: NetworkTheorem, epsilon: float, delta: float) -> str:
+def feasible_changes(theorem: Theorem, epsilon: float, delta: float) -> str:
     """Which penalty, loss weight or number of rounds leaves room in a budget; empty if none does."""
     silent = theorem.with_noise_level(_SILENT)
     tries: list[str] = []
@@ -54,7 +52,7 @@ def feasible_changes(theorem: NetworkTheorem, epsilon: float, delta: float) -> s
 
 
 def _first_feasible(
-    theorem: NetworkTheorem, name: str, factor: float, epsilon: float, delta: float
+    theorem: Theorem, name: str, factor: float, epsilon: float, delta: float
 ) -> float | None:
     """A value of one parameter at which no noise term would leave room in the budget."""
     value: Any = getattr(theorem, name)
