@@ -117,7 +117,8 @@ def test_interrupted_runs_go_on(tmp_path: Path) -> None:
         carry_out([case], checkpoint=store, progress=interrupt, **options)
     made: list[int] = []
     with open_store(kept, {"seed": 3}) as store:
-        assert "counted/0/in" not in store.section("half-the-noise").names()
+        names = store.section("half-the-noise").names()
+        assert not any(name.startswith("counted/0/in") for name in names)
         (resumed,) = carry_out(
             [case], checkpoint=store, progress=lambda _, seen: made.append(seen.runs), **options
         )

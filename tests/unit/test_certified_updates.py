@@ -167,9 +167,9 @@ def test_rare_sampling_on_a_lattice_is_not_below_two_rounds_by_quadrature(*, rev
 def test_few_draws_leave_a_larger_epsilon() -> None:
     part = named.gaussian_without_replacement(4, 20, 1000)
     found = certify([(part, 2)], "replace-one", 1e-6, 0.01, 0.001)
-    assert "drawn 0.04 times" in found.upper
+    assert "too many nodes" in found.upper
     assert found.upper.endswith("is certified")
-    assert "drawn 0.04 times" in found.lower
+    assert "too many nodes" in found.lower
     assert found.certificate is not None
     assert check(found.certificate)
 

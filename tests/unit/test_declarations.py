@@ -44,7 +44,7 @@ def _declared(made: Any) -> Any:
         (lambda: count("rounds", default=3), "count", "rounds", (), "", 3),
         (lambda: choice("which", ("a", "b")), "choice", "which", ("a", "b"), "", MISSING),
         (lambda: choice("which", ("a", "b"), default="b"), "choice", "which", ("a", "b"), "", "b"),
-        (lambda: release("seen", ("last iterate", "every iterate")), "choice", "seen",
+        (lambda: release("seen", "last iterate", "every iterate"), "choice", "seen",
          ("last-iterate", "every-iterate"), "", Release.LAST_ITERATE),
         (lambda: flag("whether"), "flag", "whether", (), "", False),
         (lambda: schedule("penalty", "eta"), "schedule", "penalty, η", (), "eta", MISSING),
@@ -98,7 +98,7 @@ def test_values_are_converted_or_refused_by_name() -> None:
         "unknown own-name 'abb'; did you mean 'ab'?"
     )
     assert _declared(choice("x", ("ab",), also=callable)).convert("n", len) is len
-    seen = release("x", ("last iterate", "every iterate"))
+    seen = release("x", "last iterate", "every iterate")
     for word in ("every iterate", "every-iterate", Release.EVERY_ITERATE):
         assert _declared(seen).convert("release", word) is Release.EVERY_ITERATE
     assert _refused(seen, "last iterat").startswith("unknown own_name 'last iterat'; did you mean")

@@ -6,6 +6,8 @@ import math
 
 import pytest
 
+from dpcalc.accounting.composition import bracket_epsilon
+from dpcalc.accounting.losses import GaussianLoss, LaplaceLoss
 from dpcalc.guarantees import GDP, RDP, ApproxDP, PureDP
 from dpcalc.guarantees.composition import compose
 
@@ -43,5 +45,10 @@ def test_a_loss_beyond_all_measure_is_not_integrated(monkeypatch: pytest.MonkeyP
         raise AssertionError("nodes were evaluated")
 
     monkeypatch.setattr("dpcalc.accounting.contour.nodes.Nodes._evaluate", evaluated)
+    found = bracket_epsilon([(GaussianLoss(0.4), 3), (LaplaceLoss(1e20, 1e20), 12)], 1e-6)
+    assert 1.2e21 * (1 - 1e-9) <= found.upper <= 1.3e21
+
+
+def test_a_loss_beyond_all_measure_that_is_certain_shifts_the_rest() -> None:
     found = compose((GDP(0.4), 3), (PureDP(99999999999999999999.1), 12)).epsilon(1e-6)
-    assert 1.2e21 <= found <= 1.3e21
+    assert 1.2e21 * (1 - 1e-14) <= found <= 1.2e21 * (1 + 1e-12)

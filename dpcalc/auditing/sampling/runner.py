@@ -163,10 +163,13 @@ def make(
 
 
 def _key(piece: Piece) -> str | None:
-    """The name of a piece in a store; what is looked at is made every time."""
+    """The name of a piece in a store; what is looked at is made every time.
+
+    Its length is part of it: where time is short, batches of the same number are smaller.
+    """
     if piece.look:
         return None
-    return f"{piece.stage.name.lower()}/{piece.batch}/{piece.world.value}"
+    return f"{piece.stage.name.lower()}/{piece.batch}/{piece.world.value}/{piece.runs}"
 
 
 def _packed(answer: Made) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.sampling.looks import look
@@ -63,18 +63,18 @@ def paced(
         target: what is attacked.
         clock: the limit.
         seed: of the experiment.
-        store: where runs are kept; those that go on keep the sizes with which they began.
+        store: where runs are kept; those that go on keep the sizes with which they began, with another
+            limit too.
     """
-    if clock.seconds is None:
-        return design, 0.0
     kept = None if store is None else store.read(_PACED)
     if kept is not None:
-        numbers = kept[0]
-        return _sized(design, **numbers)
-    batch, each = _measured(target, seed, design.batch, _BATCH * clock.seconds)
-    fits = int(_PILOT * max(clock.seconds - clock.elapsed, 0.0) / each)
-    pilot = min(design.pilot, max(fits, _SHORTEST))
-    numbers = {"batch": batch, "pilot": pilot, "tilted": design.tilted * each}
+        return _sized(design, **kept[0])
+    numbers: dict[str, Any] = {"batch": design.batch, "pilot": design.pilot, "tilted": 0.0}
+    if clock.seconds is not None:
+        batch, each = _measured(target, seed, design.batch, _BATCH * clock.seconds)
+        fits = int(_PILOT * max(clock.seconds - clock.elapsed, 0.0) / each)
+        pilot = min(design.pilot, max(fits, _SHORTEST))
+        numbers = {"batch": batch, "pilot": pilot, "tilted": design.tilted * each}
     if store is not None:
         store.write(_PACED, numbers)
     return _sized(design, **numbers)
