@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.losses import LaplaceLoss, RandomisedResponseLoss
+from dpcalc.accounting.losses import DiscreteLoss, LaplaceLoss, RandomisedResponseLoss
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 
 
@@ -115,3 +117,45 @@ def test_many_kinds_of_certain_rounds_are_taken_together(kinds: int) -> None:
     exact = -10 * mp.fsum(mp.log1p(-mp.mpf(loss.rate)) for loss, _ in adding)
     assert found.low <= exact <= found.high <= found.low * (1 + 1e-8)
     assert found.lost <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_sums_are_enclosed(seed: int) -> None:
+    """Responses of which at most one ever fails, next to a few outcomes, summed with fifty digits."""
+    rng = np.random.default_rng(seed)
+    size, responses = int(rng.integers(2, 5)), int(10 ** rng.uniform(0, 6))
+    strength, delta = float(rng.uniform(35, 90)), float(10 ** rng.uniform(-9, -0.1))
+    masses, losses = rng.dirichlet(np.ones(size)) * (1 - 1e-6), 2 * rng.normal(size=size)
+    losses += math.log(float(masses @ np.exp(-losses))) + 1e-6  # E e^{-L} is at most one
+    others = DiscreteLoss(losses, masses, infinite_mass=5e-7)
+    parts = [(RandomisedResponseLoss.of({strength: responses}), 1), (others, 1)]
+    assert take_certain(LossSum.of(parts)) is not None
+    with mp.workdps(50):
+        failed = 1 / (1 + mp.exp(mp.mpf(strength)))
+        atoms = [(mp.mpf(float(x)), mp.mpf(float(m))) for x, m in zip(losses, masses, strict=True)]
+        atoms.append((mp.mpf(0), 1 - mp.mpf(5e-7) - mp.fsum(m for _, m in atoms)))
+        sums = [
+            (loss + (responses - 2 * k) * mp.mpf(strength), mass * chance)
+            for loss, mass in atoms
+            for k, chance in (
+                (0, (1 - failed) ** responses),
+                (1, responses * failed * (1 - failed) ** (responses - 1)),
+            )
+        ]
+
+        def exact(epsilon: float) -> mp.mpf:
+            gains = [m * (1 - mp.exp(epsilon - s)) for s, m in sums if s > epsilon]
+            return mp.mpf(5e-7) + mp.fsum(gains)
+
+        twice = (responses * failed) ** 2  # more than one fails
+        for epsilon in responses * strength + rng.normal(size=3) * (1, 1e-3, 10):
+            at = max(float(epsilon), 0.0)
+            found = bracket_delta(parts, at)
+            assert found.lower <= exact(at) + twice
+            assert exact(at) <= found.upper
+        there = bracket_epsilon(parts, delta)
+        if there.upper < math.inf:
+            assert exact(there.upper) <= delta
+            assert exact(there.lower * (1 - 1e-15)) + twice >= delta
+        else:
+            assert delta <= 5e-7
