@@ -32,7 +32,8 @@ _MARKS_ALONG = 7
 
 _DPI = 150
 
-_LEGEND_COLUMNS = 2
+_WIDEST_LABEL = 26
+"""Letters of a label up to which a legend under a panel has two columns."""
 
 
 def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
@@ -113,8 +114,15 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
 
 def _legend_rows(outcome: Outcome) -> int:
     """Lines of the longest legend."""
-    counts = Counter(curve.panel for curve in outcome.curves)
-    return math.ceil(max(counts.values(), default=0) / _LEGEND_COLUMNS)
+    panels: dict[str, list[Curve]] = {}
+    for curve in outcome.curves:
+        panels.setdefault(curve.panel, []).append(curve)
+    return max((math.ceil(len(c) / legend_columns(_labels(c))) for c in panels.values()), default=0)
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """How many columns of a legend a panel has room for."""
+    return 2 if max(map(len, labels), default=0) <= _WIDEST_LABEL else 1
 
 
 def method_of(name: str) -> str:
@@ -146,14 +154,12 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
     before: Counter[tuple[str, str]] = Counter()
     greys = ["0.6", "0.1", "0.4"] * len(curves)
     marked = all(np.size(c.x) <= 12 for c in curves)
-    hidden = coinciding(curves)
-    budgets = {_spent(curve) for curve in curves if curve.epsilon is not None}
-    common = budgets.pop() if len(budgets) == 1 else ""
-    for i, curve in enumerate(curves):
+    labels, common = _labels(curves), _common(curves)
+    for curve, label in zip(curves, labels, strict=True):
         x, mean, low, high = curve.statistics()
         base = method_of(curve.name)
         if curve.noise == "none" and len(x) and np.ptp(mean) == 0:
-            place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=curve.name)
+            place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=label)
             continue
         number = colours[base]
         colour = _shade(_COLOURS[number % len(_COLOURS)], before[base, curve.noise])
@@ -167,7 +173,7 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
             marker=_MARKS[number % len(_MARKS)],
             ms=3.5,
             markevery=1 if marked else _every(len(x), number),
-            label=_label(curve, common) + (f" = {hidden[i]}" if i in hidden else ""),
+            label=label,
         )
         if (high > low).any():
             place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
@@ -186,7 +192,7 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
         place.legend(
             loc="upper center",
             bbox_to_anchor=(0.5, -0.2),
-            ncols=_LEGEND_COLUMNS,
+            ncols=legend_columns(labels),
             frameon=False,
             handlelength=2.4,
             columnspacing=1.0,
@@ -223,10 +229,21 @@ def _spent(curve: Curve) -> str:
     return "ε = ∞" if math.isinf(curve.epsilon) else f"ε = {curve.epsilon:.3g}"
 
 
-def _label(curve: Curve, common: str) -> str:
-    """The curve's name, with its ε unless that is every curve's."""
-    spent = _spent(curve)
-    return f"{curve.name} ({spent})" if spent and spent != common else curve.name
+def _common(curves: Sequence[Curve]) -> str:
+    """The ε of all curves of a panel that have one, if it is the same."""
+    budgets = {_spent(curve) for curve in curves if curve.epsilon is not None}
+    return budgets.pop() if len(budgets) == 1 else ""
+
+
+def _labels(curves: Sequence[Curve]) -> list[str]:
+    """The curves' names, with their ε unless that is every curve's, and what hides them."""
+    hidden, common = coinciding(curves), _common(curves)
+    labels = []
+    for i, curve in enumerate(curves):
+        spent = _spent(curve)
+        label = f"{curve.name} ({spent})" if spent and spent != common else curve.name
+        labels.append(label + (f" = {hidden[i]}" if i in hidden else ""))
+    return labels
 
 
 def _table(table: Table) -> Any:

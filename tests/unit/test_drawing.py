@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -117,3 +119,24 @@ def test_marks_fall_on_the_line(points, number):
     first, step = drawing._every(points, number)
     assert 0 <= first < points
     assert step >= 1
+
+
+def test_long_names_have_a_line_each_and_no_two_legends_meet(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(plt, "close", kept.append)
+    name = "PP q₁=1.04 q₂=1.01, certified, number {}"
+    curves = [
+        Curve(panel=p, name=name.format(i), x=np.arange(9), y=np.arange(9.0) + i, noise="certified")
+        for p in "abc"
+        for i in range(8)
+    ]
+    panels = tuple(Panel(key=p, title="", x="", y="") for p in "abc")
+    experiment = Experiment(reference="", title="", compute=lambda _: Outcome(), panels=panels)
+    drawing.draw(experiment, Outcome(curves=curves), [tmp_path / "a.png"])
+    monkeypatch.undo()
+    (figure,) = [closed for closed in kept if isinstance(closed, Figure)]
+    boxes = [axes.get_legend().get_window_extent() for axes in figure.axes]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+    assert boxes[0].x0 > 0
+    assert boxes[-1].x1 < figure.bbox.x1
+    plt.close(figure)
