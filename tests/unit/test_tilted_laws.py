@@ -138,7 +138,9 @@ def test_the_error_of_a_ratio_of_atoms() -> None:
     exposed = np.maximum(growth, 1) * (ATOMS.masses * np.abs(ATOMS.losses) + ATOMS.blur)
     exposure = 1.25 * float(exposed.sum()) / total
     relative = 1e-14 + UNIT_ROUNDOFF * (64 + 4 + 8 * (8 + 37 // 8))
-    each = y * exposure * relative / np.abs(np.exp(values)) + LOG1P_ERROR * np.abs(values)
+    modulus = np.abs(np.exp(values))
+    assert np.all(modulus < 1)  # so that the part of c that no error of M(c) covers shows
+    each = (y + c * (1 - modulus)) * exposure * relative / modulus + LOG1P_ERROR * np.abs(values)
     np.testing.assert_allclose(errors, each, rtol=1e-9)
     rounding = c * exposure * (1e-14 + 64 * UNIT_ROUNDOFF)
     rounding += 16 * UNIT_ROUNDOFF * min(1.0, abs(total - 1))

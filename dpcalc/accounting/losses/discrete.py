@@ -93,7 +93,7 @@ class TiltedDiscreteLoss(TiltedDistribution):
     refinements = ModulusBounds.refinements
 
     def __init__(self, law: DiscreteLoss, c: float) -> None:
-        self._losses, self.size = law.losses, len(law.losses)
+        self._losses, self.size, self._c = law.losses, len(law.losses), c
         growth = np.expm1(np.minimum(c * law.losses, 690.0))
         deficit = law.missing + law.infinite_mass
         excess = math.fsum(law.masses * growth) - deficit
@@ -132,9 +132,12 @@ class TiltedDiscreteLoss(TiltedDistribution):
         blocks = (stop - start) // block
         terms = terms_in_parts(self.size)
         relative = self._mass_error + UNIT_ROUNDOFF * (64 + terms + 8 * (block + blocks))
-        error += y * (self._exposure * relative)
+        # M(c+iy) is off by |c+iy| times the exposure. Of the part that is c's `rounding` counts the
+        # share |φ|, as an error of M(c) that all nodes have.
+        modulus = np.abs(1 + values)
+        error += (y + self._c * np.maximum(1 - modulus, 0.0)) * (self._exposure * relative)
         result = log1p(np.where(values == -1, 1e-300 - 1, values))
-        error /= np.maximum(np.abs(1 + values), 1e-300)
+        error /= np.maximum(modulus, 1e-300)
         return result, error + LOG1P_ERROR * np.abs(result)
 
     def _change_by_products(self, step: float, start: int, stop: int) -> Complexes:
