@@ -45,15 +45,7 @@ class GaussianMRADMM(MRADMM):
     @classmethod
     def example(cls) -> Self:
         """Four nodes on a ring."""
-        from dpcalc.algorithms.problems.builtin import consensus_example
-
-        return cls(
-            consensus_example(),
-            rounds=4,
-            penalty=geometric([1.0, 1.03, 1.02, 0.8], 1.04, 2),
-            sigma=geometric([0.5, 0.4, 0.6, 0.5], 0.9, 2),
-            proximal_weight=0.5,
-        )
+        return cls._example(sigma=geometric([0.5, 0.4, 0.6, 0.5], 0.9, 2))
 
     def _gain(self, t: int) -> Array:
         """σ_i: what multiplies unit noise in the linear term."""

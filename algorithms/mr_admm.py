@@ -57,6 +57,11 @@ class MRADMM(NetworkADMM):
     @classmethod
     def example(cls) -> Self:
         """Four nodes on a ring."""
+        return cls._example()
+
+    @classmethod
+    def _example(cls, **noise: Array) -> Self:
+        """The example with the noise of a private variant."""
         from dpcalc.algorithms.problems.builtin import consensus_example
 
         return cls(
@@ -64,6 +69,7 @@ class MRADMM(NetworkADMM):
             rounds=4,
             penalty=geometric([1.0, 1.03, 1.02, 0.8], 1.04, 2),
             proximal_weight=0.5,
+            **noise,
         )
 
     @property

@@ -20,7 +20,6 @@ import numpy as np
 
 from dpcalc.algorithms.decentralised_admm import NoisyVariableADMM
 from dpcalc.algorithms.engine.access import DataAccess
-from dpcalc.algorithms.engine.implied import ImpliedNoise
 from dpcalc.algorithms.engine.schedules import at
 from dpcalc.algorithms.problems.draws import UnitExponentialNorm
 from dpcalc.algorithms.problems.noise import ExponentialNorm, NoNoise
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Arrays
     from dpcalc.algorithms.engine.network_admm import Array
     from dpcalc.algorithms.engine.state import State
+    from dpcalc.algorithms.problems.consensus import ConsensusProblem
     from dpcalc.algorithms.problems.draws import Draw
     from dpcalc.algorithms.problems.records import Records
-    from dpcalc.transcript import Transcript
     from dpcalc.vocabulary import Adjacency
 
 
@@ -55,28 +54,16 @@ class PrimalVariablePerturbation(NoisyVariableADMM):
         extra = {"gradient_norm": found.gradient_norm}
         return primal, extra
 
-    def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
-        """What was added to every round's minimisers, which are computed again."""
-        self._checked(transcript)
-        problem = self.problem if records is None else self.problem.with_records(records)
-        memory = self._memory(transcript["initial"])
-        unit, jacobian = [], []
-        for t in range(1, self.rounds + 1):
-            primal, rate = transcript["primal"][:, t - 1], at(self.noise_rate, t)
-            if np.isinf(rate).any():
-                raise self._no_density(f"round {t} adds no noise at some node")
-            found = problem.minimisers(
-                self._linear(t, memory), self._curvature(t), memory["primal"]
-            )
-            unit.append((primal - found.points) * rate[:, None])
-            jacobian.append(np.broadcast_to(problem.dimension * np.log(rate), primal.shape[:2]))
-            memory = self._follow(t, memory, primal)
-        return ImpliedNoise(
-            rounds=tuple(self._noisy_rounds()),
-            unit=np.stack(unit, axis=1),
-            log_jacobian=np.stack(jacobian, axis=1),
-            law="exponential-norm",
-        )
+    def _implied(
+        self, t: int, memory: Arrays, primal: Array, problem: ConsensusProblem
+    ) -> tuple[Array, Array]:
+        """What was added to the round's minimisers, which are computed again."""
+        rate = at(self.noise_rate, t)
+        if np.isinf(rate).any():
+            raise self._no_density(f"round {t} adds no noise at some node")
+        found = problem.minimisers(self._linear(t, memory), self._curvature(t), memory["primal"])
+        jacobian = np.broadcast_to(problem.dimension * np.log(rate), primal.shape[:2])
+        return (primal - found.points) * rate[:, None], jacobian
 
     def normalised_distance(self, state: State, records: Records) -> Array:
         """See `Algorithm.normalised_distance`."""

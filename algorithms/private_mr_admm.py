@@ -50,15 +50,7 @@ class PrivateMRADMM(MRADMM):
     @classmethod
     def example(cls) -> Self:
         """Four nodes on a ring."""
-        from dpcalc.algorithms.problems.builtin import consensus_example
-
-        return cls(
-            consensus_example(),
-            rounds=4,
-            penalty=geometric([1.0, 1.03, 1.02, 0.8], 1.04, 2),
-            noise_rate=geometric([2.0, 3.0, 2.0, 2.5], 1.1, 2),
-            proximal_weight=0.5,
-        )
+        return cls._example(noise_rate=geometric([2.0, 3.0, 2.0, 2.5], 1.1, 2))
 
     def _gain(self, t: int) -> Array:
         """1/α_i: what multiplies unit noise in the linear term."""

@@ -171,7 +171,7 @@ class NetworkADMM(NetworkAlgorithm):
         return range(1, self.rounds + 1)
 
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
-        """Linear noise recovered from the optimality condition of every noisy round."""
+        """Noise recovered from what every noisy round released."""
         self._checked(transcript)
         problem = self.problem if records is None else self.problem.with_records(records)
         memory = self._memory(transcript["initial"])
@@ -180,13 +180,9 @@ class NetworkADMM(NetworkAlgorithm):
             primal = transcript["primal"][:, t - 1]
             recycled = self._recycled(t, memory)
             if recycled is None:
-                gain, curvature = self._gain(t), self._curvature(t)
-                if not gain.all():
-                    raise self._no_density(f"round {t} adds no noise at some node")
-                total = problem.gradients(primal) + self._linear(t, memory)
-                unit.append(-(total + curvature[:, None] * primal) / gain[:, None])
-                determinants = problem.hessian_log_determinants(primal, curvature)
-                jacobian.append(determinants - problem.dimension * np.log(gain))
+                noise, log_jacobian = self._implied(t, memory, primal, problem)
+                unit.append(noise)
+                jacobian.append(log_jacobian)
             else:
                 same_release(t, primal, recycled)
             memory = self._follow(t, memory, primal)
@@ -196,6 +192,18 @@ class NetworkADMM(NetworkAlgorithm):
             log_jacobian=np.stack(jacobian, axis=1),
             law=self.unit_law,
         )
+
+    def _implied(
+        self, t: int, memory: Arrays, primal: Array, problem: ConsensusProblem
+    ) -> tuple[Array, Array]:
+        """Unit linear noise of one round, by its optimality condition, and ln |det ∂ε/∂f|."""
+        gain, curvature = self._gain(t), self._curvature(t)
+        if not gain.all():
+            raise self._no_density(f"round {t} adds no noise at some node")
+        total = problem.gradients(primal) + self._linear(t, memory)
+        unit = -(total + curvature[:, None] * primal) / gain[:, None]
+        determinants = problem.hessian_log_determinants(primal, curvature)
+        return unit, determinants - problem.dimension * np.log(gain)
 
     def data_accesses(self, adjacency: Adjacency | None = None) -> tuple[DataAccess, ...]:
         """One access per node and noisy round: the gradient of its data term.

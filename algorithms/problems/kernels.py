@@ -51,6 +51,24 @@ def multiply(
 
 
 @compiled
+def multiply_tile(
+    starts: Any,
+    index: Any,
+    values: Any,
+    first: int,
+    tile: int,
+    last: int,
+    vectors: Any,
+    m: Any,
+) -> tuple[int, int]:
+    """The rows of a tile, of ``len(m)`` rows from ``first`` on, times vectors; which rows these are."""
+    begin = first + tile * len(m)
+    stop = min(begin + len(m), last)
+    multiply(starts, index, values, begin, stop, vectors, m)
+    return begin, stop
+
+
+@compiled
 def fold(starts: Any, records: Any, values: Any, m: Any, total: Any) -> None:
     """Add the transpose of a tile times ``m`` to ``total``."""
     for k in range(len(total)):
@@ -72,11 +90,8 @@ def weighted(
     total: Any,
 ) -> None:
     """Add Rᵀ(weights ∘ R·vectors) over some tiles of records, from ``first`` on, to ``total``."""
-    size = len(m)
     for tile in range(len(tiles)):
-        begin = first + tile * size
-        stop = min(begin + size, len(weights))
-        multiply(starts, index, values, begin, stop, vectors, m)
+        begin, stop = multiply_tile(starts, index, values, first, tile, len(weights), vectors, m)
         for i in range(begin, stop):
             row, weight = m[i - begin], weights[i]
             for k in range(len(row)):
@@ -161,11 +176,8 @@ def logistic_gradient(
     series: Any,
 ) -> None:
     """Add Rᵀφ'(R·vectors) over some tiles of records, from ``first`` on, to ``total``."""
-    size = len(m)
     for tile in range(len(tiles)):
-        begin = first + tile * size
-        stop = min(begin + size, len(bends))
-        multiply(starts, index, values, begin, stop, vectors, m)
+        begin, stop = multiply_tile(starts, index, values, first, tile, len(bends), vectors, m)
         logistic(
             m[: stop - begin],
             bends[begin:stop],

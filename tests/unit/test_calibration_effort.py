@@ -28,8 +28,8 @@ from dpcalc.numerics.root import Root
 from dpcalc.theorems.catalogue import privacy_result
 
 
-def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rounds of a sample drawn without replacement: a narrow enclosure takes seconds there."""
+def _counted(monkeypatch: pytest.MonkeyPatch) -> Counter[float]:
+    """How many enclosures of each width a search asks for, from now on."""
     effort: Counter[float] = Counter()
     plain = budget_search._height
 
@@ -38,6 +38,12 @@ def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
         return plain(*given)
 
     monkeypatch.setattr(budget_search, "_height", counted)
+    return effort
+
+
+def test_few_enclosures_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rounds of a sample drawn without replacement: a narrow enclosure takes seconds there."""
+    effort = _counted(monkeypatch)
     table = {"mechanism": "gaussian-without-replacement", "sample": 10, "population": 1000}
     found = solve.solve(table, 10, 1.0, 1e-10)
     assert 2.3643 < found.value < 2.3644
@@ -71,14 +77,7 @@ def test_where_epsilon_falls_to_nothing_few_enclosures_are_narrow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """δ is next to the total variation, so ε is 0 right of a place and falls steeply before it."""
-    effort: Counter[float] = Counter()
-    plain = budget_search._height
-
-    def counted(*given: object) -> float:
-        effort[relative_width()] += 1
-        return plain(*given)
-
-    monkeypatch.setattr(budget_search, "_height", counted)
+    effort = _counted(monkeypatch)
     table = {
         "mechanism": "poisson-subsampled-gaussian",
         "rate": 0.01,

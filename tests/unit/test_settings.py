@@ -77,9 +77,9 @@ def test_release_and_delta_stand_next_to_it(run: Any) -> None:
         assert json.loads(run(f"{line} --json"))["release"] == "every iterate"
 
 
-CLAIMS = """
+CLAIM = """
 [[claim]]
-name = "silent"
+name = "{name}"
 theorem = "dp-admm"
 epsilon = 1
 delta = 1e-5
@@ -89,19 +89,8 @@ rounds = 10
 gradient_bound = 1
 dual_start = "zero"
 sigma = 1
-[[claim]]
-name = "said"
-theorem = "dp-admm"
-epsilon = 1
-delta = 1e-5
-[claim.parameters]
-n_records = 1000
-rounds = 10
-gradient_bound = 1
-dual_start = "zero"
-sigma = 1
-adjacency = "add-remove"
 """
+CLAIMS = CLAIM.format(name="silent") + CLAIM.format(name="said") + 'adjacency = "add-remove"\n'
 
 
 def test_every_verdict_says_its_relation_and_release(run: Any, tmp_path: Path) -> None:

@@ -184,12 +184,24 @@ def constant_penalty(method: NetworkMethod) -> float:
     return penalty.first
 
 
-def network_algorithm(key: str, problem: ConsensusProblem, **parameters: Any) -> Algorithm:
-    """An algorithm by key."""
+def network_algorithm(
+    method: NetworkMethod, records: Records, network: Network | None, **own: Any
+) -> Algorithm:
+    """The algorithm with a method's key, on its problem.
+
+    Args:
+        method: a resolved one with ``rounds``.
+        records: of every node.
+        network: who talks to whom.
+        own: what this algorithm takes besides; ``penalty`` where it is not one per round and node.
+    """
     from dpcalc.algorithms import load
 
-    kind: Any = load(key)
-    made: Algorithm = kind(problem, **parameters)
+    kind: Any = load(method.key)
+    own.setdefault("rounds", getattr(method, "rounds"))  # noqa: B009 # see `noisy_rounds`
+    if "penalty" not in own:
+        own["penalty"] = method.penalties(network)
+    made: Algorithm = kind(method.problem(records, network), **own)
     return made
 
 

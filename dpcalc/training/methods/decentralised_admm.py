@@ -28,9 +28,7 @@ class DecentralisedADMM(NetworkMethod):
         self, records: Records, network: Network | None, calibrated: Theorem | None
     ) -> Algorithm:
         """Without noise."""
-        problem = self.problem(records, network)
-        penalty = constant_penalty(self)
-        return network_algorithm(self.key, problem, rounds=self.rounds, penalty=penalty)
+        return network_algorithm(self, records, network, penalty=constant_penalty(self))
 
 
 METHOD = DecentralisedADMM

@@ -40,9 +40,9 @@ class DualVariablePerturbation(PrivateNetworkMethod):
     ) -> Algorithm:
         """With the calibrated rates of the noise on the dual variable."""
         return network_algorithm(
-            self.key,
-            self.problem(records, network),
-            rounds=self.rounds,
+            self,
+            records,
+            network,
             penalty=constant_penalty(self),
             noise_rate=self.rates(calibrated, network),
         )

@@ -78,10 +78,9 @@ class GaussianMRADMM(RecycledMethod):
         sigma: Schedule = getattr(require_calibrated(calibrated, self.key), "sigma")  # noqa: B009
         unit = table("sigma", sigma, self.noisy_rounds(), 1)
         return network_algorithm(
-            self.key,
-            self.problem(records, network),
-            rounds=self.rounds,
-            penalty=self.penalties(network),
+            self,
+            records,
+            network,
             sigma=unit * self._weights(records) * (1 + 1e-12),
             proximal_weight=self.own_proximal_weight(),
         )

@@ -33,10 +33,9 @@ class MADMM(NetworkMethod):
         """Without noise."""
         step = self.own_penalty().first if self.dual_step is None else self.dual_step
         return network_algorithm(
-            self.key,
-            self.problem(records, network),
-            rounds=self.rounds,
-            penalty=self.penalties(network),
+            self,
+            records,
+            network,
             dual_step=step,
         )
 

@@ -35,10 +35,9 @@ class MRADMM(RecycledMethod):
     ) -> Algorithm:
         """Without noise."""
         return network_algorithm(
-            self.key,
-            self.problem(records, network),
-            rounds=self.rounds,
-            penalty=self.penalties(network),
+            self,
+            records,
+            network,
             proximal_weight=self.own_proximal_weight(),
         )
 

@@ -44,10 +44,9 @@ class PenaltyPerturbation(PrivateNetworkMethod):
     ) -> Algorithm:
         """With the calibrated rates of the noise inside the penalty."""
         return network_algorithm(
-            self.key,
-            self.problem(records, network),
-            rounds=self.rounds,
-            penalty=self.penalties(network),
+            self,
+            records,
+            network,
             dual_step=self._step(),
             noise_rate=self.rates(calibrated, network),
         )

@@ -42,10 +42,9 @@ class PrivateMRADMM(RecycledMethod, PrivateNetworkMethod):
     ) -> Algorithm:
         """With the calibrated noise rates."""
         return network_algorithm(
-            self.key,
-            self.problem(records, network),
-            rounds=self.rounds,
-            penalty=self.penalties(network),
+            self,
+            records,
+            network,
             noise_rate=self.rates(calibrated, network),
             proximal_weight=self.own_proximal_weight(),
         )
