@@ -115,15 +115,19 @@ class SampledRounds(Composition):
         return self._better().epsilon(delta)
 
     def bracket(self, delta: float) -> Bracket:
-        """The smaller ε, and below it what records opposite to all others attain."""
+        """The smaller ε, and below it what records opposite to all others attain.
+
+        Raises:
+            NumericalFailure: more is attained than a bound allows.
+        """
         best, attained = self._better().bracket(delta), self.limited.opposite().bracket(delta)
-        return Bracket(min(attained.lower, best.upper), best.upper, best.method)
+        return Bracket(attained.lower, best.upper, best.method)
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """The same for δ."""
         best = self._better().delta_bracket(epsilon)
         attained = self.limited.opposite().delta_bracket(epsilon)
-        return Bracket(min(attained.lower, best.upper), best.upper, best.method)
+        return Bracket(attained.lower, best.upper, best.method)
 
     def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
         """Upper bounds of δ at several ε."""

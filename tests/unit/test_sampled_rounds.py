@@ -10,9 +10,14 @@ import pytest
 from dpcalc import GDP, Accountant, compose
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.cli.main import main
+from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees.attainment import is_attained
 from dpcalc.guarantees.mechanisms import gaussian_without_replacement, sampled_without_replacement
-from dpcalc.guarantees.sampled_replacement import SampledRounds, _block_size
+from dpcalc.guarantees.sampled_replacement import (
+    SampledReplacement,
+    SampledRounds,
+    _block_size,
+)
 from dpcalc.interop.dp_accounting import guarantee_of
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency
@@ -50,6 +55,18 @@ def test_what_is_below_is_attained_by_opposite_records() -> None:
     assert 2.1 < bracket.lower < bracket.upper < 2.25
     assert is_attained(found)
     assert found.delta_bracket(bracket.lower).upper >= DELTA
+
+
+def test_a_bound_below_what_is_attained_is_an_error_and_no_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    louder = compose((gaussian_without_replacement(1, 10, 1000), ROUNDS)).limited.opposite()
+    found = compose((ONE, ROUNDS))
+    monkeypatch.setattr(SampledReplacement, "opposite", lambda _: louder)
+    with pytest.raises(NumericalFailure, match="lower"):
+        found.bracket(DELTA)
+    with pytest.raises(NumericalFailure, match="lower"):
+        found.delta_bracket(2.0)
 
 
 def test_next_to_another_release_the_pairs_are_composed() -> None:
