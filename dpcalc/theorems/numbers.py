@@ -91,6 +91,10 @@ class Numbers(ABC):
         return self._functions.harmonic(count)
 
     @abstractmethod
+    def geometric_product(self, first: Real, ratio: Real) -> Real:
+        """Π 1/(1 + first·ratioᵗ) over t >= 0, from below; ratio in (0, 1)."""
+
+    @abstractmethod
     def ceil(self, value: Real) -> Real:
         """The least whole number that is not below."""
 
@@ -130,6 +134,12 @@ class Digits(Numbers):
     def inf(self) -> Real:
         """Infinity."""
         return context().inf
+
+    def geometric_product(self, first: Real, ratio: Real) -> Real:
+        """A lower bound, in doubles."""
+        from dpcalc.numerics.geometric_product import geometric_product
+
+        return mpf(geometric_product(first, ratio))
 
     def ceil(self, value: Real) -> Real:
         """The least whole number that is not below."""
@@ -190,6 +200,12 @@ class Symbols(Numbers):
     def inf(self) -> Real:
         """Infinity."""
         return self._functions.oo
+
+    def geometric_product(self, first: Real, ratio: Real) -> Real:
+        """The product."""
+        t = self._functions.Symbol("t", integer=True, nonnegative=True)
+        factor = self._functions.together(1 / (1 + first * ratio**t))
+        return self._functions.Product(factor, (t, 0, self.inf))
 
     def ceil(self, value: Real) -> Real:
         """The least whole number that is not below."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sympy
 from mpmath import mp, mpf
 
 from dpcalc.claims.verdict import surely_attained
 from dpcalc.theorems.catalogue import privacy_result
+from dpcalc.theorems.catalogue import result as result_of
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import admissible_steps
 
 GOLDEN = tomllib.loads(Path(__file__).with_name("values.toml").read_text())
@@ -249,3 +252,24 @@ def test_tables_on_cyclic_gradient_descent_on_a_bounded_domain(row: int) -> None
         )
         assert theorem.claimed().numbers["mu"] == pytest.approx(mu, rel=1e-12)
         assert theorem.certified().numbers["mu"] <= mu * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("column", range(4))
+def test_what_growing_penalties_leave(column: int) -> None:
+    """A lower bound in digits, the same product in symbols; its logarithm is 1e-9 too low."""
+    golden = GOLDEN["growing-penalties"]
+    start, factor, left = (golden[name][column] for name in ("start", "factor", "left"))
+    result = result_of("m-admm-convergence").from_parameters(
+        {"graph": "complete:2", "penalty": f"{start}:{factor}"}
+    )
+    found = result.attained().value
+    assert found <= left * (1 + 2**-52)
+    assert found == pytest.approx(left, rel=1.1e-9 * -math.log(left) + 1e-15, abs=0)
+    (shown,) = result.symbolic()
+    (t,) = shown.expression.variables
+    with mp.workdps(30):
+        factors = sympy.lambdify([t, "eta", "q"], shown.expression.function, "mpmath")
+        given = [mpf(shown.values[name]) for name in ("eta", "q")]
+        terms = range(math.ceil(40 / math.log(factor)))  # the others change the 13th digit
+        product = mp.exp(mp.fsum(mp.log(factors(k, *given)) for k in terms))
+    assert float(product) == pytest.approx(left, rel=1e-12, abs=0)

@@ -18,7 +18,7 @@ from dpcalc.numerics.certified_eigenvalues import (
 )
 from dpcalc.theorems.convergence._base import Rate, by_node
 from dpcalc.theorems.convergence._mixing import check_mixing, mixing_matrix, second_singular_value
-from dpcalc.theorems.convergence._penalties import rows, stalled_product, tail
+from dpcalc.theorems.convergence._penalties import rows, tail
 from dpcalc.theorems.convergence._quadratic import QuadraticProblem, hardest
 from dpcalc.theorems.graph import Graph
 from dpcalc.theorems.matrix import Matrix
@@ -204,17 +204,6 @@ def test_penalty_rows_and_tails():
     table = Schedule.of("penalty", [[1, 2], [3, 4]])
     assert tail(table, 2) == (3, 4)
     assert tail(Schedule.of("penalty", "1:1.1"), 2) is None
-
-
-@pytest.mark.parametrize("factor", [1.002, 1.02, 1.2, 3.0])
-def test_stalled_products(factor):
-    from mpmath import mp, mpf, qp
-
-    with mp.workdps(40):
-        exact = 1 / qp(-mpf(1) / (2 * mpf("0.5")), 1 / mpf(factor), maxterms=10**6)
-        found = stalled_product(0.5, factor)
-        assert found <= exact
-        assert found == 0 or float(exact / mpf(found) - 1) < 1e-4
 
 
 def test_quadratic_problems():

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems.authoring import assume
+from dpcalc.theorems.numbers import Numbers, Real
 from dpcalc.theorems.schedule import Schedule
-from dpcalc.theorems.statements import Assumption, Formula
+from dpcalc.theorems.statements import Assumption
 
 Row = tuple[float, ...]
 
 _MOST_ROUNDS = 100_000
-_MOST_FACTORS = 4_000_000
 
 
 def rows(penalty: Schedule, nodes: int, rounds: int | None = None) -> list[Row]:
@@ -52,31 +49,18 @@ def decreasing(penalty: Schedule, nodes: int) -> str | None:
     return None
 
 
-def stalled_product(start: float, factor: float, pull: float = 2.0) -> float:
-    """A lower bound of ``Π_{t>=0} x_t/(1 + x_t)`` with ``x_t = pull·start·factor^t``, factor > 1.
+def left_by_growing(x: Numbers, penalty: Schedule, pull: Real) -> Real:
+    """Π y/(1 + y) over the rounds, y = pull·η(t), from below; penalties grow.
 
     This is the error that never goes away when the inverses of growing penalties are summable.
+
+    Args:
+        x: digits or symbols.
+        penalty: η(t) = start·factorᵗ, factor above 1.
+        pull: what every penalty is multiplied by, above 0.
     """
-    first, log_factor = 1 / (pull * start), math.log(factor)
-    wanted = max(0.0, math.log(first) + 45.0 - math.log1p(-1 / factor)) / log_factor
-    terms = min(int(wanted) + 1, _MOST_FACTORS)
-    logarithm = 0.0
-    for low in range(0, terms, 1 << 18):
-        powers = np.arange(low, min(low + (1 << 18), terms))
-        logarithm += float(np.log1p(first * np.exp(-log_factor * powers)).sum())
-    rest = first * math.exp(-log_factor * terms) / (1 - 1 / factor)
-    return math.exp(-(logarithm * (1 + 1e-9) + rest))
-
-
-def stalled_formula(start: float, factor: float) -> Formula:
-    """The product that `stalled_product` bounds, in symbols; ``pull`` is 2."""
-    import sympy
-
-    eta, q = sympy.symbols("eta q", positive=True)
-    t = sympy.Symbol("t", integer=True, nonnegative=True)
-    x = 2 * eta * q**t
-    product: sympy.Expr = sympy.Product(x / (1 + x), (t, 0, sympy.oo))
-    return Formula("attained.value", product, {"eta": start, "q": factor})
+    start, factor = x.named("eta", penalty.start), x.named("q", penalty.factor)
+    return x.geometric_product(1 / (pull * start), 1 / factor)
 
 
 def _shrinking(result: Any) -> str | None:

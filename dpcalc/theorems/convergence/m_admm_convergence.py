@@ -19,16 +19,16 @@ Rounding
 
 from __future__ import annotations
 
-from dpcalc.theorems.authoring import assume, finding, theorem
+from dpcalc.numerics.precise import round_down
+from dpcalc.theorems.authoring import Numbers, Real, assume, finding, theorem
 from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
 from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
+    left_by_growing,
     penalties_of_m_admm,
     rows,
-    stalled_formula,
-    stalled_product,
     tail,
 )
 from dpcalc.theorems.convergence._quadratic import (
@@ -41,7 +41,9 @@ from dpcalc.theorems.convergence._quadratic import (
     m_admm_contraction,
     quadratic_problem,
 )
+from dpcalc.theorems.formulas import shown
 from dpcalc.theorems.graph import Graph
+from dpcalc.theorems.numbers import Digits, Symbols
 from dpcalc.theorems.parameters import flag, graph, schedule
 from dpcalc.theorems.schedule import Schedule
 
@@ -191,7 +193,7 @@ class MADMMConvergence(ConvergenceResult):
     def attained(self) -> Rate | None:
         """The error that never goes away, on a concrete problem."""
         if _growing(self):
-            left = stalled_product(self.penalty.start, self.penalty.factor)
+            left = round_down(self._stalled(Digits(self)))
             return Rate(
                 left,
                 {"limit": 1 - left, "optimum": 1.0},
@@ -210,11 +212,16 @@ class MADMMConvergence(ConvergenceResult):
         rate = m_admm_contraction(self.graph, last, steps, problem.curvature)
         return rate is not None and rate < 1
 
+    def _stalled(self, x: Numbers) -> Real:
+        """Π 2η/(1 + 2η): what growing penalties leave of the error."""
+        return left_by_growing(x, self.penalty, 2)
+
     def symbolic(self) -> tuple[Formula, ...]:
         """What is left of the error under growing penalties, and the limit for unequal steps."""
         found = []
         if _growing(self):
-            found.append(stalled_formula(self.penalty.start, self.penalty.factor))
+            x = Symbols(self)
+            found.append(shown("attained.value", self._stalled(x), x))
         if _own_steps(self):
             found.append(limit_formula(self.problem(), self.steps()))
         return tuple(found)

@@ -26,6 +26,7 @@ from itertools import pairwise
 
 from dpcalc import checks
 from dpcalc.errors import AssumptionViolated
+from dpcalc.numerics.precise import mpf, round_down
 from dpcalc.theorems.authoring import assume, count, finding, number, theorem
 from dpcalc.theorems.base import Formula, Scope
 from dpcalc.theorems.convergence._base import ConvergenceResult, Rate, by_node, no_bound
@@ -33,8 +34,8 @@ from dpcalc.theorems.convergence._penalties import (
     Row,
     common,
     decreasing,
+    left_by_growing,
     rows,
-    stalled_product,
     tail,
 )
 from dpcalc.theorems.convergence._quadratic import (
@@ -53,6 +54,7 @@ from dpcalc.theorems.convergence._recycled_conditions import (
     margin_formula,
 )
 from dpcalc.theorems.graph import Graph
+from dpcalc.theorems.numbers import Digits
 from dpcalc.theorems.parameters import graph, schedule
 from dpcalc.theorems.schedule import Schedule
 
@@ -233,8 +235,9 @@ class RecycledADMMConvergence(ConvergenceResult):
         smoothness = by_node("smoothness", self.smoothness, self.graph.nodes)
         steepest = min(m / v for m, v in zip(smoothness, self.graph.degrees, strict=True))
         h = min(1.0, self.penalty.start, float(steepest))
-        left = stalled_product(self.penalty.start, self.penalty.factor, pull=2 / h)
-        left *= stalled_product(self.penalty.start, self.penalty.factor, pull=1 / h) * (1 - 1e-9)
+        x = Digits(self)
+        odd, even = (left_by_growing(x, self.penalty, pull / mpf(h)) for pull in (2, 1))
+        left = round_down(odd * even)
         numbers = {"limit": 1 - left, "optimum": 1.0}
         return Rate(left, numbers, f"O_i = ({h:.4g}·V_i/2)(x - 1)², f(0) = 0")
 
