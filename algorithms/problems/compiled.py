@@ -1,8 +1,9 @@
 """Products of sparse rows with many vectors at once, compiled by numba where it is installed.
 
 Four multiples of vectors are added at a time, so that a sum is read and written a quarter as often
-as scipy does it; and what lies between the two halves of a product stays in the processor's cache,
-a tile of records at a time. Both together are two to three times as fast for dozens of vectors.
+as scipy does it; what lies between the two halves of a product stays in the processor's cache, a tile
+of records at a time; and columns that often hold one number in a row are added up first. Together
+that is three to four times as fast for dozens of vectors.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems import sparse
+from dpcalc.algorithms.problems.merged import MergedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,15 +37,17 @@ def is_there() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompiledRows:
-    """A sparse matrix R of shape (n, d), kept by row and, tile by tile, by column.
+    """A sparse matrix R = A·E of shape (n, d), see `MergedRows`; A by row and, by tiles, by column.
 
     Attributes:
-        by_row: in CSR form.
-        starts: where the columns of a tile begin in the next two; shape (tiles, d + 1).
+        pairs: what E adds up.
+        by_row: A in CSR form.
+        starts: where the columns of a tile begin in the next two; shape (tiles, columns of A + 1).
         records: number of the record within its tile, of every number that is not zero.
         values: these numbers.
     """
 
+    pairs: NDArray[np.int64]
     by_row: Any  # scipy.sparse.csr_array
     starts: NDArray[np.int64]
     records: NDArray[np.int32]
@@ -59,7 +63,8 @@ class CompiledRows:
         thin = sparse.is_sparse(rows)
         if (rows.nnz if thin else np.count_nonzero(rows)) > _RARE * rows.shape[0] * rows.shape[1]:
             return None
-        by_row, starts, records, values, at = csr_array(rows), [], [], [], 0
+        merged = MergedRows.of(csr_array(rows))
+        by_row, starts, records, values, at = merged.rows, [], [], [], 0
         for first in range(0, by_row.shape[0], _TILE):
             tile = sparse.consecutive(by_row, slice(first, first + _TILE)).tocsc()
             starts.append(tile.indptr.astype(np.int64) + at)
@@ -67,6 +72,7 @@ class CompiledRows:
             values.append(tile.data)
             at += tile.nnz
         return cls(
+            pairs=merged.pairs,
             by_row=by_row,
             starts=np.array(starts),
             records=np.concatenate(records),
@@ -79,7 +85,7 @@ class CompiledRows:
         """Rᵀ·between(R·columns), as `MixedRows.folded`."""
         from dpcalc.algorithms.problems import kernels
 
-        columns = np.ascontiguousarray(columns)
+        columns = self._added_up(columns)
         result, count = np.zeros(columns.shape), self.by_row.shape[0]
         part, m = np.zeros_like(columns), np.empty((_TILE, columns.shape[1]), columns.dtype)
         csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
@@ -91,13 +97,13 @@ class CompiledRows:
             if (tile + 1) % _TOGETHER == 0:
                 result += part
                 part[:] = 0
-        return result + part
+        return self._shared_out(result + part)
 
     def weighted(self, columns: Floats, weights: Floats) -> NDArray[np.float64]:
         """Rᵀ·(weights ∘ R·columns); shapes (d, vectors) and (n, vectors), of one precision."""
         from dpcalc.algorithms.problems import kernels
 
-        columns, weights = np.ascontiguousarray(columns), np.ascontiguousarray(weights)
+        columns, weights = self._added_up(columns), np.ascontiguousarray(weights)
         result, m = np.zeros(columns.shape), np.empty((_TILE, columns.shape[1]), columns.dtype)
         csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
         for first in range(0, len(self.starts), _TOGETHER):
@@ -106,7 +112,7 @@ class CompiledRows:
                 *csr, first * _TILE, tiles, self.records, self.values, columns, weights, m, part
             )
             result += part
-        return result
+        return self._shared_out(result)
 
     def logistic(
         self, columns: Floats, weight: float, bends: Floats
@@ -123,7 +129,7 @@ class CompiledRows:
         """
         from dpcalc.algorithms.problems import kernels
 
-        columns, work = np.ascontiguousarray(columns), columns.dtype
+        columns, work = self._added_up(columns), columns.dtype
         result, vectors = np.zeros(columns.shape), columns.shape[1]
         squares, levels = np.zeros(vectors), np.zeros(vectors)
         numbers, series = kernels.exponential(work)
@@ -153,4 +159,20 @@ class CompiledRows:
             result += part
             squares += sums[0]
             levels += sums[1]
-        return result, squares, levels
+        return self._shared_out(result), squares, levels
+
+    def _added_up(self, columns: Floats) -> Floats:
+        """E·columns, row by row in the memory."""
+        from dpcalc.algorithms.problems import kernels
+
+        result = np.empty((self.by_row.shape[1], columns.shape[1]), columns.dtype)
+        result[: len(columns)] = columns
+        kernels.add_up(self.pairs, result)
+        return result
+
+    def _shared_out(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Eᵀ·sums; overwrites them."""
+        from dpcalc.algorithms.problems import kernels
+
+        kernels.share_out(self.pairs, sums)
+        return sums[: len(sums) - len(self.pairs)]

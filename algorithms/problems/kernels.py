@@ -12,8 +12,29 @@ from typing import Any
 import numba
 import numpy as np
 
-compiled = numba.njit(cache=True, nogil=True, fastmath={"contract"})
-"""Contract: a product and a sum are rounded once."""
+compiled = numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+"""Contract: a product and a sum are rounded once. What may raise is no vector instruction."""
+
+
+@compiled
+def add_up(pairs: Any, vectors: Any) -> None:
+    """Make the last vectors, one per pair, the sums of the pairs of those before them."""
+    first = len(vectors) - len(pairs)
+    for k in range(len(pairs)):
+        a, b, total = vectors[pairs[k, 0]], vectors[pairs[k, 1]], vectors[first + k]
+        for j in range(len(total)):
+            total[j] = a[j] + b[j]
+
+
+@compiled
+def share_out(pairs: Any, sums: Any) -> None:
+    """The transpose of `add_up`: add the last vectors to both of their pairs, from the last on."""
+    first = len(sums) - len(pairs)
+    for k in range(len(pairs) - 1, -1, -1):
+        a, b, total = sums[pairs[k, 0]], sums[pairs[k, 1]], sums[first + k]
+        for j in range(len(total)):
+            a[j] += total[j]
+            b[j] += total[j]
 
 
 @compiled
@@ -118,7 +139,6 @@ def logistic(
     bits of ``powers``. Every loop is one of vector instructions.
     """
     largest, to_binary, rounding, high, low, one, shift, bias = numbers
-    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13 = series
     for i in range(len(m)):
         row, bend = m[i], bends[i]
         for k in range(len(row)):
@@ -130,19 +150,10 @@ def logistic(
             t -= rounding
             r = x - t * high
             r -= t * low
-            p = c13 * r + c12
-            p = p * r + c11
-            p = p * r + c10
-            p = p * r + c9
-            p = p * r + c8
-            p = p * r + c7
-            p = p * r + c6
-            p = p * r + c5
-            p = p * r + c4
-            p = p * r + c3
-            p = p * r + c2
-            p = p * r + one
-            row[k] = p * r + one
+            p = series[0]
+            for c in series[1:]:
+                p = p * r + c
+            row[k] = p
         for k in range(len(row)):
             exponents[k] = (exponents[k] << shift) + bias
         for k in range(len(row)):
@@ -193,9 +204,10 @@ def logistic_gradient(
 
 
 def exponential(dtype: Any) -> tuple[Any, Any]:
-    """What `logistic` needs for eᵐ in a precision: numbers of its types, and 1/k! for 2 <= k <= 13.
+    """What `logistic` needs for eᵐ in a precision: numbers of its types, and 1/k! for k = most, ..., 0.
 
-    ln(2) is the sum of ``high``, whose last digits are zeros so that k·high is exact, and ``low``.
+    What the series leaves out is less than an eighth of a unit roundoff. ln(2) is the sum of
+    ``high``, whose last digits are zeros so that k·high is exact, and ``low``.
     """
     single = dtype == np.float32
     kind, whole = (np.float32, np.int32) if single else (np.float64, np.int64)
@@ -204,4 +216,6 @@ def exponential(dtype: Any) -> tuple[Any, Any]:
     low = -0.00021219444005469057 if single else 1.9082149292705877e-10
     numbers = (largest, 1 / math.log(2), 1.5 * 2.0**digits, high, low, 1.0)
     bits = whole(digits), whole(offset << digits)
-    return (*map(kind, numbers), *bits), tuple(kind(1 / math.factorial(k)) for k in range(2, 14))
+    most = 7 if single else 13
+    series = tuple(kind(1 / math.factorial(k)) for k in range(most, -1, -1))
+    return (*map(kind, numbers), *bits), series
