@@ -13,6 +13,7 @@ import numpy as np
 from dpcalc.extras import need
 from dpcalc.files import write_atomically
 from dpcalc.numerals import spelt
+from dpcalc.reproduction.captions import caption, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,12 @@ _MARKS_ALONG = 7
 
 _DPI = 150
 
+_PANEL = 4.2
+"""Width of a panel in inches, with what stands beside it."""
+
+_ACROSS, _ALONG = 3.4, 2.4
+"""Inches of a panel for a line of words, across and up its side."""
+
 _WIDEST_LABEL = 26
 """Letters of a label up to which a legend under a panel has two columns."""
 
@@ -46,8 +53,8 @@ def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
 
     with plt.rc_context({"font.size": 8, "svg.hashsalt": "dpcalc", "legend.fontsize": 7}):
         figure = _table(outcome.table) if outcome.table else _figure(experiment, outcome)
-        figure.suptitle(f"{experiment.reference}: {experiment.title}", fontsize=9)
-        figure.text(0.5, 0.005, setting(outcome), ha="center", fontsize=6.5, color="0.3")
+        title = f"{experiment.reference}: {experiment.title}"
+        caption(figure, title=title, setting=setting(outcome))
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {}
             with write_atomically(path) as file:
@@ -96,11 +103,10 @@ def _figure(experiment: Experiment, outcome: Outcome) -> Any:
     figure, grid = plt.subplots(
         rows,
         columns,
-        figsize=(4.2 * columns, (2.7 + 0.13 * _legend_rows(outcome)) * rows + 0.4),
+        figsize=(_PANEL * columns, (2.7 + 0.13 * _legend_rows(outcome)) * rows + 0.4),
         squeeze=False,
         layout="constrained",
     )
-    _leave_room(figure, below=0.03, above=0.02)
     known: dict[str, int] = {}
     for place, panel in zip(grid.flat, experiment.panels, strict=False):
         curves = [c for c in outcome.curves if c.panel == panel.key]
@@ -159,7 +165,7 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
         x, mean, low, high = curve.statistics()
         base = method_of(curve.name)
         if curve.noise == "none" and len(x) and np.ptp(mean) == 0:
-            place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=label)
+            place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=_fitted(place, label))
             continue
         number = colours[base]
         colour = _shade(_COLOURS[number % len(_COLOURS)], before[base, curve.noise])
@@ -173,14 +179,14 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
             marker=_MARKS[number % len(_MARKS)],
             ms=3.5,
             markevery=1 if marked else _every(len(x), number),
-            label=label,
+            label=_fitted(place, label),
         )
         if (high > low).any():
             place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
-    place.set_xlabel(panel.x)
-    place.set_ylabel(panel.y)
     ours = " [ours]" if panel.ours else ""
-    place.set_title(f"({panel.key}) {panel.title}{ours}", fontsize=8)
+    place.set_title(_fitted(place, f"({panel.key}) {panel.title}{ours}"), fontsize=8)
+    place.set_xlabel(_fitted(place, panel.x))
+    place.set_ylabel(_fitted(place, panel.y, room=_ALONG))
     if panel.log_x:
         place.set_xscale("log")
         _plain_numbers(place.xaxis, place.get_xlim())
@@ -199,6 +205,11 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int
             title=f"certified {common}" if common else None,
             title_fontsize=7,
         )
+
+
+def _fitted(place: Any, text: str, *, room: float = _ACROSS) -> str:
+    """A text in lines that a panel has room for, letters of 8 points."""
+    return "\n".join(lines_of(place.figure, text, size=8, width=room))
 
 
 def _every(points: int, number: int) -> tuple[int, int]:
@@ -253,7 +264,6 @@ def _table(table: Table) -> Any:
         figsize=(1.15 * len(table.columns) + 0.6, 0.3 * len(table.rows) + 1.1),
         layout="constrained",
     )
-    _leave_room(figure, below=0.08, above=0.06)
     place.set_axis_off()
     cells = [[_cell(value) for value in row] for row in table.rows]
     made = place.table(cellText=cells, colLabels=list(table.columns), loc="center")
@@ -261,11 +271,6 @@ def _table(table: Table) -> Any:
     made.set_fontsize(7)
     made.scale(1, 1.25)
     return figure
-
-
-def _leave_room(figure: Any, *, below: float, above: float) -> None:
-    """Keep space for the title and the notes."""
-    figure.get_layout_engine().set(rect=(0, below, 1, 1 - below - above))
 
 
 def _cell(value: object) -> str:

@@ -57,12 +57,16 @@ class NetworkProblem:
     @property
     def notes(self) -> tuple[str, ...]:
         """The setting, for under a picture."""
+        return self.setting(f"{self.problem.ridge:g}")
+
+    def setting(self, ridges: str) -> tuple[str, ...]:
+        """The same for a picture along ρ, whose places are named."""
         p = self.problem
         size = f"{len(self.split.train[1])} training records of {p.records.dimension} columns"
         return (
             self.split.source,
             f"{size} on {p.nodes} nodes",
-            f"ρ = {p.ridge:g}, one record replaced, every iterate released",
+            f"ρ = {ridges}, one record replaced, every iterate released",
         )
 
     def theorem(self, key: str, **parameters: Any) -> Theorem:

@@ -8,13 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.numerals import comma_hint
 from dpcalc.training.file_kinds import is_array, is_binary, is_table
 from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
+COMMAS = "numbers with commas"
 
 _MISSING = ("", "?", "NA")
-_EMPTY = {NUMBER: "[LOWEST, HIGHEST]", WORDS: 'every value it may have: ["A", "B"]'}
+_EMPTY = {
+    NUMBER: "[LOWEST, HIGHEST]",
+    WORDS: 'every value it may have: ["A", "B"]',
+    COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,7 @@ class Template:
     """Names and kinds of columns.
 
     Attributes:
-        kinds: `NUMBER` or `WORDS` by column, without the label.
+        kinds: `NUMBER`, `WORDS` or `COMMAS` by column, without the label.
         label: name of the label column.
     """
 
@@ -58,7 +64,7 @@ def template_of(path: Path, label: str | None = None) -> Template:
     Raises:
         InvalidInput: if it is no table.
     """
-    from dpcalc.delimited import is_number, rows
+    from dpcalc.delimited import rows
 
     if is_binary(path):
         return _of_binary(path, label)
@@ -72,18 +78,21 @@ def template_of(path: Path, label: str | None = None) -> Template:
     header = next(found).cells
     if label not in header:
         raise unknown_name(f"column of {str(path)!r}", label, header)
-    numeric = [True] * len(header)
+    kinds = [NUMBER] * len(header)
     for _, cells in found:
-        for k, cell in enumerate(cells):
-            numeric[k] = numeric[k] and (cell in _MISSING or is_number(cell))
+        kinds = [_kind(cell, before) for cell, before in zip(cells, kinds, strict=True)]
     return Template(
-        {
-            name: NUMBER if yes else WORDS
-            for name, yes in zip(header, numeric, strict=True)
-            if name != label
-        },
-        label,
+        {name: kind for name, kind in zip(header, kinds, strict=True) if name != label}, label
     )
+
+
+def _kind(cell: str, before: str) -> str:
+    """What a column is of, by what it was before this cell."""
+    from dpcalc.delimited import is_number
+
+    if before == WORDS or cell in _MISSING or is_number(cell):
+        return before
+    return COMMAS if comma_hint(cell) else WORDS
 
 
 def _of_binary(path: Path, label: str | None) -> Template:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -205,3 +206,45 @@ def test_a_row_bound_above_what_the_ranges_allow_is_refused(run, table):
     status, _, err = run("run", "dp-admm", "--data", table, *line, "--row-bound", "1e3")
     assert status == 2
     assert "--row-bound" in err
+
+
+MESSY = (
+    "Größe (cm);Raucher;Alter;Kündigt\r\n168,5;NA;33;Ja\r\n170,0;ja;;Nein\r\n181,5;;41;ja\r\n"
+    "175,5;nein;52;Nein\r\n"
+)
+"""A table as a spreadsheet of another country saves it: semicolons, decimal commas, a mark first."""
+
+
+def test_decimal_commas_are_told_from_words_and_never_read(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(MESSY.encode("utf-8-sig"))
+    kinds = template_of(path).kinds
+    assert kinds == {"Größe (cm)": "numbers with commas", "Raucher": "words", "Alter": "number"}
+    assert "once its numbers have decimal points" in run("schema", path)[1]
+    facts = {"Größe (cm)": [140, 210], "Raucher": ["ja", "nein", "NA", ""], "Alter": [18, 90]}
+    with pytest.raises(InvalidInput, match=r"got '168,5' in line 2 .*with a decimal point"):
+        load(str(path), positive="Ja", schema=Schema.of(facts))
+
+
+def test_an_entry_that_is_a_category_is_not_missing(tmp_path):
+    """Of four records one has no age; NA and the empty cell count where they are categories."""
+    path = tmp_path / "t.csv"
+    path.write_text(re.sub(r"(\d),(\d)", r"\1.\2", MESSY).replace("\r", ""), encoding="utf-8")
+    ranges = {"Größe (cm)": [140, 210], "Alter": [18, 90]}
+    for words, complete in ((["ja", "nein"], 1), (["ja", "nein", "NA", ""], 3)):
+        schema = Schema.of({**ranges, "Raucher": words})
+        if complete == 1:
+            with pytest.raises(InvalidInput, match="for every record"):
+                load(str(path), positive="Nein", schema=schema)
+        else:
+            found = load(str(path), positive="Ja", schema=schema)
+            assert (len(found.labels), found.left_out) == (complete, 1)
+            assert found.features[:, 1:5].tolist() == [[0, 0, 1, 0], [0, 0, 0, 1], [0, 1, 0, 0]]
+            assert "+1 is 'Ja', -1 any other ('Nein', 'ja'); 1 incomplete" in found.source
+
+
+def test_a_positive_label_is_a_value_whatever_it_is_called(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,NA\n2,EU\n3,NA\nNA,EU\n")
+    found = load(str(path), positive="NA", schema=Schema.of({"a": [0, 4]}))
+    assert (found.labels.tolist(), found.left_out) == ([1, -1, 1], 1)

@@ -155,7 +155,7 @@ def test_a_relation_that_was_said_is_not_called_the_default(run):
 @pytest.mark.parametrize(
     ("rows", "extra", "said"),
     [
-        (("1,yes", "2,no"), ["--positive", "yes"], "label 'b', +1 is 'yes', -1 any other"),
+        (("1,yes", "2,no"), ["--positive", "yes"], "label 'b', +1 is 'yes', -1 any other ('no')"),
         (("1,7", "2,3"), [], "label 'b', +1 is 7, -1 is 3"),
         (("1,7", "2,3", "?,3"), [], "+1 is 7, -1 is 3; 1 incomplete row left out"),
     ],

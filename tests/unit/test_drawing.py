@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from dpcalc.report import profile
 from dpcalc.reproduction import drawing
-from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
+from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
 
 
 def _drawn(tmp_path, monkeypatch, panels, names):
@@ -139,4 +139,57 @@ def test_long_names_have_a_line_each_and_no_two_legends_meet(tmp_path, monkeypat
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
     assert boxes[0].x0 > 0
     assert boxes[-1].x1 < figure.bbox.x1
+    plt.close(figure)
+
+
+def _labels_out_of_view(axes):
+    """Labels of an axis that are kept, but not drawn."""
+    for axis, k in ((axes.xaxis, 0), (axes.yaxis, 1)):
+        low, high = sorted(axis.get_view_interval())
+        for label in axis.get_ticklabels(which="both"):
+            if not axes.axison or not low <= label.get_position()[k] <= high:
+                yield label
+
+
+def _texts(figure):
+    """Every text on a figure with where it is drawn."""
+    from matplotlib.text import Text
+
+    figure.draw_without_rendering()  # the file may have had another resolution
+    renderer = figure.canvas.get_renderer()
+    unseen = {id(label) for axes in figure.axes for label in _labels_out_of_view(axes)}
+    for text in figure.findobj(Text):
+        if id(text) not in unseen and text.get_visible() and text.get_text().strip():
+            yield text.get_text(), text.get_window_extent(renderer)
+
+
+_LONG = "a sentence about what was computed from, and by whom, on which of all networks; " * 5
+
+
+@pytest.mark.parametrize("panels", [0, 1, 2, 3, 5])
+def test_no_word_leaves_the_canvas(tmp_path, monkeypatch, panels):
+    kept = []
+    monkeypatch.setattr(plt, "close", kept.append)
+    keys = "abcdef"[:panels]
+    experiment = Experiment(
+        reference="paper",
+        title=_LONG[:150],
+        compute=lambda _: Outcome(),
+        panels=tuple(Panel(key=p, title=_LONG[:90], x=_LONG[:90], y=_LONG[:80]) for p in keys),
+    )
+    curves = [
+        Curve(panel=p, name=_LONG[:n], x=np.arange(9), y=np.arange(9.0) + n)
+        for p in keys
+        for n in (10, 90)
+    ]
+    table = None if panels else Table(columns=("first", "second"), rows=((1, 2), (3, 4)))
+    outcome = Outcome(curves=curves, table=table, notes=(_LONG, "x" * 400))
+    drawing.draw(experiment, outcome, [tmp_path / "a.svg"])
+    monkeypatch.undo()
+    (figure,) = [closed for closed in kept if isinstance(closed, Figure)]
+    found = list(_texts(figure))
+    assert sum(shown.replace("\n", "").count("x") for shown, _ in found) >= 400  # all of it
+    for shown, box in found:
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1, shown
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1, shown
     plt.close(figure)

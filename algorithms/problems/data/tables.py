@@ -13,6 +13,7 @@ import numpy as np
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
 from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.numerals import comma_hint
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +45,8 @@ def load_table(
             public fact: a list taken from the data would be a look at the data.
         positive: the label value that becomes +1, all others -1; without it the labels are numbers,
             and two distinct ones become -1 and +1.
-        missing: entries that mean "no value"; rows with one are left out.
+        missing: entries that mean "no value"; rows with one are left out, unless the column's
+            categories list it, or it is the positive label.
         delimiter: between the fields; the one that the first line has if left out.
 
     Raises:
@@ -57,7 +59,7 @@ def load_table(
     features, labels = array("d"), array("d")  # eight bytes a number
     incomplete, said = 0, set[str]()
     for number, fields in found:
-        if any(field in missing for field in fields):
+        if any(field in missing for field in fields) and columns.lacks(fields, missing):
             incomplete += 1
         else:
             said.add(columns.said_label(fields))
@@ -91,7 +93,7 @@ def dataset_of(
         features=features,
         labels=two_classes(y, str(path)) if len(np.unique(y)) == 2 else y,
         names=columns.names,
-        source=f"{path}; {columns.said_of(y)}{_left_out(incomplete)}",
+        source=f"{path}; {columns.said_of(y, said)}{_left_out(incomplete)}",
         label=columns.label,
         classes=columns.classes(y),
         left_out=incomplete,
@@ -141,13 +143,23 @@ class Columns:
         """The label of a row as it stands in the file."""
         return fields[self.header.index(self.label)]
 
-    def said_of(self, labels: Array) -> str:
-        """Which column became the label, and what became +1."""
+    def lacks(self, fields: Sequence[str], missing: Sequence[str]) -> bool:
+        """Whether an entry means "no value" and is none that its column may have."""
+        return any(
+            field in missing and field not in self.categories.get(name, ())
+            for name, field in zip(self.header, fields, strict=True)
+            if name != self.label or field != self.positive
+        )
+
+    def said_of(self, labels: Array, said: AbstractSet[str]) -> str:
+        """Which column became the label, what became +1, and what did not."""
         column, classes = f"label {self.label!r}", self.classes(labels)
         if classes is None:
             return f"{column}, a number"
         if self.positive is not None:
-            return f"{column}, +1 is {self.positive!r}, -1 any other"
+            return (
+                f"{column}, +1 is {self.positive!r}, -1 any other ({_some(said - {self.positive})})"
+            )
         return f"{column}, +1 is {classes[1]}, -1 is {classes[0]}"
 
     def classes(self, labels: Array) -> tuple[str, str] | None:
@@ -159,8 +171,7 @@ class Columns:
 
     def check_labels(self, said: AbstractSet[str]) -> None:
         """Refuse labels that are the column's own name, lack the positive one, or are all alike."""
-        some = ", ".join(repr(text) for text in sorted(said)[:_SHOWN])
-        known = some + (", ..." if len(said) > _SHOWN else "")
+        known = _some(said)
         column = f"column {self.label!r} of {str(self.path)!r}"
         if self.label in said and not is_number(self.label):
             raise InvalidInput(
@@ -203,6 +214,12 @@ _SHOWN = 8
 """Labels that an error lists."""
 
 
+def _some(labels: AbstractSet[str]) -> str:
+    """Labels as they stand in the file, the first few of many."""
+    some = ", ".join(repr(text) for text in sorted(labels)[:_SHOWN])
+    return some + (", ..." if len(labels) > _SHOWN else "")
+
+
 def _left_out(incomplete: int) -> str:
     if not incomplete:
         return ""
@@ -211,7 +228,8 @@ def _left_out(incomplete: int) -> str:
 
 def _number(path: object, row: int, field: str, needed: str, try_this: str) -> float:
     if not is_number(field):
-        raise bad_row(path, row, needed, field, try_this)
+        comma = "write numbers with a decimal point, and thousands without a mark"
+        raise bad_row(path, row, needed, field, comma if comma_hint(field) else try_this)
     value = float(field)
     if not math.isfinite(value):
         raise bad_row(path, row, "a finite number", field)

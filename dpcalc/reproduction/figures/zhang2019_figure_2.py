@@ -31,7 +31,7 @@ def compute(config: ExperimentConfig) -> Outcome:
         Curve(panel="a", name="ADMM, 50 rounds", x=weights, y=after),
         Curve(panel="a", name="central optimum", x=weights, y=best),
     ]
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{weights[0]:g} to {weights[-1]:g}"))
 
 
 EXPERIMENT = Experiment(
