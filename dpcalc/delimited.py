@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.files import refuse_pipe
+from dpcalc.numerals import comma_hint
 
 if TYPE_CHECKING:
     import os
@@ -234,6 +235,11 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def has_commas(text: str) -> bool:
+    """Whether a cell would be a number but for its commas: 168,5 or 1,000."""
+    return bool(comma_hint(text))
 
 
 def _ragged(where: str, line: str, got: int, width: int) -> InvalidInput:

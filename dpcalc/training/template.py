@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.numerals import comma_hint
 from dpcalc.training.file_kinds import is_array, is_binary, is_table
 from dpcalc.training.sources import delimiter_of, last_column
 
@@ -88,11 +87,11 @@ def template_of(path: Path, label: str | None = None) -> Template:
 
 def _kind(cell: str, before: str) -> str:
     """What a column is of, by what it was before this cell."""
-    from dpcalc.delimited import is_number
+    from dpcalc.delimited import has_commas, is_number
 
     if before == WORDS or cell in _MISSING or is_number(cell):
         return before
-    return COMMAS if comma_hint(cell) else WORDS
+    return COMMAS if has_commas(cell) else WORDS
 
 
 def _of_binary(path: Path, label: str | None) -> Template:

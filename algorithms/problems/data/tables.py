@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
-from dpcalc.delimited import Row, is_number, rows
+from dpcalc.delimited import Row, has_commas, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.numerals import comma_hint
 
 if TYPE_CHECKING:
     import os
@@ -229,7 +228,7 @@ def _left_out(incomplete: int) -> str:
 def _number(path: object, row: int, field: str, needed: str, try_this: str) -> float:
     if not is_number(field):
         comma = "write numbers with a decimal point, and thousands without a mark"
-        raise bad_row(path, row, needed, field, comma if comma_hint(field) else try_this)
+        raise bad_row(path, row, needed, field, comma if has_commas(field) else try_this)
     value = float(field)
     if not math.isfinite(value):
         raise bad_row(path, row, "a finite number", field)
