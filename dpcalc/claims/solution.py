@@ -54,7 +54,8 @@ class Solution:
     def __str__(self) -> str:
         """The field, its value and what they are for."""
         unit = self.relation.sentence(option="adjacency='{}'")
-        return f"{self.field} = {self._said()} over {self.rounds:,} rounds; {unit}"
+        rounds = "one round" if self.rounds == 1 else f"{self.rounds:,} rounds"
+        return f"{self.field} = {self._said()} over {rounds}; {unit}"
 
     def _said(self) -> str:
         """Its value to ten digits, never less noise and never a larger rate than was found."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, completing, json_option
 from dpcalc.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcalc.theorems.result import Result
 
 _STATUSES = {
     "sound": "proved, nothing smaller known",
@@ -81,29 +85,41 @@ def _write_tightness(path: Path) -> None:
 
 
 def _print_ledger() -> None:
-    from dpcalc.report.text import console, hanging, plain_table, status_text
+    from dpcalc.report.text import console, hanging, status_text
     from dpcalc.theorems.base import Theorem
     from dpcalc.theorems.catalogue import results
 
     out = console()
     privacy = [r for r in results() if issubclass(r, Theorem)]
     others = [r for r in results() if not issubclass(r, Theorem)]
-    rows = [
-        (f"[bold]{r.key}[/]", r.reference, _releases(r.releases), status_text(r.status.value))
-        for r in privacy
-    ]
-    out.print("Privacy results")
-    out.print(plain_table(("key", "source", "release", "as printed"), rows, whole=(0,)))
+    column = max(len(r.key) for r in results())
+    out.print("[bold]Privacy results[/]: their status as printed, and what may be released")
+    for paper, found in _by_paper(privacy):
+        out.print(f"\n{paper}")
+        for r, place in found:
+            out.print(f"  [bold]{r.key:<{column}}[/]  {status_text(r.status.value)}")
+            out.print(hanging("    ", f"{place}; {_releases(r.releases)}"))
     if others:
-        out.print("Convergence and utility results")
-        pairs = [(f"[bold]{r.key}[/]", r.reference) for r in others]
-        out.print(plain_table(("key", "source"), pairs, whole=(0,)))
-    out.print("As printed")
+        out.print("\n[bold]Convergence and utility results[/]")
+        for paper, found in _by_paper(others):
+            out.print(f"\n{paper}")
+            for r, place in found:
+                out.print(hanging(f"  [bold]{r.key:<{column}}[/]  ", place))
+    out.print("\n[bold]As printed[/]")
     width = max(map(len, _STATUSES))
     for status, meaning in _STATUSES.items():
         out.print(hanging(f"  {status_text(status)}{' ' * (width - len(status))}  ", meaning))
     out.print("The verdict on one instance: dpcalc epsilon, dpcalc verify")
-    out.print(f"One in full: dpcalc theorems {privacy[0].key}")
+    out.print("One in full: dpcalc theorems KEY, such as dpcalc theorems dp-admm")
+
+
+def _by_paper(found: Iterable[type[Result]]) -> list[tuple[str, list[tuple[type[Result], str]]]]:
+    """The results of every paper, each with its place there; papers in the order they come."""
+    papers: dict[str, list[tuple[type[Result], str]]] = {}
+    for each in found:
+        paper, place = re.split(r"(?<=\d{4}), ", each.reference, maxsplit=1)
+        papers.setdefault(paper, []).append((each, place))
+    return list(papers.items())
 
 
 def _print_one(record: Mapping[str, Any]) -> None:
@@ -150,7 +166,8 @@ def _print_one(record: Mapping[str, Any]) -> None:
 
 
 def _releases(found: Iterable[str]) -> str:
-    return " or ".join(str(release) for release in found)
+    *others, last = (str(release) for release in found)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _marks(assumption: Mapping[str, Any]) -> str:

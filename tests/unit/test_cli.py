@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpcalc.theorems.catalogue import keys, privacy_result
+from dpcalc.theorems.base import Theorem
+from dpcalc.theorems.catalogue import keys, privacy_result, results
 from dpcalc.theorems.parameters import parameters
 from tests.unit.verb_options import DP_ADMM, RECYCLED
 
@@ -40,7 +43,16 @@ def test_ledger_lists_every_result(run: Any) -> None:
     assert status == 0
     record = json.loads(run("theorems", "--json")[1])
     assert [r["key"] for r in record["theorems"]] == keys()
-    assert "false for some settings" in " ".join(out.split())
+    headings = set()
+    for result in results():
+        paper, place = re.split(r"(?<=\d{4}), ", result.reference, maxsplit=1)
+        headings.add((issubclass(result, Theorem), paper))
+        assert re.search(rf"^  {result.key} +\S", out, re.MULTILINE)
+        assert place in " ".join(out.split())
+    papers = Counter(paper for _, paper in headings)
+    assert {paper: len(re.findall(f"^{paper}$", out, re.MULTILINE)) for paper in papers} == papers
+    assert re.search(r"^  dp-admm +false for some settings$", out, re.MULTILINE)
+    assert "every iterate, last iterate or average of iterates" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("key", keys(privacy=True))
