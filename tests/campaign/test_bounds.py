@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcalc.accounting.losses.falling_shift import removal_profile
+from dpcalc.theorems.base import Bound
 from tests.campaign import bounds
-from tests.oracles.random_instances import ROOM, falling
+from tests.oracles import random_runs
+from tests.oracles.random_instances import ROOM, Draw, falling
+from tests.oracles.random_runs import (
+    averaged,
+    between_walls,
+    certified_descent,
+    ordered_at_random,
+)
+from tests.oracles.random_updates import exponential_update, normal_update
 
 
 def test_a_piece_goes_on_where_it_was_stopped(
@@ -46,6 +56,33 @@ def test_an_instance_above_its_bound_is_told(
     assert "falling: 1 instances" in printed
     assert '"above": [4]' in printed
     assert bounds.main([*asked, "--minutes", "0"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("draw", "count"),
+    [
+        (exponential_update, 12),
+        (normal_update, 12),
+        (averaged, 60),
+        (ordered_at_random, 8),
+        (between_walls, 12),
+    ],
+)
+def test_no_instance_is_above_its_bound(draw: Draw, count: int) -> None:
+    shares = [draw(np.random.default_rng((6, n))) for n in range(count)]
+    assert max(share for share in shares if share is not None) <= 1 + ROOM[draw]
+
+
+@pytest.mark.parametrize(("draw", "count"), [(averaged, 20), (ordered_at_random, 6)])
+def test_a_bound_for_an_eighth_more_noise_would_be_caught(
+    draw: Draw, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def louder(*, sigma: float, **given: Any) -> Bound:
+        return certified_descent(sigma=sigma * 1.125, **given)
+
+    monkeypatch.setattr(random_runs, "certified_descent", louder)
+    shares = [draw(np.random.default_rng((6, n))) for n in range(count)]
+    assert max(share for share in shares if share is not None) > 1.1
 
 
 def test_a_bound_that_forgets_the_fall_would_be_caught(monkeypatch: pytest.MonkeyPatch) -> None:

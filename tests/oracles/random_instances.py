@@ -17,6 +17,13 @@ from dpcalc.theorems.iteration.admm_iteration_strongly_convex import admissible_
 from tests.oracles import adaptive_sampling, falling_shift
 from tests.oracles.gradient_admm import Problem, random_problem
 from tests.oracles.noisy_descent import quadratic_mu_squared
+from tests.oracles.random_runs import (
+    averaged,
+    between_walls,
+    ordered_at_random,
+    sampled_at_random,
+)
+from tests.oracles.random_updates import exponential_update, normal_update
 
 Draw = Callable[[np.random.Generator], float | None]
 
@@ -159,6 +166,12 @@ ROOM: dict[Draw, float] = {
     expanding_descent: 1e-9,  # covariances of expanding maps
     falling: 1e-12,  # sums of normal masses
     sampled_replacement: 1e-9,  # sums over cells
+    exponential_update: 1e-9,  # the quadrature's error is taken off
+    normal_update: 1e-9,
+    averaged: 1e-9,  # sums of products of factors
+    ordered_at_random: 1e-9,  # differences of normal tails
+    sampled_at_random: 1e-9,
+    between_walls: 1e-9,  # the quadrature's error is taken off
 }
 """What the exact values lose in doubles, relative."""
 

@@ -1,10 +1,9 @@
-"""Laws of an objective-perturbed update: what opposite records make of it, and mistakes to plant."""
+"""An objective-perturbed update: what opposite records make of it, and a mistake to plant."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from scipy.special import ndtr
 
@@ -16,15 +15,6 @@ def doubled_shift(mu: float, epsilon: float) -> float:
     """δ(ε) of a Gaussian mechanism with 2μ, in doubles."""
     m = 2 * mu
     return float(ndtr(m / 2 - epsilon / m) - math.exp(epsilon) * ndtr(-m / 2 - epsilon / m))
-
-
-def changes(update, record, other):
-    """What neighbours have in place of one record, in three ways, with the law that covers each."""
-    removed, added = removal_laws(update)
-    none = np.zeros_like(record)
-    yield record, other, replacement_law(update)
-    yield record, none, removed
-    yield none, record, added
 
 
 def spread_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def _epsilon(total: LossSum, delta: float) -> Bracket:
 
 
 def _delta(total: LossSum, epsilon: float) -> Bracket:
-    revealed, surely = failure(total.parts), total.infinite_mass * (1 - 1e-12)
+    revealed, surely = failure(total.parts), max(0.0, total.infinite_mass * (1 - 1e-12))
     if epsilon >= total.largest:
         return Bracket(surely, revealed, "no finite loss is larger")
     orders, exponents = _exponents(total)
