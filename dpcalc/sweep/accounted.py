@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from dpcalc.theorems.base import Theorem
 
 _WITH_DELTA = "delta = 1e-6"
+
+_ROUNDS_SHARE = ("gaussian-without-replacement",)
+"""Mechanisms of which some numbers of rounds share what is computed for others."""
 
 Row = dict[str, Any]
 Point = dict[str, Any]
@@ -79,17 +83,33 @@ def _ordered(row: Row) -> Row:
 
 
 def shared_axis(sweep: Sweep) -> str | None:
-    """The axis along which answers are shared: the noise of a theorem, else δ; None without one."""
-    names = ["delta"]
-    if sweep.kind == "theorem":
-        from dpcalc.theorems.catalogue import privacy_result
+    """The axis along which answers are shared; None without one.
 
-        names.insert(0, privacy_result(sweep.name).noise)
-    for name in names:
+    The rounds, where what is computed for some serves others and neighbouring noises differ by more
+    than half the tolerance; else the noise of a theorem, else δ.
+    """
+    for name in _shareable(sweep):
         values = sweep.axes.get(name, ())
         if len(values) > 2 and all_numbers(values):
             return name
     return None
+
+
+def _shareable(sweep: Sweep) -> tuple[str, ...]:
+    if sweep.kind == "mechanism":
+        return ("rounds", "delta") if sweep.name in _ROUNDS_SHARE else ("delta",)
+    from dpcalc.theorems.catalogue import privacy_result
+
+    kind = privacy_result(sweep.name)
+    rounds = kind.rounds_share and not _dense(sweep.axes.get(kind.noise, ()), sweep.tolerance / 2)
+    return ("rounds", kind.noise, "delta") if rounds else (kind.noise, "delta")
+
+
+def _dense(values: Sequence[Any], tolerance: float) -> bool:
+    """Whether neighbours differ by less than a tolerance, relative and on average."""
+    if len(values) < 3 or not all_numbers(values) or min(values) <= 0:
+        return False
+    return math.log(max(values) / min(values)) < tolerance * (len(values) - 1)
 
 
 def _asked(
@@ -104,6 +124,13 @@ def _asked(
         return Asked(partial(float), {"refused": str(error)}, 0.0)
 
 
+def _place(axis: str | None, given: Point) -> float:
+    """Where a setting stands along the axis, the more private the larger."""
+    if axis is None:
+        return 0.0
+    return -float(given[axis]) if axis == "rounds" else float(given[axis])
+
+
 def _delta(given: Point) -> float | None:
     from dpcalc import checks
 
@@ -114,7 +141,7 @@ def _of_theorem(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     from dpcalc.theorems.catalogue import privacy_result
 
     kind = privacy_result(sweep.name)
-    place = float(given[axis]) if axis is not None else 0.0
+    place = _place(axis, given)
     said = _delta(given)
     if "epsilon" in given:
         raise InvalidInput("a sweep of a theorem answers with epsilon; leave it out of the file")
@@ -157,7 +184,7 @@ def _claimed(theorem: Theorem, delta: float) -> float | None:
 def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     from dpcalc.claims.mechanisms import release_from
 
-    place = float(given[axis]) if axis is not None else 0.0
+    place = _place(axis, given)
     delta = _delta(given) or 0.0
     if "rounds" in given:
         given["count"] = given.pop("rounds")

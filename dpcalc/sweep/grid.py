@@ -163,9 +163,9 @@ def _range(name: str, table: Mapping[str, Any]) -> tuple[float, ...]:
         raise InvalidInput(f'{name} needs ends above 0 for scale = "log"; got {low:g}, {high:g}')
     if count > MOST:
         raise InvalidInput(f"{name} needs at most {MOST:,} places; got {count:,}")
-    share = [k / (count - 1) for k in range(count)]
+    last, places = count - 1, range(1, count - 1)
     if scale == "log":
-        between = [low * (high / low) ** s for s in share[1:-1]]
-    else:
-        between = [low + (high - low) * s for s in share[1:-1]]
+        between = [low * (high / low) ** (k / last) for k in places]
+    else:  # whole numbers stay whole
+        between = [((last - k) * low + k * high) / last for k in places]
     return (low, *between, high)

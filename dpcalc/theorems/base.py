@@ -20,6 +20,8 @@ class Theorem(Formulated):
         status: the status of the printed statement in general.
         noise_is_a_rate: whether a smaller value of that parameter is more private, as for the rate
             of an exponential-norm law.
+        rounds_share: whether what is computed for some numbers of rounds serves others, and more
+            rounds never spend less.
     """
 
     __slots__ = ()
@@ -27,6 +29,7 @@ class Theorem(Formulated):
     releases: ClassVar[tuple[Release, ...]]
     status: ClassVar[Status]
     noise_is_a_rate: ClassVar[bool] = False
+    rounds_share: ClassVar[bool] = False
 
     @property
     def release(self) -> Release:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
 import pytest
 
 from dpcalc import GDP, Accountant, compose
+from dpcalc.accounting.composition.sampled_blocks import _block_size, _next_size
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.cli.main import main
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees.attainment import is_attained
 from dpcalc.guarantees.mechanisms import gaussian_without_replacement, sampled_without_replacement
-from dpcalc.guarantees.sampled_replacement import (
-    SampledReplacement,
-    SampledRounds,
-    _block_size,
-)
+from dpcalc.guarantees.sampled_replacement import SampledReplacement, SampledRounds
 from dpcalc.interop.dp_accounting import guarantee_of
 from dpcalc.theorems.catalogue import privacy_result
 from dpcalc.vocabulary import Adjacency
@@ -92,12 +90,20 @@ def test_events_and_accountants_say_the_same() -> None:
     assert read.epsilon(DELTA) == spent.epsilon_spent() == compose((ONE, ROUNDS)).epsilon(DELTA)
 
 
-@pytest.mark.parametrize("rounds", [8, 55, 64, 65, 1000, 7032, 10_369, 10**9])
-def test_blocks_lack_few_rounds(rounds: int) -> None:
+@pytest.mark.parametrize("rounds", [8, 55, 95, 96, 143, 144, 1000, 7032, 10_369, 10**9])
+def test_rounds_are_divided_into_about_fifty_blocks(rounds: int) -> None:
     size = _block_size(rounds)
-    blocks = -(-rounds // size)
-    assert rounds <= size * blocks <= rounds * 1.09
-    assert blocks <= 64
+    assert size == 1 if rounds < 96 else 48 <= rounds // size < 72
+
+
+def test_sizes_of_blocks_follow_one_another() -> None:
+    sizes = [1]
+    while sizes[-1] < 1000:
+        sizes.append(_next_size(sizes[-1]))
+    assert sizes[:9] == [1, 2, 3, 4, 6, 8, 12, 16, 24]
+    for size, following in itertools.pairwise(sizes):
+        assert _block_size(48 * following) == following
+        assert _block_size(48 * following - 1) == size
 
 
 def test_a_certificate_is_of_the_pairs_and_the_answer_says_so(

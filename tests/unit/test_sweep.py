@@ -14,8 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcalc import compose
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
+from dpcalc.guarantees.mechanisms import gaussian_without_replacement
 from dpcalc.store import open_store
 from dpcalc.sweep.accounted import line, shared_axis
 from dpcalc.sweep.carry_out import rows_of
@@ -119,7 +122,62 @@ def test_a_file_that_asks_nothing_is_refused(text: str, said: str, here: Path) -
         sweep_of(text, here)
 
 
+def test_whole_numbers_stay_whole_in_a_linear_range(here: Path) -> None:
+    """600 + 59,400·k/99 is no whole number among the doubles for some k."""
+    sweep = sweep_of(
+        'theorem = "dp-admm"\n[parameters]\nrounds = {from = 600, to = 60000, count = 100}', here
+    )
+    assert sweep.axes["rounds"] == tuple(600.0 * k for k in range(1, 101))
+
+
 # ---- what neighbours share
+
+
+def test_rounds_share_what_is_computed_of_one_law(here: Path) -> None:
+    """With the answers of single questions, asked for the sweep's width."""
+    text = """
+theorem = "private-dual-averaging"
+delta = 0.0009765625
+attest = "all"
+[parameters]
+n_records = 10
+lipschitz = 1
+sampling = "one"
+sigma = [4, 5, 6]
+rounds = [20, 30, 48]
+"""
+    assert shared_axis(sweep_of(text, here)) == "rounds"
+    sweep = sweep_of(text.replace("[4, 5, 6]", "4"), here)
+    assert shared_axis(sweep) == "rounds"
+    for row in rows_of(sweep):
+        theorem = privacy_result("private-dual-averaging").from_parameters(
+            {
+                "n_records": 10,
+                "lipschitz": 1,
+                "sampling": "one",
+                "sigma": 4,
+                "rounds": row["rounds"],
+            }
+        )
+        with with_relative_width(sweep.tolerance / 2):
+            assert row["certified"] == theorem.certified().guarantee.epsilon(2**-10)
+    dense = text.replace("[4, 5, 6]", "{from = 2, to = 2.001, count = 30}")
+    assert shared_axis(sweep_of(dense, here)) == "sigma"
+    assert shared_axis(sweep_of(text.replace("[20, 30, 48]", "9"), here)) == "sigma"
+    without = """
+mechanism = "gaussian-without-replacement"
+delta = [1e-4, 1e-3]
+[parameters]
+noise_multiplier = 4
+sample = 1
+population = 10
+rounds = [20, 30, 48]
+"""
+    assert shared_axis(sweep_of(without, here)) == "rounds"
+    for row in rows_of(sweep_of(without, here)):
+        one = gaussian_without_replacement(4, 1, 10)
+        bracket = compose((one, int(row["rounds"]))).bracket(row["delta"])
+        assert bracket.lower <= row["certified"] <= bracket.upper * 1.001
 
 
 @given(

@@ -30,13 +30,15 @@ from numpy.typing import NDArray
 
 from dpcalc.accounting.losses.distribution import Reals
 
-Bools = NDArray[np.bool_]
-
 _ROUNDING = 1e-11
 """Relative error of a sum of at most 10,000 positive products of doubles, with room to spare."""
 
 _DIFFERENCE = 1e-14
 """Error of a difference of slopes, relative to the slopes."""
+
+_TOGETHER, _STRETCH = 64, 32
+"""Lattice points that are looked at together, so that all about them stays in a processor's cache;
+and places whose sum is taken first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +84,27 @@ class LimitedProfile:
         return min(1.0, math.exp(epsilon) * float(value) * (1 + _ROUNDING))
 
 
-def composed(block: LimitedBlock, count: int) -> LimitedProfile:
-    """The profile of a number of such blocks, each chosen in view of those before.
+def nothing(block: LimitedBlock) -> LimitedProfile:
+    """The profile of no rounds, on the lattice of a block."""
+    return LimitedProfile(block.spacing, np.zeros((len(block.deltas) + 1) // 2))
+
+
+def followed(before: LimitedProfile, block: LimitedBlock) -> LimitedProfile:
+    """The profile of the rounds before and one block more.
 
     Args:
-        block: what is known of each of them.
-        count: 1 or above.
+        before: of the rounds before, on the block's lattice.
+        block: what is known of it; blocks of fewer rounds have the deltas of longer ones as well.
     """
-    reach = (len(block.deltas) - 1) // 2
+    reach = len(before.values) - 1
     ratios = np.exp(block.spacing * np.arange(-reach, reach + 1))
+    # Exchanging the two laws takes V(r) - (r - 1)_+ to r times its value at 1/r.
+    worth = np.concatenate([before.values[::-1], ratios[reach + 1 :] * before.values[1:]])
     weights, budget = _constraints(block)
-    worth = np.zeros(2 * reach + 1)
-    for _ in range(count):
-        worth += ratios**2 * _gain(_curvature(worth, ratios, block.spacing), weights, budget)
-        # Exchanging the two laws takes V(r) - (r - 1)_+ to r times its value at 1/r.
-        worth = np.minimum(worth, ratios * worth[::-1]) * (1 + _ROUNDING)
-    return LimitedProfile(block.spacing, worth[reach::-1].copy())
+    gained = _gain(_curvature(worth, ratios, block.spacing), weights, budget, reach + 1)
+    # Above r = 1 the condition on χ² is weaker.
+    found = (worth[: reach + 1] + ratios[: reach + 1] ** 2 * gained) * (1 + _ROUNDING)
+    return LimitedProfile(block.spacing, found[::-1])
 
 
 def _constraints(block: LimitedBlock) -> tuple[Reals, float]:
@@ -129,54 +136,41 @@ def _curvature(worth: Reals, ratios: Reals, step: float) -> Reals:
     return found
 
 
-def _gain(curvature: Reals, weights: Reals, budget: float) -> Reals:
-    """νχ² + Σ held (curvature - ν)_+ for the best ν at every lattice point.
+def _gain(curvature: Reals, weights: Reals, budget: float, rows: int) -> Reals:
+    """νχ² + Σ held (curvature - ν)_+ for the best ν at each of the first lattice points.
 
     Args:
         curvature: shape (n,).
         weights: shape (2n - 1,), how much may be held at every distance from a point.
         budget: how much in all.
+        rows: of how many points, up to n.
     """
+    largest_first = np.argsort(-curvature, kind="stable")
+    falling = curvature[largest_first]
     # Row i: how much may be held at every point, as seen from point i.
-    held = sliding_window_view(weights, len(curvature))[::-1]
-    level, known = _levels(curvature, weights, budget)
-    if not known.all():
-        level[~known] = _sorted_levels(curvature, held[~known], budget)
-    above = curvature - level[:, None]
-    np.maximum(above, 0.0, out=above)
-    found: Reals = level * budget + np.einsum("ij,ij->i", held, above)
+    seen = sliding_window_view(weights, len(curvature))[::-1]
+    found = np.empty(rows)
+    for start in range(0, rows, _TOGETHER):
+        held = seen[start : min(start + _TOGETHER, rows)][:, largest_first]
+        full = _full(held, budget)
+        level = np.append(falling, 0.0)[full]
+        most = int(full.max())
+        above = np.maximum(falling[:most] - level[:, None], 0.0)
+        gained = level * budget + np.einsum("ij,ij->i", held[:, :most], above)
+        found[start : start + len(held)] = gained
     return found
 
 
-def _sorted_levels(curvature: Reals, held: Reals, budget: float) -> Reals:
-    """The curvature down to which all that may be held exceeds the budget, for rows of what may."""
-    order = np.argsort(-curvature, kind="stable")
-    used = np.cumsum(held[:, order], axis=1)
-    full = np.argmax(used > budget, axis=1)
-    found: Reals = np.where(used[:, -1] > budget, curvature[order][full], 0.0)
-    return found
+def _full(held: Reals, budget: float) -> NDArray[np.intp]:
+    """At which place of each row the sum exceeds the budget; their number, if nowhere.
 
-
-def _levels(curvature: Reals, weights: Reals, budget: float) -> tuple[Reals, Bools]:
-    """The same at all points by bisection, and where it is known.
-
-    Where the curvature falls on both sides of its peak, the points of the largest curvatures are a
-    stretch, and what may be held there is a difference of two partial sums. Elsewhere it is lifted to
-    fall; that does not matter as long as all points of the stretch are above the level by themselves.
+    By sums of stretches, then one by one in a single stretch.
     """
-    size, peak = len(curvature), int(np.argmax(curvature))
-    places = np.arange(size)
-    left = np.maximum.accumulate(curvature[:peak])
-    right = np.maximum.accumulate(curvature[:peak:-1])[::-1]
-    falling = np.concatenate([left, curvature[peak : peak + 1], right])
-    order = np.lexsort((np.abs(places - peak), -falling))
-    first, last = np.minimum.accumulate(order), np.maximum.accumulate(order)
-    partial = np.append(0.0, np.cumsum(weights))
-    seen = size - 1 - places
-    low, high = np.full(size, -1), np.full(size, size - 1)
-    while np.any(high - low > 1):
-        middle = np.maximum((low + high) // 2, 0)
-        over = partial[seen + last[middle] + 1] - partial[seen + first[middle]] > budget
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
-    level, lowest = falling[order], np.minimum.accumulate(curvature[order])
-    return level[high], (lowest[high] >= level[high]) & (high < size - 1)
+    rows, size = held.shape
+    sums = np.cumsum(np.add.reduceat(held, np.arange(0, size, _STRETCH), axis=1), axis=1)
+    stretch = np.argmax(sums > budget, axis=1)
+    before = np.where(stretch > 0, sums[np.arange(rows), stretch - 1], 0.0)
+    places = np.minimum(_STRETCH * stretch[:, None] + np.arange(_STRETCH), size - 1)
+    used = before[:, None] + np.cumsum(held[np.arange(rows)[:, None], places], axis=1)
+    full = places[np.arange(rows), np.argmax(used > budget, axis=1)]
+    return np.where(sums[:, -1] > budget, full, size)

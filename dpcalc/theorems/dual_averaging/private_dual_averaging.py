@@ -95,6 +95,8 @@ def _shifted(theorem: PrivateDualAveraging) -> str | None:
 class PrivateDualAveraging(Theorem):
     """Gaussian noise on subgradients; every message is released."""
 
+    rounds_share = True
+
     findings = (
         finding(
             "The proof uses the sensitivity 2L/q of a full-batch mean; the algorithm releases the "
