@@ -41,6 +41,7 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("Class attributes", "params_style")]
 
 _CONSOLE = re.compile(r'<div class="highlight-console.*?</pre>', re.DOTALL)
+_INLINE = re.compile(r'<span class="pre">(--[a-z][\w-]*)</span>')
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
@@ -54,10 +55,11 @@ def setup(app: Sphinx) -> None:
 
     def unbroken(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
         del app, page, template, tree
-        context["body"] = _CONSOLE.sub(
+        body = _CONSOLE.sub(
             lambda block: _OPTION.sub(r'<span class="option">\g<0></span>', block[0]),
             context.get("body", ""),
         )
+        context["body"] = _INLINE.sub(r'<span class="pre option">\1</span>', body)
 
     app.connect("source-read", inside)
     app.connect("html-page-context", unbroken)

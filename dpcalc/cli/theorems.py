@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +16,7 @@ from dpcalc.errors import InvalidInput
 if TYPE_CHECKING:
     from dpcalc.theorems.result import Result
 
+R = TypeVar("R", bound="Result")
 _STATUSES = {
     "sound": "proved, nothing smaller known",
     "loose": "proved, a smaller bound is certified",
@@ -101,10 +102,10 @@ def _print_ledger() -> None:
             out.print(hanging("    ", f"{place}; {_releases(r.releases)}"))
     if others:
         out.print("\n[bold]Convergence and utility results[/]")
-        for paper, found in _by_paper(others):
+        for paper, shown in _by_paper(others):
             out.print(f"\n{paper}")
-            for r, place in found:
-                out.print(hanging(f"  [bold]{r.key:<{column}}[/]  ", place))
+            for other, place in shown:
+                out.print(hanging(f"  [bold]{other.key:<{column}}[/]  ", place))
     out.print("\n[bold]As printed[/]")
     width = max(map(len, _STATUSES))
     for status, meaning in _STATUSES.items():
@@ -113,9 +114,9 @@ def _print_ledger() -> None:
     out.print("One in full: dpcalc theorems KEY, such as dpcalc theorems dp-admm")
 
 
-def _by_paper(found: Iterable[type[Result]]) -> list[tuple[str, list[tuple[type[Result], str]]]]:
+def _by_paper(found: Iterable[type[R]]) -> list[tuple[str, list[tuple[type[R], str]]]]:
     """The results of every paper, each with its place there; papers in the order they come."""
-    papers: dict[str, list[tuple[type[Result], str]]] = {}
+    papers: dict[str, list[tuple[type[R], str]]] = {}
     for each in found:
         paper, place = re.split(r"(?<=\d{4}), ", each.reference, maxsplit=1)
         papers.setdefault(paper, []).append((each, place))

@@ -67,15 +67,23 @@ def name(page: Path) -> str:
 
 @pytest.fixture
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder with the files that the page shows."""
-    for block in blocks(request.getfixturevalue("page")):
+    """An empty folder with the files that the page shows, each as it would be copied.
+
+    The name of a file stands in its first comment; that of CSV, which has none, before the block.
+    """
+    page: Path = request.getfixturevalue("page")
+    for block in blocks(page):
         title = re.match(r"# (\S+\.\w+)\n", block.text)
-        if block.kind in ("toml", "csv", "python") and title:
-            text = block.text if block.kind != "csv" else block.text[title.end() :]
-            (tmp_path / title[1]).write_text(text)
+        if block.kind in ("toml", "python") and title:
+            (tmp_path / title[1]).write_text(block.text)
+    tables = re.findall(
+        r"`(\S+)`:\n\n```csv\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL
+    )
+    for title, text in tables:
+        (tmp_path / title).write_text(text)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    narrow = request.getfixturevalue("page").name in ("README.md", "commands.md")
+    narrow = page.name in ("README.md", "commands.md")
     monkeypatch.setenv("COLUMNS", "80" if narrow else "130")  # as in any terminal
     return tmp_path
 
