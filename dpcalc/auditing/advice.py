@@ -103,7 +103,10 @@ def _guesses(guesses: one_run.Guesses, claim: Claim, alpha: float, wanted: float
 
     def enough(number: int) -> bool:
         canaries = math.ceil(number * guesses.canaries / guesses.guessed)
-        more = one_run.Guesses(canaries=canaries, guessed=number, correct=0)
+        says_in = guesses.guessed_in
+        if says_in is not None:
+            says_in = round(number * says_in / guesses.guessed)
+        more = one_run.Guesses(canaries=canaries, guessed=number, correct=0, guessed_in=says_in)
         return canaries * claim.delta < alpha and _seen_by(more, claim, alpha) <= wanted
 
     low, number = 0, 10
@@ -168,13 +171,14 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
     if quantity is Quantity.RHO or not 0 < wanted < math.inf:
         return None
     if quantity is Quantity.EPSILON and evidence.reference.startswith(RESPONSE):
-        share = 1.0
-        if evidence.reference != RESPONSE:
-            share = (evidence.counted["right"] + evidence.counted["wrong"]) / evidence.runs
         given: dict[str, Any] = {"claim": claim, "alpha": alpha, "quantity": quantity}
         given["outcomes"] = _outcomes(evidence)
+        if evidence.reference == RESPONSE:
+            return lambda runs: accuracy.noticed(runs=runs, **given) <= wanted
+        given["learnt"] = "telling" in evidence.counted
+        share = _telling(evidence) / evidence.runs
         return lambda runs: (
-            accuracy.noticed(runs=runs, answered=round(share * runs), **given) <= wanted
+            accuracy.noticed(runs=runs, telling=round(share * runs), **given) <= wanted
         )
     if quantity is Quantity.EPSILON:
         terms = {"epsilon": wanted, "claimed": claim.epsilon, "delta": delta, "alpha": alpha}
@@ -183,6 +187,12 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
         accuracy.detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=SOUGHT)
         <= wanted
     )
+
+
+def _telling(evidence: Evidence) -> int:
+    """In how many runs the mechanism says something for which power is stated."""
+    answered = evidence.counted["right"] + evidence.counted["wrong"]
+    return int(evidence.counted.get("telling", answered))
 
 
 def _outcomes(evidence: Evidence) -> Outcomes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dpcalc.auditing.checks import noise as noise_check
 from dpcalc.auditing.claim import Claim
@@ -19,6 +20,7 @@ from dpcalc.auditing.estimators import (
 from dpcalc.auditing.estimators.rules import Rule
 from dpcalc.auditing.evidence import NAN, Evidence, Finding, Severity
 from dpcalc.auditing.experiment import Experiment, answering, middle_threshold
+from dpcalc.auditing.stages.sequential_test import RunningTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +106,9 @@ def _clopper_pearson(q: EstimatorInput) -> list[Evidence]:
 
 
 def _accuracy(q: EstimatorInput) -> list[Evidence]:
-    seen, curve = q.experiment.seen, q.claim.is_curve
-    return [
-        accuracy.evidence(
-            seen, q.rule, q.claim, alpha=q.alpha, curve=curve, outcomes=q.experiment.outcomes
-        )
-    ]
+    e, curve = q.experiment, q.claim.is_curve
+    terms: dict[str, Any] = {"outcomes": e.outcomes, "learnt": bool(e.learnt)}
+    return [accuracy.evidence(e.seen, q.rule, q.claim, alpha=q.alpha, curve=curve, **terms)]
 
 
 def _running(q: EstimatorInput, method: str) -> list[Evidence]:
@@ -118,7 +117,9 @@ def _running(q: EstimatorInput, method: str) -> list[Evidence]:
         return []
     # After an early stop the power is that of all runs that the bets had before them.
     planned = e.design.runs if e.stopped else e.seen.runs
-    return [bets.evidence(planned=planned, outcomes=e.outcomes)]
+    if isinstance(bets, RunningTest):
+        return [bets.evidence(planned, outcomes=e.outcomes, learnt=bool(e.learnt))]
+    return [bets.evidence(planned, outcomes=e.outcomes)]
 
 
 def _e_process(q: EstimatorInput) -> list[Evidence]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -11,13 +13,15 @@ from dpcalc.auditing import (
     Claim,
     Counts,
     Outcome,
+    audit_canaries,
     audit_counts,
 )
 from dpcalc.auditing.claim import Quantity
-from dpcalc.auditing.estimators import accuracy, one_run, one_run_exact
+from dpcalc.auditing.estimators import accuracy, one_run, one_run_exact, one_run_power
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.recorded import audit_guesses
-from dpcalc.errors import AssumptionViolated
+from dpcalc.auditing.verdict import Verdict
+from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.vocabulary import Adjacency
 
 ADD = Adjacency.ADD_REMOVE
@@ -92,6 +96,72 @@ def test_one_run_names_the_guesses_that_would_be_enough(delta, canaries):
         for k in (number, 9 * number // 10)
     )
     assert enough <= 2 < short
+
+
+def refuted_by(claim: Claim, terms: dict[str, int], alpha: float, runs: int) -> tuple[float, int]:
+    """The stated value of a design of one run, and how many runs at that value refute the claim."""
+    draw = np.random.default_rng(11)
+    canaries = terms["canaries"]
+
+    def one(epsilon: float, seed: int) -> Verdict:
+        used = draw.random(canaries) < 0.5
+        looks = used ^ (draw.random(canaries) < 1 / (1 + math.exp(epsilon)))
+        guesses = {"guess_in": terms["guess_in"], "guess_out": terms["guess_out"], "seed": seed}
+        return audit_canaries(
+            claim, used, looks.astype(float), fair_coins=True, alpha=alpha, **guesses
+        )
+
+    stated = one(claim.epsilon, 0).evidence[0].detectable
+    return stated, sum(one(stated, k).outcome is Outcome.REFUTED for k in range(1, runs + 1))
+
+
+DESIGNS = [(100, 50, 50, 0.05), (1000, 500, 500, 1e-4), (1000, 40, 40, 1e-4)]
+UNEVEN = (300, 200, 100, 0.01)
+
+
+@pytest.mark.parametrize(("canaries", "guess_in", "guess_out", "alpha"), DESIGNS)
+def test_one_run_notices_what_it_says(canaries, guess_in, guess_out, alpha):
+    """Of 60 runs; a power of .8 gives fewer than 36 or all 60 of them once in 2,000.
+
+    Where every canary is guessed, hardly ever do just half of them look used: some guesses are about
+    canaries that look otherwise.
+    """
+    terms = {"canaries": canaries, "guess_in": guess_in, "guess_out": guess_out}
+    assert 36 <= refuted_by(PURE, terms, alpha, 60)[1] < 60
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("claim", [PURE, Claim.of(epsilon=1, delta=1e-7, adjacency=ADD)])
+@pytest.mark.parametrize(("canaries", "guess_in", "guess_out", "alpha"), [*DESIGNS, UNEVEN])
+def test_one_run_notices_what_it_says_in_the_long_run(canaries, guess_in, guess_out, alpha, claim):
+    """Of 400 runs; powers of .75 and .95 give fewer than 272 or more than 393 once in 2,000."""
+    terms = {"canaries": canaries, "guess_in": guess_in, "guess_out": guess_out}
+    stated, found = refuted_by(claim, terms, alpha, 400)
+    sys.stdout.write(f"\n| {claim.name} | {terms} | {alpha} | ε = {stated:.3f} | {found} of 400 |")
+    assert 272 <= found <= 393
+
+
+def test_guesses_about_canaries_that_look_otherwise_by_brute_force():
+    """All 2^8 looks of 8 canaries and every number of right ones, of 4 guesses IN and 4 OUT."""
+    q, m, needed = 0.8, 8, 6
+    total = 0.0
+    for used in range(m + 1):
+        mistaken = abs(used - m // 2)
+        law = np.convolve(
+            stats.binom.pmf(np.arange(m - mistaken + 1), m - mistaken, q),
+            stats.binom.pmf(np.arange(mistaken + 1), mistaken, 1 - q),
+        )
+        total += math.comb(m, used) / 2**m * law[needed:].sum()
+    values = np.repeat([abs(k - 4) for k in range(9)], [math.comb(8, k) for k in range(9)])
+    found = one_run_power.power(needed, m, values, math.log(q / (1 - q)))
+    assert found == pytest.approx(total, rel=1e-12)
+    guesses = Guesses(canaries=m, guessed=m, correct=0, guessed_in=m)
+    assert one_run.detectable(guesses, claimed=1.0, delta=0.0, alpha=0.05) == math.inf
+
+
+def test_guesses_that_say_in_are_guesses():
+    with pytest.raises(InvalidInput, match="guessed_in=11, guessed=10"):
+        Guesses(canaries=10, guessed=10, correct=5, guessed_in=11)
 
 
 def test_uneven_counts_are_told_to_be_evened():

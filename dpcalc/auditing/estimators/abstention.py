@@ -34,6 +34,8 @@ from dpcalc import checks
 from dpcalc.auditing.estimators.binomial import (
     SOUGHT,
     SOUGHT_OF_LAPLACE,
+    SOUGHT_OF_LEARNT,
+    at_least,
     critical_count,
     lower_limit,
     quantile,
@@ -119,15 +121,16 @@ def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> floa
 
 @lru_cache(maxsize=1024)
 def detectable_response(
-    *, runs: int, answered: int, claimed: float, delta: float, alpha: float
+    *, runs: int, telling: int, claimed: float, delta: float, alpha: float, learnt: bool = False
 ) -> float:
     """The ε at δ of randomised response that is told from the claimed one; see `smallest_response`."""
     return smallest_response(
         lambda right, wrong: epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha) > claimed,
         runs=runs,
-        answered=answered,
+        telling=telling,
         claimed=claimed,
         delta=delta,
+        learnt=learnt,
     )
 
 
@@ -135,26 +138,44 @@ def smallest_response(
     rejects: Callable[[Array, Array], NDArray[np.bool_]],
     *,
     runs: int,
-    answered: int,
+    telling: int,
     claimed: float,
     delta: float,
+    learnt: bool,
 ) -> float:
     """The ε at δ of randomised response at which a test of its answers rejects, 4 times in 5.
 
     Args:
         rejects: right and wrong answers -> whether the claim is rejected.
         runs: all runs.
-        answered: those in which there was anything to answer.
+        telling: those in which there was anything to answer.
         claimed: where the search begins.
         delta: in [0, 1).
+        learnt: whether the score was learnt: every second such score does not set apart the outcomes
+            that say nothing from one of the two that do, and half of the answers are lost.
     """
+    numbers = (telling, telling // 2) if learnt else (telling,)
+    needed = [_fewest_right(rejects, number) for number in numbers]
+    sought = SOUGHT_OF_LEARNT if learnt else SOUGHT
 
     def notices(epsilon: float) -> bool:
-        right, wrong = response_rates(epsilon, delta, answered / runs)
-        seen = quantile(1 - SOUGHT, answered, right / (right + wrong))
-        return bool(rejects(seen, answered - seen))
+        right, wrong = response_rates(epsilon, delta, telling / runs)
+        powers = at_least(needed, numbers, right / (right + wrong))
+        return bool(powers.mean() > sought)
 
     return smallest_noticed(notices, claimed)
+
+
+def _fewest_right(rejects: Callable[[Array, Array], NDArray[np.bool_]], answers: int) -> int:
+    """The fewest right ones of so many answers that reject; one more than all if they do not."""
+    low, high = -1, answers + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if bool(rejects(np.asarray(float(middle)), np.asarray(float(answers - middle)))):
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def smallest_epsilon(

@@ -115,6 +115,7 @@ def evidence(
     alpha: float,
     curve: bool,
     outcomes: Outcomes = Outcomes.DISCRETE,
+    learnt: bool = False,
 ) -> Evidence:
     """The bound on μ if ``curve``, else on ε at the claim's δ.
 
@@ -125,6 +126,7 @@ def evidence(
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
         outcomes: how often they repeat; see `reference_mechanisms`.
+        learnt: whether the score was learnt; see `abstention.smallest_response`.
 
     Raises:
         AssumptionViolated: if the worlds were not drawn by fair coins, or a bound on μ is asked for
@@ -138,7 +140,14 @@ def evidence(
     rule = rule if isinstance(rule, Rule) else Rule.at(rule)
     answers, known = rule.answers(observations), observations.exact
     return from_answers(
-        answers, rule, claim, alpha=alpha, curve=curve, known=known, outcomes=outcomes
+        answers,
+        rule,
+        claim,
+        alpha=alpha,
+        curve=curve,
+        known=known,
+        outcomes=outcomes,
+        learnt=learnt,
     )
 
 
@@ -151,6 +160,7 @@ def from_answers(
     curve: bool,
     known: bool = False,
     outcomes: Outcomes = Outcomes.DISCRETE,
+    learnt: bool = False,
 ) -> Evidence:
     """The bound of `evidence` from counted answers of a rule fixed before.
 
@@ -162,6 +172,7 @@ def from_answers(
         curve: whether the claim is to be tested as a Gaussian curve.
         known: whether the best rule was known and not sought on a pilot, which costs power.
         outcomes: how often they repeat; see `reference_mechanisms`.
+        learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
     if curve:
         require_curve(claim)
@@ -177,9 +188,12 @@ def from_answers(
         outcomes = Outcomes.DISCRETE
     named = GAUSSIAN if curve else reference(claim.delta, outcomes)
     answered = int(answers.right + answers.wrong)
-    if named == RESPONSE and lower > 0 and answered < answers.runs:
-        terms["answered"] = answered
-        named = response_in(answered, answers.runs)
+    counted = answers.record() | (rule.record() if rule else {})
+    if rule is not None and named == RESPONSE and lower > 0 and answered < answers.runs:
+        telling = rule.telling(answered, answers.runs) if learnt else answered
+        terms |= {"telling": telling, "learnt": learnt}
+        counted |= {"telling": telling} if learnt else {}
+        named = response_in(telling, answers.runs)
     return Evidence(
         method="accuracy",
         quantity=quantity,
@@ -193,7 +207,7 @@ def from_answers(
         if rule is None
         else noticed(**terms, known=known, outcomes=outcomes),
         reference=named,
-        counted=answers.record() | (rule.record() if rule else {}),
+        counted=counted,
         assumes=("fair coins", "the decision rule was fixed before these runs"),
     )
 
@@ -222,7 +236,8 @@ def noticed(
     quantity: Quantity,
     known: bool = False,
     outcomes: Outcomes = Outcomes.DISCRETE,
-    answered: int | None = None,
+    telling: int | None = None,
+    learnt: bool = False,
 ) -> float:
     """What a rule sought on a pilot shows; it passes over runs that say little, if there are any.
 
@@ -233,14 +248,17 @@ def noticed(
         quantity: which value.
         known: whether the best rule was known and not sought on a pilot, which costs power.
         outcomes: how often they repeat; see `reference_mechanisms`.
-        answered: in how many of the runs randomised response says anything; all if left out.
+        telling: in how many of the runs randomised response says anything; all if left out.
+        learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
     if quantity is Quantity.EPSILON:
         terms: dict[str, Any] = {"claimed": claim.epsilon, "delta": claim.delta, "alpha": alpha}
         if reference(claim.delta, outcomes) != RESPONSE:
             return abstention.detectable(runs=runs, **terms)
-        if answered is not None and answered < runs:
-            return abstention.detectable_response(runs=runs, answered=answered, **terms)
+        if telling is not None:
+            return abstention.detectable_response(
+                runs=runs, telling=telling, learnt=learnt, **terms
+            )
         right, _ = response_rates(claim.epsilon, claim.delta)
         needed = critical_count(runs, right, alpha)
         power = POWER if outcomes is Outcomes.FEW else SOUGHT  # rare outcomes are hardly learnt

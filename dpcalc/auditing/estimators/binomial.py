@@ -29,6 +29,9 @@ SOUGHT = 0.9
 SOUGHT_OF_LAPLACE = 0.99
 """The same for Laplace noise, where the best rule passes runs over and a sought one passes too many."""
 
+SOUGHT_OF_LEARNT = 0.86
+"""The same for two rules, one that answers half as many runs, of which learning finds either."""
+
 _OUTWARD = 1e-12
 
 
@@ -71,8 +74,8 @@ def critical_count(trials: int, chance: float, alpha: float) -> int:
     return high
 
 
-def quantile(probability: float, trials: int, chance: ArrayLike) -> Array:
-    """The smallest k with P(Bin(trials, chance) <= k) >= probability, for every chance."""
+def quantile(probability: Array | float, trials: int, chance: ArrayLike) -> Array:
+    """The smallest k with P(Bin(trials, chance) <= k) >= probability; shape of ``chance``."""
     p = np.atleast_1d(np.asarray(chance, float))
     low = np.full(p.shape, -1.0)
     high = np.full(p.shape, float(trials))

@@ -181,7 +181,8 @@ def detectable(
     claim: Claim,
     alpha: float,
     outcomes: Outcomes = Outcomes.DISCRETE,
-    answered: int | None = None,
+    telling: int | None = None,
+    learnt: bool = False,
 ) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5.
 
@@ -190,16 +191,18 @@ def detectable(
         claim: what is tested.
         alpha: error probability.
         outcomes: how often they repeat; see `reference_mechanisms`.
-        answered: in how many of the runs randomised response says anything; all if left out.
+        telling: in how many of the runs randomised response says anything; all if left out.
+        learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
-    if answered is not None and answered < runs:
+    if telling is not None:
         terms = {"epsilon": min(claim.epsilon, 700.0), "delta": claim.delta}
         return abstention.smallest_response(
             lambda r, w: answers_log_wealth(r, w, runs, **terms) >= -math.log(alpha),
             runs=runs,
-            answered=answered,
+            telling=telling,
             claimed=claim.epsilon,
             delta=claim.delta,
+            learnt=learnt,
         )
     if not claim.is_curve and reference(claim.delta, outcomes) != RESPONSE:
         return _detectable(runs, claim.epsilon, claim.delta, alpha)

@@ -20,15 +20,15 @@ Limits
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators.binomial import POWER, at_least, quantile, smallest_noticed
+from dpcalc.auditing.estimators.binomial import at_least
+from dpcalc.auditing.estimators.one_run_power import smallest_response
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -48,11 +48,14 @@ class Guesses:
         canaries: m, all of them, guessed or not.
         guessed: r, fixed before the scores were seen.
         correct: v, how many guesses were right.
+        guessed_in: how many of them say IN, of the canaries with the highest scores, where all others
+            say OUT, of those with the lowest; None where every guess went by its canary alone.
     """
 
     canaries: int
     guessed: int
     correct: int
+    guessed_in: int | None = None
 
     def __post_init__(self) -> None:
         checks.count("canaries", self.canaries)
@@ -63,6 +66,13 @@ class Guesses:
                 "expected correct <= guessed <= canaries; got "
                 f"correct={self.correct}, guessed={self.guessed}, canaries={self.canaries}"
             )
+        if self.guessed_in is not None:
+            checks.count("guessed_in", self.guessed_in, minimum=0)
+            if self.guessed_in > self.guessed:
+                raise InvalidInput(
+                    "expected at most as many guesses that say IN as guesses; got "
+                    f"guessed_in={self.guessed_in}, guessed={self.guessed}"
+                )
 
 
 def guess(
@@ -108,7 +118,7 @@ def guess(
     shuffled = np.random.default_rng(seed).permutation(m)
     order = shuffled[np.argsort(values[shuffled], kind="stable")]
     right = int((~flags[order[:guess_out]]).sum()) + int(flags[order[m - guess_in :]].sum())
-    return Guesses(canaries=m, guessed=guess_in + guess_out, correct=right)
+    return Guesses(canaries=m, guessed=guess_in + guess_out, correct=right, guessed_in=guess_in)
 
 
 def p_value(guesses: Guesses, epsilon: Array, delta: float) -> Array:
@@ -154,17 +164,15 @@ def epsilon_lower(guesses: Guesses, *, delta: float, alpha: float) -> float:
 
 
 def detectable(guesses: Guesses, *, claimed: float, delta: float, alpha: float) -> float:
-    """The ε that this many guesses tell from the claimed one, 4 times in 5.
+    """The ε that these guesses tell from the claimed one, 4 times in 5; see `one_run_power`."""
 
-    For randomised response on every canary, the mechanism on which the bound is tight.
-    """
-
-    def notices(epsilon: float) -> bool:
-        right = int(quantile(1 - POWER, guesses.guessed, 1 / (1 + math.exp(-epsilon))))
-        seen = Guesses(canaries=guesses.canaries, guessed=guesses.guessed, correct=right)
+    def refutes(right: int) -> bool:
+        seen = replace(guesses, correct=right)
         return bool(p_value(seen, np.asarray(claimed), delta) <= alpha)
 
-    return smallest_noticed(notices, claimed)
+    return smallest_response(
+        refutes, guesses.canaries, guesses.guessed, guesses.guessed_in, claimed=claimed
+    )
 
 
 def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
@@ -188,11 +196,12 @@ _ASSUMES = ("an independent fair coin per canary", "the number of guesses was fi
 
 
 def _counted(guesses: Guesses) -> dict[str, int]:
-    return {
+    counted = {
         "canaries": guesses.canaries,
         "guessed": guesses.guessed,
         "correct": guesses.correct,
     }
+    return counted if guesses.guessed_in is None else counted | {"guessed_in": guesses.guessed_in}
 
 
 def require_coins(

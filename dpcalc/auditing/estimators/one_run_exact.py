@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.estimators import one_run, one_run_curve
-from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.one_run import Guesses
+from dpcalc.auditing.estimators.one_run_power import smallest_response
 from dpcalc.auditing.evidence import Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
 
@@ -88,22 +88,14 @@ def mu_lower(guesses: Guesses, *, alpha: float) -> float:
 
 
 def detectable(guesses: Guesses, *, claimed: float, delta: float, alpha: float) -> float:
-    """The ε that this many guesses tell from the claimed one, 4 times in 5.
-
-    For randomised response on every canary.
-    """
-    few, enough = 0, guesses.guessed + 1
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        if p_value(replace(guesses, correct=middle), claimed, delta) <= alpha:
-            enough = middle
-        else:
-            few = middle
-
-    def notices(epsilon: float) -> bool:
-        return int(quantile(1 - POWER, guesses.guessed, 1 / (1 + np.exp(-epsilon)))) >= enough
-
-    return smallest_noticed(notices, claimed)
+    """The ε that these guesses tell from the claimed one, 4 times in 5; see `one_run_power`."""
+    return smallest_response(
+        lambda right: p_value(replace(guesses, correct=right), claimed, delta) <= alpha,
+        guesses.canaries,
+        guesses.guessed,
+        guesses.guessed_in,
+        claimed=claimed,
+    )
 
 
 def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:

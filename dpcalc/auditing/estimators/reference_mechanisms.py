@@ -46,9 +46,9 @@ def reference(delta: float, outcomes: Outcomes = Outcomes.DISCRETE) -> str:
     return GAUSSIAN if delta > 0 else LAPLACE
 
 
-def response_in(answered: int, runs: int) -> str:
+def response_in(telling: int, runs: int) -> str:
     """Its name where only some of the runs say anything."""
-    return f"{RESPONSE} in {answered:,} of {runs:,} runs"
+    return f"{RESPONSE} in {telling:,} of {runs:,} runs"
 
 
 def response_rates(epsilon: float, delta: float, answered: float = 1.0) -> tuple[float, float]:

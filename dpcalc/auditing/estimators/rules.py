@@ -57,6 +57,14 @@ class Rule:
         """Whether some scores get no answer."""
         return bool((np.asarray(self.lower) < np.asarray(self.upper)).any())
 
+    def telling(self, answered: int, runs: int) -> int:
+        """In how many runs randomised response says something of which this rule answered so many.
+
+        A rule that answers IN alone, or OUT alone, passes over every second one.
+        """
+        one_sided = bool(np.isinf(self.lower) ^ np.isinf(self.upper))
+        return min(2 * answered, runs) if one_sided else answered
+
     def answers(self, seen: Observations) -> Answers:
         """Right and wrong answers in runs that did not choose the rule."""
         right, wrong = (np.asarray(part.sum(axis=-1)) for part in self.marks(seen))

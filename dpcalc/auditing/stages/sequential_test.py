@@ -99,20 +99,26 @@ class RunningTest:
         )
 
     def evidence(
-        self, planned: int | None = None, *, outcomes: Outcomes = Outcomes.DISCRETE
+        self,
+        planned: int | None = None,
+        *,
+        outcomes: Outcomes = Outcomes.DISCRETE,
+        learnt: bool = False,
     ) -> Evidence:
         """The bound at this moment.
 
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
             outcomes: how often they repeat; see `reference_mechanisms`.
+            learnt: whether the score was learnt; see `abstention.smallest_response`.
         """
         quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
         named = GAUSSIAN if self.claim.is_curve else reference(self.claim.delta, outcomes)
-        runs, answered = planned or self.runs, None
+        runs, telling = planned or self.runs, None
         if named == RESPONSE and self.lower > 0 and self.right + self.wrong < self.runs:
             answered = round(runs * (self.right + self.wrong) / self.runs)
-            named = response_in(answered, runs)
+            telling = self.rule.telling(answered, runs) if learnt else answered
+            named = response_in(telling, runs)
         return Evidence(
             method="e-process",
             quantity=quantity,
@@ -127,7 +133,8 @@ class RunningTest:
                 claim=self.claim,
                 alpha=self.alpha,
                 outcomes=outcomes,
-                answered=answered,
+                telling=telling,
+                learnt=learnt,
             ),
             reference=named,
             counted={
@@ -136,6 +143,7 @@ class RunningTest:
                 "runs": self.runs,
                 "log_wealth": self.largest,
                 **self.rule.record(),
+                **({"telling": telling} if learnt and telling is not None else {}),
             },
             assumes=("fair coins", "the decision rule was fixed before these runs"),
             anytime=True,
