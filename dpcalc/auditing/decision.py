@@ -76,9 +76,9 @@ def _refutation(claim: Claim, e: Evidence) -> str:
     what = f"{e.quantity.symbol} ≥ {at_least(e.lower)} at confidence {confidence(e.alpha)}"
     claimed = f"claimed {e.quantity.symbol} = {at_most(claim.bound(e.quantity))}"
     if e.quantity is Quantity.MU:
-        return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {runs_text(e.runs)})"
+        return f"{what}, {claimed}: no such Gaussian curve holds ({e.method}, {_made(e)})"
     at = f" at δ = {spelt(e.delta)}" if e.quantity is Quantity.EPSILON else ""
-    return f"{what}{at}, {claimed} ({e.method}, {runs_text(e.runs)})"
+    return f"{what}{at}, {claimed} ({e.method}, {_made(e)})"
 
 
 def _power(
@@ -97,17 +97,18 @@ def _power(
     )
     if math.isfinite(seen) and seen <= detectable_ratio * claimed:
         return Outcome.NOT_REFUTED, f"no lower bound exceeds the claim; {text}"
-    text += f", and {detectable_ratio:g} times the claim was to be noticed"
+    times = "twice" if detectable_ratio == 2 else f"{detectable_ratio:g} times"
+    text += f", and {times} the claim was to be noticed"
     help_ = advice(claim, best, detectable_ratio, unused)
     return Outcome.UNDERPOWERED, f"{text}; {help_}" if help_ else text
 
 
 def _made(e: Evidence) -> str:
-    """What was counted: runs, or the guesses about one run."""
+    """What was counted: runs, or guesses about the canaries of one."""
     guessed = e.counted.get("guessed") if e.access is AdversaryAccess.ONE_RUN else None
-    return (
-        runs_text(e.runs) if guessed is None else f"{guessed:,} guesses about {runs_text(e.runs)}"
-    )
+    if guessed is None:
+        return runs_text(e.runs)
+    return f"{guessed:,} {'guess' if guessed == 1 else 'guesses'} about canaries of one run"
 
 
 def _value(quantity: Quantity, seen: float) -> str:

@@ -32,5 +32,5 @@ def confidence(alpha: float) -> str:
 
 
 def runs_text(runs: int) -> str:
-    """A number of runs in words: 1 run, 2 runs."""
-    return f"{runs} run" if runs == 1 else f"{runs} runs"
+    """A number of runs in words: 1 run, 2 runs, 2,000 runs."""
+    return f"{runs:,} {'run' if runs == 1 else 'runs'}"

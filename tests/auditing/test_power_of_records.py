@@ -76,7 +76,7 @@ def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
     guesses = Guesses(canaries=1000, guessed=60, correct=55)
     few = audit_guesses(claim, guesses)
     assert few.outcome is Outcome.UNDERPOWERED
-    assert "60 guesses about 1 run" in few.reason
+    assert "60 guesses about canaries of one run" in few.reason
     assert "would have noticed no ε, however large" in few.reason
     assert "would be enough" not in few.reason  # 1,000 canaries at δ = 1e-5 leave nothing of α
     stated = float(few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1])
