@@ -49,6 +49,7 @@ def parts(p):
 
 def compare(algorithm, expected, seed=0):
     run = algorithm.run(seed)
+    assert len(expected) == algorithm.rounds
     for t, (x, y, u) in enumerate(expected):
         np.testing.assert_allclose(run["x"][0, t], x, atol=3e-6)
         np.testing.assert_allclose(run["y"][0, t], y, atol=3e-6)
