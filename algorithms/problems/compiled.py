@@ -88,10 +88,9 @@ class CompiledRows:
         columns = self._added_up(columns)
         result, count = np.zeros(columns.shape), self.by_row.shape[0]
         part, m = np.zeros_like(columns), np.empty((_TILE, columns.shape[1]), columns.dtype)
-        csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
         for tile, first in enumerate(range(0, count, _TILE)):
             records = slice(first, min(first + _TILE, count))
-            kernels.multiply(*csr, first, records.stop, columns, m)
+            kernels.multiply(*self._csr, first, records.stop, columns, m)
             folded = between(records, m[: records.stop - first])
             kernels.fold(self.starts[tile], self.records, self.values, folded, part)
             if (tile + 1) % _TOGETHER == 0:
@@ -105,14 +104,29 @@ class CompiledRows:
 
         columns, weights = self._added_up(columns), np.ascontiguousarray(weights)
         result, m = np.zeros(columns.shape), np.empty((_TILE, columns.shape[1]), columns.dtype)
-        csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
-        for first in range(0, len(self.starts), _TOGETHER):
-            part, tiles = np.zeros_like(columns), self.starts[first : first + _TOGETHER]
-            kernels.weighted(
-                *csr, first * _TILE, tiles, self.records, self.values, columns, weights, m, part
-            )
-            result += part
+        kernels.weighted(
+            *self._csr,
+            self.starts,
+            self.records,
+            self.values,
+            columns,
+            weights,
+            m,
+            np.zeros_like(columns),
+            _TOGETHER,
+            result,
+        )
         return self._shared_out(result)
+
+    def gram(self, weights: Floats) -> NDArray[np.float64]:
+        """Rᵀ·diag(weights)·R, in double precision; shapes (n,) and (d, d)."""
+        from dpcalc.algorithms.problems import kernels
+
+        lower = np.zeros((self.by_row.shape[1],) * 2)
+        kernels.gram(*self._csr, weights.astype(np.float64), lower)
+        whole = np.tril(lower, -1)
+        whole = self._shared_out(whole + whole.T + np.diag(np.diagonal(lower)))
+        return self._shared_out(np.ascontiguousarray(whole.T))
 
     def logistic(
         self, columns: Floats, weight: float, bends: Floats
@@ -134,12 +148,11 @@ class CompiledRows:
         squares, levels = np.zeros(vectors), np.zeros(vectors)
         numbers, series = kernels.exponential(work)
         m, powers = np.empty((_TILE, vectors), work), np.empty(vectors, work)
-        csr = self.by_row.indptr, self.by_row.indices, self.by_row.data
         for first in range(0, len(self.starts), _TOGETHER):
             part, tiles = np.zeros_like(columns), self.starts[first : first + _TOGETHER]
             sums = np.zeros((2, vectors), work)
             kernels.logistic_gradient(
-                *csr,
+                *self._csr,
                 first * _TILE,
                 tiles,
                 self.records,
@@ -160,6 +173,11 @@ class CompiledRows:
             squares += sums[0]
             levels += sums[1]
         return self._shared_out(result), squares, levels
+
+    @property
+    def _csr(self) -> tuple[Any, Any, Any]:
+        """A by row, as the loops take it."""
+        return self.by_row.indptr, self.by_row.indices, self.by_row.data
 
     def _added_up(self, columns: Floats) -> Floats:
         """E·columns, row by row in the memory."""

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.algorithms.problems import sparse
-
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.losses import Floats
     from dpcalc.algorithms.problems.smooth import SmoothSum
@@ -22,6 +20,21 @@ Array = NDArray[np.float64]
 
 _STEPS = 200
 _LEFT = 0.35  # share of runs that may stop before their residual is small enough
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Objective:
+    """F(f) + (h/2)‖f‖², what the runs of a batch have in common.
+
+    Attributes:
+        total: F.
+        h: above 0.
+        runs: of the whole batch, those that are done included.
+    """
+
+    total: SmoothSum
+    h: float
+    runs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,23 +52,22 @@ class Preconditioner:
     level: float
 
     @classmethod
-    def of(cls, total: SmoothSum, bends: Floats) -> Preconditioner:
+    def of(cls, objective: Objective, bends: Floats) -> Preconditioner:
         """The Hessian at the batch's mean curvatures, or w Σ r rᵀ, whose spectrum is kept.
 
         The first where it is cheap next to the passes over the records that it saves.
 
         Args:
-            total: F.
+            objective: of the batch.
             bends: w·φ'' of every record and run; shape (n, runs).
         """
+        total = objective.total
         (count, runs), d = bends.shape, total.rows.shape[1]
         if d > 4 * runs or d**2 > count * runs:
             eigenvalues, vectors = total.spectrum()
             return cls(eigenvalues=eigenvalues, vectors=vectors, level=total.weight)
-        rows = total.rows_as(bends.dtype.type)
         mean = bends.mean(axis=1)
-        gram = sparse.gram(rows, mean).astype(np.float64, copy=False)
-        eigenvalues, vectors = np.linalg.eigh(gram)
+        eigenvalues, vectors = np.linalg.eigh(total.weighted_gram(mean, objective.runs))
         return cls(
             eigenvalues=np.maximum(eigenvalues, 0), vectors=vectors, level=float(mean.mean())
         )
@@ -67,9 +79,8 @@ class Preconditioner:
 
 
 def newton_direction(
-    total: SmoothSum,
+    objective: Objective,
     common: Preconditioner,
-    h: float,
     gradient: Array,
     bends: Floats,
     levels: Array,
@@ -78,15 +89,14 @@ def newton_direction(
     """-H⁻¹g for H = ∇²F + h·I, up to a residual that is small next to g.
 
     Args:
-        total: F.
+        objective: of the batch.
         common: of these runs or of others near them.
-        h: above 0.
         gradient: g; shape (d, runs).
         bends: w·φ'' of every record and run; shape (n, runs); its precision is worked in.
         levels: their means over the records; shape (runs,).
         tolerance: norm of the residual that is small enough, as a share of that of g; shape (runs,).
     """
-    work = bends.dtype.type
+    work, h, runs = bends.dtype.type, objective.h, objective.runs
     scaling = common.scaling(levels, h).astype(work)
     vectors = common.vectors.astype(work, copy=False)
     norm = norms(gradient)
@@ -98,7 +108,8 @@ def newton_direction(
         z = vectors @ (scaling * (vectors.T @ residual))
         new = dots(residual, z)
         search = z + (new / old) * search
-        product = total.weighted(search, bends).astype(work, copy=False) + work(h) * search
+        product = objective.total.weighted(search, bends, runs).astype(work, copy=False)
+        product += work(h) * search
         curvature = dots(search, product)
         length = np.where(curvature > 0, new / np.where(curvature > 0, curvature, 1), 0)
         direction += length * search

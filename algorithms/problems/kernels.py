@@ -97,27 +97,40 @@ def fold(starts: Any, records: Any, values: Any, m: Any, total: Any) -> None:
 
 
 @compiled
+def move(part: Any, total: Any) -> None:
+    """Add ``part`` to ``total`` and set it to zero."""
+    for i in range(len(part)):
+        row, result = part[i], total[i]
+        for k in range(len(row)):
+            result[k] += row[k]
+            row[k] = 0
+
+
+@compiled
 def weighted(
     starts: Any,
     index: Any,
     values: Any,
-    first: int,
     tiles: Any,
     records: Any,
     by_column: Any,
     vectors: Any,
     weights: Any,
     m: Any,
+    part: Any,
+    together: int,
     total: Any,
 ) -> None:
-    """Add Rᵀ(weights ∘ R·vectors) over some tiles of records, from ``first`` on, to ``total``."""
+    """Add Rᵀ(weights ∘ R·vectors) to ``total``; ``part`` begins and ends as zeros."""
     for tile in range(len(tiles)):
-        begin, stop = multiply_tile(starts, index, values, first, tile, len(weights), vectors, m)
+        begin, stop = multiply_tile(starts, index, values, 0, tile, len(weights), vectors, m)
         for i in range(begin, stop):
             row, weight = m[i - begin], weights[i]
             for k in range(len(row)):
                 row[k] *= weight[k]
-        fold(tiles[tile], records, by_column, m, total)
+        fold(tiles[tile], records, by_column, m, part)
+        if (tile + 1) % together == 0 or tile + 1 == len(tiles):
+            move(part, total)
 
 
 @compiled
@@ -201,6 +214,16 @@ def logistic_gradient(
             series,
         )
         fold(tiles[tile], records, by_column, m, total)
+
+
+@compiled
+def gram(starts: Any, index: Any, values: Any, weights: Any, total: Any) -> None:
+    """Add the lower triangle of Rᵀ·diag(weights)·R to ``total``; columns of a row increase."""
+    for i in range(len(weights)):
+        for j in range(starts[i], starts[i + 1]):
+            row, scaled = total[index[j]], weights[i] * values[j]
+            for k in range(starts[i], j + 1):
+                row[index[k]] += scaled * values[k]
 
 
 def exponential(dtype: Any) -> tuple[Any, Any]:

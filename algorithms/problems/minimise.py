@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.algorithms.problems.conjugate import dots, norms
+from dpcalc.algorithms.problems.conjugate import Objective, dots, norms
 from dpcalc.algorithms.problems.line_search import LineSearch
 from dpcalc.algorithms.problems.newton import CLOSE, Precision, SharedHessian, direction, evaluate
 from dpcalc.errors import AssumptionViolated, NumericalFailure
@@ -87,10 +87,11 @@ def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[
     """Minimisers, as rows, and gradient norms of a batch."""
     points, linear = np.array(start, order="C"), np.ascontiguousarray(linear)
     runs, shared = points.shape[1], None
+    objective = Objective(total=total, h=h, runs=runs)
     many = total.count * runs >= _SINGLE_FROM and total.worth_copying(runs)
     if many:
-        shared = _approach(total, linear, h, points)
-    reached, failed = _finish(total, linear, h, points, shared, np.float32 if many else np.float64)
+        shared = _approach(objective, linear, points)
+    reached, failed = _finish(objective, linear, points, shared, np.float32 if many else np.float64)
     if failed:
         raise NumericalFailure(
             f"expected a gradient at rounding error; got norm={reached.max():.3g} after {_STEPS} "
@@ -100,7 +101,7 @@ def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[
     return points.T, reached
 
 
-def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> SharedHessian | None:
+def _approach(objective: Objective, linear: Array, points: Array) -> SharedHessian | None:
     """Improve ``points``, columns of shape (d, runs), in place as far as single precision can.
 
     Runs whose full step fails stay where they were: shortening it is left to double precision.
@@ -109,9 +110,8 @@ def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> Share
     step, curvature, before = np.zeros_like(points), np.zeros(len(active)), None
     for _ in range(_SINGLE_STEPS):
         here = evaluate(
-            total,
+            objective,
             linear.take(active, 1),
-            h,
             points.take(active, 1) + step,
             (np.float32, np.float32),
         )
@@ -120,8 +120,8 @@ def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> Share
         points[:, active] = here.points
         if not falls.any():
             break
-        shared = SharedHessian.refreshed(shared, total, here)
-        step = direction(total, shared, h, here, None if before is None else before[falls])
+        shared = SharedHessian.refreshed(shared, objective, here)
+        step = direction(objective, shared, here, None if before is None else before[falls])
         last = here.relative_gradient <= CLOSE
         points[:, active[last]] += step[:, last]
         if last.all():
@@ -131,14 +131,13 @@ def _approach(total: SmoothSum, linear: Array, h: float, points: Array) -> Share
             np.compress(~last, step, 1),
             here.relative_gradient[~last],
         )
-        curvature = h / 2 * dots(step, step)
+        curvature = objective.h / 2 * dots(step, step)
     return shared
 
 
 def _finish(
-    total: SmoothSum,
+    objective: Objective,
     linear: Array,
-    h: float,
     points: Array,
     shared: SharedHessian | None,
     hessians: Precision,
@@ -149,7 +148,7 @@ def _finish(
     search = LineSearch.begin(np.zeros(len(active)), np.zeros(len(active)))
     for _ in range(_STEPS):
         trial = base + search.length * step
-        here = evaluate(total, linear.take(active, 1), h, trial, (np.float64, hessians))
+        here = evaluate(objective, linear.take(active, 1), trial, (np.float64, hessians))
         slope, done = dots(here.gradient, step), here.relative_gradient <= ROUNDING
         accepted = search.accepts(slope) | done
         points[:, active[accepted]] = here.points[:, accepted]
@@ -160,9 +159,11 @@ def _finish(
         active, here, search, slope = active[left], here.take(left), search.take(left), slope[left]
         base, step = np.compress(left, base, 1), np.compress(left, step, 1)
         accepted = accepted[left]
-        shared = SharedHessian.refreshed(shared, total, here)
-        newton = direction(total, shared, h, here, None if before is None else before[left])
-        fresh = LineSearch.begin(dots(here.gradient, newton), h / 2 * dots(newton, newton))
+        shared = SharedHessian.refreshed(shared, objective, here)
+        newton = direction(objective, shared, here, None if before is None else before[left])
+        fresh = LineSearch.begin(
+            dots(here.gradient, newton), objective.h / 2 * dots(newton, newton)
+        )
         search = search.shortened(slope).where(~accepted, fresh)
         base, step = np.where(accepted, here.points, base), np.where(accepted, newton, step)
         before = here.relative_gradient

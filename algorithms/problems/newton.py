@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.algorithms.problems.conjugate import Preconditioner, newton_direction, norms
+from dpcalc.algorithms.problems.conjugate import (
+    Objective,
+    Preconditioner,
+    newton_direction,
+    norms,
+)
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.losses import Floats
-    from dpcalc.algorithms.problems.smooth import SmoothSum
 
 Array = NDArray[np.float64]
 Precision = type[np.floating[Any]]
@@ -59,20 +63,21 @@ class Evaluation:
 
 
 def evaluate(
-    total: SmoothSum, linear: Array, h: float, points: Array, precision: tuple[Precision, Precision]
+    objective: Objective, linear: Array, points: Array, precision: tuple[Precision, Precision]
 ) -> Evaluation:
     """Gradients in the first precision and curvatures in the second, in one pass over the records.
 
     Args:
-        total: F.
+        objective: of the batch.
         linear: c; shape (d, runs).
-        h: above 0.
         points: shape (d, runs).
         precision: types of numbers to work in.
     """
+    total, h = objective.total, objective.h
     count = total.count
     bends = np.empty((count, points.shape[1]), precision[1])
-    folded, squares, levels = total.slopes(points.astype(precision[0], copy=False), bends)
+    columns = points.astype(precision[0], copy=False)
+    folded, squares, levels = total.slopes(columns, bends, objective.runs)
     gradient = total.weight * folded + h * points + linear
     longest, levels = total.longest_row(), levels / count
     size = total.weight * longest * np.sqrt(count * squares) + norms(linear)
@@ -96,7 +101,7 @@ class SharedHessian:
 
     @classmethod
     def refreshed(
-        cls, shared: SharedHessian | None, total: SmoothSum, here: Evaluation
+        cls, shared: SharedHessian | None, objective: Objective, here: Evaluation
     ) -> SharedHessian:
         """The one at hand, unless it was taken much further off."""
         relative_gradient = float(np.median(here.relative_gradient))
@@ -106,12 +111,13 @@ class SharedHessian:
         ):
             return shared
         return cls(
-            preconditioner=Preconditioner.of(total, here.bends), relative_gradient=relative_gradient
+            preconditioner=Preconditioner.of(objective, here.bends),
+            relative_gradient=relative_gradient,
         )
 
 
 def direction(
-    total: SmoothSum, shared: SharedHessian, h: float, here: Evaluation, before: Array | None
+    objective: Objective, shared: SharedHessian, here: Evaluation, before: Array | None
 ) -> Array:
     """Newton's directions, as accurate as is of use; shape (d, runs).
 
@@ -119,9 +125,8 @@ def direction(
     is one below rounding.
 
     Args:
-        total: F.
+        objective: of the batch.
         shared: preconditioner.
-        h: above 0.
         here: where the runs are.
         before: how far they were before the last step, or None before the first one.
     """
@@ -132,5 +137,5 @@ def direction(
     useful = _FLOOR / np.maximum(here.relative_gradient, _FLOOR)
     tolerance = np.maximum(np.maximum(wanted, useful), _FINEST[here.bends.dtype.type])
     return newton_direction(
-        total, shared.preconditioner, h, here.gradient, here.bends, here.levels, tolerance
+        objective, shared.preconditioner, here.gradient, here.bends, here.levels, tolerance
     )

@@ -156,14 +156,17 @@ class SmoothSum:
             )
         return self._cache["single"]
 
-    def folded(self, columns: Floats, between: Callable[[slice, Floats], Floats]) -> Array:
+    def folded(
+        self, columns: Floats, between: Callable[[slice, Floats], Floats], batch: int
+    ) -> Array:
         """Σ_n r_n·between(r_nᵀ·columns), in the precision of the columns; shape (d, runs).
 
         Args:
             columns: shape (d, runs).
             between: see `MixedRows.folded`.
+            batch: runs that are or were worked on together; decides the form of the rows.
         """
-        thin = self._thin(columns)
+        thin = self._thin(columns.dtype, batch)
         if thin is not None:
             return thin.folded(columns, between)
         rows = self.rows_as(columns.dtype.type)
@@ -173,17 +176,18 @@ class SmoothSum:
             total += sparse.transposed(part) @ between(tile, part @ columns)
         return total
 
-    def slopes(self, columns: Floats, bends: Floats) -> tuple[Array, Array, Array]:
+    def slopes(self, columns: Floats, bends: Floats, batch: int) -> tuple[Array, Array, Array]:
         """Σ_n r_n·φ' at the columns, in their precision; w·φ'' of every record goes into ``bends``.
 
         Args:
             columns: points; shape (d, runs).
             bends: shape (n, runs).
+            batch: see `folded`.
 
         Returns:
             The sum, of shape (d, runs), and for every run Σφ'² and Σw·φ''.
         """
-        thin = self._thin(columns)
+        thin = self._thin(columns.dtype, batch)
         if isinstance(thin, CompiledRows) and self.offsets is None and type(self.loss) is Logistic:
             return thin.logistic(columns, self.weight, bends)
         squares = np.zeros(columns.shape[1])
@@ -195,30 +199,38 @@ class SmoothSum:
             np.add(squares, np.einsum("kr,kr->r", found, found), out=squares)
             return found
 
-        total = self.folded(columns, slope)
+        total = self.folded(columns, slope, batch)
         levels = np.ones(self.count, bends.dtype) @ bends
         return total, squares, levels.astype(np.float64, copy=False)
 
-    def weighted(self, columns: Floats, weights: Floats) -> Array:
+    def weighted(self, columns: Floats, weights: Floats, batch: int) -> Array:
         """Σ_n r_n·(weights_n ∘ r_nᵀ·columns), in the precision of both; shape (d, runs).
 
         Args:
             columns: shape (d, runs).
             weights: shape (n, runs).
+            batch: see `folded`.
         """
-        thin = self._thin(columns)
+        thin = self._thin(columns.dtype, batch)
         if isinstance(thin, CompiledRows):
             return thin.weighted(columns, weights)
-        return self.folded(columns, lambda tile, m: np.multiply(m, weights[tile], out=m))
+        return self.folded(columns, lambda tile, m: np.multiply(m, weights[tile], out=m), batch)
 
-    def _thin(self, columns: Floats) -> CompiledRows | MixedRows | None:
+    def weighted_gram(self, weights: Floats, batch: int) -> Array:
+        """Σ weights_n·r_n r_nᵀ, in the precision of the weights or a higher one; shape (d, d)."""
+        thin = self._thin(weights.dtype, batch)
+        if isinstance(thin, CompiledRows):
+            return thin.gram(weights)
+        found = sparse.gram(self.rows_as(weights.dtype.type), weights)
+        return found.astype(np.float64, copy=False)
+
+    def _thin(self, dtype: np.dtype[Any], runs: int) -> CompiledRows | MixedRows | None:
         """The rows without their zeros, where that pays; built once for every precision."""
-        runs = columns.shape[1]
         if self.count * runs < _MANY or not self.worth_copying(runs):
             return None
-        key = f"thin {columns.dtype}"
+        key = f"thin {dtype}"
         if key not in self._cache:
-            rows = self.rows_as(columns.dtype.type)
+            rows = self.rows_as(dtype.type)
             found: CompiledRows | MixedRows | None = CompiledRows.of(rows)
             if found is None and not sparse.is_sparse(rows):
                 found = MixedRows.of(rows)

@@ -84,6 +84,18 @@ def test_compiled_products_go_through_merged_rows(dtype):
     assert (np.abs(found - exact.T @ ((exact @ columns) * weights)) <= unit * terms).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weighted_sums_of_squares_go_through_merged_rows(dtype):
+    """Every entry is a sum of at most n terms, shared out over the pairs, in double precision."""
+    pytest.importorskip("numba")
+    rows, weights = people().astype(dtype), np.random.default_rng(1).random(600).astype(dtype)
+    thin = CompiledRows.of(csr_array(rows))
+    exact, unit = rows.astype(float), (600 + 8 + len(thin.pairs)) * np.finfo(float).eps
+    expected, terms = (sign(exact).T * weights @ sign(exact) for sign in (np.positive, np.abs))
+    assert len(thin.pairs) > 0
+    assert (np.abs(thin.gram(weights) - expected) <= unit * terms).all()
+
+
 def test_a_planted_pair_too_many_is_caught(monkeypatch):
     """A row that holds one column of a pair must not be given both."""
     right = module._merge

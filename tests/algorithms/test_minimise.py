@@ -239,6 +239,17 @@ def test_a_runs_minimiser_does_not_depend_on_its_batch():
         assert_the_same(total, alone[None], whole[r : r + 1], linear[r : r + 1], 0.2)
 
 
+def test_the_last_runs_of_a_batch_keep_the_form_of_its_rows():
+    """One run alone would go through the plain rows; the last one of forty does not."""
+    pytest.importorskip("numba")
+    total = SmoothSum(rows=one_hot(), offsets=None, loss=Logistic(), weight=0.02)
+    columns, weights = np.ones((14, 1)), np.ones((400, 1))
+    total.weighted(columns, weights, 1)
+    assert not total._cache
+    total.weighted(columns, weights, 41)
+    assert isinstance(total._cache["thin float64"], CompiledRows)
+
+
 def test_many_features_and_few_records():
     total, linear = sample(Logistic(), records=5, d=80)
     found = minimise(total, linear, 1e-3, np.zeros_like(linear))  # points are around 1e3
