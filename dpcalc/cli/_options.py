@@ -149,7 +149,7 @@ adjacency_option = click.option(
     type=click.STRING,
     metavar="add-remove|replace-one",
     shell_complete=completing(lambda: ("add-remove", "replace-one")),
-    help="Whether neighbours differ by a record more or less (where both make sense the default), or "
+    help="Whether neighbours differ by a record more or less (the default where both make sense), or "
     "by one exchanged for another; the answer says which was taken.",
 )
 

@@ -58,7 +58,7 @@ from dpcalc.cli._workers import workers_options
 @workers_options
 @json_option
 def command(file: Path | None, **given: Any) -> int:
-    r"""A verdict per claim: HOLDS, LOOSE (by what factor), REFUTED (why), UNSUPPORTED (what lacks).
+    r"""A verdict per claim: HOLDS, LOOSE (by how much), REFUTED (why), UNSUPPORTED (what is missing).
 
     Without FILE, a demonstration: the headline settings of the five papers.
 

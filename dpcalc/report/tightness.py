@@ -18,7 +18,7 @@ _ROUNDED = 1e-9
 _LENGTHS = ("iterations", "rounds", "steps", "passes", "users", "position", "n_records")
 
 _INTRODUCTION = """\
-# Attained over certified
+# How tight the certified bounds are
 
 Every privacy result at its example, with half and twice the noise, and with a quarter of the length
 of the run (or of the place in it): the ε that a concrete instance within the assumptions attains,
