@@ -141,15 +141,11 @@ def run_audit(
         target, claim, seed=seed, error=design.for_checks, seconds=seconds
     )
     if executor is not None:
-        _refuse_own_randomness(target, findings)
-        importlib.import_module(
-            "scipy.special"
-        )  # while workers start, not while they await a score
+        _ready_for_workers(target, findings)
     if any(finding.severity is Severity.REFUTES for finding in findings):
         findings += _late(clock, design, None)
         return _concluded(target, claim, design, seed, findings), None
-    alike = of_one_layout(target, seed)
-    experiment = carry_out(alike, claim, design, seed=seed, watch=watch)
+    experiment = carry_out(of_one_layout(target, seed), claim, design, seed=seed, watch=watch)
     evidence, more = evaluate(experiment, claim)
     findings += more
     known: dict[str, str] = {}
@@ -158,9 +154,8 @@ def run_audit(
         known, more = run_controls(claim, made, seed=seed, executor=executor)
         findings += more
     findings += _late(clock, design, experiment)
-    return _concluded(
-        target, claim, design, seed, findings, evidence, experiment, known
-    ), experiment
+    given = evidence, experiment, known
+    return _concluded(target, claim, design, seed, findings, *given), experiment
 
 
 def _late(clock: Clock, design: AuditDesign, experiment: Experiment | None) -> list[Finding]:
@@ -243,7 +238,9 @@ def audit_all(
     return tuple(audit(t, c, alpha=share, **options) for t in targets for c in claims)
 
 
-def _refuse_own_randomness(target: Target, findings: Sequence[Finding]) -> None:
+def _ready_for_workers(target: Target, findings: Sequence[Finding]) -> None:
+    """Refuse a target with randomness of its own; load what this process needs while workers start."""
+    importlib.import_module("scipy.special")
     if any(finding.check == repetition.NAME for finding in findings):
         raise AssumptionViolated(
             "expected a target that takes all randomness from the generator for workers; "

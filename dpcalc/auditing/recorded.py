@@ -16,27 +16,21 @@ from dpcalc.auditing.design import check_terms
 from dpcalc.auditing.estimators import (
     accuracy,
     bayesian,
-    learnt_threshold,
     one_run,
 )
 from dpcalc.auditing.estimators.one_run import Guesses
 from dpcalc.auditing.estimators.rules import Answers
-from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.recorded_evidence import from_counts, from_guesses, recorded_verdict
-from dpcalc.auditing.recorded_scores import RecordedScores
+from dpcalc.auditing.recorded_scores import RecordedScores, of_both_kinds, verdict_of
 from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.sampling.runner import new_seed
-from dpcalc.auditing.targets.exact_numbers import exact_scores
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Outcome, Verdict
-from dpcalc.errors import InvalidInput
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
 
-_HELD_OUT = 0.2  # share of α for a rule that may pass over runs, where a threshold has the rest
 _ORDER = "the order is TP FN FP TN, IN being the positive answer"
 _HIGHER = "the higher a score, the more its canary seems to have been in"
-_FEWEST = 10  # scores of a kind: two of them choose the rule
 
 
 @own_arithmetic
@@ -156,53 +150,9 @@ def audit_scores(
     """
     check_terms(alpha, detectable_ratio)
     seed = new_seed() if seed is None else seed
-    if not 0 < pilot_share < 1:
-        raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
-    first, second = _one_a_run("in_scores", in_scores), _one_a_run("out_scores", out_scores)
-    if min(first.size, second.size) < _FEWEST:
-        raise InvalidInput(
-            f"expected at least {_FEWEST} scores of either kind; got {first.size} of runs with the "
-            f"record and {second.size} without; make more runs"
-        )
-    runs = first.size + second.size
-    if fair_coins:
-        one_run.require_coins(first.size, runs, fair_coins, "run", "runs")
+    first, second = of_both_kinds(in_scores, out_scores, pilot_share, fair_coins)
     scores = RecordedScores(claim, first, second, alpha, pilot_share, seed, fair_coins)
-    share = alpha
-    if scores.learns_on_the_way:
-        share = _HELD_OUT * alpha
-        scores = replace(scores, alpha=share)
-    answers, rule, pilot, outcomes = scores.seen()
-    note = Finding(
-        check="split",
-        severity=Severity.HOLDS,
-        text=f"{rule.describe()}, chosen on {pilot} runs that are not counted",
-        numbers=rule.record() if scores.game else {"threshold": float(rule.upper)},
-    )
-    if isinstance(answers, Counts):
-        found = from_counts(claim, answers, alpha, outcomes=outcomes)
-        return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
-    terms: dict[str, Any] = {"curve": claim.is_curve, "outcomes": outcomes}
-    found = [accuracy.from_answers(answers, rule, claim, alpha=share, **terms)]
-    if scores.learns_on_the_way:
-        found.append(learnt_threshold.evidence(scores.on_the_way(), claim, alpha=alpha - share))
-    unused = Unused(coins=0 if fair_coins else round((1 - pilot_share) * runs))
-    return recorded_verdict(
-        name, claim, found, alpha, runs, detectable_ratio, (note,), seed, unused
-    )
-
-
-def _one_a_run(name: str, scores: Sequence[float] | Array) -> Array:
-    """The scores of one kind, not copied where they are doubles or shorter numbers."""
-    found = np.asanyarray(scores) if isinstance(scores, np.ndarray) else exact_scores(scores)
-    short = found.dtype.kind == "f" and found.dtype.itemsize <= 8
-    if not short or isinstance(found, np.ma.MaskedArray):
-        found = exact_scores(found)
-    if found.ndim != 1:
-        raise InvalidInput(
-            f"expected one score per run, shape (runs,); got {name} of shape={found.shape!r}"
-        )
-    return found
+    return verdict_of(scores, detectable_ratio, name)
 
 
 @own_arithmetic

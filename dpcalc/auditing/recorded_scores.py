@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.coin_game import FEWEST, coin_game
-from dpcalc.auditing.estimators import clopper_pearson
+from dpcalc.auditing.estimators import accuracy, clopper_pearson, learnt_threshold, one_run
 from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Answers, Rule
+from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.many_scores import MANY, many_scores
+from dpcalc.auditing.recorded_evidence import from_counts, recorded_verdict
 from dpcalc.auditing.sampling.observations import Counts, Observations, from_scores
+from dpcalc.auditing.targets.exact_numbers import exact_scores
+from dpcalc.auditing.verdict import Verdict
+from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
 Seen = tuple[Answers | Counts, Rule, int, Outcomes]
 """What a rule answered, the rule, on how many runs it was chosen, and how often scores repeat."""
 
+_HELD_OUT = 0.2  # share of α for a rule that may pass over runs, where a threshold has the rest
+_OF_A_KIND = 10  # two of them choose the rule
 _FIRST, _FIRST_SHARE = 50, 0.05  # runs that only teach the threshold learnt on the way
 
 
@@ -136,3 +145,64 @@ class RecordedScores:
         threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
         many = replace(many, sign=1 if turned is pilot else -1)
         return many.counts(threshold), Rule.at(threshold), pilot.runs, outcomes
+
+
+def of_both_kinds(
+    in_scores: Sequence[float] | Array,
+    out_scores: Sequence[float] | Array,
+    pilot_share: float,
+    fair_coins: bool,
+) -> tuple[Array, Array]:
+    """The scores of either kind, or `InvalidInput` for what cannot be audited."""
+    if not 0 < pilot_share < 1:
+        raise InvalidInput(f"pilot_share needs a number in (0, 1); got pilot_share={pilot_share!r}")
+    first, second = _one_a_run("in_scores", in_scores), _one_a_run("out_scores", out_scores)
+    if min(first.size, second.size) < _OF_A_KIND:
+        raise InvalidInput(
+            f"expected at least {_OF_A_KIND} scores of either kind; got {first.size} of runs with the "
+            f"record and {second.size} without; make more runs"
+        )
+    if fair_coins:
+        one_run.require_coins(first.size, first.size + second.size, fair_coins, "run", "runs")
+    return first, second
+
+
+def verdict_of(scores: RecordedScores, detectable_ratio: float, name: str) -> Verdict:
+    """The verdict: by answers in a game, or by both error rates.
+
+    The scores' α is that of the whole; a threshold learnt on the way leaves the rule `_HELD_OUT` of it.
+    """
+    claim, alpha, runs = scores.claim, scores.alpha, scores.first.size + scores.second.size
+    share = _HELD_OUT * alpha if scores.learns_on_the_way else alpha
+    scores = replace(scores, alpha=share)
+    answers, rule, pilot, outcomes = scores.seen()
+    note = Finding(
+        check="split",
+        severity=Severity.HOLDS,
+        text=f"{rule.describe()}, chosen on {pilot} runs that are not counted",
+        numbers=rule.record() if scores.game else {"threshold": float(rule.upper)},
+    )
+    if isinstance(answers, Counts):
+        found = from_counts(claim, answers, alpha, outcomes=outcomes)
+        return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
+    terms: dict[str, Any] = {"curve": claim.is_curve, "outcomes": outcomes}
+    found = [accuracy.from_answers(answers, rule, claim, alpha=share, **terms)]
+    if scores.learns_on_the_way:
+        found.append(learnt_threshold.evidence(scores.on_the_way(), claim, alpha=alpha - share))
+    unused = Unused(coins=0 if scores.fair_coins else round((1 - scores.pilot_share) * runs))
+    return recorded_verdict(
+        name, claim, found, alpha, runs, detectable_ratio, (note,), scores.seed, unused
+    )
+
+
+def _one_a_run(name: str, scores: Sequence[float] | Array) -> Array:
+    """The scores of one kind, not copied where they are doubles or shorter numbers."""
+    found = np.asanyarray(scores) if isinstance(scores, np.ndarray) else exact_scores(scores)
+    short = found.dtype.kind == "f" and found.dtype.itemsize <= 8
+    if not short or isinstance(found, np.ma.MaskedArray):
+        found = exact_scores(found)
+    if found.ndim != 1:
+        raise InvalidInput(
+            f"expected one score per run, shape (runs,); got {name} of shape={found.shape!r}"
+        )
+    return found

@@ -158,7 +158,7 @@ class Verdict:
             {**self.lower_bounds, Quantity.EPSILON: self.epsilon_shown or 0.0},
             self.best,
             title=f"{self.target}: {self.outcome.value}",
-            setting=f"{claim.name}, {claim.adjacency}, {claim.release}. {self.runs:,} runs, "
+            setting=f"{claim.name}, {claim.adjacency}, {claim.release}. {runs_text(self.runs)}, "
             f"α = {spelt(self.alpha, 4)}.",
         )
 

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from dpcalc.auditing.result import AuditResult
-from dpcalc.auditing.wording import at_least, confidence
+from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
 from dpcalc.report import output as envelope
 from dpcalc.report.audit_plots import lines, pictures
@@ -114,8 +114,8 @@ def _section(result: AuditResult) -> str:
         parts.append(f'<div class="figures">{figures}</div>')
     parts += [_noise_tests(result), _controls(result)]
     parts.append(
-        f'<p class="quiet">{verdict.runs} runs, seed {verdict.seed}, α = {spelt(verdict.alpha, 4)}, '
-        f"{result.seconds:.1f} s.</p></section>"
+        f'<p class="quiet">{runs_text(verdict.runs)}, seed {verdict.seed}, '
+        f"α = {spelt(verdict.alpha, 4)}, {result.seconds:.1f} s.</p></section>"
     )
     return "\n".join(part for part in parts if part)
 

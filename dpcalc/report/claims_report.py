@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcalc.auditing.wording import at_least
+from dpcalc.auditing.wording import at_least, runs_text
 from dpcalc.claims.system import SystemClaim
 from dpcalc.report.composition_report import releases_table
 from dpcalc.report.document import Part, Report, Section, Table, Terms
@@ -154,7 +154,7 @@ def _parts(judgement: Judgement, attack: AuditResult | None) -> tuple[Part, ...]
         parts.append("The file promises nothing.")
     if attack is not None:
         text = f"Attacked: {attack.verdict.outcome.value}. {attack.verdict.reason}"
-        parts.append(f"{text}. {attack.verdict.runs} runs, seed {attack.verdict.seed}.")
+        parts.append(f"{text}. {runs_text(attack.verdict.runs)}, seed {attack.verdict.seed}.")
     return tuple(parts)
 
 

@@ -77,6 +77,8 @@ def test_one_run_names_an_error_probability_at_which_its_guesses_tell():
     few = audit_guesses(claim, guesses)
     assert few.outcome is Outcome.UNDERPOWERED
     assert "60 guesses about canaries of one run" in few.reason
+    told = audit_guesses(claim, Guesses(canaries=1000, guessed=60, correct=60), alpha=0.05).reason
+    assert told.endswith("(one-run-exact, 60 guesses about canaries of one run)")
     assert "would have noticed no ε, however large" in few.reason
     assert "would be enough" not in few.reason  # 1,000 canaries at δ = 1e-5 leave nothing of α
     stated = float(few.reason.split("planned with --alpha 0.05, 60 guesses would notice ε = ")[1])

@@ -9,6 +9,7 @@ import pytest
 from dpcalc.auditing import Claim, Counts, audit_counts
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import Outcome
+from dpcalc.auditing.wording import runs_text
 from dpcalc.report.audit_html import page
 from dpcalc.report.audit_markdown import markdown
 from dpcalc.report.audit_words import MEANINGS, summary
@@ -63,3 +64,10 @@ def test_small_chances_are_spelt_as_on_the_terminal() -> None:
     text = page("t", [replace(WEAK, verdict=verdict)])
     assert "false alarm at most 1e-5 over" in text
     assert "1e-05" not in text.split("<details>")[0]
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"), [(1, "1 run"), (2, "2 runs"), (2000, "2,000 runs"), (0, "0 runs")]
+)
+def test_numbers_of_runs_in_words(runs, text):
+    assert runs_text(runs) == text

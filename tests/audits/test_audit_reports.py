@@ -180,7 +180,7 @@ def test_one_run_is_one_run(tmp_path, capsys):
         main([*line.split(), *"--claim eps=0.1 --adjacency add-remove".split()])
     out = " ".join(capsys.readouterr().out.split())
     assert stopped.value.code == 1
-    assert ", 1 run)" in out
+    assert ", 100 guesses about canaries of one run)" in out
 
 
 @pytest.mark.parametrize(("extra", "taken"), [("", True), ("--release every-message", False)])
