@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.composition import worst_delta, worst_deltas, worst_epsilon
+from dpcalc.accounting.composition.neighbours import Neighbours, current_neighbours
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, relative_width
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.losses import RandomisedResponseLoss
@@ -166,7 +167,9 @@ class Composition(Guarantee):
             upper = round_up(total)
             lower = 0.0 if pure is None else round_down(total)
             return Bracket(lower, upper, "plain sum")
-        found = _cached_epsilon(self, delta, relative_width(), current_search())
+        found = _cached_epsilon(
+            self, delta, relative_width(), current_search(), current_neighbours()
+        )
         simple = self._plain_sum()
         if simple is not None and meant >= mpf(simple.failure) and simple.bound < found.upper:
             return Bracket(min(found.lower, simple.bound), simple.bound, "plain sum")
@@ -243,10 +246,14 @@ class Composition(Guarantee):
 
 @lru_cache(maxsize=256)
 def _cached_epsilon(
-    composition: Composition, delta: float, width: float, search: Search | None
+    composition: Composition,
+    delta: float,
+    width: float,
+    search: Search | None,
+    neighbours: Neighbours | None,
 ) -> Bracket:
-    """What a search settles for is its own."""
-    del search
+    """What a search settles for is its own, and what a line of questions helped with."""
+    del search, neighbours
     return worst_epsilon(composition.losses() or (), delta, relative_width=width)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.accounting.composition.neighbours import neighbouring
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.answers.asked import delta_asked
 from dpcalc.claims.tables import as_real
@@ -71,7 +72,8 @@ def line(sweep: Sweep, axis: str | None, points: Sequence[Point]) -> list[Row]:
     if axis is None:
         found = [bound(number) for number in settings]
     else:
-        found = answered(bound, settings, sweep.tolerance / 2)
+        with neighbouring():
+            found = answered(bound, settings, sweep.tolerance / 2)
     for number, epsilon in zip(settings, found, strict=True):
         asked[number].row["certified"] = epsilon
     return [_ordered(one.row) for one in asked]

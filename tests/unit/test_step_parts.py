@@ -242,9 +242,9 @@ def test_a_direction_that_cannot_be_the_largest_is_not_refined(
     finished = []
     finish = driver.finish
 
-    def counted(sum_, query, beginning, floor):
+    def counted(sum_, query, beginning, floor, known):
         finished.append(sum_.rounds)
-        return finish(sum_, query, beginning, floor)
+        return finish(sum_, query, beginning, floor, known)
 
     monkeypatch.setattr(driver, "finish", counted)
     query = EpsilonAt(1e-5, 1e-2)

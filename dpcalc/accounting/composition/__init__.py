@@ -18,6 +18,7 @@ from dpcalc import checks
 from dpcalc.accounting.composition.curve import upper_deltas
 from dpcalc.accounting.composition.driver import worst_direction
 from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.neighbours import current_neighbours
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.enclosure import relative_width as default_width
@@ -62,8 +63,17 @@ def worst_epsilon(
 ) -> Bracket:
     """`bracket_epsilon` for the direction in which ε is largest."""
     checks.proper_delta(delta)
-    width = relative_width or default_width()
-    return worst_direction([LossSum.of(each) for each in directions], EpsilonAt(delta, width))
+    totals = [LossSum.of(each) for each in directions]
+    query = EpsilonAt(delta, relative_width or default_width())
+    neighbours = current_neighbours()
+    if neighbours is None:
+        return worst_direction(totals, query)
+    known = neighbours.known(totals, delta)
+    if known is not None and known.relative_width <= query.relative_width:
+        return known
+    found = worst_direction(totals, query, known)
+    neighbours.add(totals, delta, found)
+    return found
 
 
 @own_arithmetic

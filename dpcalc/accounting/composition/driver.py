@@ -73,8 +73,16 @@ class Beginning:
         return math.inf if self.estimate is None else self.estimate.upper
 
 
-def worst_direction(totals: Sequence[LossSum], query: Query) -> Bracket:
-    """The largest answer; a direction that cannot be the largest is not refined."""
+def worst_direction(
+    totals: Sequence[LossSum], query: Query, known: Bracket | None = None
+) -> Bracket:
+    """The largest answer; a direction that cannot be the largest is not refined.
+
+    Args:
+        totals: the directions.
+        query: what is asked.
+        known: an enclosure of the answer, if there is one direction.
+    """
     if any(take_certain(total) is not None for total in totals):
         each = [enclosed(total, query) for total in totals]
         largest = max(each, key=lambda bracket: bracket.upper)
@@ -85,7 +93,7 @@ def worst_direction(totals: Sequence[LossSum], query: Query) -> Bracket:
     for total, beginning in sorted(begun, key=lambda each: -each[1].upper):
         if beginning.upper < floor:
             break
-        found.append(finish(total, query, beginning, floor))
+        found.append(finish(total, query, beginning, floor, known))
         floor = max(floor, found[-1].lower)
     largest = max(found, key=lambda bracket: bracket.upper)
     return Bracket(floor, largest.upper, largest.method)
@@ -108,7 +116,13 @@ def begin(total: LossSum, query: Query) -> Beginning:
     return Beginning(None, attempt(contour_integral.estimate, total, query))
 
 
-def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1.0) -> Bracket:
+def finish(
+    total: LossSum,
+    query: Query,
+    beginning: Beginning,
+    floor: float = -1.0,
+    known: Bracket | None = None,
+) -> Bracket:
     """The enclosure for one direction; one that is surely below the floor may be wide."""
     found, estimate = beginning.found, beginning.estimate
     if found is None:
@@ -116,7 +130,8 @@ def finish(total: LossSum, query: Query, beginning: Beginning, floor: float = -1
         steps = better_first(total, estimate)
         for step in steps:
             if step is lattice_sum.enclose:
-                found = intersection(found, large_apart(total, query, estimate, found))
+                near = intersection(found, known)
+                found = intersection(found, large_apart(total, query, estimate, near))
                 if found is not None and query.narrow(found, unit, _PATIENCE):
                     return query.clipped(found, total)
             other = remembered(step, total, query, estimate)
