@@ -76,6 +76,6 @@ def test_rare_events_need_no_lattice_next_to_a_neighbour(monkeypatch: pytest.Mon
 def test_a_neighbour_that_cannot_be_is_an_error() -> None:
     with neighbouring() as kept:
         kept.add(rounds(999), 1e-6, Bracket(50.0, 51.0, "wrong"))
+        kept.add(rounds(1001), 1e-6, Bracket(1.0, 2.0, "wrong"))
         with pytest.raises(NumericalFailure, match="lower"):
-            kept.add(rounds(1001), 1e-6, Bracket(1.0, 2.0, "wrong"))
             worst_epsilon([[(RARE, 1000)]], 1e-6, relative_width=1e-3)
