@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems.normals import standard_normal
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -42,7 +44,7 @@ class StandardNormal(Draw):
 
     def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
         """Ziggurat normals."""
-        return generator.standard_normal(leading + self.shape)
+        return standard_normal(generator, leading + self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class UnitExponentialNorm(Draw):
 
     def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
         """Gamma(d) radius times uniform direction."""
-        noise = generator.standard_normal(leading + self.shape)
+        noise = standard_normal(generator, leading + self.shape)
         radius = generator.standard_gamma(self.shape[-1], leading + self.shape[:-1])
         noise *= (radius / np.linalg.norm(noise, axis=-1))[..., None]
         return noise

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _ROUNDS = 64  # rounds that a generator serves
-_AHEAD = 2**15  # numbers drawn at once, at most, if that is more than one round
+_AHEAD = 2**17  # numbers drawn at once, at most, if that is more than one round
 
 
 class NoiseLaw(ABC):

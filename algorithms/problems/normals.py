@@ -1,0 +1,72 @@
+"""Normal numbers of a generator, three times as fast where numba is installed, with the same bits.
+
+Experiments draw them from SFC64, whose loop is compiled once a process has drawn so many that this
+pays. Before it serves it must give numpy's own numbers: a numpy that draws others is not followed.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcalc.algorithms.problems import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = NDArray[np.float64]
+
+_FEW = 2048  # numbers that numpy has drawn before the state of a generator is read and written
+_PAYS = 2**25  # numbers of a process from which it pays to load numba
+_TRIED = 2**16  # numbers that must be numpy's; twenty of them are beyond the last layer
+
+
+@dataclass(slots=True)
+class _Count:
+    """Numbers drawn in this process."""
+
+    drawn: int = 0
+
+
+_COUNT = _Count()
+
+
+def standard_normal(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """What ``generator.standard_normal(shape)`` returns, and leaves behind."""
+    size = int(np.prod(shape))
+    _COUNT.drawn += size
+    small = size < _FEW or not isinstance(generator.bit_generator, np.random.SFC64)
+    if small or not ("numba" in sys.modules or _COUNT.drawn >= _PAYS):
+        return generator.standard_normal(shape)
+    fill = _checked()
+    return generator.standard_normal(shape) if fill is None else fill(generator, shape)
+
+
+@cache
+def _checked() -> Callable[[np.random.Generator, tuple[int, ...]], Array] | None:
+    """The compiled loop, or None without numba or where its numbers are not numpy's."""
+    if not compiled.is_there():
+        return None
+    try:
+        from dpcalc.algorithms.problems import ziggurat
+    except ImportError:  # of tables that another numba keeps elsewhere
+        return None
+
+    def fill(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        found = np.empty(shape)
+        with generator.bit_generator.lock:
+            state = generator.bit_generator.state
+            words = state["state"]["state"].copy()
+            ziggurat.fill(words, found.reshape(-1), *ziggurat.TABLES)
+            state["state"]["state"] = words
+            generator.bit_generator.state = state
+        return found
+
+    one, other = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
+    same = np.array_equal(fill(one, (_TRIED,)), other.standard_normal(_TRIED))
+    return fill if same and one.random() == other.random() else None
