@@ -41,12 +41,16 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("Class attributes", "params_style")]
 
 _CONSOLE = re.compile(r'<div class="highlight-console.*?</pre>', re.DOTALL)
+_DOWNLOAD = re.compile(r' download="" (href="[^"]*\.svg")')
 _INLINE = re.compile(r'<span class="pre">(--[a-z][\w-]*)</span>')
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
 def setup(app: Sphinx) -> None:
-    """Pages of the checkout's root are pages of the site; options of commands are not broken."""
+    """Pages of the checkout's root are pages of the site; options of commands are not broken.
+
+    A picture's own lines, to which it leads, are shown instead of saved.
+    """
 
     def inside(app: Sphinx, page: str, text: list[str]) -> None:
         del app, page
@@ -59,7 +63,8 @@ def setup(app: Sphinx) -> None:
             lambda block: _OPTION.sub(r'<span class="option">\g<0></span>', block[0]),
             context.get("body", ""),
         )
-        context["body"] = _INLINE.sub(r'<span class="pre option">\1</span>', body)
+        body = _INLINE.sub(r'<span class="pre option">\1</span>', body)
+        context["body"] = _DOWNLOAD.sub(r" \1", body)
 
     app.connect("source-read", inside)
     app.connect("html-page-context", unbroken)

@@ -36,10 +36,11 @@ def lines_of(figure: Any, text: str, *, size: float, width: float) -> list[str]:
 
     Args:
         figure: whose letters are measured.
-        text: words; those that are wider than a line are broken.
+        text: words; those that are wider than a line are broken, a number stays with its name.
         size: of the letters, in points.
         width: in inches.
     """
+    text = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     room, letters = width * (1 - _MARGIN), max(1, len(text))
     while True:
         lines = textwrap.wrap(text, letters) or [""]

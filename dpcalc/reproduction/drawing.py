@@ -55,6 +55,7 @@ def draw(experiment: Experiment, outcome: Outcome, paths: list[Path]) -> None:
         figure = _table(outcome.table) if outcome.table else _figure(experiment, outcome)
         title = f"{experiment.reference}: {experiment.title}"
         caption(figure, title=title, setting=setting(outcome))
+        figure.draw_without_rendering()  # one pass places labels for ticks that are not yet there
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {}
             with write_atomically(path) as file:

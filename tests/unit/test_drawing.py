@@ -193,3 +193,17 @@ def test_no_word_leaves_the_canvas(tmp_path, monkeypatch, panels):
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1, shown
         assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1, shown
     plt.close(figure)
+
+
+def test_nothing_is_cut_off_in_the_first_file_that_is_saved(tmp_path):
+    """Below a long legend an axis has other numbers than before, and the label beside it moves."""
+    panels = (Panel(key="a", title="t", x="x", y="objective", log_x=True, log_y=True),)
+    curves = [
+        Curve(panel="a", name=f"last iterate, certified for {n}", x=[0.01, 5], y=[8e5, least])
+        for n, least in enumerate((1, 1.3, 1.6, 0.04))
+    ]
+    experiment = Experiment(reference="", title="", compute=lambda _: Outcome(), panels=panels)
+    drawing.draw(experiment, Outcome(curves=curves), [tmp_path / "a.png"])
+    ink = plt.imread(tmp_path / "a.png")[..., :3].min(axis=2)
+    for edge in (ink[0], ink[-1], ink[:, 0], ink[:, -1]):
+        assert edge.min() == 1.0
