@@ -35,8 +35,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.data.dataset import Dataset
     from dpcalc.algorithms.problems.data.parts import TableParts
     from dpcalc.algorithms.problems.stored_rows import StoredRows
+    from dpcalc.training.scaling import Scaling
 
 Array = NDArray[np.float64]
 
@@ -90,9 +92,7 @@ def stored_split(
     schema = schema or Schema({}, {})
     parts = _opened(name, label, positive, schema)
     scaled = bool(schema.ranges) or row_bound is None
-    scaling = schema.scaling(parts.columns.names, where=repr(name)) if scaled else None
-    if scaling is not None and scaling.unknown:
-        raise without_range(list(scaling.unknown), repr(name))
+    scaling = _scaling(schema, parts, name) if scaled else None
     bound = bound_of(None if scaling is None else scaling.row_bound, row_bound)
     constant = scaled if intercept is None else intercept
     width = len(parts.columns.names) + constant
@@ -104,13 +104,7 @@ def stored_split(
         rows = written(folder / "as they came", unit, width=width, block=block)
         table = known.table(parts, rows)
         if scaling is not None:
-            limits = schema.label_range(table, scaling, where=repr(name))
-            table = replace(
-                table,
-                labels=limits.scaled(table.labels),
-                units=scaling.units(limits),
-                row_bound=scaling.row_bound,
-            )
+            table = _in_range(table, schema, scaling, name)
         train, test = dealt(len(table.labels), held_out, seed)
         order = np.concatenate([train, test])
         shuffled = reordered(rows, order, folder / "shuffled")
@@ -122,6 +116,25 @@ def stored_split(
             row_bound=bound,
             intercept=constant,
         )
+
+
+def _scaling(schema: Schema, parts: TableParts, name: str) -> Scaling:
+    """How columns are scaled; refused where the public range of one is unknown."""
+    scaling = schema.scaling(parts.columns.names, where=repr(name))
+    if scaling.unknown:
+        raise without_range(list(scaling.unknown), repr(name))
+    return scaling
+
+
+def _in_range(table: Dataset, schema: Schema, scaling: Scaling, name: str) -> Dataset:
+    """The table with its labels in their public range, and what its units are."""
+    limits = schema.label_range(table, scaling, where=repr(name))
+    return replace(
+        table,
+        labels=limits.scaled(table.labels),
+        units=scaling.units(limits),
+        row_bound=scaling.row_bound,
+    )
 
 
 def _opened(name: str, label: str | None, positive: str | None, schema: Schema) -> TableParts:
