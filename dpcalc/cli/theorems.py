@@ -43,31 +43,30 @@ def _keys() -> list[str]:
 )
 @json_option
 def command(key: str | None, tightness: Path | None, as_json: bool) -> None:
-    r"""The published results and their status; or one of them in full.
+    r"""The published results and their status, or those of one paper; or one result in full.
 
     \b
     Examples:
       dpcalc theorems
+      dpcalc theorems zhang2018
       dpcalc theorems dp-admm
       dpcalc theorems --tightness docs/tightness.md
     """
     from dpcalc.report.records import description
-    from dpcalc.theorems.catalogue import key_of, result, results
+    from dpcalc.theorems.catalogue import keys_of, result, results
 
     if tightness is not None:
         if key is not None or as_json:
             raise InvalidInput("--tightness FILE goes alone; leave out the key and --json")
         _write_tightness(tightness)
         return
-    if key is not None:
-        record = description(result(key_of(key)))
-        print_json({"theorems": [record]}) if as_json else _print_one(record)
-        return
-    records = [description(found) for found in results()] if as_json else None
-    if records is not None:
-        print_json({"theorems": records})
+    found = list(results()) if key is None else [result(one) for one in keys_of(key) or [key]]
+    if as_json:
+        print_json({"theorems": [description(each) for each in found]})
+    elif len(found) == 1:
+        _print_one(description(found[0]))
     else:
-        _print_ledger()
+        _print_ledger(found)
 
 
 def _write_tightness(path: Path) -> None:
@@ -85,19 +84,19 @@ def _write_tightness(path: Path) -> None:
         raise InvalidInput(f"--tightness needs a writable file ({error})") from error
 
 
-def _print_ledger() -> None:
+def _print_ledger(found: list[type[Result]]) -> None:
     from dpcalc.report.text import console, hanging, status_text
     from dpcalc.theorems.base import Theorem
-    from dpcalc.theorems.catalogue import results
 
     out = console()
-    privacy = [r for r in results() if issubclass(r, Theorem)]
-    others = [r for r in results() if not issubclass(r, Theorem)]
-    column = max(len(r.key) for r in results())
-    out.print("[bold]Privacy results[/]: their status as printed, and what may be released")
-    for paper, found in _by_paper(privacy):
+    privacy = [r for r in found if issubclass(r, Theorem)]
+    others = [r for r in found if not issubclass(r, Theorem)]
+    column = max(len(r.key) for r in found)
+    if privacy:
+        out.print("[bold]Privacy results[/]: their status as printed, and what may be released")
+    for paper, of_paper in _by_paper(privacy):
         out.print(f"\n{paper}")
-        for r, place in found:
+        for r, place in of_paper:
             out.print(f"  [bold]{r.key:<{column}}[/]  {status_text(r.status.value)}")
             out.print(hanging("    ", f"{place}; {_releases(r.releases)}"))
     if others:
@@ -111,7 +110,7 @@ def _print_ledger() -> None:
     for status, meaning in _STATUSES.items():
         out.print(hanging(f"  {status_text(status)}{' ' * (width - len(status))}  ", meaning))
     out.print("The verdict on one instance: dpcalc epsilon, dpcalc verify")
-    out.print("One in full: dpcalc theorems KEY, such as dpcalc theorems dp-admm")
+    out.print(f"One in full: dpcalc theorems {(privacy or others)[0].key}")
 
 
 def _by_paper(found: Iterable[type[R]]) -> list[tuple[str, list[tuple[type[R], str]]]]:

@@ -103,17 +103,21 @@ def key_of(name: str, *, privacy: bool | None = None) -> str:
     Raises:
         InvalidInput: for a paper or a method with several results, with their keys.
     """
-    spelt = re.sub(r"[\s_]+", "-", name.strip().lower())
-    known = keys(privacy=privacy)
-    if spelt in keys():
-        return spelt
-    found = [key for key in known if _is_called(result(key), spelt)]
+    found = keys_of(name, privacy=privacy)
     if len(found) > 1:
-        found.sort(key=lambda key: key not in keys(privacy=True))
         raise InvalidInput(
             f"expected one result; {name} has {', '.join(found)}; try: dpcalc theorems {found[0]}"
         )
     return found[0] if found else name
+
+
+def keys_of(name: str, *, privacy: bool | None = None) -> list[str]:
+    """All keys that a name stands for, as in `key_of`; privacy results first."""
+    spelt = re.sub(r"[\s_]+", "-", name.strip().lower())
+    if spelt in keys():
+        return [spelt]
+    found = [key for key in keys(privacy=privacy) if _is_called(result(key), spelt)]
+    return sorted(found, key=lambda key: key not in keys(privacy=True))
 
 
 def _is_called(found: type[Result], name: str) -> bool:

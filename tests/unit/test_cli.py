@@ -55,6 +55,19 @@ def test_ledger_lists_every_result(run: Any) -> None:
     assert "every iterate, last iterate or average of iterates" in " ".join(out.split())
 
 
+def test_a_paper_has_a_ledger_of_its_own(run: Any) -> None:
+    status, out, _ = run("theorems", "zhang2018")
+    assert status == 0
+    listed = ["penalty-perturbation", "m-admm-convergence", "m-admm-rate"]
+    assert re.findall(r"^  ([a-z0-9-]+-[a-z0-9-]+) ", out, re.MULTILINE) == listed
+    assert "One in full: dpcalc theorems penalty-perturbation" in out
+    record = json.loads(run("theorems", "zhang2018", "--json")[1])
+    assert [each["key"] for each in record["theorems"]] == listed
+    assert "Statement" in run("theorems", "balle2019")[1]  # its only one
+    status, _, err = run("theorems", "zhang2017")
+    assert (status, "unknown theorem 'zhang2017'" in err) == (2, True)
+
+
 @pytest.mark.parametrize("key", keys(privacy=True))
 def test_one_result_in_full_with_an_example_that_runs(run: Any, key: str) -> None:
     status, out, _ = run("theorems", key)
