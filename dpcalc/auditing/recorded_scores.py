@@ -29,6 +29,7 @@ Seen = tuple[Answers | Counts, Rule, int, Outcomes]
 
 _HELD_OUT = 0.2  # share of α for a rule that may pass over runs, where a threshold has the rest
 _OF_A_KIND = 10  # two of them choose the rule
+_TELLING = 100  # scores that show whether outcomes repeat
 _FIRST, _FIRST_SHARE = 50, 0.05  # runs that only teach the threshold learnt on the way
 
 
@@ -100,7 +101,8 @@ class RecordedScores:
             played, rule = played.oriented(
                 delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
             )
-            return played.answers(rule), rule, played.pilot.runs, Outcomes.of(played.pilot.score)
+            outcomes = _outcomes(played.pilot.score, seen.score)
+            return played.answers(rule), rule, played.pilot.runs, outcomes
         pilot = round(seen.runs * self.pilot_share)
         curve = self.claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
         seen = clopper_pearson.oriented(
@@ -145,6 +147,14 @@ class RecordedScores:
         threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
         many = replace(many, sign=1 if turned is pilot else -1)
         return many.counts(threshold), Rule.at(threshold), pilot.runs, outcomes
+
+
+def _outcomes(pilot: Array, scores: Array) -> Outcomes:
+    """How often scores repeat, on the pilot, or in all where it is too small to tell.
+
+    No bound depends on it: it is about the mechanism for which power is stated.
+    """
+    return Outcomes.of(pilot if len(pilot) >= _TELLING else scores)
 
 
 def of_both_kinds(

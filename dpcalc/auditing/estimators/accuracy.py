@@ -50,6 +50,10 @@ from dpcalc.errors import AssumptionViolated
 
 Array = NDArray[np.float64]
 
+_ENOUGH_TO_LEARN = (
+    200  # runs, beside whose pilot few outcomes are given the right answer for certain
+)
+
 
 def mu_lower(correct: ArrayLike, runs: ArrayLike, *, alpha: float) -> Array:
     """The lower bound of the smallest μ for which μ-GDP holds. Arguments broadcast."""
@@ -261,7 +265,8 @@ def noticed(
             )
         right, _ = response_rates(claim.epsilon, claim.delta)
         needed = critical_count(runs, right, alpha)
-        power = POWER if outcomes is Outcomes.FEW else SOUGHT  # rare outcomes are hardly learnt
+        learnt_at_once = outcomes is Outcomes.FEW and runs >= _ENOUGH_TO_LEARN
+        power = POWER if learnt_at_once else SOUGHT  # rare outcomes are hardly learnt
         return value_at(chance_for_power(needed, runs, power), claim.delta, quantity, RESPONSE)
     power = POWER if known else SOUGHT
     return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=power)
