@@ -174,7 +174,10 @@ population = 10
 rounds = [20, 30, 48]
 """
     assert shared_axis(sweep_of(without, here)) == "rounds"
-    for row in rows_of(sweep_of(without, here)):
+    rows = rows_of(sweep_of(without, here))
+    with ThreadPoolExecutor(2) as pool:
+        assert rows_of(sweep_of(without, here), executor=pool) == rows
+    for row in rows:
         one = gaussian_without_replacement(4, 1, 10)
         bracket = compose((one, int(row["rounds"]))).bracket(row["delta"])
         assert bracket.lower <= row["certified"] <= bracket.upper * 1.001
