@@ -46,7 +46,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     Args:
         epsilon: ε of the budget.
         delta: δ of the budget.
-        row_bound: a public number; longer rows are shortened to it.
+        row_bound: a public number; longer rows are shortened to it. Columns in natural units drown
+            one another: scale them by public ranges first (`dpcalc.training.schema`).
         fit_intercept: whether a constant column is added.
         accountant: a `SharedAccountant` that fits of this estimator and of its clones are charged to;
             a fit that it does not hold is refused. None for none.

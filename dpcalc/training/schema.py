@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from dpcalc.algorithms.problems.data.dataset import Dataset
 
+__all__ = ["REST", "Range", "Schema", "read_schema", "schema_of_options", "without_range"]
+
 REST = "*"
 """In place of a column's name: every numeric column that is not named."""
 
