@@ -16,7 +16,6 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonReplace,
     WithoutReplacement,
 )
-from dpcalc.certificates.grammar import exact
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.dominated import DominatedMechanism
@@ -35,23 +34,15 @@ class NotCovered(Exception):
 def written(value: float) -> str:
     """A number as a certificate has it, exactly.
 
-    What has at most fifteen digits is that decimal, as it was typed; other doubles are written in
-    hexadecimal, and typed numbers that are no double as decimals or ratios.
+    A decimal where that is the number itself, as it is of one that was typed; other doubles are
+    written in hexadecimal, since that is what was computed with, and typed ratios as ratios.
     """
     given, shortest = Fraction(*ratio(value)), repr(float(value))
-    if Fraction(shortest) == given or _digits(shortest) <= _TYPED:
+    if Fraction(shortest) == given:
         return unpadded(shortest)
     if isinstance(value, Written):
         return f"{given.numerator}/{given.denominator}"
     return float(value).hex()
-
-
-def _digits(decimal: str) -> int:
-    return len(decimal.partition("e")[0].replace(".", "").strip("0"))
-
-
-_TYPED = 15
-"""No two decimals of this many digits are the same double."""
 
 
 def releases_of(parts: Iterable[tuple[Guarantee, int]], adjacency: str) -> list[Release]:
@@ -114,7 +105,7 @@ def _mixture(part: GaussianMixture) -> Release:
 def _weight(weight: float) -> Fraction:
     """A double next to a ratio of small numbers is that ratio, else the decimal that is written."""
     near = Fraction(weight).limit_denominator(_POSITIONS)
-    return near if float(near) == weight else exact(written(weight))
+    return near if float(near) == weight else Fraction(repr(float(weight)))
 
 
 _POSITIONS = 10**8

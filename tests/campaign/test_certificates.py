@@ -38,3 +38,10 @@ def test_a_closed_form_is_certified_from_above() -> None:
     only_gaussians = certified.judged(59)
     assert only_gaussians["upper"] == CERTIFIED
     assert only_gaussians["lower"].endswith("no such end")
+
+
+def test_the_double_that_was_computed_with_is_stated_and_not_its_decimal() -> None:
+    """Stated in decimals, ε of 0.346-GDP and the sum of 25 pure bounds were certainly wrong."""
+    gaussian, pure = certified.judged(95), certified.judged(160)
+    assert gaussian["upper"] == pure["upper"] == pure["lower"] == CERTIFIED
+    assert gaussian["certificate"]["releases"][0]["mu"] == (0.346).hex()

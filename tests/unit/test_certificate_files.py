@@ -20,7 +20,7 @@ from dpcalc.certificates import checker
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.evidence import evidence
-from dpcalc.certificates.grammar import Refused
+from dpcalc.certificates.grammar import Refused, exact
 from dpcalc.certificates.laws import arb, precision
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.cli.main import main
@@ -98,14 +98,14 @@ def says_what_is_true(certificate: dict[str, Any]) -> bool:
     parts = []
     for release in certificate["releases"]:
         if release["mechanism"] == "approximate":
-            part = ApproxDP(float(release["epsilon"]), float(release["delta"]))
+            part = ApproxDP(float(exact(release["epsilon"])), float(exact(release["delta"])))
         else:
-            sigma, rate = float(release["noise_multiplier"]), float(release["rate"])
+            sigma, rate = float(exact(release["noise_multiplier"])), float(exact(release["rate"]))
             part = poisson_subsampled_gaussian(sigma, rate, certificate["adjacency"])
         parts.append((part, release["count"]))
-    total, delta = compose(*parts), float(certificate["delta"])
-    upper = total.delta_bracket(float(certificate["upper"]["epsilon"]))
-    lower = total.delta_bracket(float(certificate["lower"]["epsilon"]))
+    total, delta = compose(*parts), float(exact(certificate["delta"]))
+    upper = total.delta_bracket(float(exact(certificate["upper"]["epsilon"])))
+    lower = total.delta_bracket(float(exact(certificate["lower"]["epsilon"])))
     return upper.lower <= delta <= lower.upper
 
 
