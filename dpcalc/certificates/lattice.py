@@ -84,5 +84,5 @@ def on_a_lattice(rounds: Rounds, eps: Ball, step: Ball, points: list[int], reach
 
 def work(rounds: Rounds, points: list[int], reach: int) -> float:
     """About how many exponentials it takes; a product of two polynomials, a tenth of one a place."""
-    bounds = sum(n * law.cost for (law, _), n in zip(rounds, points, strict=True))
+    bounds = sum(n * law.cost + law.setup for (law, _), n in zip(rounds, points, strict=True))
     return bounds + reach * sum(n.bit_length() for _, n in rounds) / 10

@@ -40,6 +40,7 @@ class Law(NamedTuple):
     squared: Ball = 0  # μ² if it is a Gaussian mechanism
     strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
     cost: int = 1  # about how many exponentials a moment takes
+    setup: int = 0  # and how many its bounds take once
 
 
 Rounds = list[tuple[Law, int]]

@@ -27,7 +27,12 @@ from dpcalc.certificates.norm import exponential_norm
 from dpcalc.certificates.renyi import concentrated, known_orders
 from dpcalc.certificates.sampled import sampled
 from dpcalc.certificates.tables import finite, known_points
-from dpcalc.certificates.updates import DIMENSIONS, moved_noise, perturbed
+from dpcalc.certificates.updates import (
+    DIMENSIONS,
+    exponential_noise,
+    normal_noise,
+    perturbed,
+)
 
 MOST_ROUNDS = 10**15
 
@@ -66,11 +71,11 @@ MECHANISMS: dict[str, tuple[tuple[str, ...], Callable[..., Law]]] = {
     ),
     "exponentially-perturbed-update": (
         ("bound", "dimension", "curvature", "tied"),
-        lambda relation, a, d, *rest: perturbed(relation, moved_noise(a, d), *rest),
+        lambda relation, a, d, *rest: perturbed(relation, exponential_noise(a, d), *rest),
     ),
     "normally-perturbed-update": (
         ("mu", "curvature", "tied"),
-        lambda relation, mu, *rest: perturbed(relation, gaussian(positive(mu)), *rest),
+        lambda relation, mu, *rest: perturbed(relation, normal_noise(mu), *rest),
     ),
     "distributions": (("outcomes",), finite),
     "profile": (("points",), known_points),

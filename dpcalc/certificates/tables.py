@@ -44,9 +44,21 @@ def profile(points: Points) -> Law:
 def bends(points: list[Corner]) -> tuple[list[tuple[Any, Ball]], Ball]:
     """The losses of (P, Q) with D_k(P, Q) <= δ at points (k, δ, name of its loss), with their masses.
 
-    In k = e^ε divergences are convex, fall, and are 1 at 0: below chords between points, and at most
-    the last point's δ beyond it, the mass of an infinite loss. Points that do not certainly make the
-    chords bend upwards are left out, and of points at one k all but the least.
+    Beyond the last point divergences are at most its δ, the mass of an infinite loss.
+    """
+    corners = lower_corners(points)
+    slopes = [*(slope(*pair) for pair in pairwise(corners)), arb(0)]
+    changes = [after - before for before, after in pairwise(slopes)]
+    atoms = [(loss, k * bend) for (k, _, loss), bend in zip(corners[1:], changes, strict=True)]
+    return atoms, corners[-1][1]
+
+
+def lower_corners(points: list[Corner]) -> list[Corner]:
+    """The corners of a convex curve that is nowhere below divergences of at most δ at points.
+
+    In k = e^ε divergences are convex, fall, and are 1 at 0: below chords between points. Points
+    that do not certainly make the chords bend upwards are left out, and of points at one k all but
+    the least.
     """
     corners: list[Corner] = [(arb(0), arb(1), None)]
     for corner in sorted(points, key=lambda point: (float(point[0]), float(point[1]))):
@@ -55,10 +67,7 @@ def bends(points: list[Corner]) -> tuple[list[tuple[Any, Ball]], Ball]:
             corners.pop()
         if beyond and slope(corners[-1], corner) < 0:
             corners.append(corner)
-    slopes = [*(slope(*pair) for pair in pairwise(corners)), arb(0)]
-    changes = [after - before for before, after in pairwise(slopes)]
-    atoms = [(loss, k * bend) for (k, _, loss), bend in zip(corners[1:], changes, strict=True)]
-    return atoms, corners[-1][1]
+    return corners
 
 
 def slope(left: Corner, right: Corner) -> Ball:

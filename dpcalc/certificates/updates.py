@@ -1,19 +1,21 @@
 """What one objective-perturbed update reveals, in ball arithmetic.
 
-Depends on python-flint alone; docs/theorems/objective-perturbation.md proves theorems a and b. A is the
-loss of the noise moved by the largest gradient of one record; P is with the record, P₀ without it.
+Depends on python-flint alone; docs/theorems/objective-perturbation.md proves theorems a, b and c. A
+is the loss of the noise moved by the largest gradient of one record; P has the record, P₀ does not.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.falling import EFFORT, Scales, exponential_scales, mean_divergences
 from dpcalc.certificates.grammar import RELATIONS, Relation, need, positive, whole
-from dpcalc.certificates.laws import Ball, Law, Table, laplace
+from dpcalc.certificates.laws import Ball, Law, Table, gaussian, laplace
 from dpcalc.certificates.norm import exponential_norm
-from dpcalc.certificates.tables import bends
+from dpcalc.certificates.tables import bends, lower_corners
 
 DIMENSIONS = 10_000
 """The most there may be."""
@@ -30,8 +32,17 @@ def linked(a: Ball, curvature: Ball, tied: bool) -> Ball:
     return a * s + (1 + curvature * s * (1 - s)).log()
 
 
-def one_record(moved: Table, step: Ball, curvature: Ball, tied: bool) -> tuple[Table, Table]:
-    """Divergences of P against P₀, and of P₀ against P, from those of the moved noise."""
+Known = list[tuple[Ball, Ball]]
+"""Losses, rising, with bounds of the divergences there."""
+
+
+def one_record(
+    moved: Table, step: Ball, curvature: Ball, tied: bool, known: Known
+) -> tuple[Table, Table]:
+    """Divergences of P against P₀, and of P₀ against P, from those of the moved noise.
+
+    Also from others that are ``known`` of P against P₀, if a record's curvature is tied.
+    """
     grown = [(step * j).exp() for j in range(len(moved))]
     points = [(k, delta, j) for j, (k, delta) in enumerate(zip(grown, moved, strict=True))]
     points += [(1 / k, 1 - (1 - delta) / k, -j) for k, delta, j in points]
@@ -43,9 +54,23 @@ def one_record(moved: Table, step: Ball, curvature: Ball, tied: bool) -> tuple[T
             shares.append((mass * (1 - 1 / grown[j]) / (1 - ratio), ratio))
     removed = [infinite + over_shares for over_shares in positive_parts(shares, grown)]
     if tied:
-        return removed, moved
+        return below_chords(removed, grown, known) if known else removed, moved
     both = [arb(1).min(2 * delta) for delta in removed]
     return both, both
+
+
+def below_chords(found: Table, places: Table, known: Known) -> Table:
+    """Divergences at rising k, bounded by these and by those that are known at other k."""
+    points = [(k, delta, None) for k, delta in zip(places, found, strict=True)]
+    points += [(loss.exp(), delta, None) for loss, delta in known]
+    corners, lower, at = lower_corners(points), list(found), 1
+    for j, k in enumerate(places):
+        while at < len(corners) and not k <= corners[at][0]:
+            at += 1
+        if at < len(corners) and k >= corners[at - 1][0]:
+            (left, high, _), (right, low, _) = corners[at - 1], corners[at]
+            lower[j] = lower[j].min(high + (low - high) * (k - left) / (right - left))
+    return lower
 
 
 def positive_parts(shares: list[tuple[Ball, Ball]], places: Table) -> Table:
@@ -90,12 +115,21 @@ def in_two_steps(first: Table, second: Table, step: Ball) -> Table:
     return found
 
 
-def update(noise: Law, curvature: Ball, tied: bool, adjacency: str, reverse: bool) -> Law:
-    """One update whose noise, moved by one record's largest gradient, has the law ``noise``."""
+def update(
+    noise: Law, scales: Scales, curvature: Ball, tied: bool, adjacency: str, reverse: bool
+) -> Law:
+    """One update whose noise, moved by one record's largest gradient, has the law ``noise``.
+
+    It is a mixture of normal noise at these scales.
+    """
+
+    @cache
+    def known() -> Known:
+        return mean_divergences(scales, curvature) if tied else []
 
     def bounds(step: Ball, points: int) -> tuple[Table, Table]:
         own = points if adjacency == "add-remove" else (points + 1) // 2
-        to, back = one_record(noise.bounds(step, own)[0], step, curvature, tied)
+        to, back = one_record(noise.bounds(step, own)[0], step, curvature, tied, known())
         if adjacency == "add-remove":
             return (back, to) if reverse else (to, back)
         found = [
@@ -104,17 +138,26 @@ def update(noise: Law, curvature: Ball, tied: bool, adjacency: str, reverse: boo
         ]
         return found, found
 
-    return Law(lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds, cost=noise.cost)
+    setup = EFFORT * len(scales) if tied else 0
+    return Law(
+        lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds, cost=noise.cost, setup=setup
+    )
 
 
-def perturbed(relation: Relation, noise: Law, curvature: Any, tied: Any) -> Law:
+def perturbed(relation: Relation, mixed: tuple[Law, Scales], curvature: Any, tied: Any) -> Law:
     """An objective-perturbed update; ``tied`` if a record's derivative s has s(1-s) for its own."""
     need(that=relation[0] in RELATIONS[:2], got=relation[0])
     need(that=isinstance(tied, bool), got=tied)
-    return update(noise, positive(curvature), tied, *relation)
+    return update(*mixed, positive(curvature), tied, *relation)
 
 
-def moved_noise(a: Any, dimension: Any) -> Law:
-    """Noise ∝ e^{-η|b|} moved by a/η."""
-    d = whole(dimension, 1, DIMENSIONS)
-    return laplace(positive(a)) if d == 1 else exponential_norm(positive(a), d)
+def exponential_noise(bound: Any, dimension: Any) -> tuple[Law, Scales]:
+    """Noise ∝ e^{-η|b|} moved by a/η, and the normal noise that it is a mixture of."""
+    a, d = positive(bound), whole(dimension, 1, DIMENSIONS)
+    return laplace(a) if d == 1 else exponential_norm(a, d), exponential_scales(a, d)
+
+
+def normal_noise(mu: Any) -> tuple[Law, Scales]:
+    """Normal noise moved by μ standard deviations."""
+    shift = positive(mu)
+    return gaussian(shift), [(shift, arb(1))]
