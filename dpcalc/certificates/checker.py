@@ -110,7 +110,8 @@ def line(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
         need(that=isinstance(each, list) and len(each) == len(rounds), got=each)
     last = whole(nodes, 1, NODES)
     first = [whole(node, 1, last + 1) for node in quiet]
-    work_is_limited(sum(n * law.cost for (law, _), n in zip(rounds, first, strict=True)))
+    moments = sum((n + 2) * law.cost for (law, _), n in zip(rounds, first, strict=True))
+    work_is_limited(moments + last * len(rounds) / 4)  # a power takes a quarter of an exponential
     found = Line(c, period, far, smoothing, last, [number(text) for text in shifts], first)
     return by_a_line(rounds, eps, found)
 

@@ -146,12 +146,23 @@ LINE = {
     "shifts": ["0"],
     "quiet": [11],
 }
+NORM = {"mechanism": "exponential-norm", "epsilon": "1", "dimension": 10_000}
 LATTICE = {"method": "lattice", "step": "0.01", "points": [20], "reach": 100}
 ENDLESS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("from 1 to 200,000", {**LINE, "nodes": HUGE}, {}),
     ("from 1 to 11", {**LINE, "quiet": [HUGE]}, {}),
     ("take too long", {**LINE, "precision": 9999, "nodes": 9999, "quiet": [9999]}, {}),
     ("from 53 to 10,000", {**LINE, "precision": HUGE}, {}),
+    (
+        "take too long",
+        {**LINE, "nodes": 200_000, "quiet": [1] * 1000, "shifts": ["0"] * 1000},
+        {"releases": [{"mechanism": "laplace", "epsilon": "0.1", "count": 3}] * 1000},
+    ),
+    (
+        "take too long",
+        {"method": "one round", "precision": 9999},
+        {"releases": [{**NORM, "count": 1}] * 100},
+    ),
     ("from 1 to 60,000", {**LATTICE, "reach": HUGE}, {}),
     ("from 2 to 60,000", {**LATTICE, "points": [HUGE]}, {}),
     ("take too long", {**LATTICE, "reach": 59_999, "precision": 9999}, {}),
