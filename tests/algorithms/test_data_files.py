@@ -223,7 +223,7 @@ def test_csv_labels_by_name_and_as_numbers(tmp_path):
         ("a,b\n1,2\n1\n", "line 3.*1 cell"),
         ("a,b\n1,2,3\n", "line 2.*3 cells"),
         ("a,b\n0,5,2\n", "line 2.*3 cells"),
-        ("a;b\n0,5;2\n", "line 2.*categories"),
+        ("a;b\n0,5;2\n", "line 2.*decimal point"),
         ("b,b\n1,2\n", "more than once"),
         ("a,b\n1,\0\n", "NUL"),
         ('a,b\n"1,2\n3,4\n', "line 2"),
