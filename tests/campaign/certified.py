@@ -91,8 +91,9 @@ def counts(cases: list[dict[str, Any]]) -> Counter[str]:
     for case in cases:
         for end in ("upper", "lower"):
             verdict = case[end]
-            endings = (CERTIFIED, "no such end", "refused by the engine")
+            endings = ("no such end", "refused by the engine")
             kind = next((text for text in endings if verdict.endswith(text)), "not decided")
+            kind = CERTIFIED if verdict == CERTIFIED else kind
             found[f"{end} ends: {WRONG if WRONG in verdict else kind}"] += bool(verdict)
         found["refused by the checker"] += bool(case["refused"])
     return found

@@ -32,6 +32,8 @@ def test_contradictions_are_counted(tmp_path: Path) -> None:
     assert len(certified.contradictions([wrong, refused])) == 2
     store.write_text("")
     assert certified.main(["--store", str(store), "--cases", "9", "--minutes", "0"]) == 3
+    larger = {**refused, "upper": "not certified: too long; ε = 2 is certified"}
+    assert certified.counts([larger])["upper ends: not decided"] == 1
 
 
 def test_a_closed_form_is_certified_from_above() -> None:
