@@ -217,9 +217,7 @@ def test_dual_averaging_costs_what_its_arithmetic_costs():
         "plain": lambda: ten_lines_of_numpy(algorithm, 1),
         "one": lambda: algorithm.run(1, release=Release.LAST_ITERATE),
         "ten": lambda: algorithm.run(1, runs=10, release=Release.LAST_ITERATE),
-        "noise": lambda: [
-            standard_normal(repeatable(0, (0, 0, 0)), (100, 20, 123)) for _ in range(30)
-        ],
+        "noise": lambda: [standard_normal(generator, (10, 20, 123)) for _ in range(300)],
     }
     for _ in range(4):  # in turns, so that a busy neighbour slows all of them
         for name, function in work.items():
