@@ -31,6 +31,10 @@ Row = dict[str, Any]
 Point = dict[str, Any]
 
 
+_WIDEST = 0.02
+"""Relative width: wider enclosures may leave out bounds whose gain is more than a tolerance."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One setting with what can be said without numerical work.
@@ -63,7 +67,7 @@ def line(sweep: Sweep, axis: str | None, points: Sequence[Point]) -> list[Row]:
 
     def bound(number: int) -> float | None:
         try:
-            with with_relative_width(sweep.tolerance / 2):
+            with with_relative_width(min(sweep.tolerance / 2, _WIDEST)):
                 return asked[number].bound()
         except DpcalcError as error:
             asked[number].row["refused"] = str(error)

@@ -236,6 +236,18 @@ def test_every_setting_gets_an_upper_bound_of_its_own(text: str, here: Path) -> 
     assert shared > 5
 
 
+def test_a_wide_tolerance_leaves_no_bound_out(here: Path) -> None:
+    """By their pairs alone these rounds are a fifth above the answer to the single question."""
+    own = {"n_records": 500, "lipschitz": 1, "sigma": 2.5, "sampling": "one", "rounds": 95}
+    given = "\n".join(f"{name} = {json.dumps(value)}" for name, value in own.items())
+    text = f'theorem = "private-dual-averaging"\ntolerance = 0.1\ndelta = [1e-3]\n[parameters]\n{given}'
+    sweep = sweep_of(text, here)
+    [row] = line(sweep, None, sweep.points())
+    theorem = privacy_result(sweep.name).from_parameters(own, ["all"])
+    exact = theorem.certified().guarantee.epsilon(1e-3)
+    assert exact * (1 - 1e-9) <= row["certified"] <= exact * (1 + sweep.tolerance)
+
+
 def test_the_same_rows_on_workers_and_after_an_interruption(here: Path) -> None:
     sweep = sweep_of(DP_ADMM, here)
     alone = rows_of(sweep)
