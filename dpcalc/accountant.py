@@ -111,7 +111,7 @@ class Accountant:
         budget = "none" if self.epsilon == math.inf else f"ε = {spelt(self.epsilon)}"
         return [
             ("budget", f"{budget}, δ = {spelt(self.delta)}"),
-            ("rounds", f"{self.rounds:,} of {_kinds(len(self.releases))}"),
+            ("rounds", f"{self.rounds:,} of {_counted(len(self.releases), 'kind')}"),
             ("ε spent", at_most(self.epsilon_spent())),
             ("neighbours", self.adjacency or "as the numbers given"),
         ]
@@ -121,7 +121,7 @@ class Accountant:
 
     def __repr__(self) -> str:
         """Budget and rounds; no ε, which may take time."""
-        spent = f"{self.rounds} rounds of {_kinds(len(self.releases))}"
+        spent = f"{_counted(self.rounds, 'round')} of {_counted(len(self.releases), 'kind')}"
         return f"Accountant(epsilon={self.epsilon!r}, delta={self.delta!r}, spent: {spent})"
 
     def _repr_html_(self) -> str:
@@ -144,7 +144,8 @@ class Accountant:
         return epsilon_axes(
             {"certified": self.total().epsilon},
             title="Spent so far",
-            setting=f"{self.rounds} rounds. Neighbours: {self.adjacency or 'as the numbers given'}.",
+            setting=f"{_counted(self.rounds, 'round')}. Neighbours: "
+            f"{self.adjacency or 'as the numbers given'}.",
             points={"the budget": point} if limited else {},
         )
 
@@ -270,5 +271,5 @@ def _content(accountant: Accountant) -> dict[str, Any]:
     }
 
 
-def _kinds(number: int) -> str:
-    return "1 kind" if number == 1 else f"{number} kinds"
+def _counted(number: int, thing: str) -> str:
+    return f"1 {thing}" if number == 1 else f"{number} {thing}s"

@@ -57,7 +57,11 @@ def verified(path: Path) -> list[Verified]:
     """
     try:
         content = json.loads(read_text(path), object_pairs_hook=unique)
-    except (OSError, Refused, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise InvalidInput(
+            f"expected a readable certificate; got {str(path)!r} ({error.strerror or error})"
+        ) from error
+    except (Refused, ValueError, RecursionError) as error:
         raise InvalidInput(f"expected a certificate; got {str(path)!r}: {error}") from error
     each = content if isinstance(content, list) else [content]
     if not each:

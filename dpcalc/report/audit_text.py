@@ -59,15 +59,16 @@ def show(
             out.print(f"[dim]{escaped(table.note)}[/]")
     seeds = {r.verdict.seed for r in results if r.verdict.seed is not None and r.verdict.repeatable}
     alpha = sum(r.verdict.alpha for r in results)
-    last = f"chance of a false alarm at most {spelt(alpha, 3)} over all claims"
-    for seed in sorted(seeds):
-        last += f"; repeat with --seed {seed}"
+    last = [f"chance of a false alarm at most {spelt(alpha, 3)} over all claims"]
+    last += [f"repeat with --seed {seed}" for seed in sorted(seeds)]
     checks = {f.check for r in results if r.verdict.seed is not None for f in r.verdict.findings}
     if REPETITION in checks:
-        last += "; no seed repeats a target with randomness of its own"
+        last.append("no seed repeats a target with randomness of its own")
     if TIME in checks:
-        last += "; what a limit of time cut short no seed repeats"
-    out.print(f"[dim]{last}[/]", soft_wrap=True)
+        last.append("what a limit of time cut short no seed repeats")
+    line = "; ".join(last)
+    line = line if len(line) <= out.width else ";\n".join(last)
+    out.print(f"[dim]{line}[/]", soft_wrap=True)
     if report is not None:
         out.print(f"[dim]report: {escaped(report)}[/]", soft_wrap=True)
 

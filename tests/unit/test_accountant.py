@@ -187,3 +187,9 @@ def test_tables_and_pictures(tmp_path: Any, capsys: pytest.CaptureFixture[str]) 
         main(["compose", str(table), "--delta", "1e-6", "--plot", str(tmp_path / "a.nonsense")])
     assert stopped.value.code == 2
     assert "--plot needs a name" in capsys.readouterr().err
+
+
+def test_one_round_is_told_in_the_singular() -> None:
+    accountant = Accountant(epsilon=1, delta=1e-6)
+    assert repr(accountant.spend(GDP(0.1))).endswith("spent: 1 round of 1 kind)")
+    assert repr(accountant.spend(GDP(0.1), 2)).endswith("spent: 2 rounds of 1 kind)")

@@ -237,6 +237,17 @@ def test_files_that_are_no_certificates(
     assert "REFUSED" in captured.out or "expected a certificate" in captured.err
 
 
+def test_a_certificate_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as status:
+        main(["check", "out.json"])
+    assert status.value.code == 2
+    told = "expected a readable certificate; got 'out.json' (No such file or directory)"
+    assert capsys.readouterr().err == f"dpcalc: {told}\n"
+
+
 def test_without_the_library_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -216,3 +216,14 @@ def test_answers_the_wrong_way_round_are_told(run: Run, coins: tuple[str, ...]) 
     assert "190 of 200 answers are wrong: the order is TP FN FP TN" in found["reason"]
     for fair in ((95, 5, 5, 95), (48, 52, 52, 48)):
         assert "wrong" not in _verdict(run, "--counts", *fair, *CLAIM, *coins)["reason"]
+
+
+@pytest.mark.parametrize("seed", [1, 4154917171982760303])
+def test_a_long_seed_stands_on_a_line_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    about = ("--scores", "in.csv", "out.csv", "--column", "score", *CLAIM)
+    _, out, _ = run("audit", *about, "--seed", seed)
+    assert f"repeat with --seed {seed}\n" in out
+    assert max(map(len, out.splitlines())) <= 80
