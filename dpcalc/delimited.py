@@ -95,7 +95,7 @@ def rows(
         if not line.strip():
             continue
         if comments and line.startswith("#"):
-            if _may_be_row(line[1:], delimiter or ",", width):
+            if _may_be_row(line[1:]):
                 raise InvalidInput(
                     f"{where} can be a comment or a row: {shortened(line)!r}; put a blank after the "
                     "# of a comment, or quote the cell that begins with it"
@@ -219,13 +219,15 @@ def _delimiter(line: str, where: str) -> str:
     return found[0] if found else ","
 
 
-def _may_be_row(tail: str, delimiter: str, width: int) -> bool:
-    """Whether a comment, its ``#`` taken off, looks like a row whose first cell begins with ``#``."""
+def _may_be_row(tail: str) -> bool:
+    """Whether a comment, its ``#`` taken off, looks like a row whose first cell begins with ``#``.
+
+    That is a number, or several cells however many the first line has: a row that lacks one is not
+    to be lost, and neither is a line of headings.
+    """
     if not tail or tail[0].isspace() or tail[0] == "#":
         return False
-    if width > 1:
-        return len(tail.split(delimiter)) == width
-    return is_number(tail)
+    return is_number(tail) or any(mark in tail for mark in _DELIMITERS)
 
 
 def is_number(text: str) -> bool:
