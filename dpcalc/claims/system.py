@@ -142,6 +142,10 @@ def system_claim_from(where: str, table: Mapping[str, Any], path: Path) -> Syste
         epsilon = float(checks.non_negative("epsilon", as_real("epsilon", table["epsilon"])))
         delta = checks.delta(as_real("delta", table.get("delta", 0.0)))
         plan = plan_of({k: v for k, v in table.items() if k in OF_A_PLAN}, path)
+        if not any(release.count for release in plan.releases):
+            raise InvalidInput(
+                "expected something that is released; got a count of 0 in every release"
+            )
         if "delta" not in table and plan.total().needs_delta():
             raise missing_delta("this list of releases", option="delta = 1e-6")
         attest = _attested(table.get("attest", []), _promises(plan.releases))

@@ -98,6 +98,7 @@ def test_promises_of_theorems_in_the_list_have_to_be_made(tmp_path: Path) -> Non
         (SILENT + GAUSSIANS + DP_ADMM, "one neighbouring relation"),
         (SILENT, "or releases"),
         ("delta = 1e-5\n" + GAUSSIANS.replace("claim.", ""), "dpcalc compose"),
+        (SILENT + GAUSSIANS.replace("count = 3", "count = 0"), "a count of 0 in every release"),
     ],
 )
 def test_what_is_refused(text: str, told: str, tmp_path: Path) -> None:
