@@ -16,7 +16,7 @@ from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 
-Question = tuple[PrivacyLoss, float]
+RoundAt = tuple[PrivacyLoss, float]
 """The loss of a round, and δ."""
 
 
@@ -25,10 +25,10 @@ class Neighbours:
     """Enclosures of ε that were found for rounds of one kind.
 
     Attributes:
-        found: for every question those of numbers of rounds.
+        found: for every round and δ those of numbers of rounds.
     """
 
-    found: dict[Question, dict[int, Bracket]] = field(default_factory=dict)
+    found: dict[RoundAt, dict[int, Bracket]] = field(default_factory=dict)
 
     def known(self, totals: Sequence[LossSum], delta: float) -> Bracket | None:
         """An enclosure of ε that follows; None where nothing does.
