@@ -19,6 +19,7 @@ from tests.oracles.random_runs import (
     between_walls,
     certified_descent,
     ordered_at_random,
+    sampled_between_walls,
 )
 from tests.oracles.random_updates import exponential_update, normal_update
 
@@ -66,6 +67,7 @@ def test_an_instance_above_its_bound_is_told(
         (averaged, 60),
         (ordered_at_random, 8),
         (between_walls, 12),
+        (sampled_between_walls, 1),
     ],
 )
 def test_no_instance_is_above_its_bound(draw: Draw, count: int) -> None:

@@ -22,6 +22,7 @@ from tests.oracles.random_runs import (
     between_walls,
     ordered_at_random,
     sampled_at_random,
+    sampled_between_walls,
 )
 from tests.oracles.random_updates import exponential_update, normal_update
 
@@ -172,6 +173,7 @@ ROOM: dict[Draw, float] = {
     ordered_at_random: 1e-9,  # differences of normal tails
     sampled_at_random: 1e-9,
     between_walls: 1e-9,  # the quadrature's error is taken off
+    sampled_between_walls: 1e-9,
 }
 """What the exact values lose in doubles, relative."""
 
