@@ -48,7 +48,7 @@ def plan(path: Path, text: str, **settings: Any) -> list[tuple[Guarantee, int]]:
         ("pure\n", "column names alone"),
         ("", "is empty"),
         ("pure,count\n1,1.5\n", "whole number"),
-        ("#pure,count\n1,2\n", "unknown column '1'"),
+        ("#pure,count\n1,2\n", "a comment or a row"),
     ],
 )
 def test_what_can_be_misread_is_refused(tmp_path: Path, text: str, words: str) -> None:
