@@ -46,19 +46,23 @@ def normal_update(rng: np.random.Generator) -> float | None:
     weight, stiffness = 10 ** rng.uniform(-1, 0.5), 10 ** rng.uniform(-1, 1)
     rate = min(10 ** rng.uniform(-1.5, 0.5), 2 / weight)
     instance = NormalInstance(weight, stiffness, rate, _pull(rng, d))
-    grids = _normal_points(d)
     if instance.bound * (1 + 4 / instance.curvature) <= 28 / _PER_AXIS[d][0]:
         return None
     law = GaussianUpdate(instance.bound, instance.curvature, tied=True, cells=200)
-    return _share(instance, law, _neighbours(rng, d), grids)
+    neighbours = _neighbours(rng, d)
+    share = _share(instance, law, neighbours, _normal_points(d))
+    if share <= _SURE:
+        return share
+    return _share(instance, law, neighbours, _normal_points(d, fine=True))
 
 
 _PER_AXIS = {1: (1000, 1400), 2: (70, 100), 3: (22, 30)}
+_FINE = {1: (4000, 8000), 2: (200, 400), 3: (44, 60)}
 
 
 @cache
-def _normal_points(d: int) -> tuple[tuple[Vector, Vector], ...]:
-    return tuple(normal_points(d, count) for count in _PER_AXIS[d])
+def _normal_points(d: int, *, fine: bool = False) -> tuple[tuple[Vector, Vector], ...]:
+    return tuple(normal_points(d, count) for count in (_FINE if fine else _PER_AXIS)[d])
 
 
 @cache
