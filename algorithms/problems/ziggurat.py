@@ -21,8 +21,13 @@ from numba.np.random._constants import (
 
 compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-TABLES = ki_double.astype(np.uint64), wi_double.astype(float), fi_double.astype(float)
-"""Of every layer: the least integer not surely inside, its width per integer, its end's density."""
+TABLES = (
+    np.tile(ki_double.astype(np.uint64), 2),
+    np.concatenate([wi_double.astype(float), -wi_double.astype(float)]),
+    fi_double.astype(float),
+)
+"""The least integer not surely inside a layer and its width per integer, positive half, then negative
+half: a sign that is looked up is no branch; and the density at the end of every layer."""
 
 _END = float(ziggurat_nor_r)
 _INVERSE_END = float(ziggurat_nor_inv_r)
@@ -51,12 +56,12 @@ def fill(state: Any, out: Any, inside: Any, widths: Any, heights: Any) -> None:
     for i in range(len(out)):
         while True:
             bits, a, b, c, counter = advanced(a, b, c, counter)
-            layer = bits & np.uint64(255)
+            half = bits & np.uint64(511)
             whole = (bits >> np.uint64(9)) & np.uint64(2**52 - 1)
-            x = np.float64(np.int64(whole)) * widths[layer]
-            x = -x if (bits >> np.uint64(8)) & _ONE else x
-            if whole < inside[layer]:
+            x = np.float64(np.int64(whole)) * widths[half]
+            if whole < inside[half]:
                 break
+            layer = half & np.uint64(255)
             if layer == 0:
                 far, beyond = 0.0, -1.0
                 while not beyond + beyond > far * far:
