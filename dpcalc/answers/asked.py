@@ -26,7 +26,8 @@ def kind_of(theorem: Theorem | type[Theorem] | str) -> type[Theorem]:
         if (name := mechanism_key(theorem)) in mechanism_names():
             raise InvalidInput(
                 f"expected a theorem; {theorem!r} is a mechanism; its ε: "
-                f"dpcalc.mechanisms.{name.replace('-', '_')}(...).epsilon(delta); its noise: "
+                f"dpcalc.mechanisms.{name.replace('-', '_')}(...).epsilon(delta), after "
+                f"several rounds dpcalc.compose((mechanism, rounds)).epsilon(delta); its noise: "
                 f"dpcalc.calibrate({theorem!r}, ...)"
             )
         return privacy_result(theorem)

@@ -42,6 +42,14 @@ def test_a_theorem_is_meant_by_key_class_or_instance() -> None:
     assert "did you mean 'dp-admm'" in _refused(kind_of, "dp-adm")
 
 
+def test_a_mechanism_in_place_of_a_theorem_gets_a_pointer_that_can_be_followed() -> None:
+    hint = _refused(kind_of, "dp-sgd")
+    assert "dpcalc.mechanisms.poisson_subsampled_gaussian(...)" in hint
+    assert "dpcalc.compose((mechanism, rounds)).epsilon(delta)" in hint
+    once = dpcalc.mechanisms.poisson_subsampled_gaussian(1.1, 0.01, "add-remove")
+    assert dpcalc.compose((once, 100)).epsilon(1e-6) > once.epsilon(1e-6)
+
+
 def test_an_instance_is_made_or_changed() -> None:
     instance = DPADMM.from_parameters(SETTING)
     assert instance_of(instance, {}) is instance
