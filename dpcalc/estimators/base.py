@@ -210,7 +210,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         self._certified = guarantee.epsilon(self.delta)
         self.adjacency_, self.release_ = ready.relation.name, theorem.release.value
         self.claimed_ = ready.claimed if models == 1 else None
-        self.promises_ = [a.text for a in theorem.unattested(Scope.CERTIFIED)]
+        self.promises_ = [a.text for a in theorem.unattested(Scope.CERTIFIED)] + [SCALING]
         if accountant is not None:
             self.promises_.append(FOLDS)
         self.n_iter_ = ready.algorithm.rounds
@@ -231,6 +231,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         tags.input_tags.sparse = True
         return tags
 
+
+SCALING = (
+    "Numbers that columns were scaled by, and bounds of rows and labels, were set without a look at "
+    "these records. What is longer is shortened to its bound."
+)
+"""What rows do not show."""
 
 _ROUNDING = 1e-9
 _SMALLER = 0.97

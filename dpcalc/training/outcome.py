@@ -17,6 +17,7 @@ from dpcalc.guarantees.composition import compose
 from dpcalc.report import output as envelope
 from dpcalc.report.records import budget as budget_record
 from dpcalc.report.records import to_json
+from dpcalc.theorems.base import Scope
 from dpcalc.training.metrics import utility
 
 if TYPE_CHECKING:
@@ -56,12 +57,39 @@ def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[s
     spent = budget_record(prepared.theorem, delta, prepared.relation)
     found["budget"] = {"epsilon": prepared.budget.epsilon, "delta": delta}
     found |= {k: v for k, v in spent.items() if k != "inputs"}
+    found["assumptions"] = [*spent["assumptions"], *(promises := promises_of(data))]
+    if found["verdict"] not in (None, "REFUTED"):
+        found["provided"] = [*spent["provided"], *(each["key"] for each in promises)]
     found["noise"] = {prepared.theorem.noise: prepared.theorem.noise_level()}
     if transcript.runs > 1:
         together = compose((prepared.theorem.certified().guarantee, transcript.runs))
         found["certified"]["epsilon_of_all_runs"] = together.epsilon(delta)
     return found
 
+
+def promises_of(data: Split) -> list[dict[str, str]]:
+    """Assumptions on how rows were scaled, as those of a theorem are written down.
+
+    They say what is done to any record; how many it was done to is no public number.
+    """
+    made = []
+    if data.table.units is not None:
+        made.append(("public-ranges", _RANGES))
+    if data.row_bound != (1.0 if data.table.row_bound is None else data.table.row_bound):
+        made.append(("public-row-bound", _ROW_BOUND.format(data.row_bound)))
+    return [
+        {"key": key, "text": text, "scope": Scope.BOTH.value, "state": "not attested"}
+        for key, text in made
+    ]
+
+
+_RANGES = (
+    "The ranges and categories of columns were set without a look at these records. Numbers outside "
+    "their range are clipped to it."
+)
+_ROW_BOUND = (
+    "The row bound {:g} was set without a look at these records. Longer rows are shortened to it."
+)
 
 NOTHING_CERTIFIED = {"epsilon": float("inf"), "delta": 0.0, "method": "the method adds no noise"}
 """The guarantee of a run without noise."""

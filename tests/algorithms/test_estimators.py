@@ -57,6 +57,7 @@ def test_a_classifier_learns_for_its_budget(model):
     score = model.score(records.features, np.where(records.labels > 0, "yes", "no"))
     assert score > 0.72  # the noiseless optimum has about 0.80
     assert any("data" in text for text in model.promises_)
+    assert "set without a look at these records" in model.promises_[-1]
 
 
 def test_a_regressor_learns_for_its_budget():

@@ -47,6 +47,39 @@ def test_three_lines_of_public_facts_are_enough(run, table, method):
     assert found["data"]["features"] == 5  # age, two cities, income, the constant
 
 
+@pytest.mark.parametrize(
+    ("scaling", "keys"),
+    [
+        (("--schema", "own.toml"), ["public-ranges"]),
+        (("--schema", "own.toml", "--row-bound", "1"), ["public-ranges", "public-row-bound"]),
+        (("--row-bound", "5", "--categories", "city=Bonn|Ulm"), ["public-row-bound"]),
+    ],
+)
+def test_public_facts_are_among_the_promises(run, table, monkeypatch, scaling, keys):
+    """What is clipped is said as a rule; the answer does not depend on how much there was of it."""
+    monkeypatch.chdir(table.parent)
+    line = ["run", "dual-variable-perturbation", "--data", table, *scaling, "--positive", "yes"]
+    line += [*BUDGET, "--nodes", "2"]
+    found = json.loads(run(*line, "--json")[1])
+    made = [a for a in found["assumptions"] if a["key"].startswith("public-r")]
+    assert [a["key"] for a in made] == keys
+    assert {a["state"] for a in made} == {"not attested"}
+    assert found["provided"][-len(keys) :] == keys
+    shown = " ".join(run(*line)[1].split())
+    assert all(f"? {key}: " in shown for key in keys)
+    assert ("outside their range are clipped" in shown) == ("public-ranges" in keys)
+    table.write_text(re.sub(r",\d+\.\d\d,", ",1e9,", table.read_text()))
+    assert json.loads(run(*line, "--json")[1])["assumptions"] == found["assumptions"]
+
+
+def test_what_nobody_scaled_needs_no_promise_on_scaling(run):
+    found = json.loads(run("run", "dp-admm", *BUDGET, "--json")[1])
+    assert not any(a["key"].startswith("public-r") for a in found["assumptions"])
+    refuted = json.loads(run("run", "dp-admm", *BUDGET, "--scale", "*=-9:9", "--json")[1])
+    assert (refuted["verdict"], refuted["provided"]) == ("REFUTED", [])
+    assert refuted["assumptions"][-1]["key"] == "public-ranges"
+
+
 def test_coefficients_are_in_the_units_of_the_file(table):
     data = split(load(str(table), positive="yes", schema=Schema.of(_facts())), intercept=True)
     weights = np.arange(1.0, 6.0)
