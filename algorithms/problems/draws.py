@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.algorithms.problems.normals import standard_normal
+from dpcalc.algorithms.problems.normals import fill_normal
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,23 +28,26 @@ class Draw(ABC):
     in_one_go: ClassVar[bool] = True
     """Whether several rounds filled at once are the same numbers as one filled after the other."""
 
+    dtype: ClassVar[type[np.generic]] = np.float64
+    """Of the entries."""
+
     @property
     def size(self) -> int:
         """How many numbers that is."""
         return math.prod(self.shape)
 
     @abstractmethod
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
-        """Fresh draws of shape ``leading + shape``."""
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
+        """Put fresh draws into ``out``, of shape (..., *shape), whose rows are whole in the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class StandardNormal(Draw):
     """Gaussian noise with σ = 1."""
 
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
         """Ziggurat normals."""
-        return standard_normal(generator, leading + self.shape)
+        fill_normal(generator, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,11 @@ class UnitExponentialNorm(Draw):
 
     in_one_go: ClassVar[bool] = False
 
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
         """Gamma(d) radius times uniform direction."""
-        noise = standard_normal(generator, leading + self.shape)
-        radius = generator.standard_gamma(self.shape[-1], leading + self.shape[:-1])
-        noise *= (radius / np.linalg.norm(noise, axis=-1))[..., None]
-        return noise
+        fill_normal(generator, out)
+        radius = generator.standard_gamma(self.shape[-1], out.shape[:-1])
+        out *= (radius / np.linalg.norm(out, axis=-1))[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +71,22 @@ class UniformIndex(Draw):
 
     at_once: ClassVar[int] = 256
 
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+    dtype: ClassVar[type[np.generic]] = np.int64
+
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
         """Lemire's unbiased bounded integers."""
         alike = len(set(self.high)) == 1
         high = self.high[0] if alike else np.array(self.high)
-        return generator.integers(0, high, leading + self.shape)
+        out[...] = generator.integers(0, high, out.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class RandomPermutation(Draw):
     """A uniform permutation of 0..n-1, for ``shape == (n,)``."""
 
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+    dtype: ClassVar[type[np.generic]] = np.int64
+
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
         """Fisher-Yates along the last axis."""
-        identity = np.broadcast_to(np.arange(self.shape[0]), leading + self.shape)
-        return generator.permuted(identity, axis=-1)
+        identity = np.broadcast_to(np.arange(self.shape[0]), out.shape)
+        out[...] = generator.permuted(identity, axis=-1)

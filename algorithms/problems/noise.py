@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _ROUNDS = 64  # rounds that a generator serves
-_AHEAD = 2**17  # numbers drawn at once, at most, if that is more than one round
+_AHEAD = 2**19  # numbers drawn at once, at most, if that is more than one round
 
 
 class NoiseLaw(ABC):
@@ -177,8 +177,11 @@ class _Block:
         """The numbers of a round after those drawn before; shape (runs of all groups, ...)."""
         while self._end <= position:
             rounds = min(self._at_once, _ROUNDS - self._end)
-            pieces = [self._kind.fill(each, (rounds, self.group)) for each in self._generators]
-            self._ahead = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
+            shape = (rounds, self.group * len(self._generators), *self._kind.shape)
+            self._ahead = np.empty(shape, self._kind.dtype)
+            for number, each in enumerate(self._generators):
+                runs = slice(number * self.group, (number + 1) * self.group)
+                self._kind.fill(each, self._ahead[:, runs])
             self._end += rounds
         self.position = position + 1
         found: NDArray[Any] = self._ahead[position - self._end]

@@ -38,35 +38,46 @@ _COUNT = _Count()
 
 def standard_normal(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """What ``generator.standard_normal(shape)`` returns, and leaves behind."""
-    size = int(np.prod(shape))
-    _COUNT.drawn += size
-    small = size < _FEW or not isinstance(generator.bit_generator, np.random.SFC64)
-    if small or not ("numba" in sys.modules or _COUNT.drawn >= _PAYS):
-        return generator.standard_normal(shape)
-    fill = _checked()
-    return generator.standard_normal(shape) if fill is None else fill(generator, shape)
+    found = np.empty(shape)
+    fill_normal(generator, found)
+    return found
+
+
+def fill_normal(generator: np.random.Generator, out: Array) -> None:
+    """Put these numbers into an array, which may be every so many rows of another."""
+    _COUNT.drawn += out.size
+    small = out.size < _FEW or not isinstance(generator.bit_generator, np.random.SFC64)
+    fits = not small and ("numba" in sys.modules or _COUNT.drawn >= _PAYS)
+    (_checked() if fits else _numpys)(generator, out)
+
+
+def _numpys(generator: np.random.Generator, out: Array) -> None:
+    if out.flags.c_contiguous:
+        generator.standard_normal(out=out)
+    else:
+        out[...] = generator.standard_normal(out.shape)
 
 
 @cache
-def _checked() -> Callable[[np.random.Generator, tuple[int, ...]], Array] | None:
-    """The compiled loop, or None without numba or where its numbers are not numpy's."""
+def _checked() -> Callable[[np.random.Generator, Array], None]:
+    """The compiled loop, or numpy's without numba or where its numbers are not numpy's."""
     if not compiled.is_there():
-        return None
+        return _numpys
     try:
         from dpcalc.algorithms.problems import ziggurat
     except ImportError:  # of tables that another numba keeps elsewhere
-        return None
+        return _numpys
 
-    def fill(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        found = np.empty(shape)
+    def fill(generator: np.random.Generator, out: Array) -> None:
         with generator.bit_generator.lock:
             state = generator.bit_generator.state
             words = state["state"]["state"].copy()
-            ziggurat.fill(words, found.reshape(-1), *ziggurat.TABLES)
+            ziggurat.fill(words, out.reshape(len(out), -1), *ziggurat.TABLES)
             state["state"]["state"] = words
             generator.bit_generator.state = state
-        return found
 
     one, other = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
-    same = np.array_equal(fill(one, (_TRIED,)), other.standard_normal(_TRIED))
-    return fill if same and one.random() == other.random() else None
+    tried = np.empty(_TRIED)
+    fill(one, tried)
+    same = np.array_equal(tried, other.standard_normal(_TRIED))
+    return fill if same and one.random() == other.random() else _numpys

@@ -51,29 +51,30 @@ def uniform(bits: Any) -> Any:
 
 @compiled
 def fill(state: Any, out: Any, inside: Any, widths: Any, heights: Any) -> None:
-    """Fill ``out``, of one axis, with normal numbers; ``state`` is moved on."""
+    """Fill ``out``, of two axes, with normal numbers; ``state`` is moved on."""
     a, b, c, counter = state
-    for i in range(len(out)):
-        while True:
-            bits, a, b, c, counter = advanced(a, b, c, counter)
-            half = bits & np.uint64(511)
-            whole = (bits >> np.uint64(9)) & np.uint64(2**52 - 1)
-            x = np.float64(np.int64(whole)) * widths[half]
-            if whole < inside[half]:
-                break
-            layer = half & np.uint64(255)
-            if layer == 0:
-                far, beyond = 0.0, -1.0
-                while not beyond + beyond > far * far:
-                    bits, a, b, c, counter = advanced(a, b, c, counter)
-                    far = -_INVERSE_END * math.log1p(-uniform(bits))
-                    bits, a, b, c, counter = advanced(a, b, c, counter)
-                    beyond = -math.log1p(-uniform(bits))
-                x = -(_END + far) if (whole >> np.uint64(8)) & _ONE else _END + far
-                break
-            bits, a, b, c, counter = advanced(a, b, c, counter)
-            rise = heights[layer - _ONE] - heights[layer]
-            if rise * uniform(bits) + heights[layer] < math.exp(-0.5 * x * x):
-                break
-        out[i] = x
+    for row in out:
+        for i in range(len(row)):
+            while True:
+                bits, a, b, c, counter = advanced(a, b, c, counter)
+                half = bits & np.uint64(511)
+                whole = (bits >> np.uint64(9)) & np.uint64(2**52 - 1)
+                x = np.float64(np.int64(whole)) * widths[half]
+                if whole < inside[half]:
+                    break
+                layer = half & np.uint64(255)
+                if layer == 0:
+                    far, beyond = 0.0, -1.0
+                    while not beyond + beyond > far * far:
+                        bits, a, b, c, counter = advanced(a, b, c, counter)
+                        far = -_INVERSE_END * math.log1p(-uniform(bits))
+                        bits, a, b, c, counter = advanced(a, b, c, counter)
+                        beyond = -math.log1p(-uniform(bits))
+                    x = -(_END + far) if (whole >> np.uint64(8)) & _ONE else _END + far
+                    break
+                bits, a, b, c, counter = advanced(a, b, c, counter)
+                rise = heights[layer - _ONE] - heights[layer]
+                if rise * uniform(bits) + heights[layer] < math.exp(-0.5 * x * x):
+                    break
+            row[i] = x
     state[:] = a, b, c, counter

@@ -64,20 +64,19 @@ def drawn_as(method: Method, draw: type[Draw]) -> Instance:
 class LaplacePerCoordinate(Draw):
     """Independent Laplace coordinates in place of the exponential norm."""
 
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
         """Of scale one."""
-        return generator.laplace(size=leading + self.shape)
+        out[...] = generator.laplace(size=out.shape)
 
 
 class WrongRadius(Draw):
     """A uniform direction with an exponential radius, as if d were one."""
 
-    def fill(self, generator: np.random.Generator, leading: tuple[int, ...]) -> NDArray[Any]:
+    def fill(self, generator: np.random.Generator, out: NDArray[Any]) -> None:
         """Gamma(1) in place of Gamma(d)."""
-        noise = generator.standard_normal(leading + self.shape)
-        radius = generator.standard_exponential(leading + self.shape[:-1])
-        noise *= (radius / np.linalg.norm(noise, axis=-1))[..., None]
-        return noise
+        out[...] = generator.standard_normal(out.shape)
+        radius = generator.standard_exponential(out.shape[:-1])
+        out *= (radius / np.linalg.norm(out, axis=-1))[..., None]
 
 
 class EarlyStoppedProblem(ConsensusProblem):

@@ -13,12 +13,13 @@ from scipy.special import expit
 
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.averaging import AveragingProblem
+from dpcalc.algorithms.problems.compiled import is_there
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.data.elastic_net import elastic_net
 from dpcalc.algorithms.problems.generators import repeatable
 from dpcalc.algorithms.problems.losses import Hinge, Logistic
 from dpcalc.algorithms.problems.networks import erdos_renyi, ring
-from dpcalc.algorithms.problems.normals import standard_normal
+from dpcalc.algorithms.problems.normals import fill_normal
 from dpcalc.algorithms.problems.records import bounded_rows, split
 from dpcalc.algorithms.problems.regularisers import ridge
 from dpcalc.vocabulary import Release
@@ -212,22 +213,22 @@ def test_dual_averaging_costs_what_its_arithmetic_costs():
     ten runs cannot be faster than 1/c loops.
     """
     algorithm, times = averaging(3000), {"plain": [], "one": [], "ten": [], "noise": []}
-    generator = repeatable(0, (0, 0, 0))
+    generator, numbers = repeatable(0, (0, 0, 0)), np.empty((10, 20, 123))
     work = {
         "plain": lambda: ten_lines_of_numpy(algorithm, 1),
         "one": lambda: algorithm.run(1, release=Release.LAST_ITERATE),
         "ten": lambda: algorithm.run(1, runs=10, release=Release.LAST_ITERATE),
-        "noise": lambda: [standard_normal(generator, (10, 20, 123)) for _ in range(300)],
+        "noise": lambda: [fill_normal(generator, numbers) for _ in range(3000)],
     }
     for _ in range(4):  # in turns, so that a busy neighbour slows all of them
         for name, function in work.items():
             times[name].append(fastest(function, repeats=1))
     least = {name: min(values) for name, values in times.items()}
     one, ten = least["one"] / least["plain"], 10 * least["plain"] / least["ten"]
-    bound = least["plain"] / least["noise"]
+    bound = 10 * least["plain"] / least["noise"]
     print(f"one run {one:.2f} of numpy; ten {ten:.2f} times faster, at most {bound:.1f}")  # noqa: T201
     assert one <= 1.2
-    assert ten >= 1.2
+    assert ten >= (2.5 if is_there() else 1.2)
 
 
 def y_step_in_python(lam, x, beta, c1, c2):
