@@ -19,7 +19,7 @@ message is Gaussian around its noiseless value; under "one", a uniform mixture o
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from dpcalc.algorithms.engine.state import State
     from dpcalc.algorithms.problems.averaging import AveragingProblem
+    from dpcalc.algorithms.problems.compiled_averaging import CompiledAveraging
     from dpcalc.algorithms.problems.draws import Draw
     from dpcalc.algorithms.problems.noise import Streams
     from dpcalc.algorithms.problems.records import Records
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from dpcalc.vocabulary import Adjacency
 
 Array = NDArray[np.float64]
+
+_PAYS = 2**22  # numbers in all messages of one run from which it pays to load numba
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,7 +92,7 @@ class NetworkAveraging(NetworkAlgorithm):
     sigma: float = 0.0
     sampling: RecordSampling = "one"
     batch_size: int | None = None
-    _cache: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _drawn: dict[str, Draw] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +135,15 @@ class NetworkAveraging(NetworkAlgorithm):
 
     # ---- running
 
+    def _loops(self) -> CompiledAveraging | None:
+        """Compiled rounds where they pay: a property of one run, so that its bits are its own."""
+        if "loops" not in self._cache:
+            many = self.rounds * self.problem.nodes * self.problem.dimension >= _PAYS
+            fit = many and self.sampling == "one" and self.sigma > 0
+            self._cache["loops"] = self.problem.loops() if fit else None
+        held: CompiledAveraging | None = self._cache["loops"]
+        return held
+
     def _draws(self, t: int) -> Mapping[str, Draw]:
         if not self._drawn and (self.sigma > 0 or self.sampling == "one"):
             self._drawn.update(self._drawn_each_round())
@@ -164,7 +176,10 @@ class NetworkAveraging(NetworkAlgorithm):
         return found
 
     def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
-        x = memory["next"]
+        x, loops = memory["next"], self._loops()
+        if loops is not None:
+            sigma, a, z, noise = self.sigma, self._a(t), memory["z"], unit["noise"]
+            return loops.messages(unit["index"], x, z, noise, sigma, a), {}
         if self.sampling == "one":
             gradient = self.problem.record_gradients(unit["index"], x)
         else:
@@ -176,10 +191,15 @@ class NetworkAveraging(NetworkAlgorithm):
         return np.add(memory["z"], gradient, out=gradient), {}
 
     def _receive(self, t: int, memory: Arrays, sent: Array) -> tuple[Arrays, Arrays]:
-        x, z = memory["next"], self.problem.mix(sent)
-        total = self._a(t) * x
-        total += memory["sum"]
-        average = total / self._total(t)
+        x, loops = memory["next"], self._loops()
+        if loops is None:
+            z = self.problem.mix(sent)
+            total = self._a(t) * x
+            total += memory["sum"]
+            average = total / self._total(t)
+        else:
+            z = loops.mixed(sent)
+            total, average = loops.added_up(x, self._a(t), memory["sum"], self._total(t))
         following = self._point(t + 1, z) if t < self.rounds else x
         memory = {"z": z, "sum": total, "x": x, "next": following, "average": average}
         return memory, {"message": sent, "average": average}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.algorithms.problems.compiled_averaging import CompiledAveraging
 from dpcalc.algorithms.problems.consensus import check_on_network, smooth_sum
 from dpcalc.algorithms.problems.declared import check_regulariser
 from dpcalc.algorithms.problems.networks import apply_matrix, mixing_matrix
@@ -131,6 +132,13 @@ class AveragingProblem:
         found = np.zeros_like(x)
         found[:, here] = rows
         return found
+
+    def loops(self) -> CompiledAveraging | None:
+        """Compiled rounds, where they can be had; built once."""
+        if "loops" not in self._cache:
+            self._cache["loops"] = CompiledAveraging.of(self.everything, self.records, self.matrix)
+        held: CompiledAveraging | None = self._cache["loops"]
+        return held
 
     def objective(self, x: Array) -> Array:
         """F at one point per run; shape (runs, d) to (runs,)."""

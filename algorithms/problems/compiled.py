@@ -35,6 +35,12 @@ def is_there() -> bool:
     return find_spec("numba") is not None
 
 
+def mostly_zero(rows: Any) -> bool:
+    """Whether rows, an array or in CSR form, have so many zeros that a form without them pays."""
+    numbers = rows.nnz if sparse.is_sparse(rows) else np.count_nonzero(rows)
+    return bool(numbers <= _RARE * rows.shape[0] * rows.shape[1])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompiledRows:
     """A sparse matrix R = A·E of shape (n, d), see `MergedRows`; A by row and, by tiles, by column.
@@ -56,13 +62,10 @@ class CompiledRows:
     @classmethod
     def of(cls, rows: Any) -> CompiledRows | None:
         """The rows, an array or in CSR form; None without numba, or where dense ones cost less."""
-        if not is_there():
+        if not is_there() or not mostly_zero(rows):
             return None
         from scipy.sparse import csr_array
 
-        thin = sparse.is_sparse(rows)
-        if (rows.nnz if thin else np.count_nonzero(rows)) > _RARE * rows.shape[0] * rows.shape[1]:
-            return None
         merged = MergedRows.of(csr_array(rows))
         by_row, starts, records, values, at = merged.rows, [], [], [], 0
         for first in range(0, by_row.shape[0], _TILE):
