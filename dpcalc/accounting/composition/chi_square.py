@@ -146,31 +146,37 @@ def _gain(curvature: Reals, weights: Reals, budget: float, rows: int) -> Reals:
         rows: of how many points, up to n.
     """
     largest_first = np.argsort(-curvature, kind="stable")
-    falling = curvature[largest_first]
-    # Row i: how much may be held at every point, as seen from point i.
-    seen = sliding_window_view(weights, len(curvature))[::-1]
-    found = np.empty(rows)
+    falling, size = np.append(curvature[largest_first], 0.0), len(curvature)
+    # Column k: how much may be held at a point, as seen from the last row up to the first.
+    seen = sliding_window_view(weights, rows)[size - rows :]
+    found, needed = np.empty(rows), size
     for start in range(0, rows, _TOGETHER):
-        held = seen[start : min(start + _TOGETHER, rows)][:, largest_first]
-        full = _full(held, budget)
-        level = np.append(falling, 0.0)[full]
-        most = int(full.max())
-        above = np.maximum(falling[:most] - level[:, None], 0.0)
-        gained = level * budget + np.einsum("ij,ij->i", held[:, :most], above)
-        found[start : start + len(held)] = gained
+        stop = min(start + _TOGETHER, rows)
+        while True:
+            held = seen[largest_first[:needed], rows - stop : rows - start]
+            full = _full(held, budget)
+            most = int(full.max())
+            if most < needed or needed == size:
+                break
+            needed = size
+        level = falling[full]
+        above = np.maximum(falling[:most, None] - level, 0.0)
+        above *= held[:most]
+        found[start:stop] = (level * budget + above.sum(axis=0))[::-1]
+        needed = min((most // _STRETCH + 2) * _STRETCH, size)  # the next rows need about as many
     return found
 
 
 def _full(held: Reals, budget: float) -> NDArray[np.intp]:
-    """At which place of each row the sum exceeds the budget; their number, if nowhere.
+    """At which place of each column the sum exceeds the budget; their number, if nowhere.
 
     By sums of stretches, then one by one in a single stretch.
     """
-    rows, size = held.shape
-    sums = np.cumsum(np.add.reduceat(held, np.arange(0, size, _STRETCH), axis=1), axis=1)
-    stretch = np.argmax(sums > budget, axis=1)
-    before = np.where(stretch > 0, sums[np.arange(rows), stretch - 1], 0.0)
-    places = np.minimum(_STRETCH * stretch[:, None] + np.arange(_STRETCH), size - 1)
-    used = before[:, None] + np.cumsum(held[np.arange(rows)[:, None], places], axis=1)
-    full = places[np.arange(rows), np.argmax(used > budget, axis=1)]
-    return np.where(sums[:, -1] > budget, full, size)
+    size, columns = held.shape[0], np.arange(held.shape[1])
+    sums = np.cumsum(np.add.reduceat(held, np.arange(0, size, _STRETCH)), axis=0)
+    stretch = np.argmax(sums > budget, axis=0)
+    before = np.where(stretch > 0, sums[stretch - 1, columns], 0.0)
+    places = np.minimum(_STRETCH * stretch + np.arange(_STRETCH)[:, None], size - 1)
+    used = before + np.cumsum(held[places, columns], axis=0)
+    full = places[np.argmax(used > budget, axis=0), columns]
+    return np.where(sums[-1] > budget, full, size)

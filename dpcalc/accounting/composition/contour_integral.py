@@ -18,6 +18,7 @@ from dpcalc.accounting.composition.resolution import (
 )
 from dpcalc.accounting.contour.contour_sum import contour_sum
 from dpcalc.accounting.contour.saddle_points import SaddlePoints
+from dpcalc.accounting.contour.shared import TAILS, on_grid
 from dpcalc.accounting.enclosure import Bracket
 
 METHOD = "moment inversion, two-sided"
@@ -36,14 +37,14 @@ _NARROW = 0.01
 def estimate(total: LossSum, query: Query) -> Estimate:
     """A contour for the query, and the upper bound that coarse distributions give on it."""
     total.require_tractable()
-    tail = query.tail(total)
+    tail = on_grid(query.tail(total), TAILS)
     coarse = total.coarse_upper(tail)
     points = SaddlePoints(coarse)
     contour, upper = query.contour(points), math.inf
     for _ in range(_ATTEMPTS):
         unit = 1 / contour.c
         found = contour_sum(
-            coarse, contour, smoothing=min(0.1 * unit, 0.1), most_nodes=_ESTIMATE_NODES
+            coarse, contour, smoothing=on_grid(min(0.1 * unit, 0.1)), most_nodes=_ESTIMATE_NODES
         )
         high = query.upper(found.upper, contour.epsilon, unit, 0.1 * unit, found.largest)
         upper = min(high, upper)

@@ -29,6 +29,7 @@ from dpcalc.accounting.composition import (
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import Estimate, Query, settled_for
+from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search
 from dpcalc.errors import NumericalFailure
 
@@ -176,16 +177,18 @@ def remembered(
     The estimate is that of the sum and the query. A search asks lattices alone for less.
     """
     search = current_search() if step is lattice_sum.enclose else None
-    kept = _kept(step, total, query, search)
+    kept = _kept(step, total, query, search, is_shared())
     if not kept:
         kept.append(attempt(step, total, query, estimate))
     return kept[0]
 
 
 @lru_cache(maxsize=64)
-def _kept(step: Step, total: LossSum, query: Query, search: Search | None) -> list[Bracket | None]:
+def _kept(
+    step: Step, total: LossSum, query: Query, search: Search | None, shared: bool
+) -> list[Bracket | None]:
     """A place for one result."""
-    del step, total, query, search
+    del step, total, query, search, shared
     return []
 
 

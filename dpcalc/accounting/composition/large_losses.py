@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -29,9 +30,11 @@ from dpcalc.accounting.composition.parted_laws import (
 from dpcalc.accounting.composition.query import EpsilonAt, Query
 from dpcalc.accounting.contour.contour_sum import LARGEST_SMOOTHING, ContourSum, contour_sum
 from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
+from dpcalc.accounting.contour.shared import TAILS, kept, on_grid
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair
+from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 
 METHOD = "moment inversion, large losses apart, two-sided"
@@ -47,8 +50,9 @@ _FEW = 2
 
 _PASSES = 6
 _MOST_NODES, _MOST_CELLS = 2**17, 40_000
-_FIRST_CELLS, _MOST_GROWTH = 1000, 3.0
-"""Cells at first, and how many times more in the next pass at most."""
+_FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1000, 400, 1e-4, 3.0
+"""Cells at first, fewer for an enclosure of at least that relative width; and how many times more in
+the next pass at most."""
 
 _CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
 """Cells for small losses, up to ε and for each class above, as shares."""
@@ -92,7 +96,12 @@ class _Setting:
     @property
     def thresholds(self) -> list[float]:
         """Between the classes."""
-        return [_SHARE * self.epsilon * _RATIO**k for k in range(_CLASSES)]
+        return [_SHARE * self.place * _RATIO**k for k in range(_CLASSES)]
+
+    @property
+    def place(self) -> float:
+        """Near ε; where questions share what they can, that of its neighbours too."""
+        return on_grid(self.epsilon, up=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +195,10 @@ def enclose(total: LossSum, query: Query, known: Bracket | None) -> Bracket | No
 def _first(query: Query, known: Bracket) -> _Setting:
     asked = isinstance(query, EpsilonAt)
     epsilon, delta = (known.upper, query.at) if asked else (query.at, known.upper)
-    slope = 3 / max(epsilon, _SMALLEST)
+    slope = 3 / on_grid(max(epsilon, _SMALLEST))
     width = 3 * query.relative_width
-    return _Setting(epsilon, max(delta, _SMALLEST), slope, width, slope, _FIRST_CELLS, {})
+    cells = _FIRST_CELLS if query.relative_width < _WIDE else _FIRST_OF_WIDE
+    return _Setting(epsilon, max(delta, _SMALLEST), slope, width, slope, cells, {})
 
 
 def _next(query: Query, setting: _Setting, sums: _Sum, found: Bracket) -> tuple[_Setting, bool]:
@@ -222,7 +232,7 @@ def _first_factor(setting: _Setting, case: Case) -> float:
 
 def _summed(total: LossSum, setting: _Setting) -> _Sum | None:
     """All cases that matter, on their contours; None if too many would."""
-    tail = EpsilonAt(setting.delta, setting.open).tail(total)
+    tail = on_grid(EpsilonAt(setting.delta, setting.open).tail(total), TAILS)
     around = [(_around(loss, tail, setting), count) for loss, count in total.parts]
     uppers = [(upper, count) for (upper, _), count in around]
     lowers = [(lower, count) for (_, lower), count in around]
@@ -242,7 +252,11 @@ def _summed(total: LossSum, setting: _Setting) -> _Sum | None:
 def _parted(
     laws: Sequence[tuple[LossDistribution, int]], thresholds: Sequence[float]
 ) -> list[Parted]:
-    return [parted(law, count, thresholds) for law, count in laws]
+    each = []
+    for law, count in laws:
+        one = kept((parted, law, *thresholds), partial(parted, law, 1, thresholds))
+        each.append(replace(one, count=count))
+    return each
 
 
 def _around(
@@ -251,14 +265,19 @@ def _around(
     """A law above and one below; cells planned for small losses and for large ones."""
     if isinstance(loss, LossDistribution):
         return loss, loss
+    key = (_around, loss, tail, setting.place, setting.tilt, setting.cells)
+    return kept(key, partial(_cut, loss, tail, setting))
+
+
+def _cut(loss: DensityPair, tail: float, setting: _Setting) -> tuple[DiscreteLoss, DiscreteLoss]:
     window = loss.truncation_interval(tail)
     x = plan_cells(loss, window, 0.0).x
     smallest, *others = setting.thresholds
-    levels = [smallest, setting.epsilon, *others]
+    levels = [smallest, setting.place, *others]
     cuts = np.unique(np.searchsorted(loss.loss(x), levels))
     inner = cuts[(cuts > 0) & (cuts < len(x) - 1)]
     bounds = [window[0], *x[inner], window[1]]
-    tilts = [setting.tilt if level <= setting.epsilon else 0.0 for level in levels] + [0.0]
+    tilts = [setting.tilt if level <= setting.place else 0.0 for level in levels] + [0.0]
     edges = [np.array([window[0]])]
     for between, tilt, share in zip(itertools.pairwise(bounds), tilts, _CELLS, strict=False):
         edges.append(plan_cells(loss, between, tilt).edges(share * setting.cells)[1:])
@@ -271,7 +290,7 @@ def _term(case: Case, below: Case | None, setting: _Setting) -> _Term:
     contour = SaddlePoints(case.rounds).contour_for_epsilon(setting.epsilon, share, _GROWTH)
     aim = setting.open / max(setting.slope, contour.c)
     smoothing = math.sqrt(aim / 6 / (contour.c + 1)) * _first_factor(setting, case)
-    smoothing = min(smoothing, LARGEST_SMOOTHING, 0.1 / contour.c)
+    smoothing = on_grid(min(smoothing, LARGEST_SMOOTHING, 0.1 / contour.c))
     upper = contour_sum(case.rounds, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
     if below is None:
         return _Term(case, contour, upper, None, None)

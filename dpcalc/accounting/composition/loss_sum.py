@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dpcalc.accounting.contour.saddle_points import Rounds, infinite_mass
+from dpcalc.accounting.contour.shared import kept
 from dpcalc.accounting.losses import GaussianLoss, LossDistribution, RandomisedResponseLoss
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import coarse_upper
@@ -109,7 +110,7 @@ class LossSum:
         """
         if tail not in self._coarse:
             self._coarse[tail] = [
-                (loss if isinstance(loss, LossDistribution) else coarse_upper(loss, tail), count)
+                (loss if isinstance(loss, LossDistribution) else _coarse(loss, tail), count)
                 for loss, count in self.parts
             ]
         return self._coarse[tail]
@@ -132,3 +133,7 @@ class LossSum:
             raise NumericalFailure(f"losses must be at most {_LARGEST_LOSS:g}")
         if max(losses, default=1) < _SMALLEST_LOSS:
             raise NumericalFailure(f"losses must be at least {_SMALLEST_LOSS}")
+
+
+def _coarse(loss: DensityPair, tail: float) -> LossDistribution:
+    return kept((coarse_upper, loss, tail), lambda: coarse_upper(loss, tail))

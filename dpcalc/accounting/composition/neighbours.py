@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.contour.shared import sharing
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 
@@ -78,7 +79,8 @@ def neighbouring() -> Iterator[Neighbours]:
     neighbours = Neighbours()
     token = _neighbours.set(neighbours)
     try:
-        yield neighbours
+        with sharing():
+            yield neighbours
     finally:
         _neighbours.reset(token)
 

@@ -28,6 +28,7 @@ from dpcalc.accounting.composition.curve import one_lattice
 from dpcalc.accounting.composition.driver import begin
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt
+from dpcalc.accounting.contour.shared import alone
 from dpcalc.accounting.gaussian import gaussian_delta_bounds
 from dpcalc.accounting.losses.subsampled_gaussian import WithoutReplacement
 from dpcalc.numerics.precise import context, mpf, round_up
@@ -95,7 +96,8 @@ def _block(mu: float, rate: float, size: int) -> LimitedBlock:
     if size == 1:
         deltas = np.array([_one_round(mu, rate, spacing * k) for k in range(2 * reach + 1)])
     else:
-        deltas = _deltas(WithoutReplacement(mu, rate), size, spacing, 2 * reach + 1)
+        with alone():
+            deltas = _deltas(WithoutReplacement(mu, rate), size, spacing, 2 * reach + 1)
     return LimitedBlock(spacing, deltas, chi_square(mu, rate, size))
 
 

@@ -36,6 +36,7 @@ import numpy as np
 from dpcalc.accounting.contour.nodes import Nodes
 from dpcalc.accounting.contour.omitted_nodes import NEGLIGIBLE_SUM, OmittedNodes
 from dpcalc.accounting.contour.saddle_points import Contour, Rounds, infinite_mass, summed_cumulants
+from dpcalc.accounting.contour.shared import tilted
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Complexes, Reals
 
 LARGEST_SMOOTHING = 0.3
@@ -150,13 +151,13 @@ def contour_sum(
         most_nodes: nodes to evaluate at most; those left out are bounded, not ignored.
     """
     c, step = contour.c, 2 * math.pi / contour.period
-    tilted = [(law.tilted(c), count) for law, count in rounds]
+    laws = [(tilted(law, c), count) for law, count in rounds]
     gain = smoothing**2 / 2
     last = math.ceil(_CUTOFF / smoothing / step)
-    evaluated = Nodes(tilted, c, step, gain)
+    evaluated = Nodes(laws, c, step, gain)
 
     def omitted(last: int) -> float:
-        return OmittedNodes(tilted, c, step, evaluated.gain, evaluated.count).bound(last)
+        return OmittedNodes(laws, c, step, evaluated.gain, evaluated.count).bound(last)
 
     evaluated.extend_until_negligible(min(last, most_nodes - 1))
     truncated = omitted(last)
@@ -173,7 +174,7 @@ def contour_sum(
     y, values, dropped = evaluated.significant()
     orders = np.array([contour.order, math.sqrt(c * contour.order), 1.5 * contour.order])
     exponents = summed_cumulants(rounds, orders)[0]
-    value = sum(count * law.log_moment for law, count in tilted)
+    value = sum(count * law.log_moment for law, count in laws)
     return ContourSum(
         c=c,
         step=step,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpcalc.accounting.contour.shared import cumulants, is_shared, on_grid
 from dpcalc.accounting.losses import LossDistribution, Reals
 from dpcalc.errors import NumericalFailure
 
@@ -19,6 +20,8 @@ Rounds = Sequence[tuple[LossDistribution, int]]
 """Laws with the number of rounds each is used."""
 
 _ORDERS = 100
+_REACH = 1e-3, 1e5
+"""Orders of the grid, and its ends in units of 1/(standard deviation)."""
 
 _GROWTH = 8.0
 """The logarithm of how much larger than the answer the integrand may be."""
@@ -50,7 +53,7 @@ def summed_cumulants(rounds: Rounds, orders: Reals) -> Reals:
     """Cumulants: ln M of the sum and its derivatives at each order."""
     total = np.zeros((3, len(orders)))
     for law, count in rounds:
-        total += count * law.cumulants(orders)
+        total += count * cumulants(law, orders)
     return total
 
 
@@ -70,7 +73,7 @@ class SaddlePoints:
         # A nearly constant S has no spread to go by; a hundredth of its mean serves.
         with np.errstate(over="ignore"):
             unit = 1.0 / math.sqrt(max(variance + (mean / 100) ** 2, 1e-280))
-        c = unit * np.geomspace(1e-3, 1e5, _ORDERS)
+        c = orders_around(unit)
         self._infinite = infinite_mass(rounds)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             value, means, variances = summed_cumulants(rounds, c)
@@ -134,7 +137,7 @@ class SaddlePoints:
             if not np.isfinite(right).any():
                 continue
             winner = int(np.nanargmin(right))
-            period = max(need / c, float(right[winner]))
+            period = on_grid(max(need / c, float(right[winner])), up=True)
             if best is None or period < best.period:
                 best = Contour(c, period, float(above[winner]), epsilon, log_delta)
         if best is None:
@@ -142,6 +145,15 @@ class SaddlePoints:
                 f"no contour was found for epsilon={epsilon!r}; try a larger delta or fewer rounds"
             )
         return best
+
+
+def orders_around(unit: float) -> Reals:
+    """The grid; while questions share what they can, that of all units, powers of its ratio."""
+    if not is_shared():
+        return np.asarray(unit * np.geomspace(*_REACH, _ORDERS))
+    ratio = (_REACH[1] / _REACH[0]) ** (1 / (_ORDERS - 1))
+    first = round(math.log(_REACH[0] * unit) / math.log(ratio))
+    return np.array([ratio**k for k in range(first, first + _ORDERS)])
 
 
 def infinite_mass(rounds: Rounds) -> float:
