@@ -133,6 +133,9 @@ def _show(
     refused = sum("refused" in row for row in rows)
     more = f", the first {_SHOWN} shown" if len(rows) > _SHOWN else ""
     out.print(f"{len(rows)} settings{more}" + (f"; {refused} refused" if refused else ""))
+    for name, count in sweep.joined.items():
+        kept = len(sweep.axes[name])
+        out.print(f"{name}: {count} places, rounded to {kept} whole numbers", style="dim")
     for name, value in {**sweep.fixed, **same_text}.items():
         out.print(f"{name.replace('_', ' ')} = {escaped(unpadded(str(value)))}", style="dim")
     for path in written:

@@ -42,6 +42,7 @@ def command(file: Path, **given: Any) -> int:
       gradient_bound = 1
       dual_start = "zero"
       rounds = [10, 100, 1000]       # a list is an axis
+      # or {from = 10, to = 1000, count = 20, scale = "log", whole = true}
       sigma = {from = 0.001, to = 0.1, count = 50, scale = "log"}   # a range too
 
     \b

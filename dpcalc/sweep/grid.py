@@ -5,23 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpcalc import checks
 from dpcalc.claims.tables import as_real, fields, read_toml
 from dpcalc.errors import InvalidInput
-
-MOST = 1_000_000
-"""Settings of one sweep."""
+from dpcalc.sweep.ranges import MOST, check_whole, places
 
 KINDS = ("theorem", "mechanism", "audit", "run")
 """What can be asked."""
 
 _OUTER = ("epsilon", "delta", "seed", "runs", "case", "memory")
 _COMMON = (*KINDS, "parameters", "attest", "tolerance", *_OUTER)
-_RANGE = ("from", "to", "count", "scale")
 
 TOLERANCE = 1e-3
 """By how much numbers may lie above the narrowest that dpcalc gives, relative."""
@@ -36,6 +32,7 @@ class Sweep:
         name: of the theorem, mechanism, audit or training method.
         axes: names that are varied, each with its values, in the order of the file.
         fixed: names that are not.
+        joined: axes of rounded places of which some met, each with how many there were.
         attest: keys of promises, or "all".
         tolerance: see `TOLERANCE`.
     """
@@ -44,6 +41,7 @@ class Sweep:
     name: str
     axes: Mapping[str, tuple[Any, ...]]
     fixed: Mapping[str, Any]
+    joined: Mapping[str, int] = field(default_factory=dict)
     attest: Any = ()
     tolerance: float = TOLERANCE
 
@@ -110,11 +108,15 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
         )
     values = {name: _values(name, value) for name, value in (given | outer).items()}
     axes = {name: found for name, found in values.items() if found is not None}
+    ranges = {name: value for name, value in (given | outer).items() if isinstance(value, Mapping)}
+    for name in ranges:
+        check_whole(kinds[0], str(table[kinds[0]]), name, axes[name])
     sweep = Sweep(
         kind=kinds[0],
         name=str(table[kinds[0]]),
         axes=axes,
         fixed={name: value for name, value in (given | outer).items() if name not in axes},
+        joined={n: v["count"] for n, v in ranges.items() if v["count"] != len(axes[n])},
         attest=table.get("attest", ()),
         tolerance=_tolerance(table.get("tolerance", TOLERANCE)),
     )
@@ -138,7 +140,7 @@ def _tolerance(given: Any) -> float:
 def _values(name: str, value: Any) -> tuple[Any, ...] | None:
     """The values of an axis; None for a single one."""
     if isinstance(value, Mapping):
-        return _range(name, value)
+        return places(name, value)
     if not isinstance(value, list):
         return None
     if not value:
@@ -147,25 +149,3 @@ def _values(name: str, value: Any) -> tuple[Any, ...] | None:
     if len(set(map(repr, plain))) < len(plain):
         raise InvalidInput(f"expected different values of {name}; got one of them twice")
     return tuple(value)
-
-
-def _range(name: str, table: Mapping[str, Any]) -> tuple[float, ...]:
-    """Places from one number to another, evenly spaced or by a constant factor."""
-    found = fields(f"{name} = {{...}}", table, _RANGE, ("from", "to", "count"))
-    low, high = as_real(f"{name}.from", found["from"]), as_real(f"{name}.to", found["to"])
-    count = checks.count(f"{name}.count", as_real(f"{name}.count", found["count"]), minimum=2)
-    scale = found.get("scale", "linear")
-    if scale not in ("linear", "log"):
-        raise InvalidInput(f'{name}.scale needs "linear" or "log"; got {scale!r}')
-    if not (math.isfinite(low) and math.isfinite(high) and low != high):
-        raise InvalidInput(f"{name} needs two different finite ends; got {low:g} and {high:g}")
-    if scale == "log" and not min(low, high) > 0:
-        raise InvalidInput(f'{name} needs ends above 0 for scale = "log"; got {low:g}, {high:g}')
-    if count > MOST:
-        raise InvalidInput(f"{name} needs at most {MOST:,} places; got {count:,}")
-    last, places = count - 1, range(1, count - 1)
-    if scale == "log":
-        between = [low * (high / low) ** (k / last) for k in places]
-    else:  # whole numbers stay whole
-        between = [((last - k) * low + k * high) / last for k in places]
-    return (low, *between, high)
