@@ -132,54 +132,6 @@ def test_whole_numbers_stay_whole_in_a_linear_range(here: Path) -> None:
     assert sweep.axes["rounds"] == tuple(600.0 * k for k in range(1, 101))
 
 
-def test_a_range_of_whole_numbers_is_rounded_where_it_says_so(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = """theorem = "dp-admm"
-delta = 1e-6
-[parameters]
-n_records = 32561
-gradient_bound = 1
-dual_start = "zero"
-sigma = 0.01
-rounds = {from = 1, to = 100, count = 40, scale = "log", whole = true}
-"""
-    rounds = sweep_of(text, here).axes["rounds"]
-    assert (rounds[0], rounds[-1]) == (1, 100)
-    assert all(isinstance(each, int) for each in rounds)
-    assert list(rounds) == sorted({round(100 ** (k / 39)) for k in range(40)})
-    (here / "grid.toml").write_text(text, encoding="utf-8")
-    assert run("grid.toml") == 0
-    shown = capsys.readouterr().out
-    assert f"rounds: 40 places, rounded to {len(rounds)} whole numbers" in shown
-    assert "refused" not in shown
-    falling = text.replace("1, to = 100, count = 40", "9, to = 1, count = 9")
-    assert sweep_of(falling, here).axes["rounds"] == (9, 7, 5, 4, 3, 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("head", "name", "whole"),
-    [
-        ('theorem = "private-dual-averaging"', "rounds", True),
-        ('theorem = "private-dual-averaging"', "n_records", True),
-        ('theorem = "private-dual-averaging"', "sigma", False),
-        ('mechanism = "poisson-subsampled-gaussian"', "rounds", True),
-        ('mechanism = "poisson-subsampled-gaussian"', "noise_multiplier", False),
-        ('audit = "dp-admm"', "runs", True),
-        ('run = "dp-admm"', "nodes", True),
-    ],
-)
-def test_fractions_of_whole_numbers_are_refused_at_once(
-    head: str, name: str, whole: bool, here: Path
-) -> None:
-    text = f'{head}\n[parameters]\n{name} = {{from = 600, to = 60000, count = 100, scale = "log"}}'
-    if not whole:
-        assert sweep_of(text, here).count == 100
-        return
-    with pytest.raises(InvalidInput, match=rf"{name} needs whole numbers; .* 628\.569; try whole"):
-        sweep_of(text, here)
-
-
 # ---- what neighbours share
 
 
