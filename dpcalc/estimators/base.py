@@ -113,6 +113,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         budget = budget or Budget(self.epsilon, self.delta)
         checks.positive("epsilon", budget.epsilon)
         checks.delta(budget.delta)
+        checks.positive("row_bound", self.row_bound)
         n_records, dimension = X.shape[0], X.shape[1] + self.fit_intercept
         network = self._network(n_records)
         return prepare(

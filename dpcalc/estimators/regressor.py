@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from dpcalc import checks
+from dpcalc.errors import InvalidInput
 from dpcalc.estimators.base import FLOATS, Array, PrivateLinearModel, refuse_fit_parameters
 
 
@@ -38,6 +39,11 @@ class PrivateRegressor(RegressorMixin, PrivateLinearModel):  # type: ignore[misc
         refuse_fit_parameters(self, refused)
         rows, labels = validate_data(self, X, y, dtype=FLOATS, y_numeric=True, accept_sparse="csr")
         checks.positive("label_bound", self.label_bound)
+        if labels.dtype.kind not in "fiub":
+            raise InvalidInput(
+                f"expected numbers to predict; got labels such as {str(labels[0])!r}; for classes take "
+                "ADMMClassifier"
+            )
         scaled = np.clip(np.asarray(labels / self.label_bound, dtype=np.float64), -1, 1)
         (weights,) = self._fitted(rows, [scaled], records) * self.label_bound
         self.coef_, self.intercept_ = weights[:-1], float(weights[-1])

@@ -143,6 +143,12 @@ class Schema:
         missing = list(scaling.unknown)
         if not data.of_classes and data.label not in self.ranges:
             missing.append(data.label)
+        if missing == [data.label]:
+            raise InvalidInput(
+                f"expected a public range of the numbers to predict; got none for {data.label!r} of "
+                f"{where}; say it, --scale {data.label}=LOW:HIGH, or, of classes, which one becomes "
+                "+1: --positive VALUE"
+            )
         if missing:
             raise without_range(missing, where)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 from dpcalc.training.file_kinds import is_adult, is_array, is_binary, is_table
 from dpcalc.training.schema import Schema
 
@@ -102,6 +102,12 @@ def last_column(path: Path) -> str:
     header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
     if not header:
         raise InvalidInput(f"expected a header line; got an empty file {str(path)!r}")
+    if len(header) == 1:
+        between = "a tab, as .tsv says," if delimiter else "a comma, semicolon, tab or bar"
+        raise InvalidInput(
+            f"expected columns and a label in the first line of {str(path)!r}; got one column, "
+            f"{shortened(header[0])!r}; put {between} between columns"
+        )
     counted = len(header) > 2 and all(
         name == str(k) for k, name in enumerate(header) if is_number(name)
     )

@@ -114,6 +114,17 @@ def test_what_cannot_be_done_is_said(model, error):
         model.fit(records.features, records.labels)
 
 
+def test_a_refusal_names_what_was_given():
+    records = classification(300, 3)
+    with pytest.raises(InvalidInput, match=r"^row_bound needs a finite number above 0; got row_b"):
+        ADMMClassifier(row_bound=0.0).fit(records.features, records.labels)
+    words = np.where(records.labels > 0, "yes", "no")
+    with pytest.raises(
+        InvalidInput, match=r"got labels such as '(yes|no)'; for classes take ADMMC"
+    ):
+        ADMMRegressor().fit(records.features, words)
+
+
 def test_the_certified_epsilon_is_that_of_the_calibrated_theorem():
     records = classification(400, 3)
     model = NetworkClassifier(epsilon=0.7, delta=0.0, rounds=3).fit(

@@ -204,6 +204,45 @@ def test_what_is_no_public_fact_is_refused(facts):
         Schema.of(facts)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"),
+    [
+        (
+            "spaces.csv",
+            "a b y\n1 2 0\n3 4 1\n",
+            ["run", "dp-admm", *BUDGET, "--data"],
+            "expected columns and a label in the first line of 'spaces.csv'; got one column, 'a b y'; "
+            "put a comma, semicolon, tab or bar between columns",
+        ),
+        (
+            "commas.tsv",
+            "a,b,y\n1,2,0\n3,4,1\n",
+            ["schema"],
+            "expected columns and a label in the first line of 'commas.tsv'; got one column, 'a,b,y'; "
+            "put a tab, as .tsv says, between columns",
+        ),
+        (
+            "grades.csv",
+            "a,grade\n1,0\n2,1\n3,2\n",
+            ["run", "dp-admm", *BUDGET, "--scale", "a=0:9", "--data"],
+            "expected a public range of the numbers to predict; got none for 'grade' of 'grades.csv'; "
+            "say it, --scale grade=LOW:HIGH, or, of classes, which one becomes +1: --positive VALUE",
+        ),
+        (
+            "cities.csv",
+            "city,y\nUlm,0\nRom,1\n",
+            ["run", "dp-admm", *BUDGET, "--categories", "city=Bonn|Ulm", "--data"],
+            "expected one of the categories of 'city'; got 'Rom' in line 3 of 'cities.csv'; list "
+            "every value that the column may have",
+        ),
+    ],
+)
+def test_a_refusal_says_in_a_line_what_to_do(run, tmp_path, monkeypatch, name, text, line, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    assert run(*line, name) == (2, "", f"dpcalc: {said}\n")
+
+
 def test_options_and_file_may_not_contradict():
     one = schema_of_options(["a=0:1"], ["k=x|y"])
     assert one == Schema({"a": Range(0, 1)}, {"k": ("x", "y")})

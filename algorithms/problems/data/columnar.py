@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
-from dpcalc.algorithms.problems.data.tables import Columns
+from dpcalc.algorithms.problems.data.tables import CATEGORY, Columns
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -185,7 +185,7 @@ class _Reader:
         if not found.any(axis=1).all():
             k = int(np.argmin(found.any(axis=1)))
             needed = f"one of the categories of {name!r}"
-            raise bad_row(self.path, int(numbers[k]), needed, words[k], where="row")
+            raise bad_row(self.path, int(numbers[k]), needed, words[k], CATEGORY, where="row")
         return found.astype(np.float64)
 
     def _labels(self, column: Any, numbers: Any) -> tuple[Array, set[str]]:

@@ -205,9 +205,12 @@ class Columns:
             elif field in known:
                 found += [float(field == c) for c in known]
             else:
-                raise bad_row(self.path, row, f"one of the categories of {name!r}", field)
+                raise bad_row(self.path, row, f"one of the categories of {name!r}", field, CATEGORY)
         return found
 
+
+CATEGORY = "list every value that the column may have"
+"""What to try where a category is none of those that were said."""
 
 _SHOWN = 8
 """Labels that an error lists."""
