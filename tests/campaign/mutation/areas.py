@@ -6,6 +6,8 @@ AREAS = {
     "numerics": ("dpcalc.numerics",),
     "accounting": ("dpcalc.accounting",),
     "guarantees": ("dpcalc.guarantees", "dpcalc.calibration"),
+    "certificates": ("dpcalc.certificates",),
+    "rows": ("dpcalc.algorithms.problems.merged", "dpcalc.algorithms.problems.sparse"),
     "theorems": ("dpcalc.theorems",),
     "readers": (
         "dpcalc.checks",
@@ -36,8 +38,10 @@ AREAS = {
         "dpcalc.cli._recorded",
     ),
 }
-"""Modules that a wrong answer could come from: numbers, bounds, theorems, readers of files, and what
-the verbs and Python answer."""
+"""Modules that a wrong answer could come from: numbers, bounds, theorems, certificates, readers of files,
+what the verbs and Python answer, and rows that are computed with as fewer numbers.
+
+What is compiled has no mutants: such functions are decorated, and those are left alone."""
 
 TESTS = (
     "tests/unit",
@@ -80,6 +84,16 @@ NEAR = {
         "tests/unit/test_system_claims.py",
         "tests/unit/test_training_data.py",
     ),
+    "certificates": (
+        "tests/unit/test_certificate_files.py",
+        "tests/unit/test_certificate_laws.py",
+        "tests/unit/test_certificates.py",
+        "tests/unit/test_certified_distributions.py",
+        "tests/unit/test_certified_falls.py",
+        "tests/unit/test_certified_updates.py",
+        "tests/unit/test_edited_certificates.py",
+    ),
+    "rows": ("tests/algorithms/test_merged.py", "tests/algorithms/test_sparse.py"),
     "guarantees": (
         "tests/golden/test_recorded_guarantees.py",
         "tests/property/test_random_selection.py",
