@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from dpcalc.accounting.composition import driver, worst_epsilon
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.composition.neighbours import Neighbours, neighbouring
+from dpcalc.accounting.composition.neighbours import (
+    Neighbours,
+    current_neighbours,
+    neighbouring,
+)
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import GaussianLoss
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
@@ -54,6 +58,35 @@ def test_several_directions_or_kinds_of_rounds_are_not_followed() -> None:
         kept.add(totals, 1e-3, Bracket(1.0, 2.0, "one"))
         assert kept.known(totals, 1e-3) is None
     assert not kept.found
+
+
+def test_answers_for_one_kind_of_rounds_tell_nothing_of_another() -> None:
+    """Half the signal at the same number of rounds would otherwise pass for the whole."""
+    kept = Neighbours()
+    kept.add(rounds(10), 1e-3, Bracket(1.0, 2.0, "one"))
+    for other in (PoissonRemove(0.3, 1e-4), PoissonRemove(0.6, 2e-4), PoissonAdd(0.6, 1e-4)):
+        assert kept.known([LossSum.of([(other, 10)])], 1e-3) is None
+    assert kept.known([LossSum.of([(PoissonRemove(0.6, 1e-4), 10)])], 1e-3) is not None
+
+
+def test_of_several_answers_the_narrowest_is_known() -> None:
+    """More rounds may have been enclosed more narrowly, and the same number twice."""
+    kept = Neighbours()
+    kept.add(rounds(12), 1e-3, Bracket(1.0, 5.0, "wide"))
+    kept.add(rounds(13), 1e-3, Bracket(1.0, 3.0, "narrow"))
+    kept.add(rounds(8), 1e-3, Bracket(0.5, 2.0, "first"))
+    kept.add(rounds(8), 1e-3, Bracket(0.25, 1.5, "second"))
+    assert kept.known(rounds(10), 1e-3) == Bracket(0.5, 3.0, "narrow")
+    assert kept.known(rounds(8), 1e-3) == Bracket(0.5, 1.5, "second")
+
+
+def test_answers_are_kept_within_their_line_alone() -> None:
+    assert current_neighbours() is None
+    with neighbouring() as outer:
+        with neighbouring() as inner:
+            assert current_neighbours() is inner
+        assert current_neighbours() is outer
+    assert current_neighbours() is None
 
 
 def test_rare_events_need_no_lattice_next_to_a_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
