@@ -62,7 +62,7 @@ class CompiledRows:
     @classmethod
     def of(cls, rows: Any) -> CompiledRows | None:
         """The rows, an array or in CSR form; None without numba, or where dense ones cost less."""
-        if not is_there() or not mostly_zero(rows):
+        if not is_there() or not rows.shape[0] or not mostly_zero(rows):
             return None
         from scipy.sparse import csr_array
 

@@ -43,7 +43,7 @@ class MergedRows:
     def of(cls, rows: Any) -> MergedRows:
         """Rows in CSR form, without doubled entries; no pairs where none comes often."""
         count, d = rows.shape
-        step = -(-count // _LOOKED_AT)
+        step = max(-(-count // _LOOKED_AT), 1)
         looked_at = rows[::step]
         often = np.flatnonzero(
             np.bincount(looked_at.indices, minlength=d) >= max(_SHARE * looked_at.shape[0], 2)

@@ -52,6 +52,15 @@ def test_merged_rows_are_the_rows_bit_for_bit_with_fewer_numbers(dtype, monkeypa
     np.testing.assert_array_equal(read_back(merged), rows)
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (1, 0), (3, 5), (4097, 2)])
+def test_rows_without_numbers_and_no_rows_are_themselves(shape):
+    merged = MergedRows.of(csr_array(shape))
+    assert merged.rows.shape == shape
+    assert (merged.rows.nnz, len(merged.pairs)) == (0, 0)
+    found = CompiledRows.of(csr_array(shape))
+    assert found is None or found.by_row.shape == shape
+
+
 def test_sums_of_pairs_are_handed_back_to_both():
     """A pair of pairs included: Eᵀ is the transpose of E."""
     pytest.importorskip("numba")
