@@ -16,6 +16,7 @@ import numpy as np
 from dpcalc.accounting.losses import DiscreteLoss, LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
+from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF
 
 _CELLS = 2000
 _MOST_CELLS = 100_000
@@ -34,17 +35,37 @@ def renyi_divergence(losses: Iterable[tuple[PrivacyLoss, int]], order: float) ->
 def renyi_given_finite(losses: Iterable[tuple[PrivacyLoss, int]], order: float) -> float:
     """The divergence from Q of P given that the loss is finite.
 
-    With f the probability that it is not, P's density is p/(1-f) there, hence
-    ``[ln E_P[e^{(α-1)L}; L < ∞] - α ln(1-f)]/(α-1)``; infinite where no loss is finite.
+    Infinite where no loss is finite.
     """
     total = 0.0
     for loss, count in losses:
         infinite = loss.infinite_mass if isinstance(loss, LossDistribution) else 0.0
         if infinite >= 1:
             return math.inf
-        held = math.log1p(-infinite)
-        total += count * (log_moment(loss, order - 1) - order * held)
+        given = _given_finite(loss) if isinstance(loss, DiscreteLoss) and infinite else loss
+        total += count * log_moment(given, order - 1)
     return total / (order - 1) * (1 + 1e-14)
+
+
+@lru_cache(maxsize=256)
+def _given_finite(law: DiscreteLoss) -> DiscreteLoss:
+    """The loss L - ln(1-f) of p/(1-f) against Q, f the probability that L is infinite.
+
+    Its moments are at least 1, so that nothing cancels. What lies at L = 0 becomes an atom, which a
+    mass that is too large for its error may have been taken from; sums L - ln(1-f) are off by what
+    their terms are.
+    """
+    held, shift = 1 - law.infinite_mass, -math.log1p(-law.infinite_mass)
+    masses = law.masses / held
+    error = law.mass_error + 8 * UNIT_ROUNDOFF
+    rest = max(1 - math.fsum(masses), 0.0) + 2 * error
+    blur = (law.blur + law.masses * (np.abs(law.losses) + shift)) / held
+    return DiscreteLoss(
+        np.append(law.losses, 0.0) + shift,
+        np.append(masses, rest),
+        mass_error=error,
+        blur=np.append(blur, rest * shift),
+    )
 
 
 def failure(losses: Iterable[tuple[PrivacyLoss, int]]) -> float:
@@ -69,6 +90,9 @@ def log_moment(loss: PrivacyLoss, exponent: float) -> float:
 
 
 def _of_law(law: LossDistribution, exponent: float) -> float:
+    if isinstance(law, DiscreteLoss) and 0 < law.infinite_mass < 1:
+        finite = (1 + exponent) * math.log1p(-law.infinite_mass) * (1 - 1e-14)
+        return _of_law(_given_finite(law), exponent) + finite
     if isinstance(law, DiscreteLoss) and exponent * law.supremum > _SAFE_EXPONENT:
         return _of_far_atoms(law, exponent)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -23,6 +23,7 @@ from dpcalc.accounting.losses.fourier import (
     moduli_at_nodes,
 )
 from dpcalc.accounting.losses.modulus import ModulusBounds
+from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.products import product, summed_in_parts, terms_in_parts
 
 
@@ -80,6 +81,9 @@ class DiscreteLoss(LossDistribution):
         """Sums over the atoms; infinite where a term would overflow."""
         growth = np.expm1(np.minimum(np.multiply.outer(orders, self.losses), 690.0))
         total = 1.0 + (product(growth, self.masses) - (self.missing + self.infinite_mass))
+        # Where all finite losses are negative next to nothing is left of 1: rounded up.
+        least = np.maximum(total, 0.0) + UNIT_ROUNDOFF * (self.masses.size + 8)
+        total = np.where(total < _MUCH, least, total)
         growth += 1.0
         first = product(growth, self.masses * self.losses) / total
         second = product(growth, self.masses * self.losses**2) / total
@@ -98,6 +102,11 @@ class TiltedDiscreteLoss(TiltedDistribution):
         deficit = law.missing + law.infinite_mass
         excess = math.fsum(law.masses * growth) - deficit
         total = 1.0 + excess
+        if total < _LEAST_MOMENT:
+            raise NumericalFailure(
+                f"a moment of at least {_LEAST_MOMENT:g} is needed; got {total!r}, a difference of "
+                "numbers near one"
+            )
         self.log_moment = float(np.log1p(excess))
         weights = law.masses * (growth + 1)
         self._weights = weights / total
@@ -113,7 +122,7 @@ class TiltedDiscreteLoss(TiltedDistribution):
         self._exposure = 1.25 * float(tilt.sum()) / total
         self._mass_error = law.mass_error
         self.rounding = c * self._exposure * (law.mass_error + 64 * UNIT_ROUNDOFF)
-        self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess))
+        self.rounding += 2 * ELEMENTARY_ERROR * min(1.0, abs(excess)) / min(1.0, total)
         self._powers: tuple[tuple[float, int], Complexes] | None = None
 
     def log_ratio(
@@ -194,6 +203,13 @@ def _block(stop: int) -> int:
     """How many nodes to a block: about the square root of how many nodes there are."""
     return 8 if stop <= 256 else 32
 
+
+_MUCH = 0.5
+"""Differences of numbers near one that are at least this are as good as their terms."""
+
+_LEAST_MOMENT = 1e-3
+"""Of what is left of M(c) after less cancels than nodes and moduli allow for; it is smaller only
+where infinite losses leave negative ones alone."""
 
 _PRODUCT_NODES = 4096
 """Up to this many nodes a matrix product is cheaper than Fourier transforms."""
