@@ -188,9 +188,9 @@ def workers(folder: Path) -> None:
     """
     (folder / "descent.py").write_text(_DESCENT, encoding="utf-8")
     commands = {
-        "audit": _AUDIT.format(module="descent", size=100_000),
+        "audit": _AUDIT.format(module="descent", size=200_000),
         "run": _RUN.format(size=4096),
-        "reproduce": "reproduce all --out figures",
+        "reproduce": "reproduce zhang2019 --out figures",
     }
     click.echo(
         "| what | one worker | two | gain | two alone, side by side | processor s of the two: parent, "
