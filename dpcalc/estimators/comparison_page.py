@@ -132,11 +132,11 @@ On ijcnn1 runs of diffprivlib differ much. Over a hundred other seeds it has .91
 and .9100 ± .0006 at .5 (± standard errors), `ADMMClassifier` .9149 ± .0002 and .9121 ± .0002, with
 the smaller mean logistic loss on the test file: .218 against .243, and .229 against .260.
 
-`AveragingClassifier` takes at most 16,000 rounds: one run on Adult at ε = 10⁴ has .8434 after as many,
-.8407 after 8,000 and .8362 after 2,000, without noise to speak of, where the optimum has .8503. Steps
-longer than those of the rule are no help: on marketing, page-blocks and penbased, of those data that
-the rules were fitted on, four times as long they have 1.9 to 2.1 times the mean hinge loss after
-16,000 rounds at ε = 10⁴.
+`AveragingClassifier` takes at most 16,000 rounds. On Adult at ε = 10⁴ they are too few, without noise
+to speak of: one run has .8362 after 2,000, .8407 after 8,000 and .8434 after 16,000, where the
+optimum has .8503. Steps longer than those of the rule are no help: on marketing, page-blocks and
+penbased, of those data that the rules were fitted on, four times as long they have 1.9 to 2.1 times
+the mean hinge loss after 16,000 rounds at ε = 10⁴.
 
 `python -m dpcalc.estimators.comparison FOLDER --out docs/comparison.md` computes the page again;
 FOLDER has the files of the data sets. Cells and data sets that it has

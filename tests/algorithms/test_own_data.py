@@ -235,6 +235,13 @@ def test_what_is_no_public_fact_is_refused(facts):
             "expected one of the categories of 'city'; got 'Rom' in line 3 of 'cities.csv'; list "
             "every value that the column may have",
         ),
+        (
+            "grades.svm",
+            "0 1:1\n1 1:2\n2 1:1\n",
+            ["run", "dp-admm", *BUDGET, "--data"],
+            "expected two classes; got 3 (0, 1, 2) in grades.svm; write 1 for one of them and -1 for "
+            "all others",
+        ),
     ],
 )
 def test_a_refusal_says_in_a_line_what_to_do(run, tmp_path, monkeypatch, name, text, line, said):

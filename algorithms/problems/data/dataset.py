@@ -98,5 +98,6 @@ def two_classes(labels: Array, source: str) -> Array:
     values = np.unique(labels)
     if len(values) != 2:
         shown = ", ".join(f"{value:g}" for value in values[:5])
-        raise InvalidInput(f"expected two classes; got {len(values)} ({shown}) in {source}")
+        some = "; write 1 for one of them and -1 for all others" if len(values) > 2 else ""
+        raise InvalidInput(f"expected two classes; got {len(values)} ({shown}) in {source}{some}")
     return np.where(labels == values[1], 1.0, -1.0)
