@@ -102,3 +102,55 @@ def test_what_rests_on_the_falling_derivative_is_certified(
     monkeypatch.setattr(falling, "worth_it", lambda *_: False)
     grids.masses.cache_clear()
     assert certify([(part, 20)], "replace-one", 1e-6, upper).upper != CERTIFIED
+
+
+@pytest.mark.parametrize(("y", "m", "g"), [(1.5, 0.2, 0.4), (2.5, 0.9, 8.0), (4.0, 0.05, 0.5)])
+@pytest.mark.parametrize("off", [0.0, 0.05, -0.1, 0.3])
+def test_any_place_bounds_the_largest_ratio(
+    y: float, m: float, g: float, off: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is looked for is a choice; a third of the slope's square in place of half is not."""
+    last = math.log1p(g) / m
+    grid = np.linspace(0, last, 200_001)[:-1]
+    truth = np.max(np.exp(y * grid - grid**2 / 2) * ((1 + g) * np.exp(-m * grid) - 1)) / g
+    with precision(64):
+        found = falling.at_about(y, m, g)
+        place = min(max(float(found) + off, 0.0), 0.97 * last)
+        monkeypatch.setattr(falling, "at_about", lambda *_: arb(place))
+        bound = float(falling.largest_ratio(arb(y), arb(m), arb(g)))
+    assert truth <= bound * (1 + 1e-12)
+    if off == 0:
+        assert bound <= truth * (1 + 1e-3)
+
+
+def test_a_mixture_has_the_mean_of_its_parts_and_all_of_what_is_left() -> None:
+    """Scales of two deviations and more, and what has no scale, count as told at once."""
+    with precision(64):
+        scales = [(arb(2), arb("0.125")), (arb("0.5"), arb("0.25")), (arb("0.25"), arb("0.5"))]
+        found = falling.mean_divergences(scales, arb(3))
+    assert len(found) == len(falling.DEPTHS)
+    for (loss, mean), depth in zip(found, falling.DEPTHS, strict=True):
+        parts = [bound(mu, 3.0, float(loss) / mu) for mu in (0.5, 0.25)]
+        assert float(loss) == 0.5 * depth
+        assert float(mean) == pytest.approx(0.25 + 0.25 * parts[0] + 0.5 * parts[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_cell_is_below_the_integral_of_the_largest_gain(seed: int) -> None:
+    """Every s with its own maximum over y, from below: a grid of places in each of 400 middles.
+
+    First and last cells, and the one about s = 1/2, weigh what they are worth: settings are drawn
+    from barely worth it to a thousand times the shift.
+    """
+    rng = np.random.default_rng((51, seed))
+    mu = 10 ** rng.uniform(-2.5, 0)
+    kappa = min(1000.0, 1.5 * mu * 10 ** rng.uniform(0, 2.5))
+    depth = rng.uniform(0.3, 5)
+    loss, s = mu * depth, (np.arange(400) + 0.5) / 400
+    m, g = mu * s, kappa * s * (1 - s)
+    edge = loss / m + m / 2
+    t = np.linspace(0, 1, 800) * (np.log1p(g) / m)[:, None]
+    gained = norm.pdf(edge[:, None] - t - m[:, None]) * (1 + g)[:, None]
+    gained -= math.exp(loss) * norm.pdf(edge[:, None] - t)
+    gain = np.maximum((gained / g[:, None]).max(axis=1) - norm.pdf(edge - m), 0).mean() * mu
+    assert unmoved(mu, depth) + gain * (1 - 1e-4) <= bound(mu, kappa, depth)
