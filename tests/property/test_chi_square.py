@@ -86,6 +86,29 @@ def test_no_adversary_reaches_more_by_longer_blocks_and_a_shorter_one(
         assert found[k] < 1.25 * single[k]
 
 
+@pytest.mark.parametrize(("mu", "rate", "count", "size"), [(0.4, 0.2, 203, 4), (0.3, 0.5, 99, 2)])
+def test_no_adversary_reaches_more_in_many_rounds_that_blocks_do_not_divide(
+    mu: float, rate: float, count: int, size: int
+) -> None:
+    """Whole blocks whose χ² or profile is one round short would be caught by the adversary, a shorter
+    block that is left out or has no χ² by what it adds: about its share of a whole one."""
+    assert (sampled_blocks._block_size(count), count % size) == (size, size - 1)
+    ratios = np.exp(np.linspace(-4, 4, 401))
+    choices = adaptive_sampling.rounds(mu, rate, LINE[:3], 61)
+    reached = adaptive_sampling.reached(choices, count, ratios)
+    bound = SampledReplacement(mu, rate, count)
+    for k, least in ((80, 0.8), (120, 0.85), (150, 0.9), (180, 0.92)):
+        share = reached[k] / ratios[k] / bound.delta(-math.log(ratios[k]))
+        assert least < share <= 1
+    for epsilon in (0.2, 1.0):
+        before, here, after = (
+            SampledReplacement(mu, rate, rounds).delta(epsilon)
+            for rounds in (count - size + 1, count, count + 1)
+        )
+        added = (here - before) / (after - before)
+        assert (size - 1) / size < added < (size - 0.5) / size
+
+
 def test_rounds_that_share_blocks_are_bounded_as_if_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled_blocks, "_FEWEST_BLOCKS", 4)
     _forget()
