@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _ROUNDS = 64  # rounds that a generator serves
-_AHEAD = 2**19  # numbers drawn at once, at most, if that is more than one round
+_AHEAD = 2**17  # numbers drawn at once, at most, if that is more than one round
+_EACH = 2**15  # numbers of a generator next to which reading and writing its state is cheap
+_MOST = 2**19  # numbers drawn at once, at most, so that several generators draw so many
 
 
 class NoiseLaw(ABC):
@@ -170,8 +172,10 @@ class _Block:
     def __init__(self, kind: Draw, number: int, generators: list[np.random.Generator]) -> None:
         self.number, self.position, self.group = number, 0, _group(kind)
         self._kind, self._generators, self._end = kind, generators, 0
-        size = kind.size * self.group * len(generators)
-        self._at_once = max(_AHEAD // size, 1) if kind.in_one_go else 1
+        own = kind.size * self.group
+        size = own * len(generators)
+        several = max(_AHEAD // size, min(_EACH // own, _MOST // size), 1)
+        self._at_once = several if kind.in_one_go else 1
 
     def drawn(self, position: int) -> NDArray[Any]:
         """The numbers of a round after those drawn before; shape (runs of all groups, ...)."""
