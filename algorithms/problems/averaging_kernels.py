@@ -56,6 +56,30 @@ def messages(
 
 
 @compiled
+def dense_products(rows: Any, index: Any, nodes: Any, points: Any, m: Any) -> None:
+    """`products`, to the last bit, for rows with their zeros: these add nothing."""
+    for r in range(len(index)):
+        for i in range(len(nodes)):
+            row, point, total = rows[index[r, i]], points[r, nodes[i]], 0.0
+            for k in range(len(row)):
+                total += row[k] * point[k]
+            m[r, i] = total
+
+
+@compiled
+def dense_messages(
+    rows: Any, index: Any, nodes: Any, slopes: Any, sigma: float, step: float, z: Any, noise: Any
+) -> None:
+    """`messages`, to the last bit, for rows with their zeros."""
+    for r in range(len(index)):
+        for i in range(len(nodes)):
+            before, message = z[r, nodes[i]], noise[r, nodes[i]]
+            row, slope = rows[index[r, i]], step * slopes[r, i]
+            for k in range(len(message)):
+                message[k] = (before[k] + step * (sigma * message[k])) + slope * row[k]
+
+
+@compiled
 def mix(starts: Any, columns: Any, weights: Any, sent: Any, mixed: Any) -> None:
     """Σ_j w_ij·sent_j into ``mixed``, for a matrix in CSR form, in the order of its columns."""
     for r in range(len(sent)):

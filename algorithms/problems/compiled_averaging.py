@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.algorithms.problems import compiled
+from dpcalc.algorithms.problems import compiled, sparse
 from dpcalc.algorithms.problems.stored_rows import is_stored
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ class CompiledAveraging:
 
     Attributes:
         total: offsets and loss of all records that are here.
-        rows: of these records: starts, columns and numbers of the CSR form.
+        rows: of these records: starts, columns and numbers of the CSR form, or an array where few are
+            zero. What each node has does not change the bits of the others, nor its own.
         nodes: those whose records are here.
         starts: number of the first row of each of these.
         mixing: W, in CSR form: starts, columns and numbers.
@@ -37,7 +38,7 @@ class CompiledAveraging:
     """
 
     total: SmoothSum
-    rows: tuple[Any, Any, Any]
+    rows: tuple[Any, Any, Any] | Array
     nodes: NDArray[np.int64]
     starts: NDArray[np.int64]
     mixing: tuple[Any, Any, Any]
@@ -45,7 +46,7 @@ class CompiledAveraging:
 
     @classmethod
     def of(cls, total: SmoothSum, records: Records, matrix: Any) -> CompiledAveraging | None:
-        """The loops; None without numba, and for rows of few zeros or in a file.
+        """The loops; None without numba, and for rows in a file.
 
         Args:
             total: the plain sum of all losses.
@@ -53,18 +54,18 @@ class CompiledAveraging:
             matrix: W, dense or sparse.
         """
         rows = total.rows
-        if not compiled.is_there() or is_stored(rows) or not compiled.mostly_zero(rows):
+        if not compiled.is_there() or is_stored(rows):
             return None
         from scipy.sparse import csr_array
 
         from dpcalc.algorithms.problems import averaging_kernels
 
-        thin = csr_array(rows)
+        thin = csr_array(rows) if sparse.is_sparse(rows) or compiled.mostly_zero(rows) else None
         mixing = csr_array(matrix)
         mixing.sort_indices()
         return cls(
             total=total,
-            rows=(thin.indptr, thin.indices, thin.data),
+            rows=rows if thin is None else (thin.indptr, thin.indices, thin.data),
             nodes=np.array(records.present, dtype=np.int64),
             starts=np.array([records.slices[i].start for i in records.present], dtype=np.int64),
             mixing=(mixing.indptr, mixing.indices, mixing.data),
@@ -87,15 +88,17 @@ class CompiledAveraging:
         Returns:
             Shape (runs, nodes, d); of nodes whose records are elsewhere the noise as it was.
         """
-        total = self.total
+        total, kernels, dense = self.total, self.kernels, isinstance(self.rows, np.ndarray)
+        products = kernels.dense_products if dense else kernels.products
+        messages = kernels.dense_messages if dense else kernels.messages
         whole = len(self.nodes) == chosen.shape[1]
         index = (chosen if whole else chosen[:, self.nodes]) + self.starts
         m = np.empty(index.shape)
-        self.kernels.products(self.rows, index, self.nodes, x, m)
+        products(self.rows, index, self.nodes, x, m)
         if total.offsets is not None:
             m += total.offsets[index]
         slopes = total.loss.derivative(m)
-        self.kernels.messages(self.rows, index, self.nodes, slopes, sigma, step, z, noise)
+        messages(self.rows, index, self.nodes, slopes, sigma, step, z, noise)
         return noise
 
     def mixed(self, sent: Array) -> Array:

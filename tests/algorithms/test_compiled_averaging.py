@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from dpcalc.algorithms import load
 from dpcalc.algorithms.engine import averaging as engine
@@ -67,12 +68,13 @@ def by_loops(algorithm, run, runs):
     return np.array(messages), weighted / whole
 
 
+@pytest.mark.parametrize("share", [0.2, 0.9])
 @pytest.mark.parametrize("network", [ring(NODES), complete(NODES)])
 @pytest.mark.parametrize("loss", [Logistic(), Huber(width=0.5), Hinge()])
 @pytest.mark.parametrize("regulariser", [ridge(0.3), ElasticNet(l1=0.02, l2=0.3)])
-def test_compiled_rounds_follow_the_equations(loss, network, regulariser, compiled_rounds):
+def test_compiled_rounds_follow_the_equations(loss, network, regulariser, share, compiled_rounds):
     """Twelve rounds of sums of at most 18 terms: 3e-14 is ten times their rounding."""
-    algorithm = made(loss, network, regulariser=regulariser)
+    algorithm = made(loss, network, share=share, regulariser=regulariser)
     assert algorithm._loops() is not None
     found = algorithm.run(3, runs=3)
     for run in range(3):
@@ -83,7 +85,15 @@ def test_compiled_rounds_follow_the_equations(loss, network, regulariser, compil
 
 
 def test_a_run_and_a_node_alone_have_the_bits_of_the_batch(compiled_rounds):
+    """The last two nodes have rows of few zeros, which alone they keep in another form."""
     algorithm = made(Hinge(), ring(NODES))
+    records = algorithm.problem.records
+    features = records.features.copy()
+    features[40:-1] += 0.05
+    records = split(features / 2, records.labels, NODES)
+    algorithm = algorithm.with_records(records)
+    forms = {type(algorithm.alone(i)._loops().rows) for i in range(NODES)}
+    assert forms == {tuple, np.ndarray}
     together = algorithm.run(3, runs=4)
     for run in range(4):
         alone = algorithm.run(3, runs=1, first_run=run)
@@ -99,9 +109,18 @@ def test_a_run_and_a_node_alone_have_the_bits_of_the_batch(compiled_rounds):
         state = algorithm.step(state)
 
 
+def test_sparse_rows_have_the_bits_of_dense_ones(compiled_rounds):
+    algorithm = made(Logistic(), ring(NODES))
+    records = algorithm.problem.records
+    thin = split(csr_array(records.features), records.labels, NODES)
+    again = algorithm.with_records(thin)
+    assert again._loops() is not None
+    found, wanted = again.run(3, runs=2), algorithm.run(3, runs=2)
+    np.testing.assert_array_equal(found["message"], wanted["message"])
+
+
 def test_what_cannot_be_compiled_runs_as_before(compiled_rounds, monkeypatch):
-    """Rows of few zeros, rounds that sample nothing, and an installation without numba."""
-    assert made(Hinge(), ring(NODES), share=0.9)._loops() is None
+    """An installation without numba, and runs too short to load it."""
     monkeypatch.setattr(compiled, "is_there", lambda: False)
     assert made(Hinge(), ring(NODES))._loops() is None
     monkeypatch.undo()
