@@ -19,6 +19,7 @@ from dpcalc.auditing.estimators import (
     importance,
     one_run,
     one_run_exact,
+    partly,
 )
 from dpcalc.auditing.estimators.binomial import SOUGHT
 from dpcalc.auditing.estimators.reference_mechanisms import LAPLACE, RESPONSE, Outcomes
@@ -170,19 +171,26 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
     quantity, alpha, delta = evidence.quantity, evidence.alpha, claim.delta
     if quantity is Quantity.RHO or not 0 < wanted < math.inf:
         return None
+    share = _telling(evidence) / evidence.runs
     if quantity is Quantity.EPSILON and evidence.reference.startswith(RESPONSE):
         given: dict[str, Any] = {"claim": claim, "alpha": alpha, "quantity": quantity}
         given["outcomes"] = _outcomes(evidence)
-        if evidence.reference == RESPONSE:
+        if share == 1:
             return lambda runs: accuracy.noticed(runs=runs, **given) <= wanted
-        given["learnt"] = "telling" in evidence.counted
-        share = _telling(evidence) / evidence.runs
+        given["learnt"] = evidence.counted["learnt"]
         return lambda runs: (
             accuracy.noticed(runs=runs, telling=round(share * runs), **given) <= wanted
         )
     if quantity is Quantity.EPSILON:
         terms = {"epsilon": wanted, "claimed": claim.epsilon, "delta": delta, "alpha": alpha}
-        return lambda runs: abstention.notices(runs=runs, **terms)
+        return lambda runs: abstention.notices(runs=runs, share=share, **terms)
+    if share < 1:
+        outcomes = Outcomes.FEW if evidence.reference.startswith(RESPONSE) else Outcomes.CONTINUOUS
+        curve: dict[str, Any] = {"claimed": claim.bound(quantity), "alpha": alpha}
+        curve |= {"outcomes": outcomes, "learnt": evidence.counted["learnt"]}
+        return lambda runs: (
+            partly.detectable(runs=runs, telling=round(share * runs), **curve) <= wanted
+        )
     return lambda runs: (
         accuracy.detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=SOUGHT)
         <= wanted
@@ -191,8 +199,7 @@ def _design(claim: Claim, evidence: Evidence, wanted: float) -> Callable[[int], 
 
 def _telling(evidence: Evidence) -> int:
     """In how many runs the mechanism says something for which power is stated."""
-    answered = evidence.counted["right"] + evidence.counted["wrong"]
-    return int(evidence.counted.get("telling", answered))
+    return int(evidence.counted.get("telling", evidence.runs))
 
 
 def _outcomes(evidence: Evidence) -> Outcomes:

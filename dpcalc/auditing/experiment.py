@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.design import AuditDesign
 from dpcalc.auditing.estimators import accuracy, rule_choice
+from dpcalc.auditing.estimators.answering import answering as answering_share
+from dpcalc.auditing.estimators.answering import noticeable
 from dpcalc.auditing.estimators.importance import chosen_tilt
 from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Rule
@@ -67,6 +69,7 @@ class Experiment:
         learnt: what a learnt score looks at; empty for the target's own.
         with_nan: runs of the trial that released NaN.
         outcomes: how often releases of pilot runs repeat, or values of the target's own score.
+        share: of the runs in which the mechanism answers, as far as the pilot shows; see `answering`.
         tilted: runs for importance sampling, P being the named world: of P, and of P_a.
         tilt: by how much they were tilted.
         spread: V = Σ‖d_t‖²/σ_t² on pilot runs, which sets the tilt and the scale of the bets.
@@ -83,6 +86,7 @@ class Experiment:
     learnt: str = ""
     with_nan: int = 0
     outcomes: Outcomes = Outcomes.DISCRETE
+    share: float = 1.0
     tilted: Mapping[World, tuple[ImportanceSample, ImportanceSample]] = field(default_factory=dict)
     tilt: float = 0.0
     spread: float = 0.0
@@ -151,6 +155,9 @@ def _carried_out(
         **where,
     )
     trial = tried.trial
+    outcomes, share = answering_share(
+        tried.values, trial, noticed=noticeable(design.runs, claim, design.share)
+    )
     running = _bets(trial, claim, design)
     noise: dict[World, Noise] = {}
     seen, stopped = _counted_runs(
@@ -168,7 +175,8 @@ def _carried_out(
         trial=trial,
         learnt=tried.learnt,
         with_nan=tried.with_nan,
-        outcomes=tried.outcomes,
+        outcomes=outcomes,
+        share=share,
         seen=seen,
         tilted=tilted,
         tilt=tilt,

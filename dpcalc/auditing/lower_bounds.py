@@ -101,13 +101,14 @@ def bounds(experiment: Experiment, claim: Claim, *, trusted: bool) -> list[Evide
 
 def _clopper_pearson(q: EstimatorInput) -> list[Evidence]:
     counts = q.experiment.seen.counts(q.tail_threshold)
-    outcomes = q.experiment.outcomes
-    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha, outcomes=outcomes)]
+    e = q.experiment
+    terms: dict[str, Any] = {"outcomes": e.outcomes, "share": e.share}
+    return [clopper_pearson.evidence(counts, q.claim, alpha=q.alpha, **terms)]
 
 
 def _accuracy(q: EstimatorInput) -> list[Evidence]:
     e, curve = q.experiment, q.claim.is_curve
-    terms: dict[str, Any] = {"outcomes": e.outcomes, "learnt": bool(e.learnt)}
+    terms: dict[str, Any] = {"outcomes": e.outcomes, "share": e.share, "learnt": bool(e.learnt)}
     return [accuracy.evidence(e.seen, q.rule, q.claim, alpha=q.alpha, curve=curve, **terms)]
 
 
@@ -117,9 +118,10 @@ def _running(q: EstimatorInput, method: str) -> list[Evidence]:
         return []
     # After an early stop the power is that of all runs that the bets had before them.
     planned = e.design.runs if e.stopped else e.seen.runs
+    terms: dict[str, Any] = {"outcomes": e.outcomes, "share": e.share}
     if isinstance(bets, RunningTest):
-        return [bets.evidence(planned, outcomes=e.outcomes, learnt=bool(e.learnt))]
-    return [bets.evidence(planned, outcomes=e.outcomes)]
+        return [bets.evidence(planned, learnt=bool(e.learnt), **terms)]
+    return [bets.evidence(planned, **terms)]
 
 
 def _e_process(q: EstimatorInput) -> list[Evidence]:
@@ -156,7 +158,9 @@ def _importance(q: EstimatorInput) -> list[Evidence]:
 
 def _renyi(q: EstimatorInput) -> list[Evidence]:
     counts = q.experiment.seen.counts(q.middle_threshold)
-    return [renyi.evidence(counts, q.claim, alpha=q.alpha)]
+    e = q.experiment
+    terms: dict[str, Any] = {"outcomes": e.outcomes, "share": e.share}
+    return [renyi.evidence(counts, q.claim, alpha=q.alpha, **terms)]
 
 
 def _renyi_density(q: EstimatorInput) -> Sequence[Evidence]:

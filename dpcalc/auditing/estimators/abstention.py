@@ -99,23 +99,28 @@ def joint_lower(
 
 
 @lru_cache(maxsize=1024)
-def notices(*, runs: int, epsilon: float, claimed: float, delta: float, alpha: float) -> bool:
-    """Whether this many runs tell the ε at δ from the claimed one, 4 times in 5."""
+def notices(
+    *, runs: int, epsilon: float, claimed: float, delta: float, alpha: float, share: float = 1.0
+) -> bool:
+    """Whether this many runs tell the ε at δ from the claimed one, 4 times in 5; see `detectable`."""
     return is_noticed(
         lambda right, wrong: epsilon_lower(right, wrong, runs, delta=delta, alpha=alpha) > claimed,
         runs=runs,
         epsilon=epsilon,
         delta=delta,
+        share=share,
     )
 
 
 @lru_cache(maxsize=256)
-def detectable(*, runs: int, claimed: float, delta: float, alpha: float) -> float:
+def detectable(
+    *, runs: int, claimed: float, delta: float, alpha: float, share: float = 1.0
+) -> float:
     """The ε at δ that this many runs tell from the claimed one, 4 times in 5.
 
-    For the mechanisms of `answer_rates`.
+    For the mechanisms of `answer_rates`, which answer in this share of the runs.
     """
-    terms = {"claimed": claimed, "delta": delta, "alpha": alpha}
+    terms = {"claimed": claimed, "delta": delta, "alpha": alpha, "share": share}
     return smallest_noticed(lambda epsilon: notices(runs=runs, epsilon=epsilon, **terms), claimed)
 
 
@@ -152,11 +157,15 @@ def smallest_response(
         claimed: where the search begins.
         delta: in [0, 1).
         learnt: whether the score was learnt: every second such score does not set apart the outcomes
-            that say nothing from one of the two that do, and half of the answers are lost.
+            that say nothing from one of the two that do, and half of the answers are lost. Where so
+            few could not reject at all, what is noticed is so large that scores set apart both.
     """
     numbers = (telling, telling // 2) if learnt else (telling,)
     needed = [_fewest_right(rejects, number) for number in numbers]
-    sought = SOUGHT_OF_LEARNT if learnt else SOUGHT
+    halved = needed[-1] <= numbers[-1] < telling
+    if not halved:
+        numbers, needed = numbers[:1], needed[:1]
+    sought = SOUGHT_OF_LEARNT if halved else SOUGHT
 
     def notices(epsilon: float) -> bool:
         right, wrong = response_rates(epsilon, delta, telling / runs)
@@ -184,6 +193,7 @@ def smallest_epsilon(
     runs: int,
     claimed: float,
     delta: float,
+    share: float = 1.0,
 ) -> float:
     """The ε at δ at which a test of right and wrong answers rejects, 4 times in 5.
 
@@ -194,17 +204,24 @@ def smallest_epsilon(
         runs: all runs.
         claimed: where the search begins.
         delta: in [0, 1).
+        share: of the runs in which they answer.
     """
+    terms = {"delta": delta, "share": share}
     return smallest_noticed(
-        lambda epsilon: is_noticed(rejects, runs=runs, epsilon=epsilon, delta=delta), claimed
+        lambda epsilon: is_noticed(rejects, runs=runs, epsilon=epsilon, **terms), claimed
     )
 
 
 def is_noticed(
-    rejects: Callable[[Array, Array], NDArray[np.bool_]], *, runs: int, epsilon: float, delta: float
+    rejects: Callable[[Array, Array], NDArray[np.bool_]],
+    *,
+    runs: int,
+    epsilon: float,
+    delta: float,
+    share: float = 1.0,
 ) -> bool:
     """Whether the test of `smallest_epsilon` rejects often enough at this ε."""
     each = math.sqrt(SOUGHT if delta > 0 else SOUGHT_OF_LAPLACE)
-    of_right, of_wrong = answer_rates(epsilon, delta)
+    of_right, of_wrong = answer_rates(epsilon, delta, share)
     right, wrong = quantile(1 - each, runs, of_right), quantile(each, runs, of_wrong)
     return bool(rejects(right, np.minimum(wrong, runs - right)).any())

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators import abstention
+from dpcalc.auditing.estimators import abstention, partly
 from dpcalc.auditing.estimators.binomial import (
     POWER,
     SOUGHT,
@@ -38,8 +38,8 @@ from dpcalc.auditing.estimators.reference_mechanisms import (
     GAUSSIAN,
     RESPONSE,
     Outcomes,
+    in_runs,
     reference,
-    response_in,
     response_rates,
 )
 from dpcalc.auditing.estimators.rules import Answers, Rule, cuts
@@ -88,13 +88,17 @@ def detectable(
     *, runs: int, claim: Claim, alpha: float, quantity: Quantity, power: float = POWER
 ) -> float:
     """The value that this many runs tell from the claimed one with this power by the best rule."""
-    if quantity is Quantity.MU:
-        allowed = claim.guarantee.attack_accuracy()
-    else:
-        grown = math.exp(min(claim.epsilon, 700.0))
-        allowed = (grown + claim.delta) / (1 + grown)
-    needed = critical_count(runs, allowed, alpha)
+    right = allowed(claim, quantity)
+    needed = critical_count(runs, right, alpha)
     return value_at(chance_for_power(needed, runs, power), claim.delta, quantity)
+
+
+def allowed(claim: Claim, quantity: Quantity) -> float:
+    """The best accuracy under the claim: of its curve, or of (ε, δ) alone."""
+    if quantity is Quantity.MU:
+        return claim.guarantee.attack_accuracy()
+    grown = math.exp(min(claim.epsilon, 700.0))
+    return (grown + claim.delta) / (1 + grown)
 
 
 def value_at(accuracy: float, delta: float, quantity: Quantity, mechanism: str = GAUSSIAN) -> float:
@@ -119,6 +123,7 @@ def evidence(
     alpha: float,
     curve: bool,
     outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
     learnt: bool = False,
 ) -> Evidence:
     """The bound on μ if ``curve``, else on ε at the claim's δ.
@@ -130,6 +135,7 @@ def evidence(
         alpha: error probability.
         curve: whether the claim is to be tested as a Gaussian curve.
         outcomes: how often they repeat; see `reference_mechanisms`.
+        share: of the runs in which the mechanism answers; see `answering`.
         learnt: whether the score was learnt; see `abstention.smallest_response`.
 
     Raises:
@@ -151,6 +157,7 @@ def evidence(
         curve=curve,
         known=known,
         outcomes=outcomes,
+        share=share,
         learnt=learnt,
     )
 
@@ -164,6 +171,7 @@ def from_answers(
     curve: bool,
     known: bool = False,
     outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
     learnt: bool = False,
 ) -> Evidence:
     """The bound of `evidence` from counted answers of a rule fixed before.
@@ -176,6 +184,7 @@ def from_answers(
         curve: whether the claim is to be tested as a Gaussian curve.
         known: whether the best rule was known and not sought on a pilot, which costs power.
         outcomes: how often they repeat; see `reference_mechanisms`.
+        share: of the runs in which the mechanism answers; see `answering`.
         learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
     if curve:
@@ -189,15 +198,15 @@ def from_answers(
     }
     epsilon, lower = _bounds(rule, answers, claim.delta, alpha, curve)
     if rule is None:
-        outcomes = Outcomes.DISCRETE
-    named = GAUSSIAN if curve else reference(claim.delta, outcomes)
-    answered = int(answers.right + answers.wrong)
+        outcomes, share = Outcomes.DISCRETE, 1.0
+    named = reference(claim.delta, outcomes, curve=curve, share=share)
+    telling = round(share * answers.runs)
     counted = answers.record() | (rule.record() if rule else {})
-    if rule is not None and named == RESPONSE and lower > 0 and answered < answers.runs:
-        telling = rule.telling(answered, answers.runs) if learnt else answered
+    if rule is not None and named == RESPONSE and lower > 0:
+        telling = rule.telling(answers, telling, learnt=learnt)
+    if telling < answers.runs:
         terms |= {"telling": telling, "learnt": learnt}
-        counted |= {"telling": telling} if learnt else {}
-        named = response_in(telling, answers.runs)
+        counted |= {"telling": telling, "learnt": learnt}
     return Evidence(
         method="accuracy",
         quantity=quantity,
@@ -210,7 +219,7 @@ def from_answers(
         detectable=detectable(**terms)
         if rule is None
         else noticed(**terms, known=known, outcomes=outcomes),
-        reference=named,
+        reference=in_runs(named, telling, answers.runs),
         counted=counted,
         assumes=("fair coins", "the decision rule was fixed before these runs"),
     )
@@ -252,13 +261,14 @@ def noticed(
         quantity: which value.
         known: whether the best rule was known and not sought on a pilot, which costs power.
         outcomes: how often they repeat; see `reference_mechanisms`.
-        telling: in how many of the runs randomised response says anything; all if left out.
+        telling: in how many of the runs the mechanism answers; all if left out.
         learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
     if quantity is Quantity.EPSILON:
         terms: dict[str, Any] = {"claimed": claim.epsilon, "delta": claim.delta, "alpha": alpha}
         if reference(claim.delta, outcomes) != RESPONSE:
-            return abstention.detectable(runs=runs, **terms)
+            share = 1.0 if telling is None else telling / runs
+            return abstention.detectable(runs=runs, share=share, **terms)
         if telling is not None:
             return abstention.detectable_response(
                 runs=runs, telling=telling, learnt=learnt, **terms
@@ -268,6 +278,18 @@ def noticed(
         learnt_at_once = outcomes is Outcomes.FEW and runs >= _ENOUGH_TO_LEARN
         power = POWER if learnt_at_once else SOUGHT  # rare outcomes are hardly learnt
         return value_at(chance_for_power(needed, runs, power), claim.delta, quantity, RESPONSE)
+    if telling is not None and known:
+        chance = chance_for_power(critical_count(runs, allowed(claim, quantity), alpha), runs)
+        return partly.mu_of_answers(chance, telling / runs, outcomes)
+    if telling is not None:
+        return partly.detectable(
+            runs=runs,
+            telling=telling,
+            claimed=claim.bound(Quantity.MU),
+            alpha=alpha,
+            outcomes=outcomes,
+            learnt=learnt,
+        )
     power = POWER if known else SOUGHT
     return detectable(runs=runs, claim=claim, alpha=alpha, quantity=quantity, power=power)
 

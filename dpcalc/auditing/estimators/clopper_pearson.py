@@ -39,6 +39,7 @@ from dpcalc.auditing.estimators.reference_mechanisms import (
     LAPLACE,
     Outcomes,
     error_rates,
+    in_runs,
     reference,
 )
 from dpcalc.auditing.estimators.rules import cuts, tail_ranks
@@ -151,11 +152,12 @@ def detectable(
     delta: float,
     alpha: float,
     outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
 ) -> float:
     """The ε that this many runs tell from the claimed one, at the best threshold, 4 times in 5."""
 
     def notices(epsilon: float) -> bool:
-        rates = error_rates(epsilon, delta, outcomes)
+        rates = error_rates(epsilon, delta, outcomes, share)
         a, b = _usual_rectangle(*rates, n_in=n_in, n_out=n_out, alpha=alpha, power=power)
         return bool((_epsilon(a, b, delta) > claimed).any())
 
@@ -185,6 +187,7 @@ def evidence(
     alpha: float,
     power: bool = True,
     outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
 ) -> Evidence:
     """The bound on ε at the claim's δ from one experiment.
 
@@ -194,6 +197,7 @@ def evidence(
         alpha: error probability.
         power: whether to say what would have been noticed.
         outcomes: how often they repeat; see `reference_mechanisms`.
+        share: of the runs in which the mechanism answers; see `answering`.
     """
     n_in, n_out = int(counts.n_in), int(counts.n_out)
     found = math.inf
@@ -205,7 +209,9 @@ def evidence(
             delta=claim.delta,
             alpha=alpha,
             outcomes=outcomes,
+            share=share,
         )
+    runs = int(counts.runs)
     return Evidence(
         method="clopper-pearson",
         quantity=Quantity.EPSILON,
@@ -213,9 +219,9 @@ def evidence(
         alpha=alpha,
         delta=claim.delta,
         access=AdversaryAccess.RUNS,
-        runs=int(counts.runs),
+        runs=runs,
         detectable=found if power else None,
-        reference=reference(claim.delta, outcomes),
+        reference=in_runs(reference(claim.delta, outcomes), round(share * runs), runs),
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )

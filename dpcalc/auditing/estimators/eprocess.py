@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.estimators import abstention, accuracy
+from dpcalc.auditing.estimators import abstention, accuracy, partly
 from dpcalc.auditing.estimators.binomial import chance_for_power
 from dpcalc.auditing.estimators.reference_mechanisms import RESPONSE, Outcomes, reference
 from dpcalc.errors import InvalidInput
@@ -152,10 +152,7 @@ def paired_epsilon_lower(
 
 def allowed_accuracy(claim: Claim) -> float:
     """The best accuracy under the claim: of the curve, or of (ε, δ) alone."""
-    if claim.is_curve:
-        return claim.guarantee.attack_accuracy()
-    grown = math.exp(min(claim.epsilon, 700.0))
-    return (grown + claim.delta) / (1 + grown)
+    return accuracy.allowed(claim, Quantity.MU if claim.is_curve else Quantity.EPSILON)
 
 
 def lower_from_accuracy(bound: float, claim: Claim) -> float:
@@ -191,10 +188,11 @@ def detectable(
         claim: what is tested.
         alpha: error probability.
         outcomes: how often they repeat; see `reference_mechanisms`.
-        telling: in how many of the runs randomised response says anything; all if left out.
+        telling: in how many of the runs the mechanism answers; all if left out.
         learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
-    if telling is not None:
+    named = reference(claim.delta, outcomes)
+    if telling is not None and not claim.is_curve and named == RESPONSE:
         terms = {"epsilon": min(claim.epsilon, 700.0), "delta": claim.delta}
         return abstention.smallest_response(
             lambda r, w: answers_log_wealth(r, w, runs, **terms) >= -math.log(alpha),
@@ -204,8 +202,9 @@ def detectable(
             delta=claim.delta,
             learnt=learnt,
         )
-    if not claim.is_curve and reference(claim.delta, outcomes) != RESPONSE:
-        return _detectable(runs, claim.epsilon, claim.delta, alpha)
+    share = 1.0 if telling is None else telling / runs
+    if not claim.is_curve and named != RESPONSE:
+        return _detectable(runs, claim.epsilon, claim.delta, alpha, share)
     allowed = allowed_accuracy(claim)
     low, high = 0, runs + 1
     while high - low > 1:
@@ -214,14 +213,14 @@ def detectable(
             high = middle
         else:
             low = middle
-    quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
-    return accuracy.value_at(
-        chance_for_power(high, runs), claim.delta, quantity, reference(claim.delta, outcomes)
-    )
+    chance = chance_for_power(high, runs)
+    if claim.is_curve:
+        return partly.mu_of_answers(chance, share, outcomes)
+    return accuracy.value_at(chance, claim.delta, Quantity.EPSILON, named)
 
 
 @lru_cache(maxsize=256)  # audits of one design ask for the same
-def _detectable(runs: int, claimed: float, delta: float, alpha: float) -> float:
+def _detectable(runs: int, claimed: float, delta: float, alpha: float, share: float) -> float:
     return abstention.smallest_epsilon(
         lambda right, wrong: (
             answers_log_wealth(right, wrong, runs, epsilon=claimed, delta=delta) >= -math.log(alpha)
@@ -229,6 +228,7 @@ def _detectable(runs: int, claimed: float, delta: float, alpha: float) -> float:
         runs=runs,
         claimed=claimed,
         delta=delta,
+        share=share,
     )
 
 

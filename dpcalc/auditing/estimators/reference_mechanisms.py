@@ -22,6 +22,8 @@ GAUSSIAN = "Gaussian mechanism, best adversary"
 LAPLACE = "Laplace mechanism, best adversary"
 RESPONSE = "randomised response"
 
+_ALL = 0.999  # δ of the runs that answer, at most
+
 
 class Outcomes(StrEnum):
     """How often the outcomes of pilot runs repeat."""
@@ -39,16 +41,34 @@ class Outcomes(StrEnum):
         return cls.FEW if 50 * counts.min() >= len(values) else cls.DISCRETE
 
 
-def reference(delta: float, outcomes: Outcomes = Outcomes.DISCRETE) -> str:
-    """The name of the mechanism behind `error_rates` and `answer_rates`."""
+def reference(
+    delta: float,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    *,
+    curve: bool = False,
+    share: float = 1.0,
+) -> str:
+    """The name of the mechanism behind `error_rates` and `answer_rates`.
+
+    Args:
+        delta: in [0, 1).
+        outcomes: how often they repeat, of the runs in which it answers.
+        curve: whether a Gaussian curve is claimed: then it is the Gaussian mechanism, unless it
+            answers in a share of the runs and what it answers there repeats.
+        share: of the runs in which it answers.
+    """
+    if curve:
+        return GAUSSIAN if share == 1 or outcomes is Outcomes.CONTINUOUS else RESPONSE
     if outcomes is Outcomes.FEW or (delta == 0 and outcomes is Outcomes.DISCRETE):
         return RESPONSE
     return GAUSSIAN if delta > 0 else LAPLACE
 
 
-def response_in(telling: int, runs: int) -> str:
-    """Its name where only some of the runs say anything."""
-    return f"{RESPONSE} in {telling:,} of {runs:,} runs"
+def in_runs(name: str, telling: int, runs: int) -> str:
+    """The name of a mechanism that answers in so many of the runs; in the others it says nothing."""
+    what, comma, adversary = name.partition(",")
+    where = f"{telling:,} of {runs:,} runs" if telling < runs else "every run"
+    return f"{what} in {where}{comma}{adversary}"
 
 
 def response_rates(epsilon: float, delta: float, answered: float = 1.0) -> tuple[float, float]:
@@ -64,7 +84,7 @@ def response_rates(epsilon: float, delta: float, answered: float = 1.0) -> tuple
 
 
 def error_rates(
-    epsilon: float, delta: float, outcomes: Outcomes = Outcomes.DISCRETE
+    epsilon: float, delta: float, outcomes: Outcomes = Outcomes.DISCRETE, share: float = 1.0
 ) -> tuple[Array, Array]:
     """False-positive and false-negative rates of the best tests, at many thresholds.
 
@@ -72,7 +92,11 @@ def error_rates(
         epsilon: loss of the mechanism at δ.
         delta: in [0, 1).
         outcomes: which mechanism; see `reference`.
+        share: of the runs in which it answers, in (0, 1]; IN is never said in the others.
     """
+    if share < 1:
+        false_positive, missed = error_rates(epsilon, min(delta / share, _ALL), outcomes)
+        return share * false_positive, 1 - share * (1 - missed)
     from scipy.special import ndtr
 
     named = reference(delta, outcomes)
@@ -88,11 +112,14 @@ def error_rates(
     return np.asarray(ndtr(-thresholds)), np.asarray(ndtr(thresholds - mu))
 
 
-def answer_rates(epsilon: float, delta: float) -> tuple[Array, Array]:
+def answer_rates(epsilon: float, delta: float, share: float = 1.0) -> tuple[Array, Array]:
     """How often rules that treat both worlds alike are right and wrong, by what they pass over.
 
-    Of the Laplace mechanism at δ = 0, else of the Gaussian one.
+    Of the Laplace mechanism at δ = 0, else of the Gaussian one, in a share of the runs.
     """
+    if share < 1:
+        right, wrong = answer_rates(epsilon, min(delta / share, _ALL))
+        return share * right, share * wrong
     from scipy.special import ndtr
 
     if delta == 0:

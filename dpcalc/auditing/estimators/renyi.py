@@ -16,6 +16,7 @@ Assumes
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,12 @@ from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import clopper_pearson
 from dpcalc.auditing.estimators.binomial import POWER, quantile, smallest_noticed, upper_limit
 from dpcalc.auditing.estimators.hockey_stick import require_exact
-from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN
+from dpcalc.auditing.estimators.reference_mechanisms import (
+    RESPONSE,
+    Outcomes,
+    in_runs,
+    reference,
+)
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Counts, Observations
 from dpcalc.errors import InvalidInput
@@ -98,26 +104,76 @@ def mean_lower(values: Array, *, alpha: float) -> Array:
     return np.asarray(np.where(low > 1e-12, low, 0.0))
 
 
-def detectable(*, n_in: int, n_out: int, claimed: float, alpha: float) -> float:
-    """The ρ that a rectangle tells from the claimed one, 4 times in 5, for a Gaussian mechanism."""
+def detectable(
+    *,
+    n_in: int,
+    n_out: int,
+    claimed: float,
+    alpha: float,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
+) -> float:
+    """The ρ that a rectangle tells from the claimed one, 4 times in 5, for a Gaussian mechanism.
+
+    In a share of the runs the ρ of that mechanism is the same, in the limit of large orders; if what
+    it answers there repeats it is randomised response.
+    """
     from scipy.special import ndtr
 
     each = math.sqrt(POWER)
 
-    def notices(rho: float) -> bool:
-        mu = math.sqrt(2 * rho)
-        t = np.linspace(-2.0, mu + 3.0, 101)
-        fp, fn = quantile(each, n_out, ndtr(-t)), quantile(each, n_in, ndtr(t - mu))
+    def notices(false_positive: Array, missed: Array) -> bool:
+        fp = quantile(each, n_out, share * false_positive)
+        fn = quantile(each, n_in, 1 - share * (1 - missed))
         a, b = upper_limit(fp, n_out, alpha / 2), upper_limit(fn, n_in, alpha / 2)
         return bool((_corner(a, b) > claimed).any())
 
-    return smallest_noticed(notices, claimed, most=1e3)
+    def of_gaussian(rho: float) -> bool:
+        mu = math.sqrt(2 * rho)
+        t = np.linspace(-2.0, mu + 3.0, 101)
+        return notices(ndtr(-t), ndtr(t - mu))
+
+    def of_response(epsilon: float) -> bool:
+        wrong = np.array([1 / (1 + math.exp(epsilon))])
+        return notices(wrong, wrong)
+
+    if reference(0.0, outcomes, curve=True, share=share) == RESPONSE:
+        return rho_of_response(smallest_noticed(of_response, 0.0), share)
+    return smallest_noticed(of_gaussian, claimed, most=1e3)
 
 
-def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
-    """The bound on ρ from error rates."""
+def rho_of_response(epsilon: float, share: float) -> float:
+    """sup_a D_a/a of randomised response in a share of the runs; in the others nothing is said."""
+    if not math.isfinite(epsilon):
+        return math.inf
+    right = np.asarray(1 / (1 + math.exp(-epsilon)))
+    whole = (ORDERS - 1) * coin_divergence(right, 1 - right, ORDERS)
+    rest = math.log1p(-share) if share < 1 else -math.inf
+    partly = np.logaddexp(rest, math.log(share) + whole)
+    return float((partly / (ORDERS - 1) / ORDERS).max())
+
+
+def evidence(
+    counts: Counts,
+    claim: Claim,
+    *,
+    alpha: float,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
+) -> Evidence:
+    """The bound on ρ from error rates.
+
+    Args:
+        counts: answers of a rule fixed before.
+        claim: what is tested.
+        alpha: error probability.
+        outcomes: how often they repeat; see `reference_mechanisms`.
+        share: of the runs in which the mechanism answers; see `answering`.
+    """
     n_in, n_out = int(counts.n_in), int(counts.n_out)
-    claimed = claim.bound(Quantity.RHO)
+    claimed, runs = claim.bound(Quantity.RHO), int(counts.runs)
+    named = reference(0.0, outcomes, curve=True, share=share)
+    terms: dict[str, Any] = {"outcomes": outcomes, "share": share}
     return Evidence(
         method="renyi",
         quantity=Quantity.RHO,
@@ -126,9 +182,9 @@ def evidence(counts: Counts, claim: Claim, *, alpha: float) -> Evidence:
         alpha=alpha,
         delta=claim.delta,
         access=AdversaryAccess.RUNS,
-        runs=int(counts.runs),
-        detectable=detectable(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha),
-        reference=GAUSSIAN,
+        runs=runs,
+        detectable=detectable(n_in=n_in, n_out=n_out, claimed=claimed, alpha=alpha, **terms),
+        reference=in_runs(named, round(share * runs), runs),
         counted=counts.record(),
         assumes=("the decision rule was fixed before these runs",),
     )

@@ -57,13 +57,21 @@ class Rule:
         """Whether some scores get no answer."""
         return bool((np.asarray(self.lower) < np.asarray(self.upper)).any())
 
-    def telling(self, answered: int, runs: int) -> int:
-        """In how many runs randomised response says something of which this rule answered so many.
+    def telling(self, answers: Answers, shown: int, *, learnt: bool) -> int:
+        """In how many runs randomised response says something that this rule answered so.
 
-        A rule that answers IN alone, or OUT alone, passes over every second one.
+        A learnt rule that answers IN alone, or OUT alone, passes over every second one.
+
+        Args:
+            answers: of this rule.
+            shown: the number where the rule passes over none.
+            learnt: whether the score was learnt.
         """
+        answered = int(answers.right + answers.wrong)
+        if answered == answers.runs:
+            return shown
         one_sided = bool(np.isinf(self.lower) ^ np.isinf(self.upper))
-        return min(2 * answered, runs) if one_sided else answered
+        return min(2 * answered, answers.runs) if learnt and one_sided else answered
 
     def answers(self, seen: Observations) -> Answers:
         """Right and wrong answers in runs that did not choose the rule."""

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
+from dpcalc.auditing.estimators import partly
 from dpcalc.auditing.estimators.bets import Bet, Settled
 from dpcalc.auditing.estimators.binomial import (
     SOUGHT,
@@ -44,7 +45,6 @@ from dpcalc.auditing.estimators.binomial import (
 )
 from dpcalc.auditing.estimators.eprocess import STAKES
 from dpcalc.auditing.estimators.reference_mechanisms import (
-    GAUSSIAN,
     LAPLACE,
     RESPONSE,
     Outcomes,
@@ -215,36 +215,51 @@ def largest_rejected(
 
 
 def detectable(
-    *, runs: int, claim: Claim, alpha: float, outcomes: Outcomes = Outcomes.DISCRETE
+    *,
+    runs: int,
+    claim: Claim,
+    alpha: float,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
 ) -> float:
     """The value told from the claimed one within this many runs, 4 times in 5.
 
     For the mechanisms of `reference_mechanisms` and rules that treat both worlds alike; where the
     search for the rule costs power, the best rule is asked for more.
+
+    Args:
+        runs: counted.
+        claim: what is tested.
+        alpha: error probability.
+        outcomes: how often they repeat; see `reference_mechanisms`.
+        share: of the runs in which the mechanism answers; see `answering`.
     """
     from scipy.special import ndtr
 
     at = slopes(claim)
     allowed = claimed_profile(claim)(at)
-    named = GAUSSIAN if claim.is_curve else reference(claim.delta, outcomes)
+    named = reference(claim.delta, outcomes, curve=claim.is_curve, share=share)
     each = math.sqrt(SOUGHT_OF_LAPLACE if named == LAPLACE else SOUGHT)
     tails = claim.delta > 0 and not claim.is_curve
     runs = round(runs * (_SPENT_ON_TAILS if tails else 1))
     quantity = Quantity.MU if claim.is_curve else Quantity.EPSILON
 
     def notices(value: float) -> bool:
-        if named == LAPLACE:
-            right, wrong = answer_rates(value, 0.0)
-        elif named == RESPONSE:
-            right, wrong = (np.array([rate]) for rate in response_rates(value, claim.delta))
-        else:
-            mu = value if claim.is_curve else float(gaussian_pair.mu_of(value, claim.delta))
+        if named == RESPONSE:
+            terms = value, 0.0 if claim.is_curve else claim.delta, share
+            right, wrong = (np.array([rate]) for rate in response_rates(*terms))
+        elif claim.is_curve:
             margins = np.linspace(0.0, 6.0, 61)
-            right, wrong = ndtr(mu / 2 - margins), ndtr(-mu / 2 - margins)
+            right, wrong = share * ndtr(value / 2 - margins), share * ndtr(-value / 2 - margins)
+        else:
+            right, wrong = answer_rates(value, claim.delta, share)
         r, w = quantile(1 - each, runs, right), quantile(each, runs, wrong)
         grown = _grown(r[:, None], np.minimum(w, runs - r)[:, None], runs, at, allowed)
         return bool((grown >= -math.log(alpha)).any())
 
+    if claim.is_curve and named == RESPONSE:
+        epsilon = smallest_noticed(notices, 0.0, MOST)
+        return partly.mu_of_response(1 / (1 + math.exp(-epsilon)), share)
     return smallest_noticed(notices, claim.bound(quantity), MOST)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rule_choice import Promise
 from dpcalc.auditing.learning.choice import best, candidates
 from dpcalc.auditing.learning.repeats import hashes
@@ -46,14 +45,15 @@ class Pilot:
         score: released -> one number per run, the larger the more it looks like IN.
         trial: runs that taught the score nothing, except which of several is best.
         learnt: what a learnt score looks at, and on how many runs; empty for the target's own.
-        outcomes: how often releases of pilot runs repeat, or values of the target's own score.
+        values: what each run of the trial released, one number for equal releases, or the value of the
+            target's own score; shape (runs,).
         with_nan: runs of the trial that released NaN, which a learnt score counts as an outcome.
     """
 
     score: Score
     trial: Observations
+    values: NDArray[np.generic]
     learnt: str = ""
-    outcomes: Outcomes = Outcomes.DISCRETE
     with_nan: int = 0
 
 
@@ -114,13 +114,13 @@ def pilot(
         score=lambda outputs: score(numbers_of(target, outputs, width)),
         trial=Observations(is_in=flags, score=score(released), fair_coins=True),
         learnt=f"{name}, learnt on {half} runs and tried on {runs - half}",
-        outcomes=Outcomes.of(hashes(released)),
+        values=hashes(released),
         with_nan=int((released == LOST).any(axis=1).sum()),
     )
 
 
 def _of_scores(score: Score, trial: Observations) -> Pilot:
-    return Pilot(score=score, trial=trial, outcomes=Outcomes.of(trial.score))
+    return Pilot(score=score, trial=trial, values=trial.score)
 
 
 def _in_both_worlds(is_in: NDArray[np.bool_], released: Array, runs: int) -> tuple[Array, Array]:

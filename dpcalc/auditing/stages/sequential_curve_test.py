@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.bets import Bet, Settled
-from dpcalc.auditing.estimators.reference_mechanisms import GAUSSIAN, Outcomes, reference
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes, in_runs, reference
 from dpcalc.auditing.estimators.sequential_curve import (
     Profile,
     chosen_bet,
@@ -91,15 +91,21 @@ class RunningCurve:
         )
 
     def evidence(
-        self, planned: int | None = None, *, outcomes: Outcomes = Outcomes.DISCRETE
+        self,
+        planned: int | None = None,
+        *,
+        outcomes: Outcomes = Outcomes.DISCRETE,
+        share: float = 1.0,
     ) -> Evidence:
         """The bound at this moment.
 
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
             outcomes: how often they repeat; see `reference_mechanisms`.
+            share: of the runs in which the mechanism answers; see `answering`.
         """
-        claim = self.claim
+        claim, runs = self.claim, planned or self.runs
+        named = reference(claim.delta, outcomes, curve=claim.is_curve, share=share)
         return Evidence(
             method="sequential-curve",
             quantity=self._quantity,
@@ -110,9 +116,9 @@ class RunningCurve:
             access=AdversaryAccess.RUNS,
             runs=self.runs,
             detectable=detectable(
-                runs=planned or self.runs, claim=claim, alpha=self.alpha, outcomes=outcomes
+                runs=runs, claim=claim, alpha=self.alpha, outcomes=outcomes, share=share
             ),
-            reference=GAUSSIAN if claim.is_curve else reference(claim.delta, outcomes),
+            reference=in_runs(named, round(share * runs), runs),
             counted={"log_wealth": self.largest, "bets": [bet.record() for bet in self.bets]},
             assumes=("fair coins", "every bet was made before its runs"),
             anytime=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.eprocess import (
     accuracy_lower,
@@ -17,13 +19,12 @@ from dpcalc.auditing.estimators.eprocess import (
     lower_from_accuracy,
 )
 from dpcalc.auditing.estimators.reference_mechanisms import (
-    GAUSSIAN,
     RESPONSE,
     Outcomes,
+    in_runs,
     reference,
-    response_in,
 )
-from dpcalc.auditing.estimators.rules import Rule
+from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.sampling.observations import Observations
 from dpcalc.errors import AssumptionViolated
@@ -103,6 +104,7 @@ class RunningTest:
         planned: int | None = None,
         *,
         outcomes: Outcomes = Outcomes.DISCRETE,
+        share: float = 1.0,
         learnt: bool = False,
     ) -> Evidence:
         """The bound at this moment.
@@ -110,15 +112,18 @@ class RunningTest:
         Args:
             planned: runs of the whole design, for its power; those made so far if left out.
             outcomes: how often they repeat; see `reference_mechanisms`.
+            share: of the runs in which the mechanism answers; see `answering`.
             learnt: whether the score was learnt; see `abstention.smallest_response`.
         """
-        quantity = Quantity.MU if self.claim.is_curve else Quantity.EPSILON
-        named = GAUSSIAN if self.claim.is_curve else reference(self.claim.delta, outcomes)
-        runs, telling = planned or self.runs, None
-        if named == RESPONSE and self.lower > 0 and self.right + self.wrong < self.runs:
-            answered = round(runs * (self.right + self.wrong) / self.runs)
-            telling = self.rule.telling(answered, runs) if learnt else answered
-            named = response_in(telling, runs)
+        curve = self.claim.is_curve
+        quantity = Quantity.MU if curve else Quantity.EPSILON
+        named = reference(self.claim.delta, outcomes, curve=curve, share=share)
+        runs = planned or self.runs
+        telling = round(share * runs)
+        if named == RESPONSE and self.lower > 0:
+            right, wrong = (round(runs * n / self.runs) for n in (self.right, self.wrong))
+            answers = Answers(right=np.asarray(right), wrong=np.asarray(wrong), runs=runs)
+            telling = self.rule.telling(answers, telling, learnt=learnt)
         return Evidence(
             method="e-process",
             quantity=quantity,
@@ -133,17 +138,17 @@ class RunningTest:
                 claim=self.claim,
                 alpha=self.alpha,
                 outcomes=outcomes,
-                telling=telling,
+                telling=telling if telling < runs else None,
                 learnt=learnt,
             ),
-            reference=named,
+            reference=in_runs(named, telling, runs),
             counted={
                 "right": self.right,
                 "wrong": self.wrong,
                 "runs": self.runs,
                 "log_wealth": self.largest,
                 **self.rule.record(),
-                **({"telling": telling} if learnt and telling is not None else {}),
+                **({"telling": telling, "learnt": learnt} if telling < runs else {}),
             },
             assumes=("fair coins", "the decision rule was fixed before these runs"),
             anytime=True,
