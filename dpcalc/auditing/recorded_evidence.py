@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.decision import decide
@@ -40,14 +42,20 @@ def from_guesses(claim: Claim, guesses: Guesses, alpha: float) -> list[Evidence]
 
 
 def from_counts(
-    claim: Claim, counts: Counts, alpha: float, *, outcomes: Outcomes = Outcomes.DISCRETE
+    claim: Claim,
+    counts: Counts,
+    alpha: float,
+    *,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
 ) -> list[Evidence]:
     """The rectangle gives ε, μ and ρ at once: one event of probability α, no split."""
-    found = [clopper_pearson.evidence(counts, claim, alpha=alpha, outcomes=outcomes)]
+    kind: dict[str, Any] = {"outcomes": outcomes, "share": share}
+    found = [clopper_pearson.evidence(counts, claim, alpha=alpha, **kind)]
     if claim.is_curve:
         found.append(clopper_pearson.curve_evidence(counts, claim, alpha=alpha))
     if claim.is_renyi:
-        found.append(renyi.evidence(counts, claim, alpha=alpha))
+        found.append(renyi.evidence(counts, claim, alpha=alpha, **kind))
     return [*found, bayesian.evidence(counts, claim, alpha=alpha)]
 
 

@@ -13,6 +13,7 @@ from dpcalc.auditing.advice import Unused
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.coin_game import FEWEST, coin_game
 from dpcalc.auditing.estimators import accuracy, clopper_pearson, learnt_threshold, one_run
+from dpcalc.auditing.estimators.answering import answering, noticeable
 from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.estimators.rules import Answers, Rule
 from dpcalc.auditing.evidence import Finding, Severity
@@ -24,8 +25,11 @@ from dpcalc.auditing.verdict import Verdict
 from dpcalc.errors import InvalidInput
 
 Array = NDArray[np.float64]
-Seen = tuple[Answers | Counts, Rule, int, Outcomes]
-"""What a rule answered, the rule, on how many runs it was chosen, and how often scores repeat."""
+Kind = tuple[Outcomes, float]
+"""How often scores repeat, and in which share of the runs they say anything; see `answering`."""
+
+Seen = tuple[Answers | Counts, Rule, int, Kind]
+"""What a rule answered, the rule, on how many runs it was chosen, and of what kind scores are."""
 
 _HELD_OUT = 0.2  # share of α for a rule that may pass over runs, where a threshold has the rest
 _OF_A_KIND = 10  # two of them choose the rule
@@ -101,8 +105,9 @@ class RecordedScores:
             played, rule = played.oriented(
                 delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
             )
-            outcomes = _outcomes(played.pilot.score, seen.score)
-            return played.answers(rule), rule, played.pilot.runs, outcomes
+            answers = played.answers(rule)
+            kind = self._kind(played.pilot, answers.runs, seen.score)
+            return answers, rule, played.pilot.runs, kind
         pilot = round(seen.runs * self.pilot_share)
         curve = self.claim.quantity is not Quantity.EPSILON  # ρ is seen best where μ is
         seen = clopper_pearson.oriented(
@@ -115,8 +120,8 @@ class RecordedScores:
             pilot_share=self.pilot_share,
             curve=curve,
         )
-        outcomes = Outcomes.of(seen.between(0, pilot).score)
-        return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), outcomes
+        kind = self._kind(seen.between(0, pilot), int(counts.runs), seen.score)
+        return counts, Rule.at(float(threshold)), seen.runs - int(counts.runs), kind
 
     def _in_blocks(self) -> Seen:
         """The same of more scores than are shuffled in memory: see `many_scores`."""
@@ -129,12 +134,12 @@ class RecordedScores:
             fair_coins=self.fair_coins,
         )
         pilot = many.pilot()
-        outcomes = Outcomes.of(pilot.score)
+        kind = self._kind(pilot, self.first.size + self.second.size - pilot.runs, pilot.score)
         if self.game:
             many, rule = many.oriented(
                 pilot, delta=self.claim.delta, alpha=self.alpha, curve=self.claim.is_curve
             )
-            return many.answers(rule), rule, pilot.runs, outcomes
+            return many.answers(rule), rule, pilot.runs, kind
         terms: dict[str, Any] = {
             "delta": self.claim.delta,
             "alpha": self.alpha,
@@ -146,15 +151,17 @@ class RecordedScores:
         rest = self.first.size + self.second.size - pilot.runs
         threshold = float(clopper_pearson.choose_threshold(turned, counted=rest, **terms))
         many = replace(many, sign=1 if turned is pilot else -1)
-        return many.counts(threshold), Rule.at(threshold), pilot.runs, outcomes
+        return many.counts(threshold), Rule.at(threshold), pilot.runs, kind
 
+    def _kind(self, pilot: Observations, counted: int, scores: Array) -> Kind:
+        """Of the scores on the pilot; of all, taken to say something, where it is too small to tell.
 
-def _outcomes(pilot: Array, scores: Array) -> Outcomes:
-    """How often scores repeat, on the pilot, or in all where it is too small to tell.
-
-    No bound depends on it: it is about the mechanism for which power is stated.
-    """
-    return Outcomes.of(pilot if len(pilot) >= _TELLING else scores)
+        No bound depends on it: it is about the mechanism for which power is stated.
+        """
+        if pilot.runs < _TELLING:
+            return Outcomes.of(scores), 1.0
+        noticed = noticeable(counted, self.claim, self.alpha)
+        return answering(pilot.score, pilot, noticed=noticed)
 
 
 def of_both_kinds(
@@ -183,9 +190,10 @@ def verdict_of(scores: RecordedScores, detectable_ratio: float, name: str) -> Ve
     The scores' α is that of the whole; a threshold learnt on the way leaves the rule `_HELD_OUT` of it.
     """
     claim, alpha, runs = scores.claim, scores.alpha, scores.first.size + scores.second.size
-    share = _HELD_OUT * alpha if scores.learns_on_the_way else alpha
-    scores = replace(scores, alpha=share)
-    answers, rule, pilot, outcomes = scores.seen()
+    spent = _HELD_OUT * alpha if scores.learns_on_the_way else alpha
+    scores = replace(scores, alpha=spent)
+    answers, rule, pilot, (outcomes, share) = scores.seen()
+    kind: dict[str, Any] = {"outcomes": outcomes, "share": share}
     note = Finding(
         check="split",
         severity=Severity.HOLDS,
@@ -193,12 +201,13 @@ def verdict_of(scores: RecordedScores, detectable_ratio: float, name: str) -> Ve
         numbers=rule.record() if scores.game else {"threshold": float(rule.upper)},
     )
     if isinstance(answers, Counts):
-        found = from_counts(claim, answers, alpha, outcomes=outcomes)
+        found = from_counts(claim, answers, alpha, **kind)
         return recorded_verdict(name, claim, found, alpha, runs, detectable_ratio, (note,))
-    terms: dict[str, Any] = {"curve": claim.is_curve, "outcomes": outcomes}
-    found = [accuracy.from_answers(answers, rule, claim, alpha=share, **terms)]
+    terms: dict[str, Any] = {"alpha": spent, "curve": claim.is_curve, **kind}
+    found = [accuracy.from_answers(answers, rule, claim, **terms)]
     if scores.learns_on_the_way:
-        found.append(learnt_threshold.evidence(scores.on_the_way(), claim, alpha=alpha - share))
+        on_the_way = scores.on_the_way()
+        found.append(learnt_threshold.evidence(on_the_way, claim, alpha=alpha - spent, **kind))
     unused = Unused(coins=0 if scores.fair_coins else round((1 - scores.pilot_share) * runs))
     return recorded_verdict(
         name, claim, found, alpha, runs, detectable_ratio, (note,), scores.seed, unused

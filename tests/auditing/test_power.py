@@ -163,7 +163,7 @@ def test_power_allows_for_rare_outcomes_that_a_pilot_does_not_teach():
     (best,) = audit(geometric(1.0), PURE, seed=1, controls=False).evidence
     needed = accuracy.critical_count(2000, math.e / (1 + math.e), best.alpha)
     chance = 1 / (1 + math.exp(-best.detectable))
-    assert best.reference == "randomised response"
+    assert best.reference == "randomised response in every run"
     assert 0.89 < stats.binom.sf(needed - 1, 2000, chance) < 0.92
 
 
@@ -213,7 +213,10 @@ def test_rules_of_a_score_that_is_given_answer_what_they_answer():
 
 @pytest.mark.parametrize(
     ("values", "mechanism_named"),
-    [((0.0, 1.0), "randomised response"), (None, "Laplace mechanism, best adversary")],
+    [
+        ((0.0, 1.0), "randomised response in every run"),
+        (None, "Laplace mechanism in every run, best adversary"),
+    ],
 )
 def test_power_is_that_against_outcomes_of_the_kind_seen(values, mechanism_named):
     """Of 1,000 recorded scores that repeat, and that do not."""

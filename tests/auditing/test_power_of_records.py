@@ -195,6 +195,6 @@ def test_few_runs_of_fair_coins_notice_what_they_say(runs):
         return audit_scores(PURE, *scores, fair_coins=True, alpha=0.05, seed=seed)
 
     (best,) = one(1.0, 3).evidence
-    assert best.reference == "randomised response"
+    assert best.reference == "randomised response in every run"
     found = sum(one(best.detectable, k).outcome is Outcome.REFUTED for k in range(120))
     assert 78 <= found < 114

@@ -32,14 +32,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcalc import checks
 from dpcalc.auditing.estimators.binomial import (
+    FEWEST_TAUGHT,
     SOUGHT,
     SOUGHT_OF_LAPLACE,
     SOUGHT_OF_LEARNT,
+    UNTAUGHT_GAUSSIAN,
+    UNTAUGHT_LAPLACE,
     at_least,
     critical_count,
     lower_limit,
     quantile,
     smallest_noticed,
+    taught,
     upper_limit,
 )
 from dpcalc.auditing.estimators.reference_mechanisms import answer_rates, response_rates
@@ -120,6 +124,8 @@ def detectable(
 
     For the mechanisms of `answer_rates`, which answer in this share of the runs.
     """
+    if share < 1 and share * runs < FEWEST_TAUGHT:
+        return math.inf
     terms = {"claimed": claimed, "delta": delta, "alpha": alpha, "share": share}
     return smallest_noticed(lambda epsilon: notices(runs=runs, epsilon=epsilon, **terms), claimed)
 
@@ -223,5 +229,8 @@ def is_noticed(
     """Whether the test of `smallest_epsilon` rejects often enough at this ε."""
     each = math.sqrt(SOUGHT if delta > 0 else SOUGHT_OF_LAPLACE)
     of_right, of_wrong = answer_rates(epsilon, delta, share)
+    if share < 1:
+        found = taught(share * runs, UNTAUGHT_GAUSSIAN if delta > 0 else UNTAUGHT_LAPLACE)
+        of_right, of_wrong = found * of_right, found * of_wrong
     right, wrong = quantile(1 - each, runs, of_right), quantile(each, runs, of_wrong)
     return bool(rejects(right, np.minimum(wrong, runs - right)).any())

@@ -50,9 +50,7 @@ from dpcalc.errors import AssumptionViolated
 
 Array = NDArray[np.float64]
 
-_ENOUGH_TO_LEARN = (
-    200  # runs, beside whose pilot few outcomes are given the right answer for certain
-)
+_ENOUGH_TO_LEARN = 200  # runs, beside whose pilot few outcomes are surely answered rightly
 
 
 def mu_lower(correct: ArrayLike, runs: ArrayLike, *, alpha: float) -> Array:
@@ -261,7 +259,7 @@ def noticed(
         quantity: which value.
         known: whether the best rule was known and not sought on a pilot, which costs power.
         outcomes: how often they repeat; see `reference_mechanisms`.
-        telling: in how many of the runs the mechanism answers; all if left out.
+        telling: runs in which the mechanism answers; all if left out.
         learnt: whether the score was learnt; see `abstention.smallest_response`.
     """
     if quantity is Quantity.EPSILON:

@@ -7,8 +7,9 @@ Statement
     where they came once, or are rare. Such a group is taken to say nothing if on the pilot the best
     threshold inside it does no better than chance, and worse than what would be noticed in all runs.
     Where everything looks like that, an outcome of half of the runs and more is the one that says
-    nothing, since no two answers that outweigh each other leave so much to a single outcome; a
-    mechanism without such an outcome is taken to answer in every run.
+    nothing, since no two answers that outweigh each other leave so much to a single outcome; so are
+    outcomes that came once, next to a few that came often. A mechanism without such an outcome is
+    taken to answer in every run.
 Source
     Derived here. No bound depends on it: it is about the mechanism for which power is stated.
 """
@@ -32,11 +33,9 @@ from dpcalc.auditing.estimators.reference_mechanisms import Outcomes
 from dpcalc.auditing.sampling.observations import Observations
 
 _FREQUENT = 0.2  # share of the runs from which on an outcome is looked at by itself
+_RARE, _ONCE = -1, -2  # names of groups of outcomes; frequent ones have their own
 _LEVEL = 0.05  # chance of so few right answers of an outcome that tells what would be noticed
-_ONE, _MANY = (
-    0.98,
-    1.45,
-)  # right answers by luck, in √runs: of one answer, of the best of thresholds
+_LUCK = 1.75  # right answers by luck, in √runs: beyond them less than once in a hundred
 
 
 def answering(
@@ -50,17 +49,17 @@ def answering(
         noticed: share of right answers in all runs that would be, above 1/2; see `noticeable`.
     """
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    group = np.where(counts >= _FREQUENT * pilot.runs, np.arange(len(counts)), -1)
+    group = np.where(counts >= _FREQUENT * pilot.runs, np.arange(len(counts)), _RARE)
     once = counts == 1
     if once.sum() >= _FREQUENT * pilot.runs:
-        group[once] = -2
+        group[once] = _ONCE
     of_run = group[place]
     silent = np.zeros(pilot.runs, bool)
     for each in np.unique(of_run):
         inside = of_run == each
         silent[inside] = _says_nothing(pilot.is_in[inside], pilot.score[inside], noticed)
     if silent.all():
-        silent = _most_common(place, counts)
+        silent = _most_common(values, of_run)
     return Outcomes.of(values[~silent]), float((~silent).mean())
 
 
@@ -84,15 +83,23 @@ def _says_nothing(is_in: NDArray[np.bool_], score: NDArray[np.float64], noticed:
     below_in = np.concatenate([[0], np.cumsum(is_in[order])])[places]
     above_right = places - 2 * below_in + int(is_in.sum())
     right = float(np.maximum(above_right, runs - above_right).max())
-    by_luck = runs / 2 + (_MANY if len(between) else _ONE) * math.sqrt(runs)
+    by_luck = runs / 2 + _LUCK * math.sqrt(runs)
     no_more = 1 - float(at_least(right + 1, runs, noticed))
     return right <= by_luck and no_more <= _LEVEL
 
 
-def _most_common(place: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which runs came to the outcome that no answer can be; none if there is no such outcome."""
-    runs, most = len(place), int(counts.argmax())
-    luck = math.sqrt(runs) * (1 if len(counts) < 3 else -1)
-    if len(counts) > 1 and 2 * int(counts[most]) > runs + 2 * luck:
-        return np.asarray(place == most)
-    return np.zeros(runs, bool)
+def _most_common(values: NDArray[np.generic], group: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which runs came to what no answer can be; none if there is no such outcome.
+
+    What came once is one outcome here if all others are few.
+    """
+    runs, different = len(values), len(np.unique(values))
+    names, counts = np.unique(group, return_counts=True)
+    most = names[counts.argmax()]
+    luck = math.sqrt(runs) * (1 if different < 3 else -1)
+    common = np.asarray(group == most)
+    if most == _RARE or common.all() or 2 * common.sum() <= runs + 2 * luck:
+        return np.zeros(runs, bool)
+    if most == _ONCE and Outcomes.of(values[~common]) is not Outcomes.FEW:
+        return np.zeros(runs, bool)
+    return common

@@ -32,7 +32,23 @@ SOUGHT_OF_LAPLACE = 0.99
 SOUGHT_OF_LEARNT = 0.86
 """The same for two rules, one that answers half as many runs, of which learning finds either."""
 
+UNTAUGHT_LAPLACE, UNTAUGHT_GAUSSIAN, UNTAUGHT_CURVE = 20, 320, 60
+"""Answers at which a rule sought on a pilot finds half of them, of a mechanism that seldom answers."""
+
+FEWEST_TAUGHT = 100
+"""Answers of a mechanism that seldom answers below which no power is stated if none repeats."""
+
 _OUTWARD = 1e-12
+
+
+def taught(telling: float, half: int) -> float:
+    """The share of so many answers that is left to a rule which was sought on a pilot.
+
+    Args:
+        telling: runs in which there is an answer.
+        half: the number at which half are left, by simulation.
+    """
+    return telling / (telling + half)
 
 
 def lower_limit(successes: ArrayLike, trials: ArrayLike, alpha: float) -> Array:

@@ -162,7 +162,6 @@ def detectable(
         return bool((_epsilon(a, b, delta) > claimed).any())
 
     power = SOUGHT_OF_LAPLACE if reference(delta, outcomes) == LAPLACE else POWER
-
     return smallest_noticed(notices, claimed)
 
 

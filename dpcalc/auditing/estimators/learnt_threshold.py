@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators import accuracy
+from dpcalc.auditing.estimators.reference_mechanisms import Outcomes, in_runs, reference
 from dpcalc.auditing.estimators.rules import Answers
 from dpcalc.auditing.evidence import Evidence
 from dpcalc.auditing.sampling.observations import Observations
@@ -100,19 +101,33 @@ def _between_means(past: Observations) -> list[Threshold]:
     return [Threshold(sign, sign * (inside / 2 + outside / 2))]
 
 
-def evidence(counted: Answers, claim: Claim, *, alpha: float) -> Evidence:
+def evidence(
+    counted: Answers,
+    claim: Claim,
+    *,
+    alpha: float,
+    outcomes: Outcomes = Outcomes.DISCRETE,
+    share: float = 1.0,
+) -> Evidence:
     """The bound on μ, and what the same answers say of ε for any mechanism.
 
     Args:
         counted: `answers` in a game with fair coins.
         claim: what is tested, a Gaussian curve.
         alpha: error probability.
+        outcomes: how often they repeat; see `reference_mechanisms`.
+        share: of the runs in which the mechanism answers; see `answering`.
     """
     found = accuracy.from_answers(counted, None, claim, alpha=alpha, curve=True)
+    named = reference(claim.delta, outcomes, curve=True, share=share)
+    telling = round(share * counted.runs)
     terms: dict[str, Any] = {"runs": counted.runs, "claim": claim, "alpha": alpha}
+    if share < 1:
+        terms |= {"telling": telling, "outcomes": outcomes}
     return replace(
         found,
         method="learnt-threshold",
         detectable=accuracy.noticed(**terms, quantity=Quantity.MU, known=True),
+        reference=in_runs(named, telling, counted.runs),
         assumes=("fair coins", "every run was answered by what earlier runs had taught"),
     )

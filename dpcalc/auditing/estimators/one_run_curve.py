@@ -16,6 +16,7 @@ Assumes
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.estimators.clopper_pearson import require_curve
 from dpcalc.auditing.estimators.one_run import Guesses
+from dpcalc.auditing.estimators.one_run_power import smallest_gaussian
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.errors import InvalidInput
 
@@ -53,6 +55,8 @@ def refutes(guesses: Guesses, inverse_blow_up: Callable[[Array], Array], *, alph
 
 def mu_lower(guesses: Guesses, *, alpha: float) -> float:
     """The lower bound of μ: the largest Gaussian curve that is refuted, 0 if none is."""
+    if guesses.correct == 0:
+        return 0.0
     low, high = 0.0, _LARGEST
     for _ in range(6):  # sixty-three curves at once, six times: a relative 1e-9 of the range
         mus = np.linspace(low, high, 65)
@@ -84,6 +88,7 @@ def approximate_inverse_blow_up(epsilon: float, delta: float) -> Callable[[Array
 def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
     """The bound on μ for a claim that is a Gaussian curve."""
     require_curve(claim)
+    curve = gaussian_inverse_blow_up(claim.bound(Quantity.MU))
     return Evidence(
         method="one-run-curve",
         quantity=Quantity.MU,
@@ -92,6 +97,14 @@ def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
         delta=claim.delta,
         access=AdversaryAccess.ONE_RUN,
         runs=1,
+        detectable=smallest_gaussian(
+            lambda right: bool(refutes(replace(guesses, correct=right), curve, alpha=alpha)),
+            guesses.canaries,
+            guesses.guessed,
+            guesses.guessed_in,
+            claimed=claim.bound(Quantity.MU),
+        ),
+        reference="Gaussian mechanism of every canary",
         counted={
             "canaries": guesses.canaries,
             "guessed": guesses.guessed,

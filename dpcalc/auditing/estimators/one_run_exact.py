@@ -110,7 +110,7 @@ def evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
 
 
 def curve_evidence(guesses: Guesses, claim: Claim, *, alpha: float) -> Evidence:
-    """The bound on μ for a claim that is a Gaussian curve."""
+    """The bound on μ for a claim that is a Gaussian curve; power is that of the recursion, or more."""
     require_curve(claim)
     return replace(
         one_run_curve.evidence(guesses, claim, alpha=alpha),

@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.auditing.estimators.abstention import joint_lower, smallest_response
-from dpcalc.auditing.estimators.binomial import SOUGHT, quantile, smallest_noticed
+from dpcalc.auditing.estimators.binomial import (
+    FEWEST_TAUGHT,
+    SOUGHT,
+    UNTAUGHT_CURVE,
+    quantile,
+    smallest_noticed,
+    taught,
+)
 from dpcalc.auditing.estimators.reference_mechanisms import RESPONSE, Outcomes, reference
 
 Array = NDArray[np.float64]
@@ -54,14 +61,16 @@ def detectable(
             rejects, runs=runs, telling=telling, claimed=0.0, delta=0.0, learnt=learnt
         )
         return mu_of_response(1 / (1 + math.exp(-epsilon)), share)
-    each = math.sqrt(SOUGHT)
+    if telling < FEWEST_TAUGHT:
+        return math.inf
+    each, found = math.sqrt(SOUGHT), share * taught(telling, UNTAUGHT_CURVE)
 
     def notices(mu: float) -> bool:
         from scipy.special import ndtr
 
         margins = np.linspace(0.0, 6.0, 121)
-        right = quantile(1 - each, runs, share * ndtr(mu / 2 - margins))
-        wrong = quantile(each, runs, share * ndtr(-mu / 2 - margins))
+        right = quantile(1 - each, runs, found * ndtr(mu / 2 - margins))
+        wrong = quantile(each, runs, found * ndtr(-mu / 2 - margins))
         return bool(rejects(right, np.minimum(wrong, runs - right)).any())
 
     return smallest_noticed(notices, claimed)

@@ -41,6 +41,8 @@ Array = NDArray[np.float64]
 ORDERS = 1 + np.geomspace(1e-3, 200.0, 240)
 """Orders among which the error rates' best is taken; any is valid."""
 
+_SELDOM = 0.4  # share of runs that answer below which no power is stated of continuous answers
+
 DENSITY_ORDERS = (1.25, 1.5, 2.0, 3.0)
 """Orders of the density bound; each costs its share of α."""
 
@@ -115,8 +117,9 @@ def detectable(
 ) -> float:
     """The ρ that a rectangle tells from the claimed one, 4 times in 5, for a Gaussian mechanism.
 
-    In a share of the runs the ρ of that mechanism is the same, in the limit of large orders; if what
-    it answers there repeats it is randomised response.
+    In a share of the runs the ρ of that mechanism is the same, in the limit of large orders, and the
+    threshold lies in its middle, among answers that tell little; if what it answers there repeats it
+    is randomised response.
     """
     from scipy.special import ndtr
 
@@ -130,7 +133,7 @@ def detectable(
 
     def of_gaussian(rho: float) -> bool:
         mu = math.sqrt(2 * rho)
-        t = np.linspace(-2.0, mu + 3.0, 101)
+        t = np.linspace(-2.0, mu + 3.0, 101) if share == 1 else np.array([mu / 2])
         return notices(ndtr(-t), ndtr(t - mu))
 
     def of_response(epsilon: float) -> bool:
@@ -139,6 +142,8 @@ def detectable(
 
     if reference(0.0, outcomes, curve=True, share=share) == RESPONSE:
         return rho_of_response(smallest_noticed(of_response, 0.0), share)
+    if share < _SELDOM:
+        return math.inf
     return smallest_noticed(of_gaussian, claimed, most=1e3)
 
 
