@@ -58,7 +58,7 @@ def answering(
     for each in np.unique(of_run):
         inside = of_run == each
         silent[inside] = _says_nothing(pilot.is_in[inside], pilot.score[inside], noticed)
-    if silent.all():
+    if silent.all() or len(counts) < 3:  # of two outcomes neither says nothing by itself
         silent = _most_common(values, of_run)
     return Outcomes.of(values[~silent]), float((~silent).mean())
 
@@ -78,7 +78,8 @@ def noticeable(runs: int, claim: Claim, alpha: float) -> float:
 def _says_nothing(is_in: NDArray[np.bool_], score: NDArray[np.float64], noticed: float) -> bool:
     """Whether the best threshold inside is right no oftener than by luck, and less than noticed."""
     runs, order = len(is_in), np.argsort(score, kind="stable")
-    between = np.flatnonzero(np.diff(score[order]) > 0) + 1
+    ordered = score[order]  # infinite ones may be among them
+    between = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
     places = np.concatenate([[0], between, [runs]])
     below_in = np.concatenate([[0], np.cumsum(is_in[order])])[places]
     above_right = places - 2 * below_in + int(is_in.sum())
@@ -96,7 +97,7 @@ def _most_common(values: NDArray[np.generic], group: NDArray[np.int64]) -> NDArr
     runs, different = len(values), len(np.unique(values))
     names, counts = np.unique(group, return_counts=True)
     most = names[counts.argmax()]
-    luck = math.sqrt(runs) * (1 if different < 3 else -1)
+    luck = math.sqrt(runs) * (2 if different < 3 else -1)
     common = np.asarray(group == most)
     if most == _RARE or common.all() or 2 * common.sum() <= runs + 2 * luck:
         return np.zeros(runs, bool)
