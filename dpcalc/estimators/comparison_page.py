@@ -139,5 +139,4 @@ penbased, of those data that the rules were fitted on, four times as long they h
 the mean hinge loss after 16,000 rounds at ε = 10⁴.
 
 `python -m dpcalc.estimators.comparison FOLDER --out docs/comparison.md` computes the page again;
-FOLDER has the files of the data sets. Cells and data sets that it has
-not come to are left out, last of all the longest runs of `AveragingClassifier`."""
+FOLDER has the files of the data sets. Cells and data sets that it has not come to are left out."""
