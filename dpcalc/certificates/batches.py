@@ -20,34 +20,46 @@ def outside_above(mu: Ball, k: Ball, shift: Ball, reach: Ball) -> Ball:
     return grown * (shift * shift / 2).exp() * most
 
 
+def loss(mu: Ball, q: Ball, x: Ball, analytic: bool) -> Ball:
+    """ln(1 - q + q·e^{μx - μ²/2})."""
+    return (1 - q + q * (mu * (x - mu / 2)).exp()).log(analytic=analytic)
+
+
+def window(mu: Ball, k: Ball, shift: Ball) -> tuple[Ball, Ball]:
+    """How far an integral of n r^{k+iy} goes, and what is beyond it."""
+    reach = far_enough(abs(k) * mu + mu / 2)
+    return reach, outside_above(mu, k, shift, reach)
+
+
+def one_side(mu: Ball, q: Ball, k: Ball, y: Ball) -> Ball:
+    """E[e^{(k+iy)u}; x > μ/2] under N(0), over μ/2, μ/2 + iθ, ∞ + iθ."""
+    shift = arb(min(0.7, 1.413 / float(mu)) if y > 0 else 0)
+    if not shift * mu <= arb.pi() / 2:
+        return acb("nan")
+    reach, rest = window(mu, k, shift)
+    power, up = acb(k, y), acb(0, 1) * shift
+
+    def f(x: Ball, an: bool) -> Ball:
+        return (power * loss(mu, q, x, an) - x * x / 2).exp()
+
+    corner = mu / 2 + up
+    return between(f, mu / 2, corner) + between(f, corner, reach + up) + ball(rest)
+
+
+def up_to_zero(mu: Ball, q: Ball, z: Ball) -> Ball:
+    """The moment of the losses that are 0 or mirrored."""
+    still = 1 - (2 - q) * tail(mu / 2) - q * tail(-mu / 2)
+    mirrored = one_side(mu, q, -z.real, z.imag)
+    return still + acb(mirrored.real, -mirrored.imag)
+
+
 def without_replacement(mu: Ball, q: Ball) -> Law:
     """The losses above 0 of (1-q)N(0) + qN(μ) against N(0), their mirror image, and 0 otherwise."""
     one_sided = sampled(mu, q, 1, 0)
     half, i = mu / 2, acb(0, 1)
 
-    def u(x: Ball, analytic: bool) -> Ball:
-        return (1 - q + q * (mu * (x - half)).exp()).log(analytic=analytic)
-
-    def window(k: Ball, shift: Ball) -> tuple[Ball, Ball]:
-        reach = far_enough(abs(k) * mu + half)
-        return reach, outside_above(mu, k, shift, reach)
-
-    def one_side(k: Ball, y: Ball) -> Ball:
-        """E[e^{(k+iy)u}; x > μ/2] under N(0), over μ/2, μ/2 + iθ, ∞ + iθ."""
-        shift = arb(min(0.7, 0.9 * one_sided.strip) if y > 0 else 0)
-        if not shift * mu <= arb.pi() / 2:
-            return acb("nan")
-        reach, rest = window(k, shift)
-
-        def f(x: Ball, an: bool) -> Ball:
-            return ((k + i * y) * u(x, an) - x * x / 2).exp()
-
-        corner = half + i * shift
-        return between(f, half, corner) + between(f, corner, reach + i * shift) + ball(rest)
-
     def moment(z: Ball) -> Ball:
-        mirrored = one_side(-z.real, z.imag)
-        return still + one_side(1 + z.real, z.imag) + acb(mirrored.real, -mirrored.imag)
+        return up_to_zero(mu, q, z) + one_side(mu, q, 1 + z.real, z.imag)
 
     def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
         if not (shift > 0 and shift * mu <= arb.pi() / 2):
@@ -55,11 +67,11 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
 
         def side(k: Ball) -> Ball:
             def modulus(x: Ball, conjugate: Ball, an: bool) -> Ball:
-                a, b = u(x, an), u(conjugate, an)
+                a, b = loss(mu, q, x, an), loss(mu, q, conjugate, an)
                 squares = (x * x + conjugate * conjugate) / 2
                 return ((k * (a + b) + i * y * (a - b) - squares) / 2).exp()
 
-            reach, rest = window(k, shift)
+            reach, rest = window(mu, k, shift)
             up = between(lambda v, an: modulus(half + i * v, half - i * v, an), arb(0), shift)
             along = between(lambda x, an: modulus(x + i * shift, x - i * shift, an), half, reach)
             return up.real + along.real + rest

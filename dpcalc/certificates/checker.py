@@ -17,15 +17,26 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import acb, arb
 
-from dpcalc.certificates.grammar import Refused, exact, fields, need, number, whole, work_is_limited
-from dpcalc.certificates.laws import Ball, Rounds, ball, gaussian, precision, product
+from dpcalc.certificates.grammar import (
+    Refused,
+    exact,
+    fields,
+    need,
+    number,
+    positive,
+    whole,
+    work_is_limited,
+)
+from dpcalc.certificates.laws import Ball, Rounds, gaussian, in_parts, precision, product
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.methods import BOUNDS, METHODS
+from dpcalc.certificates.moments import Heights, Line, heights
 from dpcalc.certificates.outcomes import over_losses
+from dpcalc.certificates.renyi import sums_of_small
 
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
@@ -82,24 +93,12 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
 def enclosure(rounds: Rounds, eps: Ball, how: dict[str, Any]) -> Ball:
     """δ(ε) in one direction, or a bound of it, by the method that the evidence names."""
     unknown = ("a method that is known",), line
-    names, by_method = {"line": (Line._fields, line), **METHODS}.get(how["method"], unknown)
+    names, by_method = {**LINES, **METHODS}.get(how["method"], unknown)
     _, _, _, *chosen = fields(how, "method", "precision", "enclosure", *names)
     value = by_method(rounds, eps, *chosen)
     if how["method"] == "lattice":  # which counts infinite losses itself
         return value
     return 1 - product((1 - law.infinite) ** n for law, n in rounds) + value
-
-
-class Line(NamedTuple):
-    """The trapezoidal rule on Re z = real_part with nodes 2π/period apart."""
-
-    real_part: Ball
-    period: Ball
-    order: Ball  # where Chernoff's inequality bounds aliases
-    smoothing: Ball  # μ of one more Gaussian round, or 0
-    nodes: int
-    shifts: list[Ball]  # one a law, for the bound beyond the node where it becomes quiet
-    quiet: list[int]  # the first node, one a law, at which its moment is bounded, not evaluated
 
 
 def line(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
@@ -116,38 +115,19 @@ def line(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
     return by_a_line(rounds, eps, found)
 
 
-class Heights(NamedTuple):
-    """What a line needs of the summed loss; the same for every ε."""
-
-    moments: list[Ball]  # at the nodes
-    beyond: Ball  # bounds the moduli at all further nodes
-    chernoff: Ball  # the moment at ``order``
+PARTED = "real_part", "period", "order", "nodes", "shifts", "place", "chernoff"
 
 
-def heights(rounds: Rounds, line: Line) -> Heights:
-    """Moments of independent rounds on a line, from a law's quiet node on by its bound.
+def parted_line(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
+    """By a line for all but sums of small losses, which Chernoff's inequality bounds."""
+    *places, nodes, shifts, place, chernoff = chosen
+    split = [(in_parts(law, positive(place)), n) for law, n in rounds]
+    quiet = [whole(nodes, 1, NODES) + 1] * len(rounds)
+    value = line(split, eps, *places, "0", nodes, shifts, quiet)
+    return value + sums_of_small(split, eps, number(chernoff))
 
-    Less what stays at loss 0 in all rounds, which adds nothing to δ(ε) for ε >= 0.
-    """
-    idle = product(law.still**n for law, n in rounds)
-    c, step, nodes = line.real_part, 2 * arb.pi() / line.period, line.nodes
-    bounds = [
-        law.beyond(c, step * first, shift)
-        for (law, _), first, shift in zip(rounds, line.quiet, line.shifts, strict=True)
-    ]
-    far = [law.still + ball(bound) for (law, _), bound in zip(rounds, bounds, strict=True)]
 
-    def moment(j: int) -> Ball:
-        z, found = acb(c, step * j), acb(1)
-        for k, (law, n) in enumerate(rounds):
-            found *= (law.moment(z) if j < line.quiet[k] else far[k]) ** n
-        return found - idle
-
-    beyond = product(
-        (law.still + abs(bound)) ** n for (law, n), bound in zip(rounds, bounds, strict=True)
-    )
-    chernoff = product(abs(law.moment(acb(line.order))) ** n for law, n in rounds)
-    return Heights([moment(j) for j in range(nodes + 1)], beyond - idle, chernoff)
+LINES = {"line": (Line._fields, line), "parted line": (PARTED, parted_line)}
 
 
 def on_a_line(found: Heights, eps: Ball, line: Line) -> Ball:

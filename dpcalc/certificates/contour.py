@@ -8,11 +8,24 @@ from typing import Any
 
 from flint import acb, arb
 
-from dpcalc.certificates.laws import Law, Rounds, precision
+from dpcalc.certificates.laws import Ball, Law, Rounds, in_parts, precision
+from dpcalc.certificates.renyi import sums_of_small
 
 _PER_OCTAVE = 4
 _COARSE = 40
 """Bits with which choices are made."""
+
+_FINE = 96
+"""The same where small losses are left out."""
+
+_PLACES = 10.0, 3.0, 1.0, 0.3, 0.1
+"""Odds below which losses count as small."""
+
+_ORDERS = (*(2.0 ** (k / 2) for k in range(-20, 10)),)
+"""Orders at which small losses are bounded."""
+
+_HEIGHTS = 0.1, 0.3, 0.6, 1.0, 2.0, 4.0, 6.0, 8.0
+"""How far the integral of large losses may be moved; up to 1, in units of the strip."""
 
 _LEAST = 1e-9
 """Real parts are between it and its inverse."""
@@ -31,15 +44,19 @@ class Chooser:
         self._rounds, self._eps = rounds, eps
         self._known: dict[float, float] = {}
 
-    def line(self, log_tolerance: float, smoothing: float = 0.0) -> dict[str, Any]:
+    def line(
+        self, log_tolerance: float, smoothing: float = 0.0, bits: int = _COARSE
+    ) -> dict[str, Any]:
         """The fields of a line with few nodes whose errors are about e^log_tolerance.
 
         Args:
             log_tolerance: logarithm of the error that aliases and tail may each have.
             smoothing: μ of one more Gaussian round, in units of 1/c.
+            bits: with which it is chosen.
         """
         with precision(_COARSE):
             c, period, order = self._place(log_tolerance)
+        with precision(bits):
             step = 2 * math.pi / period
             s = min(smoothing / c, 0.3)
             y = self._end(c, log_tolerance + math.log(step), s)
@@ -58,6 +75,27 @@ class Chooser:
             "shifts": [repr(shift) for shift in shifts],
             "quiet": quiet,
         }
+
+    def parted_line(self, log_tolerance: float) -> dict[str, Any] | None:
+        """The same without sums of small losses; None where too much would be left out."""
+        with precision(_FINE):
+            place, chernoff = self._parts(log_tolerance)
+            if not place:
+                return None
+            split = [(in_parts(law, arb(place)), n) for law, n in self._rounds]
+            found = Chooser(split, self._eps).line(log_tolerance, bits=_FINE)
+        del found["smoothing"], found["quiet"]
+        return {**found, "place": repr(place), "chernoff": repr(chernoff)}
+
+    def _parts(self, log_tolerance: float) -> tuple[float, float]:
+        """The largest place of a few, and the least order, at which next to nothing is left out."""
+        for place in _PLACES:
+            split = [(in_parts(law, arb(place)), n) for law, n in self._rounds]
+            for order in _ORDERS:
+                left_out = sums_of_small(split, arb(self._eps), arb(order)).upper()
+                if left_out.is_finite() and _log(left_out) < log_tolerance - 1:
+                    return place, order
+        return 0.0, 0.0
 
     def _lead(self, c: float) -> float:
         """Logarithm of the summed loss's moment, times e^{-cε}."""
@@ -109,7 +147,7 @@ class Chooser:
 
     def _above(self, c: float, y: float) -> float:
         """Logarithm of the bound on the moment beyond a height, less what stays at loss 0."""
-        bounds = [(n, float(law.still), _beyond(law, c, y)[0]) for law, n in self._rounds]
+        bounds = [(n, float(_left_out(law, c)), _beyond(law, c, y)[0]) for law, n in self._rounds]
         if all(still > 0 for _, still, _ in bounds):
             more = math.fsum(n * _log1p_exp(log - math.log(still)) for n, still, log in bounds)
             idle = math.fsum(n * math.log(still) for n, still, _ in bounds)
@@ -121,7 +159,7 @@ class Chooser:
 
     def _quiet(self, law: Law, count: int, c: float, step: float, nodes: int) -> int:
         """The first node at which a law is as good as its limit, or one beyond the last."""
-        if law.strip == 0 or not law.still > 0:
+        if law.small or law.strip == 0 or not law.still > 0:
             return nodes + 1
         small = _log(law.still) - _QUIET - math.log(count)
 
@@ -134,6 +172,11 @@ class Chooser:
             if y > step * nodes:
                 return nodes + 1
         return min(nodes + 1, math.ceil(_first(quiet, y / 2, y) / step))
+
+
+def _left_out(law: Law, c: float) -> Ball:
+    """The moment of what is left out of a law."""
+    return abs(law.small(acb(c))) if law.small else law.still
 
 
 def _log1p_exp(x: float) -> float:
@@ -162,6 +205,9 @@ def _beyond(law: Law, c: float, y: float) -> tuple[float, float]:
     def bound(shift: float) -> float:
         return _log(law.beyond(arb(c), arb(y), arb(shift)))
 
+    if law.small:
+        shifts = (each * (law.strip if each <= 1 else 1) * 0.63 for each in _HEIGHTS)
+        return min((bound(shift), shift) for shift in shifts)
     shift, least = lowest(
         lambda s: bound(math.exp(s)), math.log(law.strip / 500), math.log(law.strip), 10
     )

@@ -22,12 +22,18 @@ from dpcalc.certificates.methods import BOUNDS
 from dpcalc.certificates.outcomes import LONGEST, MOST, summands
 from dpcalc.certificates.renyi import at_an_order
 
-_MOST_NODES, _MOST_CHEAP_NODES = 5_000, 150_000
-"""Where a law's moment is an integral, and where all are closed forms."""
+_MOST_NODES, _MOST_SAMPLED_NODES, _MOST_CHEAP_NODES = 5_000, 20_000, 150_000
+"""Where a law's moment is several integrals, one, and where all are closed forms."""
 
 _PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
 """Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
 number is not decided; smoothing is for laws that do not let the line end."""
+
+_PARTED = 1e-7, 1e-9
+"""The same for lines without sums of small losses, for laws that have such a part."""
+
+_MANY = 1_000
+"""Nodes of a line from which on one without small losses is tried first."""
 
 _SPARED = 48
 """Bits that a line does not need: it aims at a relative error, and next tries a smaller one."""
@@ -211,21 +217,44 @@ def _lines(
         if number_of_plan == 0 or unsmoothed == ended:
             line = _line(asked, *about, tolerance, smoothing)
             costly = [q for (law, _), q in zip(rounds, line["quiet"], strict=True) if law.strip]
-            if max(costly, default=0) <= _MOST_NODES and line["nodes"] <= _MOST_CHEAP_NODES:
+            if number_of_plan == 0 and max(costly, default=0) > _MANY:
+                for parted in _parted_lines(rounds, asked, about, bits):
+                    yield parted
+                    tried = True
+            most = _MOST_NODES if any(law.parted for law, _ in rounds) else _MOST_SAMPLED_NODES
+            if max(costly, default=0) <= most and line["nodes"] <= _MOST_CHEAP_NODES:
                 ended = ended or unsmoothed
-                precise = bits - _SPARED - round(math.log2(tolerance))
-                yield {"method": "line", "precision": precise, **line}
+                yield {"method": "line", "precision": _precise(bits, tolerance), **line}
                 tried = True
     if not tried:
         raise NotCertified("a line would need too many nodes")
 
 
+def _precise(bits: int, tolerance: float) -> int:
+    return bits - _SPARED - round(math.log2(tolerance))
+
+
+def _parted_lines(
+    rounds: Rounds, asked: str, about: tuple[str, str], bits: int
+) -> Iterator[dict[str, Any]]:
+    if any(law.parted for law, _ in rounds):
+        for tolerance in _PARTED:
+            line = _line(asked, *about, tolerance, None)
+            if line and line["nodes"] <= _MOST_NODES:
+                yield {"method": "parted line", "precision": _precise(bits, tolerance), **line}
+
+
 @lru_cache(maxsize=16)
-def _line(asked: str, eps: str, delta: str, tolerance: float, smoothing: float) -> dict[str, Any]:
-    """A line for an ε and δ of few digits; one serves both ends."""
+def _line(
+    asked: str, eps: str, delta: str, tolerance: float, smoothing: float | None
+) -> dict[str, Any]:
+    """A line for an ε and δ of few digits, parted if there is no smoothing; one serves both ends."""
     with precision(64):
         chooser = Chooser(rounds_of(*json.loads(asked)), float(eps))
-        return chooser.line(math.log(float(delta)) + math.log(tolerance), smoothing)
+        tolerated = math.log(float(delta)) + math.log(tolerance)
+        if smoothing is None:
+            return chooser.parted_line(tolerated) or {}
+        return chooser.line(tolerated, smoothing)
 
 
 def _bounded(statement: dict[str, Any]) -> bool:

@@ -39,6 +39,8 @@ class Law(NamedTuple):
     bounds: Bounds = lambda *_: ([], [])  # on a lattice; empty if there are none
     squared: Ball = 0  # μ² if it is a Gaussian mechanism
     strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
+    small: Callable[[Ball], Ball] | None = None  # a part of it; ``beyond`` is of the rest then
+    parted: Callable[[Ball], Law] | None = None  # with a ``small`` part, of losses up to a place
     cost: int = 1  # about how many exponentials a moment takes
     setup: int = 0  # and how many its bounds take once
 
@@ -86,6 +88,13 @@ def either_way(law: Law) -> Law:
         return found, found
 
     return law._replace(bounds=bounds)
+
+
+def in_parts(law: Law, place: Ball) -> Law:
+    """With the moment of a part of small losses; of most laws, all are small."""
+    if law.parted:
+        return law.parted(place)
+    return law._replace(small=law.moment, beyond=lambda *_: arb(0))
 
 
 def gaussian(mu: Ball) -> Law:

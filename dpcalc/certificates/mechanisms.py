@@ -6,6 +6,7 @@ Depends on python-flint alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flint import arb
@@ -25,6 +26,7 @@ from dpcalc.certificates.grammar import (
 from dpcalc.certificates.laws import Law, Rounds, approximate, gaussian, laplace
 from dpcalc.certificates.mixtures import mixture, shifted
 from dpcalc.certificates.norm import exponential_norm
+from dpcalc.certificates.rare import rare
 from dpcalc.certificates.renyi import concentrated, known_orders
 from dpcalc.certificates.sampled import sampled
 from dpcalc.certificates.tables import finite, known_points
@@ -53,7 +55,8 @@ def poisson(relation: Relation, noise_multiplier: Any, rate: Any) -> Law:
 def fixed_size(relation: Relation, mu: Any, rate: Any) -> Law:
     """A Gaussian on a batch of fixed size."""
     need(that=relation[0] == "replace-one", got=relation[0])
-    return without_replacement(positive(mu), positive(rate, 1))
+    given = positive(mu), positive(rate, 1)
+    return without_replacement(*given)._replace(parted=partial(rare, *given))
 
 
 def approximately(_: Relation, epsilon: Any, delta: Any) -> Law:

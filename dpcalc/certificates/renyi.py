@@ -64,3 +64,9 @@ def at_an_order(rounds: Rounds, eps: Ball, c: Ball) -> Ball:
         return arb.nan()
     moment = product(abs(law.moment(acb(c))) ** n for law, n in rounds)
     return moment * (c * c.log() - (1 + c) * (1 + c).log() - c * eps).exp()
+
+
+def sums_of_small(rounds: Rounds, eps: Ball, c: Ball) -> Ball:
+    """δ(ε) of the small parts of laws alone, from 0 to the bound by their moments at c."""
+    small = [(law._replace(moment=law.small or law.moment), n) for law, n in rounds]
+    return arb(0.5, 0.5) * at_an_order(small, eps, c).upper()

@@ -1,0 +1,203 @@
+"""Small losses apart from large ones, against quadrature and the engine's two-sided enclosure."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+import pytest
+from flint import acb, arb
+from mpmath import mp, mpc, mpf
+
+from dpcalc.certificates import checker, rare
+from dpcalc.certificates.certify import CERTIFIED, certify
+from dpcalc.certificates.checker import check, digest, enclosure
+from dpcalc.certificates.grammar import Refused
+from dpcalc.certificates.laws import precision
+from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.guarantees.composition import Composition
+from dpcalc.guarantees.mechanisms import sampled_without_replacement
+
+MU, RATE, ROUNDS, EPSILON = 4.0, 0.01, 20, 8.0
+PARTED = {
+    "real_part": "0.23",
+    "period": "30",
+    "order": "0.46",
+    "nodes": 25,
+    "shifts": ["1.26"],
+    "place": "10",
+    "chernoff": "1.4",
+}
+
+
+@cache
+def large(real: str, imag: float, place: str, mu: str, rate: str) -> mpc:
+    """The moment of the large losses, by quadrature with 20 digits."""
+    with mp.workdps(20):
+        m, q, a, z = mpf(mu), mpf(rate), mpf(place), mpc(real, imag)
+
+        def f(x: mpf) -> mpc:
+            t = q * mp.exp(m * x - m * m / 2)
+            share = 1 - (1 - mp.exp(-a / t)) ** 8
+            return share * mp.npdf(x) * mp.exp((1 + z) * mp.log(1 - q + t))
+
+        return mp.quad(f, mp.linspace(m / 2, m / 2 + 15, 31))
+
+
+def near(ball: Any, value: mpc) -> bool:
+    """Whether quadrature is right to 1e-12 of it; the ball is far narrower."""
+    return bool(abs(complex(ball) - complex(value)) <= 1e-12 * abs(complex(value)) + 1e-16)
+
+
+@pytest.mark.parametrize(("mu", "place"), [("4", "10"), ("1.5", "0.3"), ("9", "3")])
+def test_small_losses_are_what_is_left_without_the_large_ones(mu: str, place: str) -> None:
+    with precision(120):
+        law = rounds_of(
+            [{"mechanism": "gaussian-without-replacement", "mu": mu, "rate": "0.01", "count": 1}],
+            "replace-one",
+            False,
+        )[0][0]
+        split = rare.rare(arb(mu), arb("0.01"), arb(place))
+        assert split.small is not None
+        for y in (0.0, 1.0, 5.0):
+            at = acb(arb("0.2"), y)
+            apart = law.moment(at) - split.small(at)
+            assert near(apart, large("0.2", y, place, mu, "0.01"))
+
+
+@pytest.mark.parametrize("shift", ["0.05", "0.2", "0.25", "0.6", "1.5", "3"])
+def test_large_losses_are_bounded_beyond_a_height(shift: str) -> None:
+    """With the line moved up once or twice; the bound falls, and is near the modulus somewhere."""
+    with precision(120):
+        split = rare.rare(arb(4), arb("0.01"), arb(3))
+        before = None
+        for y in ("0.5", "2", "6", "12"):
+            bound = float(split.beyond(arb("0.2"), arb(y), arb(shift)))
+            for higher in (1, 2):
+                size = abs(large("0.2", float(y) * higher, "3", "4", "0.01"))
+                assert size <= bound
+            assert before is None or bound < before
+            before = bound
+
+
+def test_a_line_that_is_not_moved_bounds_nothing() -> None:
+    split = rare.rare(arb(4), arb("0.01"), arb(3))
+    for shift in (arb(0), arb("0.25").union(arb("0.2501"))):
+        assert not split.beyond(arb("0.2"), arb(2), shift).is_finite()
+
+
+def found(**changes: Any) -> Any:
+    """The enclosure of δ(8) of twenty rounds by a line with other choices."""
+    release = {"mechanism": "gaussian-without-replacement", "mu": "4", "rate": "0.01"}
+    with precision(64):
+        rounds = rounds_of([{**release, "count": ROUNDS}], "replace-one", False)
+        how = {"method": "parted line", "precision": 64, "enclosure": None, **PARTED, **changes}
+        return enclosure(rounds, arb(EPSILON), how)
+
+
+@cache
+def truth() -> tuple[float, float]:
+    rounds = Composition(((sampled_without_replacement(MU, RATE), ROUNDS),))
+    bracket = rounds.delta_bracket(EPSILON)
+    return bracket.lower, bracket.upper
+
+
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"nodes": 12},
+    {"place": "100"},
+    {"place": "100000", "chernoff": "0.5"},
+    {"shifts": ["0.1"]},
+    {"order": "2"},
+]
+
+
+@pytest.mark.parametrize("changes", CHOICES)
+def test_no_choice_makes_the_enclosure_miss(changes: dict[str, Any]) -> None:
+    low, high = truth()
+    value = found(**changes)
+    assert float(value.lower()) <= high
+    assert low <= float(value.upper())
+    if not changes:
+        assert float(value.upper()) < 1.03 * high
+
+
+def test_it_misses_without_what_the_small_losses_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "sums_of_small", lambda *_: arb(0))
+    assert float(found(place="100000", chernoff="0.5").upper()) < truth()[0]
+
+
+@pytest.mark.parametrize("field", ["nodes", "shifts", "place", "chernoff", "period"])
+def test_other_forms_of_a_choice_are_refused(field: str) -> None:
+    for wrong in (None, [], "", "x", -1, 10**9, {"a": 1}):
+        with pytest.raises((Refused, ValueError, ArithmeticError)):
+            found(**{field: wrong})
+
+
+@pytest.fixture(scope="module")
+def certificate() -> dict[str, Any]:
+    """The upper end of an ε with a fortieth of δ to spare, by a short line."""
+    release = {"mechanism": "gaussian-without-replacement", "mu": "4", "rate": "0.01"}
+    how = {"method": "parted line", "precision": 64, "enclosure": ["0.0176", "0.0216"], **PARTED}
+    statement: dict[str, Any] = {
+        "format": checker.FORMAT,
+        "made_by": "nobody",
+        "adjacency": "replace-one",
+        "releases": [{**release, "count": ROUNDS}],
+        "delta": "0.0216",
+        "upper": {"epsilon": "8", "evidence": {"both": how}},
+        "lower": None,
+    }
+    statement["digest"] = digest(statement)
+    assert check(statement)
+    return statement
+
+
+def test_the_ends_of_the_engine_are_certified() -> None:
+    rounds = [(sampled_without_replacement(MU, RATE), ROUNDS)]
+    bracket = Composition(tuple(rounds)).bracket(0.01)
+    result = certify(rounds, "replace-one", 0.01, bracket.upper)
+    assert result.upper == CERTIFIED
+    assert result.certificate is not None
+    assert result.certificate["upper"]["evidence"]["both"]["method"] == "parted line"
+    below = certify(rounds, "replace-one", 0.01, bracket.lower * (1 - 1e-5))
+    assert below.upper.startswith("certainly wrong")
+
+
+EDITS: list[tuple[tuple[Any, ...], Any]] = [
+    (("adjacency",), "add-remove"),
+    (("delta",), "0.0215"),
+    (("releases", 0, "mu"), "4.3"),
+    (("releases", 0, "rate"), "0.0106"),
+    (("releases", 0, "count"), 22),
+    (("upper", "epsilon"), "7.4"),
+    (("upper", "evidence", "both", "enclosure"), ["0.0176", "0.0212"]),
+    (("upper", "evidence", "both", "enclosure"), ["0.019", "0.0216"]),
+    (("upper", "evidence", "both", "nodes"), 5),
+    (("upper", "evidence", "both", "place"), "100000"),
+    (("upper", "evidence", "both", "place"), "0"),
+    (("upper", "evidence", "both", "chernoff"), "0.01"),
+    (("upper", "evidence", "both", "order"), "0.2"),
+    (("upper", "evidence", "both", "period"), "5"),
+    (("upper", "evidence", "both", "shifts"), ["40"]),
+    (("upper", "evidence", "both", "shifts"), []),
+    (("upper", "evidence", "both", "method"), "line"),
+    (("upper", "evidence", "both", "quiet"), [1]),
+    (("upper", "evidence", "both", "smoothing"), "0.1"),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), EDITS)
+def test_edited_certificates_are_refused(
+    certificate: dict[str, Any], path: tuple[Any, ...], value: Any
+) -> None:
+    edited = copy.deepcopy(certificate)
+    place: Any = edited
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(Refused):
+        check(edited)
+    with pytest.raises((Refused, ValueError, ArithmeticError)):
+        check({**edited, "digest": digest(edited)})
