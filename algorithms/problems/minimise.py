@@ -26,6 +26,7 @@ from dpcalc import checks
 from dpcalc.algorithms.problems.conjugate import Objective, dots, norms
 from dpcalc.algorithms.problems.line_search import LineSearch
 from dpcalc.algorithms.problems.newton import CLOSE, Precision, SharedHessian, direction, evaluate
+from dpcalc.algorithms.problems.stored_rows import is_stored
 from dpcalc.errors import AssumptionViolated, NumericalFailure
 
 if TYPE_CHECKING:
@@ -76,11 +77,24 @@ def minimise(total: SmoothSum, linear: Array, curvature: float, start: Array) ->
         )
     checks.positive("curvature", curvature)
     points, size = np.empty_like(linear), np.empty(len(linear))
-    batch = min(max(_NUMBERS // total.count, 256), _BATCH)
+    batch = _at_once(total)
     for first in range(0, len(linear), batch):
         part = slice(first, first + batch)
         points[part], size[part] = _minimise(total, linear[part].T, curvature, start[part].T)
     return Minimum(points=points, gradient_norm=size)
+
+
+def _at_once(total: SmoothSum) -> int:
+    """Runs worked on together.
+
+    Where rows stay in a file, their curvatures, a number for every record and run, take no more
+    room than a block of rows, or are those of one run.
+    """
+    batch = min(max(_NUMBERS // total.count, 256), _BATCH)
+    if is_stored(total.rows):
+        room = total.rows.block * total.rows.shape[1]
+        batch = min(batch, max(room // total.count, 1))
+    return batch
 
 
 def _minimise(total: SmoothSum, linear: Array, h: float, start: Array) -> tuple[Array, Array]:

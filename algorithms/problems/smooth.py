@@ -8,7 +8,7 @@ times runs and memory is bounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,6 +83,8 @@ class SmoothSum:
 
     def hessian(self, points: Array) -> Array:
         """∇²F at every point; shape (runs, d, d)."""
+        if is_stored(self.rows):
+            return np.asarray(sum(part.hessian(points) for part in self._blocks()))
         runs, d = points.shape
         result = np.empty((runs, d, d))
         for part in self._chunks(runs):
@@ -258,8 +260,16 @@ class SmoothSum:
 
     def _chunks(self, runs: int) -> Iterator[slice]:
         """Runs few enough that their weighted rows fit in memory."""
-        size = max(_HESSIANS // max(self.rows.size, self.rows.shape[1] ** 2), 1)
+        rows = self.rows[: self.rows.block] if is_stored(self.rows) else self.rows
+        size = max(_HESSIANS // max(rows.size, rows.shape[1] ** 2), 1)
         return (slice(start, start + size) for start in range(0, runs, size))
+
+    def _blocks(self) -> Iterator[SmoothSum]:
+        """The sums over every block of rows in a file, in their order."""
+        for start in range(0, self.count, self.rows.block):
+            tile = slice(start, start + self.rows.block)
+            offsets = None if self.offsets is None else self.offsets[tile]
+            yield replace(self, rows=self.rows[tile].read(), offsets=offsets)
 
     def _margins(self, columns: Floats) -> Iterator[tuple[Rows, Floats]]:
         """Rows and margins tile by tile; shapes (records of the tile, d) and (..., runs)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcalc.algorithms.problems.stored_rows import is_stored
+from dpcalc.algorithms.problems.stored_rows import in_memory, is_stored
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -139,10 +139,15 @@ def columns_divided(rows: csr_array, divisors: Array) -> csr_array:
 
 
 def gram(rows: Rows, weights: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Σ w_n r_n r_nᵀ; all w_n are 1 unless given; shape (d, d)."""
+    """Σ w_n r_n r_nᵀ; all w_n are 1 unless given; shape (d, d); added up block after block."""
+    total = np.zeros((rows.shape[1],) * 2, rows.dtype)
+    if is_stored(rows):
+        for start in range(0, len(rows), rows.block):
+            tile = slice(start, start + rows.block)
+            total += gram(in_memory(rows[tile]), None if weights is None else weights[tile])
+        return total
     if not is_sparse(rows):
         return np.asarray((rows.T if weights is None else rows.T * weights) @ rows)
-    total = np.zeros((rows.shape[1],) * 2, rows.dtype)
     for start in range(0, rows.shape[0], _AT_ONCE):
         tile = slice(start, start + _AT_ONCE)
         part = consecutive(rows, tile)

@@ -35,6 +35,8 @@ _WITHOUT_BUDGET = Budget(1.0, 0.0)
 class NetworkMethod(Method):
     """Nodes of a network that agree on one logistic regression."""
 
+    in_blocks: ClassVar[bool] = True
+
     loss_weight: float = number("weight of the mean loss in a node's objective, C", default=1.0)
     ridge: float = number("weight of the regulariser over all nodes, ρ", default=1e-3)
     penalty: Schedule | None = schedule(
