@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpcalc.accounting.composition import chi_square, sampled_blocks
+from dpcalc.accounting.composition import chi_square, chi_square_levels, sampled_blocks
+from dpcalc.accounting.contour.shared import sharing
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.accounting.losses.subsampled_gaussian import WithoutReplacement
 from dpcalc.guarantees.composition import Composition, compose
@@ -148,6 +149,51 @@ def test_the_gain_is_that_of_a_linear_program(peaks: str) -> None:
             bounds = [(0.0, float(most)) for most in weights[8 - row : 17 - row]]
             most = linprog(-curvature, A_ub=[np.ones(9)], b_ub=[budget], bounds=bounds)
             assert found[row] == pytest.approx(-most.fun, rel=1e-9)
+
+
+@pytest.mark.parametrize(("core", "window"), [(1, 2), (2, 5), (12, 96)])
+def test_with_levels_from_nearby_the_gain_is_no_less(
+    monkeypatch: pytest.MonkeyPatch, core: int, window: int
+) -> None:
+    """Whatever the curvatures are; what is beyond the window counts as well."""
+    monkeypatch.setattr(chi_square_levels, "_CORE", core)
+    monkeypatch.setattr(chi_square_levels, "_WINDOW", window)
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        curvature, weights = rng.exponential(size=9), rng.exponential(size=17)
+        budget = float(rng.exponential()) * 3
+        found = chi_square_levels.gain(curvature, weights, budget, 5)
+        for row in range(5):
+            bounds = [(0.0, float(most)) for most in weights[8 - row : 17 - row]]
+            most = linprog(-curvature, A_ub=[np.ones(9)], b_ub=[budget], bounds=bounds)
+            assert found[row] >= -most.fun * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("mu", "rate", "count"), [(1.0, 0.01, 500), (0.2, 5e-5, 9000)])
+def test_in_lines_with_a_wide_tolerance_the_bound_is_nearly_the_same(
+    mu: float, rate: float, count: int
+) -> None:
+    rounds = SampledReplacement(mu, rate, count)
+    deltas = (1e-2, 1e-4, 1e-6)
+    alone = [rounds.epsilon(delta) for delta in deltas]
+    with sharing():
+        assert [rounds.epsilon(delta) for delta in deltas] == alone
+        with with_relative_width(5e-4):
+            wide = [rounds.epsilon(delta) for delta in deltas]
+    with with_relative_width(5e-4):
+        assert [rounds.epsilon(delta) for delta in deltas] == alone
+    assert wide == pytest.approx(alone, rel=5e-4)
+    assert mu < 1 or wide != alone
+
+
+def test_no_adversary_reaches_more_than_in_lines_with_a_wide_tolerance() -> None:
+    reached = _reached(1.0, 0.1, LINE, 12)
+    bound = SampledReplacement(1.0, 0.1, 12)
+    with sharing(), with_relative_width(5e-4):
+        for k in range(41, 100, 6):
+            found = bound.delta(-math.log(RATIOS[k]))
+            assert reached[k] / RATIOS[k] <= found
+        assert bound.delta(0.25) <= 1.4 * reached[90] / RATIOS[90]
 
 
 @pytest.mark.parametrize(("mu", "rate", "size"), [(1.0, 5e-5, 938), (0.5, 0.05, 16)])

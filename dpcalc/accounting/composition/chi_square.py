@@ -28,6 +28,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from dpcalc.accounting.composition import chi_square_levels
 from dpcalc.accounting.losses.distribution import Reals
 
 _ROUNDING = 1e-11
@@ -89,19 +90,21 @@ def nothing(block: LimitedBlock) -> LimitedProfile:
     return LimitedProfile(block.spacing, np.zeros((len(block.deltas) + 1) // 2))
 
 
-def followed(before: LimitedProfile, block: LimitedBlock) -> LimitedProfile:
+def followed(before: LimitedProfile, block: LimitedBlock, *, wide: bool = False) -> LimitedProfile:
     """The profile of the rounds before and one block more.
 
     Args:
         before: of the rounds before, on the block's lattice.
         block: what is known of it; blocks of fewer rounds have the deltas of longer ones as well.
+        wide: whether levels may be a little off, for a third of the time.
     """
     reach = len(before.values) - 1
     ratios = np.exp(block.spacing * np.arange(-reach, reach + 1))
     # Exchanging the two laws takes V(r) - (r - 1)_+ to r times its value at 1/r.
     worth = np.concatenate([before.values[::-1], ratios[reach + 1 :] * before.values[1:]])
     weights, budget = _constraints(block)
-    gained = _gain(_curvature(worth, ratios, block.spacing), weights, budget, reach + 1)
+    gain = chi_square_levels.gain if wide else _gain
+    gained = gain(_curvature(worth, ratios, block.spacing), weights, budget, reach + 1)
     # Above r = 1 the condition on χ² is weaker.
     found = (worth[: reach + 1] + ratios[: reach + 1] ** 2 * gained) * (1 + _ROUNDING)
     return LimitedProfile(block.spacing, found[::-1])

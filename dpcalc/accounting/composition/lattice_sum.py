@@ -227,7 +227,10 @@ def convolved(
     splitting = Splitting.of(frame.step, variance)
     upper_masses, lower_masses = Mode(1, lifted=True), Mode(-1, lifted=False)
     moved = Mode(1, lifted=True, splitting=splitting)
-    cuts = {up: [cut(part, frame, up) for part in rounds] for up in (1.0, -1.0)}
+    cuts = {
+        up: [cut(part, frame, up) for part in rounds]
+        for up in ((1.0,) if upper_only else (1.0, -1.0))
+    }
 
     def total(mode: Mode, up: float) -> Masses:
         each = [

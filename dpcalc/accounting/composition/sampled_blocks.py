@@ -28,7 +28,8 @@ from dpcalc.accounting.composition.curve import one_lattice
 from dpcalc.accounting.composition.driver import begin
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt
-from dpcalc.accounting.contour.shared import alone
+from dpcalc.accounting.contour.shared import alone, is_shared
+from dpcalc.accounting.enclosure import relative_width
 from dpcalc.accounting.gaussian import gaussian_delta_bounds
 from dpcalc.accounting.losses.subsampled_gaussian import WithoutReplacement
 from dpcalc.numerics.precise import context, mpf, round_up
@@ -53,6 +54,9 @@ _NEAR = (64, 192)
 _CONVOLVED = 1024
 """Points of the lattice on which a block's rounds are convolved: ε is right to four digits or so."""
 
+_WIDE = 2e-4
+"""Relative width from which on answers of a line may have levels that are a little off."""
+
 _COARSE = 0.1
 """Relative width that tells how far a block's δ has to be followed."""
 
@@ -75,18 +79,21 @@ def profile_of_rounds(mu: float, rate: float, rounds: int) -> LimitedProfile:
     """Whole blocks, whose profiles other numbers of rounds share, and one of the rounds left over."""
     size = _block_size(rounds)
     whole, left = divmod(rounds, size)
-    before = _after(mu, rate, size, whole)
+    wide = is_shared() and relative_width() >= _WIDE
+    before = _after(mu, rate, size, whole, wide)
     if not left:
         return before
     shorter = replace(_block(mu, rate, size), chi_square=chi_square(mu, rate, left))
-    return followed(before, shorter)
+    return followed(before, shorter, wide=wide)
 
 
 @lru_cache(maxsize=2048)
-def _after(mu: float, rate: float, size: int, blocks: int) -> LimitedProfile:
+def _after(mu: float, rate: float, size: int, blocks: int, wide: bool) -> LimitedProfile:
     """The profile of whole blocks; kept for more of them, and for the other δ of a table."""
     block = _block(mu, rate, size)
-    return followed(_after(mu, rate, size, blocks - 1), block) if blocks else nothing(block)
+    if not blocks:
+        return nothing(block)
+    return followed(_after(mu, rate, size, blocks - 1, wide), block, wide=wide)
 
 
 @lru_cache(maxsize=64)
