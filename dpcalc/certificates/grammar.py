@@ -119,5 +119,9 @@ def table(rows: Any, *columns: Callable[[Any], Ball]) -> list[tuple[Ball, ...]]:
 
 def work_is_limited(exponentials: float) -> None:
     """Refuse what would take too long; work grows with the square of the number of bits."""
-    if exponentials * (ctx.prec / 64) ** 2 > WORK:
-        raise Refused("what the evidence asks for would take too long to compute")
+    asked = exponentials * (ctx.prec / 64) ** 2
+    if asked > WORK:
+        raise Refused(
+            "what the evidence asks for would take too long to compute: about "
+            f"{asked:.1e} exponentials of 64 bits, where at most {WORK:,} are computed"
+        )

@@ -34,7 +34,6 @@ from dpcalc.certificates.updates import (
     DIMENSIONS,
     exponential_noise,
     normal_noise,
-    perturbed,
 )
 
 MOST_ROUNDS = 10**15
@@ -78,11 +77,11 @@ MECHANISMS: dict[str, tuple[tuple[str, ...], Callable[..., Law]]] = {
     ),
     "exponentially-perturbed-update": (
         ("bound", "dimension", "curvature", "tied"),
-        lambda relation, a, d, *rest: perturbed(relation, exponential_noise(a, d), *rest),
+        exponential_noise,
     ),
     "normally-perturbed-update": (
         ("mu", "curvature", "tied"),
-        lambda relation, mu, *rest: perturbed(relation, normal_noise(mu), *rest),
+        normal_noise,
     ),
     "distributions": (("outcomes",), finite),
     "profile": (("points",), known_points),

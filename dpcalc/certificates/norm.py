@@ -50,11 +50,6 @@ def exponential_norm(a: Ball, d: int) -> Law:
         """Where nothing is left at the precision; a choice."""
         return arb(math.ceil((0.7 * (ctx.prec + d) + float(half + c * a)) / (d - 1)) + 1)
 
-    def density(x: Ball) -> Ball:
-        """w, up to its integral, on the complex strip |Im x| < π/2."""
-        bell = x.cosh()
-        return (half * x.tanh()).exp() * (ratio + 1 / bell**2) / bell ** (d - 1)
-
     def outside(c: Ball, reach: Ball) -> Ball:
         """Bounds the integral of |w e^{zL}| over x + i·shift, |x| > reach > 0, shifts up to π/4."""
         low, high = (-(d - 1) * reach).exp() / (d - 1), (-(d + 1) * reach).exp() / (d + 1)
@@ -62,12 +57,13 @@ def exponential_norm(a: Ball, d: int) -> Law:
 
     end = far(arb(0))
     rest = outside(arb(0), end)
-    total = integral(lambda x, _: density(x), -end, end).real + arb(0, 1) * rest
 
     def transform(s: Ball) -> Ball:
         """The integral of e^{(s - a/2) tanh x} w(x), up to a constant, as w has Bessel functions."""
         first, second = (acb(s * s / 4).hypgeom_0f1(arb(d) / 2 + k) for k in (0, 1))
         return ratio * first + second * (d - 1) / d
+
+    total = arb.pi().sqrt() * (arb(d - 1) / 2).gamma() / (arb(d) / 2).gamma() * transform(half).real
 
     def moment(z: Ball) -> Ball:
         return transform(a * z + half) / transform(half)
@@ -86,9 +82,13 @@ def exponential_norm(a: Ball, d: int) -> Law:
         return (integral(modulus, -reach, reach).real + outside(c, reach)) / total
 
     def both(x: Ball, _: bool) -> Ball:
-        bell, turned = x.cosh(), half * x.tanh()
-        share = (ratio + 1 / bell**2) / bell ** (d - 1) / total
-        return share * (turned.exp() + acb(0, 1) * (-turned).exp())
+        """The densities on the complex strip |Im x| < π/2."""
+        up = x.exp()
+        down = 1 / up
+        inverse = 2 / (up + down)
+        grown = (half * (up - down) * inverse / 2).exp()
+        share = (ratio + inverse**2) * inverse ** (d - 1) / total
+        return share * (grown + acb(0, 1) / grown)
 
     bounds = from_cells(a, both, end, rest / total)
 

@@ -13,6 +13,9 @@ from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
 
+MOST = 1_000
+"""Certificates in a file: each may take minutes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verified:
@@ -53,7 +56,7 @@ def verified(path: Path) -> list[Verified]:
     """Every certificate of a file, checked again.
 
     Raises:
-        InvalidInput: if the file holds no certificates.
+        InvalidInput: if the file holds no certificates, or more than ``MOST``.
     """
     try:
         content = json.loads(read_text(path), object_pairs_hook=unique)
@@ -66,6 +69,11 @@ def verified(path: Path) -> list[Verified]:
     each = content if isinstance(content, list) else [content]
     if not each:
         raise InvalidInput(f"expected a certificate; got {str(path)!r} without any")
+    if len(each) > MOST:
+        raise InvalidInput(
+            f"expected at most {MOST:,} certificates in a file; got {str(path)!r} with {len(each):,}; "
+            "split it"
+        )
     return [_verified(certificate) for certificate in each]
 
 

@@ -6,14 +6,22 @@ is the loss of the noise moved by the largest gradient of one record; P has the 
 
 from __future__ import annotations
 
-from functools import cache
+import json
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from flint import arb
 
-from dpcalc.certificates.falling import EFFORT, Scales, exponential_scales, mean_divergences
-from dpcalc.certificates.grammar import RELATIONS, Relation, need, positive, whole
-from dpcalc.certificates.laws import Ball, Law, Table, gaussian, laplace
+from dpcalc.certificates.falling import (
+    BITS,
+    EFFORT,
+    LEVELS,
+    exponential_scales,
+    mean_divergences,
+)
+from dpcalc.certificates.grammar import RELATIONS, ROWS, Relation, need, positive, whole
+from dpcalc.certificates.laws import Ball, Law, Table, gaussian, laplace, precision
 from dpcalc.certificates.norm import exponential_norm
 from dpcalc.certificates.tables import bends, lower_corners
 
@@ -115,17 +123,25 @@ def in_two_steps(first: Table, second: Table, step: Ball) -> Table:
     return found
 
 
-def update(
-    noise: Law, scales: Scales, curvature: Ball, tied: bool, adjacency: str, reverse: bool
-) -> Law:
-    """One update whose noise, moved by one record's largest gradient, has the law ``noise``.
+@lru_cache(maxsize=ROWS)
+def by_theorem_c(noise: str, curvature: str) -> Known:
+    """What theorem c adds, by exact parameters as JSON: lattices and directions have it in common.
 
-    It is a mixture of normal noise at these scales.
+    Args:
+        noise: bound and dimension of noise ∝ e^{-η|b|}, or μ of normal noise.
+        curvature: κ.
     """
+    with precision(BITS):
+        a, *d = json.loads(noise)
+        scales = exponential_scales(positive(a), *d) if d else [(positive(a), arb(1))]
+        return mean_divergences(scales, positive(json.loads(curvature)))
 
-    @cache
-    def known() -> Known:
-        return mean_divergences(scales, curvature) if tied else []
+
+def update(
+    noise: Law, known: Callable[[], Known], curvature: Ball, tied: bool, relation: Relation
+) -> Law:
+    """One update whose noise, moved by one record's largest gradient, has the law ``noise``."""
+    adjacency, reverse = relation
 
     def bounds(step: Ball, points: int) -> tuple[Table, Table]:
         own = points if adjacency == "add-remove" else (points + 1) // 2
@@ -138,26 +154,37 @@ def update(
         ]
         return found, found
 
-    setup = EFFORT * len(scales) if tied else 0
-    return Law(
-        lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds, cost=noise.cost, setup=setup
-    )
+    return Law(lambda _: arb.nan(), lambda *_: arb.pos_inf(), bounds=bounds, cost=noise.cost)
 
 
-def perturbed(relation: Relation, mixed: tuple[Law, Scales], curvature: Any, tied: Any) -> Law:
-    """An objective-perturbed update; ``tied`` if a record's derivative s has s(1-s) for its own."""
+def perturbed(relation: Relation, noise: Law, given: list[Any], curvature: Any, tied: Any) -> Law:
+    """An objective-perturbed update; ``tied`` if a record's derivative s has s(1-s) for its own.
+
+    Args:
+        relation: the neighbouring relation and direction.
+        noise: the law of the noise moved by one record's largest gradient.
+        given: its parameters, as they stand.
+        curvature: κ.
+        tied: whether theorem c holds.
+    """
     need(that=relation[0] in RELATIONS[:2], got=relation[0])
     need(that=isinstance(tied, bool), got=tied)
-    return update(*mixed, positive(curvature), tied, *relation)
+
+    def known() -> Known:
+        return by_theorem_c(json.dumps(given), json.dumps(curvature)) if tied else []
+
+    found = update(noise, known, positive(curvature), tied, relation)
+    scales = len(LEVELS) if len(given) > 1 else 1
+    return found._replace(setup=EFFORT * scales) if tied else found
 
 
-def exponential_noise(bound: Any, dimension: Any) -> tuple[Law, Scales]:
-    """Noise ∝ e^{-η|b|} moved by a/η, and the normal noise that it is a mixture of."""
+def exponential_noise(relation: Relation, bound: Any, dimension: Any, *rest: Any) -> Law:
+    """An update with noise ∝ e^{-η|b|} moved by a/η."""
     a, d = positive(bound), whole(dimension, 1, DIMENSIONS)
-    return laplace(a) if d == 1 else exponential_norm(a, d), exponential_scales(a, d)
+    noise = laplace(a) if d == 1 else exponential_norm(a, d)
+    return perturbed(relation, noise, [bound, d], *rest)
 
 
-def normal_noise(mu: Any) -> tuple[Law, Scales]:
-    """Normal noise moved by μ standard deviations."""
-    shift = positive(mu)
-    return gaussian(shift), [(shift, arb(1))]
+def normal_noise(relation: Relation, mu: Any, *rest: Any) -> Law:
+    """An update with normal noise moved by μ standard deviations."""
+    return perturbed(relation, gaussian(positive(mu)), [mu], *rest)

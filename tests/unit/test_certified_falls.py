@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
-from dpcalc.certificates import falling, grids
+from dpcalc.certificates import falling, grids, updates
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check
 from dpcalc.certificates.laws import precision
@@ -100,6 +100,7 @@ def test_what_rests_on_the_falling_derivative_is_certified(
     assert found.upper == CERTIFIED
     assert check(found.certificate)
     monkeypatch.setattr(falling, "worth_it", lambda *_: False)
+    updates.by_theorem_c.cache_clear()
     grids.masses.cache_clear()
     assert certify([(part, 20)], "replace-one", 1e-6, upper).upper != CERTIFIED
 

@@ -22,7 +22,7 @@ from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.laws import arb, precision
 from dpcalc.certificates.mechanisms import rounds_of
-from dpcalc.certificates.updates import exponential_noise
+from dpcalc.certificates.norm import exponential_norm
 from dpcalc.cli.main import main
 from dpcalc.guarantees import compose
 from dpcalc.guarantees import mechanisms as named
@@ -44,7 +44,9 @@ def tables(bound: str, d: int, curvature: str, reach: float, points: int) -> Any
     """R and R* at points of a lattice that ends at ``reach``."""
     with precision(128):
         step = arb(reach) / (points - 1)
-        moved = exponential_noise(bound, d)[0].bounds(step, points)[0]
+        moved = (laws.laplace(arb(bound)) if d == 1 else exponential_norm(arb(bound), d)).bounds(
+            step, points
+        )[0]
         return updates.one_record(moved, step, arb(curvature), tied=True, known=[]), step
 
 

@@ -7,16 +7,19 @@ statement by a thousandth, one end is then false, whichever way the change goes:
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dpcalc.certificates import checker
+from dpcalc.certificates import checker, reading
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.mechanisms import MECHANISMS
+from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.distributions import finite_distributions
 from dpcalc.guarantees.mechanisms import (
@@ -213,6 +216,28 @@ def test_what_would_run_for_long_is_refused(
 ) -> None:
     with pytest.raises(Refused, match=reason):
         check(with_evidence(changes, statement))
+
+
+def test_a_refusal_for_work_says_how_much_it_is_and_how_much_there_may_be() -> None:
+    """200,000 nodes of a thousand laws are 200,000,000 moments, and a power takes a quarter."""
+    asked = {**LINE, "nodes": 200_000, "quiet": [200_001] * 1000, "shifts": ["0"] * 1000}
+    laws = [{"mechanism": "laplace", "epsilon": "0.1", "count": 3}] * 1000
+    with pytest.raises(Refused, match=r"about [\d.]+e\+08 exp.* at most 10,000,000 are computed"):
+        check(with_evidence(asked, {"releases": laws}))
+
+
+def test_a_file_of_too_many_certificates_is_refused_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "many.json"
+    seen: list[Any] = []
+    monkeypatch.setattr(reading, "check", lambda certificate: seen.append(certificate) or [])
+    file.write_text(json.dumps([{"releases": [], "adjacency": ""}] * 1001))
+    with pytest.raises(InvalidInput, match=r"at most 1,000 certificates in a file.* with 1,001"):
+        reading.verified(file)
+    assert seen == []
+    file.write_text(json.dumps([{"releases": [], "adjacency": ""}] * 1000))
+    assert len(reading.verified(file)) == len(seen) == 1000
 
 
 def test_evidence_within_the_limits_is_computed() -> None:
