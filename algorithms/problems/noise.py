@@ -172,10 +172,7 @@ class _Block:
     def __init__(self, kind: Draw, number: int, generators: list[np.random.Generator]) -> None:
         self.number, self.position, self.group = number, 0, _group(kind)
         self._kind, self._generators, self._end = kind, generators, 0
-        own = kind.size * self.group
-        size = own * len(generators)
-        several = max(_AHEAD // size, min(_EACH // own, _MOST // size), 1)
-        self._at_once = several if kind.in_one_go else 1
+        self._at_once = _rounds_ahead(kind, len(generators))
 
     def drawn(self, position: int) -> NDArray[Any]:
         """The numbers of a round after those drawn before; shape (runs of all groups, ...)."""
@@ -190,6 +187,23 @@ class _Block:
         self.position = position + 1
         found: NDArray[Any] = self._ahead[position - self._end]
         return found
+
+
+def numbers_ahead(kind: Draw, runs: int) -> int:
+    """How many numbers a batch of so many runs draws at once, at most, whichever run is its first."""
+    group = _group(kind)
+    counts = {(runs - 1 + skipped) // group + 1 for skipped in (0, group - 1)}
+    numbers = (_rounds_ahead(kind, count) * count * group * kind.size for count in counts)
+    return max(numbers)
+
+
+def _rounds_ahead(kind: Draw, generators: int) -> int:
+    """How many rounds are drawn at once."""
+    if not kind.in_one_go:
+        return 1
+    own = kind.size * _group(kind)
+    size = own * generators
+    return min(max(_AHEAD // size, min(_EACH // own, _MOST // size), 1), _ROUNDS)
 
 
 def _group(kind: Draw) -> int:

@@ -11,6 +11,7 @@ import click
 
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import checkpoint_options, kept_work
+from dpcalc.cli._memory import Size
 from dpcalc.cli._options import StrictCommand, Whole, completing
 from dpcalc.cli._workers import workers_of, workers_options
 from dpcalc.errors import InvalidInput
@@ -67,6 +68,12 @@ def _names() -> list[str]:
     help="Format of the picture; may be repeated.",
 )
 @click.option("--seed", type=Whole(0), default=1, show_default=True, help="Seed of the noise.")
+@click.option(
+    "--memory",
+    type=Size(),
+    help="What runs may take in each process beside their records, such as 2GB: smaller groups, "
+    "which decide last digits.  [default: all runs of a curve at once]",
+)
 @workers_options
 @checkpoint_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -79,6 +86,7 @@ def command(
     out: Path,
     formats: tuple[str, ...],
     seed: int,
+    memory: float | None,
     workers: int,
     scheduler: str | None,
     checkpoint: Path | None,
@@ -115,8 +123,9 @@ def command(
     check_outputs(
         ("--out", out / f"{key}.{suffix}") for key in wanted for suffix in ("csv", *formats)
     )
-    settings = {"full": not quick, "data": data, "fetch": fetch, "seed": seed}
+    settings = {"full": not quick, "data": data, "fetch": fetch, "seed": seed, "memory": memory}
     plan = {"work": f"reproduce {name}", "full": not quick, "seed": seed, "fetch": fetch}
+    plan["memory"] = memory
     plan["digest_of_the_data"] = None if data is None else _digest(data)
     with (
         kept_work(checkpoint, plan, resume=resume) as store,

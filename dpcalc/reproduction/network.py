@@ -108,7 +108,8 @@ class NetworkProblem:
             "error": self.test_error,
         }
         runs = self.config.pick(3, 10) if private else 1
-        found = trace(self.config, algorithm, measures, runs=runs)
+        held_out = len(self.split.test[1])
+        found = trace(self.config, algorithm, measures, runs=runs, held_out=held_out)
         self.config.progress(f"{key}, {algorithm.rounds} rounds, {runs} runs")
         return found
 

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.errors import InvalidInput
+from dpcalc.reproduction.memory import Sizes, most_at_once
 from dpcalc.training import data as source
 from dpcalc.training.data import Split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.engine.state import State
@@ -42,6 +43,8 @@ class ExperimentConfig:
         fetch: where there is no file, take the data set from OpenML through scikit-learn, which
             keeps it in its cache.
         seed: of the noise; experiments are repeatable.
+        memory: bytes for what the runs of a curve take at once, beside their records; without a
+            bound they are one group. Groups decide last bits.
         progress: called with a line for every curve that is finished.
         kept: where finished curves are kept, and read again; nowhere if left out.
     """
@@ -50,6 +53,7 @@ class ExperimentConfig:
     data: Path | None = None
     fetch: bool = False
     seed: int = 1
+    memory: float | None = None
     progress: Callable[[str], None] = field(default=lambda _: None)
     kept: Store | None = None
 
@@ -119,6 +123,7 @@ def trace(
     *,
     runs: int = 1,
     every: int = 1,
+    held_out: int = 0,
 ) -> tuple[NDArray[np.int64], dict[str, Array]]:
     """Measures along runs, read where the experiment keeps finished ones.
 
@@ -129,20 +134,30 @@ def trace(
             two measures of an algorithm have two names.
         runs: in the batch.
         every: rounds between two measurements; the last round is always measured.
+        held_out: records, beside the algorithm's, that measures look at.
 
     Returns:
         Rounds, and for every name an array of shape (runs, measurements).
+
+    Raises:
+        InvalidInput: if one run takes more than the experiment's memory.
     """
+    at_once = runs
+    if config.memory is not None:
+        measured = len(measures) * (algorithm.rounds // every + 1)
+        sizes = Sizes.of(algorithm, config.seed, held_out=held_out, measured=measured)
+        at_once = most_at_once(algorithm.key, sizes, runs=runs, memory=config.memory)
+    groups = [(first, min(at_once, runs - first)) for first in range(0, runs, at_once)]
     if config.kept is None:
-        return _measured(config.seed, algorithm, measures, runs, every)
-    key = _key(algorithm, [*measures, runs, every])
+        return _measured(config.seed, algorithm, measures, groups, every)
+    key = _key(algorithm, [*measures, runs, every, *([at_once] if at_once < runs else [])])
     kept = config.kept.read(key)
     if kept is not None:
         _, arrays = kept
         return np.asarray(arrays["rounds"]), {
             name: np.asarray(arrays[f"of {name}"]) for name in measures
         }
-    rounds, found = _measured(config.seed, algorithm, measures, runs, every)
+    rounds, found = _measured(config.seed, algorithm, measures, groups, every)
     arrays = {"rounds": rounds, **{f"of {name}": values for name, values in found.items()}}
     config.kept.write(key, {"algorithm": algorithm.key}, arrays)
     return rounds, found
@@ -158,12 +173,27 @@ def _measured(
     seed: int,
     algorithm: Algorithm,
     measures: Mapping[str, Callable[[State], Array]],
-    runs: int,
+    groups: Sequence[tuple[int, int]],
     every: int,
 ) -> tuple[NDArray[np.int64], dict[str, Array]]:
+    """What `trace` measures, of groups of runs, each given by its first run and their number."""
+    parts = [_of_group(seed, algorithm, measures, group, every) for group in groups]
+    return parts[0][0], {
+        name: np.concatenate([found[name] for _, found in parts]) for name in measures
+    }
+
+
+def _of_group(
+    seed: int,
+    algorithm: Algorithm,
+    measures: Mapping[str, Callable[[State], Array]],
+    group: tuple[int, int],
+    every: int,
+) -> tuple[NDArray[np.int64], dict[str, Array]]:
+    first, runs = group
     rounds: list[int] = []
     found: dict[str, list[Array]] = {name: [] for name in measures}
-    for state in algorithm.steps(algorithm.start(seed, runs=runs)):
+    for state in algorithm.steps(algorithm.start(seed, runs=runs, first_run=first)):
         if state.round % every == 0 or state.round == algorithm.rounds:
             rounds.append(state.round)
             for name, measure in measures.items():

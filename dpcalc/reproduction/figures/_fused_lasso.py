@@ -131,6 +131,7 @@ class Lasso:
             {"objective": self._objective, "accuracy": self._accuracy},
             runs=runs,
             every=self.config.pick(2, 1),
+            held_out=len(self.split.test[1]),
         )
         self.config.progress(f"{key}, {rounds} rounds, {runs} runs")
         return found

@@ -116,6 +116,7 @@ class SVM:
             {"gap": self._gap, "accuracy": self._accuracy},
             runs=3,
             every=max(1, rounds // self.config.pick(25, 100)),
+            held_out=len(self.split.test[1]),
         )
         self.config.progress(f"dual averaging, {rounds} rounds, sampling {sampling}")
         return found

@@ -109,7 +109,9 @@ def _objectives(config: ExperimentConfig, steps: int, sigma: float) -> tuple[Any
 
     runs = 1 if sigma == 0 else config.pick(4, 10)
     every = max(1, steps // 25)
-    x, found = trace(config, algorithm, {"it": objective}, runs=runs, every=every)
+    x, found = trace(
+        config, algorithm, {"it": objective}, runs=runs, every=every, held_out=len(responses)
+    )
     return x, found["it"]
 
 
