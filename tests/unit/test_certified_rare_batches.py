@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from flint import acb, arb
 from mpmath import mp, mpc, mpf
 
-from dpcalc.certificates import checker, rare
+from dpcalc.certificates import checker, evidence, rare
+from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest, enclosure
 from dpcalc.certificates.grammar import Refused
 from dpcalc.certificates.laws import precision
@@ -132,6 +134,25 @@ def test_other_forms_of_a_choice_are_refused(field: str) -> None:
     for wrong in (None, [], "", "x", -1, 10**9, {"a": 1}):
         with pytest.raises((Refused, ValueError, ArithmeticError)):
             found(**{field: wrong})
+
+
+def test_a_reported_epsilon_is_certified_by_a_line_without_small_losses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From the rounds to the file, with room enough in δ that a coarse line decides."""
+    monkeypatch.setattr(evidence, "_MANY", 0)
+    monkeypatch.setattr(evidence, "_PARTED", (1e-2,))
+    rounds = [(sampled_without_replacement(MU, RATE), ROUNDS)]
+    made = certify(rounds, "replace-one", 0.0216, EPSILON)
+    assert made.upper == CERTIFIED
+    assert made.certificate is not None
+    how = made.certificate["upper"]["evidence"]["both"]
+    assert how["method"] == "parted line"
+    least, most = (float(end) for end in how["enclosure"])
+    low, high = truth()
+    assert least <= high
+    assert low <= most < 1.03 * high
+    assert check(json.loads(json.dumps(made.certificate)))
 
 
 @pytest.fixture(scope="module")
