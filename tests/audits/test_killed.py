@@ -32,7 +32,7 @@ GRID = """
 theorem = "dp-admm"
 delta = 1e-5
 [parameters]
-n_records = {{from = 1000, to = 50000, count = {size}}}
+n_records = {{from = 1000, to = 50000, count = {size}, whole = true}}
 rounds = [10, 100]
 gradient_bound = 1
 sigma = 0.1
