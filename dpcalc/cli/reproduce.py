@@ -114,12 +114,7 @@ def command(
         return
     wanted = chosen(name)
     need("networkx", "sklearn", "matplotlib", purpose="reproducing a figure")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(
-            f"expected a writable folder; got out={str(out)!r} ({error.strerror or error})"
-        ) from error
+    _make(out)
     check_outputs(
         ("--out", out / f"{key}.{suffix}") for key in wanted for suffix in ("csv", *formats)
     )
@@ -143,6 +138,15 @@ def command(
 
 _PUBLISHED = ("adult", "a9a", "a8a", "ijcnn1")
 """How the names of the data files begin."""
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"expected a writable folder; got out={str(folder)!r} ({error.strerror or error})"
+        ) from error
 
 
 def _digest(data: Path) -> str:
