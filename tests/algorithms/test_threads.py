@@ -55,9 +55,10 @@ def test_every_part_is_worked_on_once(number: int, parts: int) -> None:
 
 def test_threads_work_at_the_same_time() -> None:
     """Each waits for the other: one thread alone would wait in vain."""
-    both = threading.Barrier(2, timeout=60)
+    both, met = threading.Barrier(2, timeout=60), []
     with Team(2) as team:
-        team.share(lambda _: both.wait(), 2)
+        team.share(lambda _: met.append(both.wait()), 2)
+    assert sorted(met) == [0, 1]
 
 
 @pytest.mark.parametrize("number", [1, 2, 7])
