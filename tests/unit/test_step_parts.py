@@ -231,7 +231,7 @@ def test_what_begins() -> None:
     assert begun.estimate is None
     assert begun.found is not None
     assert begun.found.method == "single round, sum over its outcomes"
-    begun = driver.begin(total((LAPLACE, 9)), EPSILON)
+    begun = driver.begin(total((LAPLACE, 900)), EPSILON)
     assert begun.found is None
     assert begun.estimate is not None
 

@@ -23,6 +23,7 @@ from dpcalc.accounting.composition import (
     closed_form,
     contour_integral,
     exact_sum,
+    laplace_sum,
     large_losses,
     lattice_sum,
 )
@@ -110,7 +111,7 @@ def enclosed(total: LossSum, query: Query) -> Bracket:
 
 def begin(total: LossSum, query: Query) -> Beginning:
     """Closed form, else exact sum, else an estimate."""
-    for step in (closed_form.enclose, exact_sum.enclose):
+    for step in (closed_form.enclose, exact_sum.enclose, laplace_sum.enclose):
         found = attempt(step, total, query, None)
         if found is not None:
             return Beginning(found, None)
