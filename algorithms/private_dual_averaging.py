@@ -21,7 +21,7 @@ from dpcalc.algorithms.engine.averaging import NetworkAveraging
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrivateDualAveraging(NetworkAveraging):
-    """Dual averaging with noise; the attributes are those of `NetworkAveraging`."""
+    """Dual averaging with noise; the attributes are those of `AveragingRounds`."""
 
     key = "private-dual-averaging"
     reference = "liu2022, algorithm 1, equations (4)-(5)"

@@ -1,8 +1,7 @@
 """The one shape of every algorithm: run it, step it, ask it for densities and data accesses.
 
     algorithm.run(rng, runs=R)            -> Transcript of R independent runs
-    algorithm.start, algorithm.step       -> the same, one round at a time, from a State that can be
-                                             saved
+    algorithm.start, algorithm.step       -> the same, round by round, from a State that can be saved
     algorithm.log_density(transcript)     -> exact log-density of what was released, under these or
                                              under other records
     algorithm.data_accesses()                  -> every look at the data, with its sensitivity and noise
@@ -12,6 +11,7 @@ An algorithm holds a problem and public parameters, and never a privacy budget.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.algorithms.engine.recording import ArrayDescription, Recorder
+from dpcalc.algorithms.engine.recording import ArrayDescription, Recorder, checked_release
 from dpcalc.algorithms.engine.state import Pace, State, checkpointed
 from dpcalc.algorithms.problems.noise import streams
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -202,11 +202,19 @@ class Algorithm(ABC):
             for purpose, (name, kind) in enumerate(self._draws(t).items())
         }
 
-    def steps(self, state: State) -> Iterator[State]:
-        """The states after every further round."""
+    def steps(self, state: State, *, every: int = 1) -> Iterator[State]:
+        """The states after further rounds: those that ``every`` divides (none if 0), the last, others.
+
+        Others are left out where several rounds are carried out at once.
+        """
         while state.round < self.rounds:
-            state = self.step(state)
+            pause = (state.round // every + 1) * every if every else self.rounds
+            state = self._leap(state, min(pause, self.rounds))
             yield state
+
+    def _leap(self, state: State, until: int) -> State:
+        """The state after one more round, or after several, up to ``until``, with the same bits."""
+        return self.step(state)
 
     def run(
         self,
@@ -233,7 +241,7 @@ class Algorithm(ABC):
             diagnostics: also measure objective and consensus after every round, or at intervals
                 of this many rounds and after the last; this looks at the data once more and is not
                 part of the release.
-            progress: called with (rounds done, rounds) after every round.
+            progress: called with (rounds done, rounds) after every round, or several done at once.
             checkpoint: a file, or a section of an open `dpcalc.store.Store`, from which an
                 interrupted run resumes, and to which it is saved, held by one process at a time. It
                 holds the seed, so it is as secret as the data.
@@ -241,44 +249,36 @@ class Algorithm(ABC):
             checkpoint_seconds: time between two saves, at least.
         """
         measure_every = checks.count("diagnostics", int(diagnostics), minimum=0)
-        release = Release(release or self.full_release)
-        if release not in (self.full_release, Release.LAST_ITERATE):
-            raise InvalidInput(
-                f"release needs {self.full_release!s} or {Release.LAST_ITERATE!s}; "
-                f"got release={release!s}"
-            )
+        release = checked_release(release, self.full_release)
         source = streams(rng, runs=runs, first_run=first_run)
         pace = Pace(rounds=checkpoint_every, seconds=checkpoint_seconds)
-        with checkpointed(self, checkpoint, release, source, rng is not None, pace) as (
-            saved,
-            save,
-        ):
-            state, recorder = saved or self._recorded_start(source, release, runs)
-            for after in self._recorded_steps(state, recorder, measure_every):
+        save_every = 0 if checkpoint is None else pace.every
+        opened = checkpointed(self, checkpoint, release, source, rng is not None, pace)
+        with opened as (saved, save):
+            state, recorder = saved or self._recorded_start(source, release)
+            for after in self._recorded_steps(state, recorder, measure_every, save_every):
                 state = after
                 save(state, recorder)
                 if progress:
                     progress(state.round, self.rounds)
-        return recorder.transcript(
-            self.key, state.round, experiment=not state.streams.cryptographic
-        )
+        experiment = not state.streams.cryptographic
+        return recorder.transcript(self.key, state.round, experiment=experiment)
 
     def _recorded_steps(
-        self, state: State, recorder: Recorder, measure_every: int
+        self, state: State, recorder: Recorder, measure_every: int, save_every: int
     ) -> Iterator[State]:
-        """The states after every further round, each recorded, and measured at intervals."""
-        for after in self.steps(state):
+        """The states after further rounds, each recorded, and measured at intervals."""
+        every = math.gcd(measure_every, save_every) if recorder.last_only else 1
+        for after in self.steps(state, every=every):
             recorder.add(after.round, after.released, after.extra)
             last = after.round == self.rounds
             if measure_every and (after.round % measure_every == 0 or last):
                 recorder.measure(after.round, self._measure(after.memory))
             yield after
 
-    def _recorded_start(
-        self, source: Streams, release: Release, runs: int
-    ) -> tuple[State, Recorder]:
+    def _recorded_start(self, source: Streams, release: Release) -> tuple[State, Recorder]:
         state = self._begin(source)
-        recorder = Recorder(self.released, release, runs, self.rounds)
+        recorder = Recorder(self.released, release, source.runs, self.rounds)
         recorder.begin(state.released)
         return state, recorder
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.errors import InvalidInput
 from dpcalc.transcript import ROUNDS, RUNS, Series, Transcript
 from dpcalc.vocabulary import Release
 
@@ -28,6 +29,16 @@ MEANINGS = {
 """What the diagnostics mean."""
 
 _DIAGNOSTIC_AXES = {"gradient_norm": ("nodes",)}
+
+
+def checked_release(release: Release | None, full: Release) -> Release:
+    """How much of a run is kept: the full release if left out, or the last iterate."""
+    release = Release(release or full)
+    if release not in (full, Release.LAST_ITERATE):
+        raise InvalidInput(
+            f"release needs {full!s} or {Release.LAST_ITERATE!s}; got release={release!s}"
+        )
+    return release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,6 +152,11 @@ class Pace:
         checks.count("checkpoint_every", self.rounds)
         checks.non_negative("checkpoint_seconds", self.seconds)
 
+    @property
+    def every(self) -> int:
+        """No round that this divides may be passed over; 0 if time alone says when to save."""
+        return 0 if self.rounds == 1 and self.seconds > 0 else self.rounds
+
 
 class _Saving:
     """Saves some rounds of those that it is told of, and the last one when asked to."""

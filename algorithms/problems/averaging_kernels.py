@@ -83,20 +83,33 @@ def dense_messages(
 def mix(starts: Any, columns: Any, weights: Any, sent: Any, mixed: Any) -> None:
     """Σ_j w_ij·sent_j into ``mixed``, for a matrix in CSR form, in the order of its columns."""
     for r in range(len(sent)):
-        for i in range(len(starts) - 1):
-            total, j, stop = mixed[r, i], starts[i], starts[i + 1]
+        mix_one(starts, columns, weights, sent[r], mixed[r])
+
+
+@compiled
+def mix_one(starts: Any, columns: Any, weights: Any, sent: Any, mixed: Any) -> None:
+    """`mix` for one run."""
+    for i in range(len(starts) - 1):
+        total, j, stop = mixed[i], starts[i], starts[i + 1]
+        if j + 3 > stop:
             total[:] = 0
-            while j + 3 <= stop:
-                a, b, c = weights[j], weights[j + 1], weights[j + 2]
-                p, q, s = sent[r, columns[j]], sent[r, columns[j + 1]], sent[r, columns[j + 2]]
-                for k in range(len(total)):
-                    total[k] = ((total[k] + a * p[k]) + b * q[k]) + c * s[k]
-                j += 3
-            while j < stop:
-                a, p = weights[j], sent[r, columns[j]]
-                for k in range(len(total)):
-                    total[k] += a * p[k]
-                j += 1
+        else:  # the first three, added to zero as the others are to the sum
+            a, b, c = weights[j], weights[j + 1], weights[j + 2]
+            p, q, s = sent[columns[j]], sent[columns[j + 1]], sent[columns[j + 2]]
+            for k in range(len(total)):
+                total[k] = ((0.0 + a * p[k]) + b * q[k]) + c * s[k]
+            j += 3
+        while j + 3 <= stop:
+            a, b, c = weights[j], weights[j + 1], weights[j + 2]
+            p, q, s = sent[columns[j]], sent[columns[j + 1]], sent[columns[j + 2]]
+            for k in range(len(total)):
+                total[k] = ((total[k] + a * p[k]) + b * q[k]) + c * s[k]
+            j += 3
+        while j < stop:
+            a, p = weights[j], sent[columns[j]]
+            for k in range(len(total)):
+                total[k] += a * p[k]
+            j += 1
 
 
 @compiled

@@ -145,6 +145,47 @@ class Streams:
             purpose: separates the independent draws that one algorithm makes in a round.
             round_: 0 or above; going through the rounds in order is fastest.
         """
+        found: NDArray[Any] = self.several(kind, purpose, round_, 1)[0]
+        return found
+
+    def several(self, kind: Draw, purpose: int, round_: int, most: int) -> NDArray[Any]:
+        """The numbers of a round and of those after it, as far as they are drawn at once.
+
+        Args:
+            kind: see `draw`.
+            purpose: see `draw`.
+            round_: the first.
+            most: rounds, 1 or above.
+
+        Returns:
+            Shape (rounds, runs, *kind.shape), with 1 to ``most`` rounds.
+        """
+        block, position = self._at(kind, purpose, round_)
+        skipped = self.first_run % block.group
+        return block.drawn(position, most)[:, skipped : skipped + self.runs]
+
+    def handed_over(
+        self, kind: Draw, purpose: int, round_: int, rounds: int
+    ) -> list[np.random.Generator] | None:
+        """Generators at the beginning of a round, for whoever draws its numbers and what follows.
+
+        Each is to draw, of every one of these rounds, the numbers of `runs_together` runs.
+
+        Args:
+            kind: see `draw`.
+            purpose: see `draw`.
+            round_: the first.
+            rounds: how many; they count as drawn.
+
+        Returns:
+            One for each group of runs; None if it has drawn the numbers of that round already, or
+            another serves the last.
+        """
+        block, position = self._at(kind, purpose, round_)
+        return block.handed_over(position, rounds)
+
+    def _at(self, kind: Draw, purpose: int, round_: int) -> tuple[_Block, int]:
+        """The generators that serve a round, and its place among their rounds."""
         if self.cryptographic and self._process != os.getpid():
             raise InvalidInput(
                 "expected the noise of a real run in the process that began it; got it in a copy of "
@@ -155,12 +196,10 @@ class Streams:
         if block is None or block.number != number or block.position > position:
             block = _Block(kind, number, self._generators(kind, purpose, number))
             self._open[purpose] = block
-        whole = block.drawn(position)
-        skipped = self.first_run % block.group
-        return whole[skipped : skipped + self.runs]
+        return block, position
 
     def _generators(self, kind: Draw, purpose: int, block: int) -> list[np.random.Generator]:
-        group = _group(kind)
+        group = runs_together(kind)
         groups = range(self.first_run // group, (self.first_run + self.runs - 1) // group + 1)
         made = cryptographic if self.cryptographic else repeatable
         return [made(self.entropy, (purpose, block, number)) for number in groups]
@@ -170,12 +209,12 @@ class _Block:
     """Generators of consecutive groups of runs, each at the same round of a block of rounds."""
 
     def __init__(self, kind: Draw, number: int, generators: list[np.random.Generator]) -> None:
-        self.number, self.position, self.group = number, 0, _group(kind)
+        self.number, self.position, self.group = number, 0, runs_together(kind)
         self._kind, self._generators, self._end = kind, generators, 0
         self._at_once = _rounds_ahead(kind, len(generators))
 
-    def drawn(self, position: int) -> NDArray[Any]:
-        """The numbers of a round after those drawn before; shape (runs of all groups, ...)."""
+    def drawn(self, position: int, most: int) -> NDArray[Any]:
+        """The numbers of rounds after those drawn before; shape (rounds, runs of all groups, ...)."""
         while self._end <= position:
             rounds = min(self._at_once, _ROUNDS - self._end)
             shape = (rounds, self.group * len(self._generators), *self._kind.shape)
@@ -184,14 +223,21 @@ class _Block:
                 runs = slice(number * self.group, (number + 1) * self.group)
                 self._kind.fill(each, self._ahead[:, runs])
             self._end += rounds
-        self.position = position + 1
-        found: NDArray[Any] = self._ahead[position - self._end]
+        found: NDArray[Any] = self._ahead[position - self._end :][:most]
+        self.position = position + len(found)
         return found
+
+    def handed_over(self, position: int, rounds: int) -> list[np.random.Generator] | None:
+        """See `Streams.handed_over`."""
+        if self._end != position or position + rounds > _ROUNDS:
+            return None
+        self._end = self.position = position + rounds
+        return self._generators
 
 
 def numbers_ahead(kind: Draw, runs: int) -> int:
     """How many numbers a batch of so many runs draws at once, at most, whichever run is its first."""
-    group = _group(kind)
+    group = runs_together(kind)
     counts = {(runs - 1 + skipped) // group + 1 for skipped in (0, group - 1)}
     numbers = (_rounds_ahead(kind, count) * count * group * kind.size for count in counts)
     return max(numbers)
@@ -201,12 +247,12 @@ def _rounds_ahead(kind: Draw, generators: int) -> int:
     """How many rounds are drawn at once."""
     if not kind.in_one_go:
         return 1
-    own = kind.size * _group(kind)
+    own = kind.size * runs_together(kind)
     size = own * generators
     return min(max(_AHEAD // size, min(_EACH // own, _MOST // size), 1), _ROUNDS)
 
 
-def _group(kind: Draw) -> int:
+def runs_together(kind: Draw) -> int:
     """How many consecutive runs share a generator: a property of the draw, not of the batch."""
     return max(kind.at_once // kind.size, 1)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Array = NDArray[np.float64]
+Tables = tuple[NDArray[np.uint64], Array, Array]
 
 _FEW = 2048  # numbers that numpy has drawn before the state of a generator is read and written
 _PAYS = 2**25  # numbers of a process from which it pays to load numba
@@ -51,6 +52,32 @@ def fill_normal(generator: np.random.Generator, out: Array) -> None:
     (_checked() if fits else _numpys)(generator, out)
 
 
+def tables() -> Tables | None:
+    """What a compiled loop needs to draw the numbers of SFC64 itself, by `ziggurat.fill`.
+
+    Returns:
+        The tables of the ziggurat; None where its numbers are not numpy's.
+    """
+    if _checked() is _numpys:
+        return None
+    from dpcalc.algorithms.problems import ziggurat
+
+    return ziggurat.TABLES
+
+
+def words(generator: np.random.Generator) -> NDArray[np.uint64]:
+    """A copy of the state of an SFC64, which `ziggurat.fill` moves on."""
+    found: NDArray[np.uint64] = generator.bit_generator.state["state"]["state"].copy()
+    return found
+
+
+def put_back(generator: np.random.Generator, words: NDArray[np.uint64]) -> None:
+    """Move a generator on to such a state."""
+    state = generator.bit_generator.state
+    state["state"]["state"] = words
+    generator.bit_generator.state = state
+
+
 def _numpys(generator: np.random.Generator, out: Array) -> None:
     if out.flags.c_contiguous:
         generator.standard_normal(out=out)
@@ -70,11 +97,9 @@ def _checked() -> Callable[[np.random.Generator, Array], None]:
 
     def fill(generator: np.random.Generator, out: Array) -> None:
         with generator.bit_generator.lock:
-            state = generator.bit_generator.state
-            words = state["state"]["state"].copy()
-            ziggurat.fill(words, out.reshape(len(out), -1), *ziggurat.TABLES)
-            state["state"]["state"] = words
-            generator.bit_generator.state = state
+            state = words(generator)
+            ziggurat.fill(state, out.reshape(len(out), -1), *ziggurat.TABLES)
+            put_back(generator, state)
 
     one, other = (np.random.Generator(np.random.SFC64(0)) for _ in range(2))
     tried = np.empty(_TRIED)

@@ -193,7 +193,8 @@ def _of_group(
     first, runs = group
     rounds: list[int] = []
     found: dict[str, list[Array]] = {name: [] for name in measures}
-    for state in algorithm.steps(algorithm.start(seed, runs=runs, first_run=first)):
+    start = algorithm.start(seed, runs=runs, first_run=first)
+    for state in algorithm.steps(start, every=every):
         if state.round % every == 0 or state.round == algorithm.rounds:
             rounds.append(state.round)
             for name, measure in measures.items():

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from dpcalc.algorithms import load
-from dpcalc.algorithms.engine import averaging as engine
+from dpcalc.algorithms.engine import averaging_rounds as engine
 from dpcalc.algorithms.problems import compiled
 from dpcalc.algorithms.problems.averaging import AveragingProblem
 from dpcalc.algorithms.problems.losses import Hinge, Huber, Logistic
