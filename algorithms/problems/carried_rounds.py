@@ -42,7 +42,7 @@ def derivative(kind: int, width: float, m: float) -> float:
 
 
 @compiled
-def touched(rows: Any, index: Any) -> float:
+def fetched(rows: Any, index: Any) -> float:
     """Some sum of both ends of several rows: they come from the memory all at once."""
     starts, columns, values = rows
     end, total = len(values) - 1, 0.0
@@ -131,7 +131,7 @@ def carry(
                 ziggurat.fill(state, spare, *tables)
                 continue
             if len(dense) == 0:
-                ahead += touched(rows, index[t, r])
+                ahead += fetched(rows, index[t, r])
             if len(given) == 0:
                 ziggurat.fill(state, message[r], *tables)
             else:

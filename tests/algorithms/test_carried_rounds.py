@@ -269,7 +269,10 @@ def test_streams_hand_over_what_they_would_draw(first):
     rest = other.several(kind, 0, 6, 3)
     assert 1 <= len(rest) <= 3
     np.testing.assert_array_equal(rest, wanted[6 : 6 + len(rest)])
-    np.testing.assert_array_equal(other.draw(kind, 0, 2), wanted[2])  # and back again
+    again = Streams(9, 65, first)
+    again.handed_over(kind, 0, 0, 5)
+    for source in (other, again):  # and back
+        np.testing.assert_array_equal(source.draw(kind, 0, 2), wanted[2])
 
 
 def test_streams_hand_over_no_number_twice():
