@@ -104,7 +104,7 @@ def command(
       dpcalc reproduce all --full --workers 2 --checkpoint figures.sqlite
 
     Solid curves have the paper's noise, dashed ones certified noise; panels marked [ours] compare
-    at equal certified budget. Workers take whole figures.
+    at equal certified budget. Workers take whole figures, the longest first.
     """
     from dpcalc.cli._outputs import check_outputs
     from dpcalc.reproduction.catalogue import chosen
@@ -187,33 +187,32 @@ def _all(
     executor: Executor | None,
     store: Store | None,
 ) -> list[dict[str, Any]]:
-    """Computes, writes and draws the figures one after the other."""
+    """Computes, writes and draws the figures as they come; tells of them in the order of their keys."""
     from rich.console import Console
 
     from dpcalc.reproduction.catalogue import experiment
-    from dpcalc.reproduction.computing import computed
+    from dpcalc.reproduction.computing import computed, longest_first
     from dpcalc.reproduction.drawing import draw
 
-    records = []
+    records = {}
     with Console(stderr=True).status(keys[0]) as status:
         if executor is None:
             settings = settings | {"progress": status.update}
-        outcomes = computed(keys, settings, executor=executor, store=store)
-        for number, (key, (outcome, seconds)) in enumerate(zip(keys, outcomes, strict=True)):
+        order = keys if executor is None else longest_first(keys)
+        outcomes = computed(order, settings, executor=executor, store=store)
+        for number, (key, (outcome, seconds)) in enumerate(zip(order, outcomes, strict=True)):
             found = experiment(key)
             pictures = [out / f"{key}.{suffix}" for suffix in formats]
             outcome.write_csv(out / f"{key}.csv")
             draw(found, outcome, pictures)
             status.update(f"{number + 1} of {len(keys)} done")
-            records.append(
-                {
-                    "name": key,
-                    "reference": found.reference,
-                    "title": found.title,
-                    "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
-                    "notes": list(outcome.notes),
-                    "choices": list(found.choices),
-                    "seconds": round(seconds, 1),
-                }
-            )
-    return records
+            records[key] = {
+                "name": key,
+                "reference": found.reference,
+                "title": found.title,
+                "files": [str(path) for path in (out / f"{key}.csv", *pictures)],
+                "notes": list(outcome.notes),
+                "choices": list(found.choices),
+                "seconds": round(seconds, 1),
+            }
+    return [records[key] for key in keys]

@@ -47,6 +47,11 @@ def computed(
     return in_order_kept(work, keys, executor, keeping=keeping, what="figure")
 
 
+def longest_first(keys: Sequence[str]) -> list[str]:
+    """The experiments with most panels first: no worker begins the longest when the others are done."""
+    return sorted(keys, key=lambda key: -len(experiment(key).panels))
+
+
 @own_arithmetic
 def _compute(settings: dict[str, Any], store: Store | None, key: str) -> Computed:
     begun = time.monotonic()

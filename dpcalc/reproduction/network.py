@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.accounting.contour.shared import sharing
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Logistic
@@ -263,11 +264,10 @@ def privacy_curves(
     from dataclasses import replace
 
     at = sorted({*range(5, contender.rounds + 1, 5), 1, contender.rounds})
-    claimed, certified = [], []
-    for t in at:
-        instance = replace(contender, rounds=t).instance(on, noise_rate)
-        claimed.append(instance.claimed().numbers["beta"])
-        certified.append(instance.certified().guarantee.epsilon(DELTA))
+    instances = [replace(contender, rounds=t).instance(on, noise_rate) for t in at]
+    claimed = [instance.claimed().numbers["beta"] for instance in instances]
+    with sharing():  # the rounds before are those of the longer runs
+        certified = [instance.certified().guarantee.epsilon(DELTA) for instance in instances]
     return [
         Curve(panel=panel, name=contender.name, x=at, y=claimed, noise="printed"),
         Curve(

@@ -158,7 +158,8 @@ def test_budgets_along_the_rounds_end_at_the_whole_runs(small):
     claimed, certified = privacy_curves(on, contender, "3.0:1.01", "a")
     whole = contender.instance(on, "3.0:1.01")
     assert claimed.y[-1] == whole.claimed().numbers["beta"]
-    assert certified.y[-1] == whole.certified().guarantee.epsilon(DELTA)
+    # Budgets along the rounds share contours: both are bounds, a thousandth apart at most.
+    assert certified.y[-1] == pytest.approx(whole.certified().guarantee.epsilon(DELTA), rel=1e-3)
     assert list(claimed.x) == [1, 5, 10, 12]
     assert claimed.y == sorted(claimed.y)
 

@@ -14,7 +14,7 @@ import pytest
 from dpcalc.algorithms import load
 from dpcalc.cli.reproduce import _digest
 from dpcalc.reproduction import computing, setup
-from dpcalc.reproduction.computing import computed
+from dpcalc.reproduction.computing import computed, longest_first
 from dpcalc.reproduction.experiment import Curve, Outcome
 from dpcalc.reproduction.setup import ExperimentConfig
 from dpcalc.store import open_store
@@ -45,6 +45,12 @@ def test_figures_are_the_same_on_workers_and_after_an_interruption(tmp_path: Pat
             assert written(other, tmp_path) == written(mine, tmp_path)
             for ours, theirs in zip(mine.curves, other.curves, strict=True):
                 assert np.array_equal(np.asarray(ours.y), np.asarray(theirs.y), equal_nan=True)
+
+
+def test_the_figure_with_most_panels_is_begun_first() -> None:
+    """Eleven, five, three, three, one; equals stay in the order of the paper."""
+    figures = [f"zhang2019-figure-{k}" for k in (1, 2, 3, 4, 5)]
+    assert longest_first(figures) == [f"zhang2019-figure-{k}" for k in (5, 4, 1, 3, 2)]
 
 
 def test_an_interrupted_figure_keeps_the_curves_that_were_finished(
