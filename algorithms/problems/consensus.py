@@ -19,6 +19,8 @@ from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.declared import check_loss
 from dpcalc.algorithms.problems.minimise import Minimum, minimise
 from dpcalc.algorithms.problems.smooth import SmoothSum
+from dpcalc.algorithms.problems.stored_rows import is_stored
+from dpcalc.algorithms.problems.threads import Team, available
 from dpcalc.errors import InvalidInput, NumericalFailure
 
 if TYPE_CHECKING:
@@ -32,6 +34,12 @@ Array = NDArray[np.float64]
 
 _LARGE = 2**23
 """Numbers in the features of all nodes from which memory counts for more than a little time."""
+
+_ALONE = 2**18
+"""Records times runs below which nodes are too little work to share."""
+
+AT_ONCE = 4
+"""Nodes that are minimised at a time, at most: each holds a number per record and run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,13 +112,22 @@ class ConsensusProblem:
 
         Returns:
             Points of shape (runs, nodes, d) and gradient norms of shape (runs, nodes); zeros for
-            nodes whose records are elsewhere.
+            nodes whose records are elsewhere. Nodes are shared among threads, with the same bits on
+            any number of them.
         """
         points, norms = np.zeros_like(linear), np.zeros(linear.shape[:2])
-        for i, total in zip(self.records.present, self.sums, strict=True):
+        sums = self.sums
+
+        def solve(part: int) -> None:
+            i = self.records.present[part]
             h = self.node_ridge + float(curvature[i])
-            found = minimise(total, linear[:, i], h, start[:, i])
+            found = minimise(sums[part], linear[:, i], h, start[:, i])
             points[:, i], norms[:, i] = found.points, found.gradient_norm
+
+        small = len(linear) * len(self.records.labels) < _ALONE
+        one = small or is_stored(self.records.features)  # blocks of one node fit into the memory
+        with Team(1 if one else min(available(), AT_ONCE)) as team:
+            team.share(solve, len(sums))
         return Minimum(points=points, gradient_norm=norms)
 
     def gradients(self, points: Array) -> Array:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcalc import checks
+from dpcalc.algorithms.problems.consensus import AT_ONCE
 from dpcalc.algorithms.problems.draws import RandomPermutation, StandardNormal, UniformIndex
 from dpcalc.algorithms.problems.noise import numbers_ahead
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
-    from dpcalc.algorithms.problems.draws import Draw
+    from dpcalc.algorithms.problems.consensus import AT_ONCE
+from dpcalc.algorithms.problems.draws import Draw
 
 _NUMBER = 8
 """Bytes of a number."""
@@ -103,8 +105,9 @@ class Sizes:
         squares = _SQUARES * self.nodes * self.width**2
         measured = self.measured * (3 * _NUMBER * runs + _ARRAY)
         ahead = _DRAWN * sum(numbers_ahead(kind, at_once) for kind in self.drawn)
-        per_record = _PER_RECORD * (self.most + self.held_out) * at_once
-        tile = _IN_TILES * min(self.most * at_once, _TILE + _TILE_RECORDS * at_once)
+        together = min(self.nodes, AT_ONCE)
+        per_record = _PER_RECORD * (together * self.most + self.held_out) * at_once
+        tile = together * _IN_TILES * min(self.most * at_once, _TILE + _TILE_RECORDS * at_once)
         kept = at_once * (_STATES * self.state + _ARRAY * self.nodes)
         return _NUMBER * (rows + squares + ahead + per_record + tile) + measured + kept
 
