@@ -21,7 +21,10 @@ from typing import Any
 
 from flint import acb, arb
 
+from dpcalc.certificates.effort import EFFORT, affordable, effort_of
 from dpcalc.certificates.grammar import (
+    BITS,
+    NODES,
     Refused,
     exact,
     fields,
@@ -33,6 +36,7 @@ from dpcalc.certificates.grammar import (
 )
 from dpcalc.certificates.laws import Ball, Rounds, gaussian, in_parts, precision, product
 from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.meter import allowed
 from dpcalc.certificates.methods import BOUNDS, METHODS
 from dpcalc.certificates.moments import Heights, Line, heights
 from dpcalc.certificates.outcomes import over_losses
@@ -41,11 +45,11 @@ from dpcalc.certificates.renyi import sums_of_small
 FORMAT = "dpcalc certificate 1"
 FIELDS = "format", "made_by", "adjacency", "releases", "delta", "upper", "lower", "digest"
 
-NODES, BITS = 200_000, 10_000
-"""The most there may be."""
+SPREAD = 10
+"""How many times the expected effort evidence may take in the end."""
 
 
-def check(certificate: Any) -> list[str]:
+def check(certificate: Any, effort: float = EFFORT) -> list[str]:
     """What the certificate proves, a sentence for each end; raises Refused if it does not."""
     need(that=isinstance(certificate, dict), got=certificate)
     if certificate.get("format") != FORMAT:
@@ -53,6 +57,7 @@ def check(certificate: Any) -> list[str]:
     fields(certificate, *FIELDS)
     if certificate["digest"] != digest(certificate):
         raise Refused("it was edited: its digest is not that of what stands in it")
+    affordable([certificate], effort)
     one_sided = certificate["adjacency"] == "add-remove"
     directions = {"remove", "add"} if one_sided else {"both"}
     proved, delta = [], certificate["delta"]
@@ -75,7 +80,8 @@ def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:
     """Whether δ(ε) is certainly on the right side of δ in one direction."""
     eps, delta = exact(certificate[end]["epsilon"]), exact(certificate["delta"])
     need(that=isinstance(how, dict) and isinstance(how.get("method"), str), got=how)
-    with precision(whole(how.get("precision"), 53, BITS)):
+    expected = effort_of(certificate, how)
+    with precision(whole(how.get("precision"), 53, BITS)), allowed(0.5 + SPREAD * expected):
         rounds = rounds_of(certificate["releases"], certificate["adjacency"], direction == "add")
         if how["method"] == "largest loss":
             fields(how, "method", "precision")

@@ -5,6 +5,7 @@ Depends on the standard library and python-flint alone.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,6 +15,7 @@ from typing import Any
 from flint import arb, ctx
 
 from dpcalc.certificates.laws import Ball
+from dpcalc.certificates.meter import function, left, spend
 
 DECIMAL = r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?"
 NUMBER = re.compile(rf"({DECIMAL})(?:/({DECIMAL}))?", re.ASCII)
@@ -83,8 +85,8 @@ def fields(table: Any, *names: str) -> list[Any]:
     return [table[name] for name in names]
 
 
-ROWS, WORK = 5_000, 10_000_000
-"""The most there may be: of a table; of work in exponentials of 64 bits, about a minute."""
+ROWS, NODES, BITS, WORK = 5_000, 200_000, 10_000, 100
+"""The most there may be: of a table, of a line, of precision; of seconds while evidence is sought."""
 
 Relation = tuple[str, bool]
 """The neighbouring relation, and whether P is the law without the record."""
@@ -118,10 +120,11 @@ def table(rows: Any, *columns: Callable[[Any], Ball]) -> list[tuple[Ball, ...]]:
 
 
 def work_is_limited(exponentials: float) -> None:
-    """Refuse what would take too long; work grows with the square of the number of bits."""
-    asked = exponentials * (ctx.prec / 64) ** 2
-    if asked > WORK:
+    """Refuse what would take too long; of a certificate, as far as it is not expected of it."""
+    time = exponentials * 5 * function(ctx.prec)
+    spend(time)
+    if left() == math.inf and time > WORK * 1e6:
         raise Refused(
             "what the evidence asks for would take too long to compute: about "
-            f"{asked:.1e} exponentials of 64 bits, where at most {WORK:,} are computed"
+            f"{time / 1e6:,.0f} s, where at most {WORK:,} s are spent"
         )

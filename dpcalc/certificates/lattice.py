@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flint import arb, arb_poly
+from flint import arb, arb_poly, ctx
 
-from dpcalc.certificates.grammar import work_is_limited
 from dpcalc.certificates.laws import Ball, Rounds
+from dpcalc.certificates.meter import plain, spend
 from dpcalc.certificates.tables import bends
 
 LARGEST = 60_000
@@ -49,8 +49,16 @@ def clamped(atoms: Iterable[tuple[int, Ball]], reach: int) -> Masses:
 
 def convolved(a: Masses, b: Masses, reach: int) -> Masses:
     """The sum of two independent losses."""
+    spend(time_of_product(a, b))
     product = (arb_poly(a) * arb_poly(b)).coeffs()
     return clamped(((j - 2 * reach, mass) for j, mass in enumerate(product)), reach)
+
+
+def time_of_product(a: Masses, b: Masses) -> float:
+    """Of polynomials: the wider their coefficients range, the more pieces they are cut into."""
+    sizes = [int(mass.abs_upper().man_exp()[1]) for mass in (*a, *b) if not mass.is_zero()]
+    pieces = 1 + (max(sizes) - min(sizes)) / (512 + ctx.prec / 2) if sizes else 1
+    return len(a) * (4 + 6 * plain(ctx.prec)) * pieces
 
 
 def summed(rounds: Rounds, step: Ball, points: list[int], reach: int) -> Masses:
@@ -78,11 +86,4 @@ def on_a_lattice(rounds: Rounds, eps: Ball, step: Ball, points: list[int], reach
     """The same for rounds."""
     if not step > 0:
         return arb.nan()
-    work_is_limited(work(rounds, points, reach))
     return divergence(summed(rounds, step, points, reach), eps, step)
-
-
-def work(rounds: Rounds, points: list[int], reach: int) -> float:
-    """About how many exponentials it takes; a product of two polynomials, a tenth of one a place."""
-    bounds = sum(n * law.cost + law.setup for (law, _), n in zip(rounds, points, strict=True))
-    return bounds + reach * sum(n.bit_length() for _, n in rounds) / 10

@@ -10,9 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
+from itertools import count
 from typing import Any, NamedTuple
 
 from flint import acb, arb, arb_poly, ctx
+
+from dpcalc.certificates.meter import integrand, left, spend
 
 Ball = Any  # arb or acb: a number with a bound on its error
 Polynomial = Any  # arb_poly
@@ -76,8 +79,16 @@ def ball(radius: Ball) -> Ball:
 
 def integral(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
     """The integral of f along a line."""
-    small = arb(2) ** (16 - ctx.prec)
-    return acb.integral(f, start, end, rel_tol=small, abs_tol=small, eval_limit=400 * ctx.prec)
+    small, times = arb(2) ** (16 - ctx.prec), count(1)
+    most = int(min(400 * ctx.prec, left() / integrand(ctx.prec)))
+
+    def counted(x: Ball, analytic: bool) -> Ball:
+        next(times)
+        return f(x, analytic)
+
+    found = acb.integral(counted, start, end, rel_tol=small, abs_tol=small, eval_limit=most + 1)
+    spend((next(times) - 1) * integrand(ctx.prec))
+    return found
 
 
 def either_way(law: Law) -> Law:

@@ -21,7 +21,6 @@ from dpcalc.certificates.grammar import (
     need,
     positive,
     whole,
-    work_is_limited,
 )
 from dpcalc.certificates.laws import Law, Rounds, approximate, gaussian, laplace
 from dpcalc.certificates.mixtures import mixture, shifted
@@ -37,9 +36,6 @@ from dpcalc.certificates.updates import (
 )
 
 MOST_ROUNDS = 10**15
-
-IN_DIMENSIONS = 5_000
-"""About how many exponentials the density of noise in some dimension takes before it is used."""
 
 
 def poisson(relation: Relation, noise_multiplier: Any, rate: Any) -> Law:
@@ -94,8 +90,6 @@ def rounds_of(releases: Any, adjacency: Any, reverse: bool) -> Rounds:
     """The laws of one direction with their counts; Gaussians make one."""
     need(that=isinstance(releases, list) and 0 < len(releases) <= ROWS, got=releases)
     need(that=adjacency in RELATIONS, got=adjacency)
-    some = sum(isinstance(release, dict) and "dimension" in release for release in releases)
-    work_is_limited(IN_DIMENSIONS * some)
     found: Rounds = []
     squares = arb(0)
     for release in releases:

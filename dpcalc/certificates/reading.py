@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc.certificates.checker import check, unique
+from dpcalc.certificates.effort import EFFORT
+from dpcalc.certificates.effort import effort as effort_of
 from dpcalc.certificates.formulas import shown
 from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
 
 MOST = 1_000
-"""Certificates in a file: each may take minutes."""
+"""Certificates in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,29 @@ class Verified:
         return "\n".join([f"VERIFIED{relation}, for all of these together:", *lines])
 
 
-def verified(path: Path) -> list[Verified]:
+def verified(path: Path, effort: float = EFFORT) -> list[Verified]:
     """Every certificate of a file, checked again.
 
+    Args:
+        path: the file.
+        effort: how long all of them may take to check by their own account, in seconds more or less.
+
     Raises:
-        InvalidInput: if the file holds no certificates, or more than ``MOST``.
+        InvalidInput: if the file holds no certificates, more than ``MOST``, or if they take more
+            effort together.
     """
+    each = _certificates(path)
+    asked = sum(map(effort_of, each))
+    if not asked <= effort:
+        raise InvalidInput(
+            f"expected certificates that take an effort of at most {effort:,.0f}, about the seconds of "
+            f"processor time; got {str(path)!r} of about {asked:,.0f}; allow it with --effort, or "
+            "split the file"
+        )
+    return [_verified(certificate, effort) for certificate in each]
+
+
+def _certificates(path: Path) -> list[Any]:
     try:
         content = json.loads(read_text(path), object_pairs_hook=unique)
     except OSError as error:
@@ -74,12 +93,12 @@ def verified(path: Path) -> list[Verified]:
             f"expected at most {MOST:,} certificates in a file; got {str(path)!r} with {len(each):,}; "
             "split it"
         )
-    return [_verified(certificate) for certificate in each]
+    return each
 
 
-def _verified(certificate: Any) -> Verified:
+def _verified(certificate: Any, effort: float) -> Verified:
     try:
-        proved = tuple(check(certificate))
+        proved = tuple(check(certificate, effort))
     except (Refused, ValueError, ArithmeticError, RecursionError) as reason:
         return Verified((), "", (), str(reason) or type(reason).__name__)
     described = tuple(_described(release) for release in certificate["releases"])

@@ -1,0 +1,154 @@
+"""About how long it takes to evaluate the law of a release, from its parameters as they are written.
+
+Times are microseconds of processor time, more or less those of a laptop.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dpcalc.certificates.falling import EFFORT, LEVELS
+from dpcalc.certificates.meter import function, integrand, plain
+from dpcalc.certificates.updates import DIMENSIONS
+
+
+class Price(NamedTuple):
+    """Of one law."""
+
+    moment: float = 0  # one value
+    point: float = 0  # both divergences at one point
+    built: float = 0  # what it takes in any case
+    once: float = 0  # on a line or a lattice
+    terms: int = 0  # in a sum over outcomes
+    degree: int = 0  # of their polynomials
+    merged: bool = False  # whether it makes one law with others of its kind
+
+
+def field(table: Any, name: str) -> Any:
+    """Of a table; None if there is none."""
+    return table.get(name) if isinstance(table, dict) else None
+
+
+def size(value: Any, most: float = math.inf) -> int:
+    """A whole number, 0 if it is none or too large."""
+    return value if type(value) is int and 0 < value <= most else 0
+
+
+def length(value: Any) -> int:
+    """Of a list."""
+    return len(value) if isinstance(value, list) else 0
+
+
+def integral(bits: int, functions: int, evaluations: float) -> float:
+    """Of so many functions, evaluated so often for every bit."""
+    return evaluations * bits * integrand(bits, functions)
+
+
+def digits(text: str) -> int:
+    """About how many an exact number has."""
+    mark = "p" if text.startswith("0x") else "e"
+    return len(text) + sum(map(int, re.findall(mark + r"[+-]?([0-9]{1,4})", text)))
+
+
+ADDED = 1.5e-5
+"""Of a sum of fractions, for the square of its digits."""
+
+
+def rows(table: Any) -> int:
+    """Digits of all numbers in a table."""
+    known = (row for row in table if isinstance(row, list)) if isinstance(table, list) else ()
+    return sum(digits(text) for row in known for text in row if isinstance(text, str))
+
+
+def gaussian(_: Any, bits: int, __: bool) -> Price:
+    """A closed form."""
+    return Price(2 * function(bits), 6 * function(bits), merged=True)
+
+
+def two_values(_: Any, bits: int, __: bool) -> Price:
+    """Laplace noise, pure and approximate bounds."""
+    return Price(4 * function(bits), 8 * function(bits), terms=2)
+
+
+def poisson(_: Any, bits: int, ordered: bool) -> Price:
+    """An integral; closed forms on a lattice."""
+    return Price(integral(bits, 3 if ordered else 5, 6), 40 * function(bits))
+
+
+def fixed_size(_: Any, bits: int, __: bool) -> Price:
+    """Four integrals."""
+    return Price(4 * integral(bits, 3, 12), 20 * function(bits))
+
+
+def mixture(release: Any, bits: int, _: bool) -> Price:
+    """A sum, whose weights are added exactly."""
+    parts, n = field(release, "components"), length(field(release, "components"))
+    return Price(3 * n * function(bits), 8 * n * function(bits), built=rows(parts) ** 2 * ADDED)
+
+
+def norm(release: Any, bits: int, _: bool) -> Price:
+    """Bessel functions; integrals over cells on a lattice."""
+    if not size(field(release, "dimension"), DIMENSIONS):
+        return Price()
+    built = 600 * function(bits) + 2 * integral(bits, 3, 6)
+    return Price(40 * function(bits), integral(bits, 3, 0.2), built=built)
+
+
+def update(release: Any, bits: int, _: bool) -> Price:
+    """The noise's divergences, split at best, and theorem c."""
+    drawn = "dimension" in release
+    noise = norm(release, bits, True) if drawn else gaussian(release, bits, True)
+    tied = EFFORT * (len(LEVELS) if drawn else 1) * 60 if field(release, "tied") is True else 0
+    return Price(0, noise.point + 40 + 30 * plain(bits), noise.built, tied)
+
+
+def finite(release: Any, bits: int, ordered: bool) -> Price:
+    """Distributions, whose probabilities are added exactly; without order, as a profile."""
+    outcomes, n = field(release, "outcomes"), length(field(release, "outcomes"))
+    exact = rows(outcomes) ** 2 * ADDED
+    if ordered:
+        return table(n, bits, exact)
+    return table(2 * n + 2, bits, exact + 2 * n * n * (function(bits) + 5 * plain(bits)))
+
+
+def profile(release: Any, bits: int, _: bool) -> Price:
+    """At so many points, and their mirror images."""
+    return table(2 * length(field(release, "points")), bits, 0)
+
+
+def table(losses: int, bits: int, built: float) -> Price:
+    """Finitely many losses."""
+    each = losses * (function(bits) + plain(bits))
+    return Price(2 * each, 8 * each, built + 4 * each + 20 * losses, terms=losses)
+
+
+def orders(release: Any, bits: int, _: bool) -> Price:
+    """Rényi divergences."""
+    return Price(4 * (length(field(release, "orders")) + 1) * (plain(bits) + function(bits)))
+
+
+LAWS: dict[str, Callable[[Any, int, bool], Price]] = {
+    "gaussian": gaussian,
+    "shifted-gaussian": gaussian,
+    "laplace": lambda *given: two_values(*given)._replace(degree=1),
+    "approximate": two_values,
+    "poisson-subsampled-gaussian": poisson,
+    "gaussian-without-replacement": fixed_size,
+    "gaussian-mixture": mixture,
+    "exponential-norm": norm,
+    "exponentially-perturbed-update": update,
+    "normally-perturbed-update": update,
+    "distributions": finite,
+    "profile": profile,
+    "zcdp": orders,
+    "rdp": orders,
+}
+
+
+def cost_of(release: Any, bits: int, ordered: bool) -> Price:
+    """Of a release; of one that is not known, nothing."""
+    law = LAWS.get(str(field(release, "mechanism")))
+    return law(release, bits, ordered) if law is not None else Price()

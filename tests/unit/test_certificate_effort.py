@@ -1,0 +1,215 @@
+"""How long evidence takes to check is estimated from what is written, and added over a file."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcalc.certificates import checker, effort, meter, reading
+from dpcalc.certificates.checker import check, digest
+from dpcalc.certificates.effort import EFFORT
+from dpcalc.certificates.effort import effort as effort_of
+from dpcalc.certificates.grammar import Refused
+from dpcalc.certificates.laws import acb, arb, integral, precision
+from dpcalc.cli.main import main
+from dpcalc.errors import InvalidInput
+
+LAPLACE = {"mechanism": "laplace", "epsilon": "0.1", "count": 3}
+SAMPLED = {"mechanism": "poisson-subsampled-gaussian", "noise_multiplier": "1", "rate": "0.01"}
+LINE = {
+    "method": "line",
+    "real_part": "1",
+    "period": "10",
+    "order": "2",
+    "smoothing": "0",
+    "nodes": 10,
+    "shifts": ["0.3"],
+    "quiet": [11],
+}
+
+
+def stated(how: dict[str, Any], *releases: dict[str, Any], delta: str = "1") -> dict[str, Any]:
+    """A certificate of δ(0.1) with this evidence in one direction."""
+    whole = {"precision": 100, "enclosure": ["0", "1"], **how}
+    found = {
+        "format": checker.FORMAT,
+        "made_by": "nobody",
+        "adjacency": "replace-one",
+        "releases": list(releases) or [LAPLACE],
+        "delta": delta,
+        "lower": None,
+        "upper": {"epsilon": "0.1", "evidence": {"both": whole}},
+    }
+    return {**found, "digest": digest(found)}
+
+
+LONG = {"method": "outcomes", "precision": 9_999}
+ASKED = stated(LONG, {**LAPLACE, "count": 300})
+
+
+def test_a_file_is_refused_for_what_its_certificates_ask_for_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each alone is well below the limit; nothing of them is computed."""
+    seen: list[Any] = []
+    monkeypatch.setattr(reading, "check", lambda *given: seen.append(given) or [])
+    each, file = effort_of(ASKED), tmp_path / "many.json"
+    assert 1 < each < EFFORT / 3
+    most = int(EFFORT / each)
+    file.write_text(json.dumps([ASKED] * most))
+    assert len(reading.verified(file)) == len(seen) == most
+    file.write_text(json.dumps([ASKED] * (most + 1)))
+    with pytest.raises(InvalidInput, match=r"effort of at most 300, .* got .* of about \d+;"):
+        reading.verified(file)
+    assert len(seen) == most
+    assert len(reading.verified(file, (most + 1) * each * 1.001)) == most + 1
+
+
+def test_the_command_line_says_what_is_needed_and_takes_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "asked.json"
+    file.write_text(json.dumps(stated(LINE)))
+    for words, status in ((["--effort", "1e-6"], 2), (["--effort", "5"], 0), ([], 0)):
+        with pytest.raises(SystemExit) as stopped:
+            main(["check", str(file), *words])
+        assert stopped.value.code == status
+    for value in ("0", "-1", "nan", "much"):
+        with pytest.raises(SystemExit) as stopped:
+            main(["check", str(file), "--effort", value])
+        assert stopped.value.code == 2
+        assert "--effort needs a number" in capsys.readouterr().err
+
+
+def test_the_checker_alone_refuses_what_takes_too_long_before_anything_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checker, "holds", lambda *_: pytest.fail("computed"))
+    with pytest.raises(Refused, match=r"an effort of at most 1, .* this asks for about \d+;"):
+        check(ASKED, effort=1)
+
+
+def forms() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """Evidence, and the same evidence that asks for some hundred times as much."""
+    points = {"mechanism": "profile", "points": [["0", "0.5"], ["1", "0.1"]], "count": 1}
+    table = {"mechanism": "distributions", "outcomes": [["0.5", "0.5"]] * 2, "count": 1}
+    parts = {"mechanism": "gaussian-mixture", "components": [["1", "0.5"]], "count": 1}
+    orders = {"mechanism": "rdp", "orders": [["2", "0.1"]], "count": 1}
+    norm = {"mechanism": "exponential-norm", "epsilon": "1", "dimension": 5, "count": 1}
+    update = {
+        "mechanism": "normally-perturbed-update",
+        "mu": "0.1",
+        "curvature": "1",
+        "tied": True,
+        "count": 1,
+    }
+    lattice = {"method": "lattice", "step": "0.1", "points": [9], "reach": 9}
+    one, order = {"method": "one round"}, {"method": "order", "order": "3"}
+    parted = {**LINE, "method": "parted line"}
+    batches = {"mechanism": "gaussian-without-replacement", "mu": "1", "rate": "0.1", "count": 9}
+    longest = {"method": "largest loss", "precision": 53}
+    bound = {"mechanism": "approximate", "epsilon": "1", "delta": "0.1", "count": 1}
+    sampled = {**SAMPLED, "count": 9}
+
+    def longer(release: dict[str, Any], name: str) -> dict[str, Any]:
+        return {**release, name: release[name] * 1000}
+
+    def pair(*given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        return stated(given[0], given[1]), stated(given[2], given[3])
+
+    return {
+        "nodes": pair(LINE, sampled, {**LINE, "nodes": 5000, "quiet": [5001]}, sampled),
+        "bits": pair(LINE, sampled, {**LINE, "precision": 9000}, sampled),
+        "nodes of a parted line": pair(parted, batches, {**parted, "nodes": 5000}, batches),
+        "outcomes": pair({"method": "outcomes"}, LAPLACE, LONG, {**LAPLACE, "count": 300}),
+        "points": pair(lattice, LAPLACE, {**lattice, "points": [50_000]}, LAPLACE),
+        "reach": pair(lattice, LAPLACE, {**lattice, "reach": 50_000}, LAPLACE),
+        "cells": pair(lattice, norm, {**lattice, "points": [5_000]}, norm),
+        "theorem c": pair(lattice, {**update, "tied": False}, lattice, update),
+        "rows": pair(one, table, one, longer(table, "outcomes")),
+        "profile": pair(
+            {"method": "outcomes"}, points, {"method": "outcomes"}, longer(points, "points")
+        ),
+        "components": pair(one, parts, one, longer(parts, "components")),
+        "orders": pair(order, orders, order, longer(orders, "orders")),
+        "dimension": pair(one, norm, {**one, "precision": 9_000}, norm),
+        "exact powers": pair(
+            longest, bound, longest, {**bound, "delta": "1/" + "7" * 900, "count": 9999}
+        ),
+        "a formula": pair(
+            {"method": "bounded"},
+            LAPLACE,
+            {"method": "bounded", "precision": 9000},
+            {**LAPLACE, "epsilon": ["power", *["1.1"] * 300]},
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", forms())
+def test_every_size_counts(kind: str) -> None:
+    small, large = forms()[kind]
+    assert effort_of(small) > 0
+    assert effort_of(large) > 15 * effort_of(small)
+
+
+def test_both_ends_and_all_directions_are_added() -> None:
+    once = stated(LINE, {**SAMPLED, "count": 9})
+    end = once["upper"]
+    twice = {**once, "lower": end}
+    thrice = {**once, "upper": {**end, "evidence": dict.fromkeys("ab", end["evidence"]["both"])}}
+    assert effort_of(twice) == pytest.approx(2 * effort_of(once))
+    assert effort_of({**thrice, "lower": end}) == pytest.approx(3 * effort_of(once))
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, [], {}, 1, "x", True, -1, 10**400, float("nan"), [[]], [{}]]
+)
+def test_what_is_misshapen_is_no_effort_and_no_fault(wrong: Any) -> None:
+    assert effort_of(wrong) == 0
+    whole = stated(LINE, SAMPLED)
+    for name in ("upper", "lower", "releases", "adjacency"):
+        assert effort_of({**whole, name: wrong}) < 1
+    for name in LINE | {"precision": 1}:
+        edited = copy.deepcopy(whole)
+        edited["upper"]["evidence"]["both"][name] = wrong
+        assert effort_of(edited) < 1
+    for release in (LAPLACE, {**SAMPLED, "count": 1}):
+        for name in release:
+            assert effort_of(stated(LINE, {**release, name: wrong})) < 1
+
+
+def test_what_turns_out_to_take_far_longer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the estimate is: here one that sees nothing in 400 nodes."""
+    certificate = stated({**LINE, "nodes": 400, "quiet": [401]}, {**SAMPLED, "count": 9})
+    monkeypatch.setattr(checker, "effort_of", lambda *_: 0.0)
+    with pytest.raises(meter.Exhausted, match="far longer to check than evidence of its size"):
+        check(certificate)
+
+
+def test_no_more_is_spent_than_is_allowed() -> None:
+    calls: list[Any] = []
+
+    def turning(x: Any, _: bool) -> Any:
+        calls.append(x)
+        return (acb(0, 10**9) * x).exp()
+
+    with precision(64), meter.allowed(0.001), pytest.raises(meter.Exhausted):
+        integral(turning, arb(0), arb(1))
+    assert len(calls) * meter.integrand(64) < 2 * 1000
+    with precision(64), meter.allowed(1):
+        meter.spend(900_000)
+        with pytest.raises(meter.Exhausted):
+            meter.spend(100_001)
+    meter.spend(1e99)  # outside nothing is limited
+
+
+def test_what_is_asked_for_grows_no_faster_than_what_is_measured() -> None:
+    """A sum over outcomes with 88 times the bits took 35 times as long."""
+    few, many = ({**LONG, "precision": bits} for bits in (110, 9_680))
+    laps = {**LAPLACE, "count": 300}
+    assert 10 < effort_of(stated(many, laps)) / effort_of(stated(few, laps)) < 120
+    assert effort.choices(2, 3) == pytest.approx(6)
