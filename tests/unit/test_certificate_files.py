@@ -292,7 +292,16 @@ def test_the_page_says_how_long_the_checker_is() -> None:
 
 @pytest.mark.parametrize("name", TRUSTED)
 def test_the_checker_depends_on_nothing_else(name: str) -> None:
-    allowed = {"__future__", "collections", "contextlib", "contextvars", "flint", "fractions", "hashlib", "json"}
+    allowed = {
+        "__future__",
+        "collections",
+        "contextlib",
+        "contextvars",
+        "flint",
+        "fractions",
+        "hashlib",
+        "json",
+    }
     allowed |= {"functools", "itertools", "math", "pathlib", "re", "sys", "typing"}
     for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text())):
         if isinstance(node, ast.ImportFrom):
