@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcalc.certificates.certify import CERTIFIED
+from dpcalc.cli.main import main
 from tests.campaign import certified
 
 
@@ -47,3 +48,15 @@ def test_the_double_that_was_computed_with_is_stated_and_not_its_decimal() -> No
     gaussian, pure = certified.judged(95), certified.judged(160)
     assert gaussian["upper"] == pure["upper"] == pure["lower"] == CERTIFIED
     assert gaussian["certificate"]["releases"][0]["mu"] == (0.346).hex()
+
+
+@pytest.mark.campaign
+def test_all_headline_claims_in_one_file_are_within_the_effort_that_is_allowed(
+    tmp_path: Path,
+) -> None:
+    file = str(tmp_path / "headline.json")
+    for words in (["verify", "--certify", file], ["check", file]):
+        with pytest.raises(SystemExit) as stopped:
+            main(words)
+        assert stopped.value.code == 0
+    assert len(json.loads(Path(file).read_text())) == 19

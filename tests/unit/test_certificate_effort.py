@@ -13,7 +13,8 @@ from dpcalc.certificates import checker, effort, meter, reading
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.effort import EFFORT
 from dpcalc.certificates.effort import effort as effort_of
-from dpcalc.certificates.grammar import Refused
+from dpcalc.certificates.grammar import Refused, work_is_limited
+from dpcalc.certificates.lattice import convolved, time_of_product
 from dpcalc.certificates.laws import acb, arb, integral, precision
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
@@ -66,7 +67,9 @@ def test_a_file_is_refused_for_what_its_certificates_ask_for_together(
     with pytest.raises(InvalidInput, match=r"effort of at most 300, .* got .* of about \d+;"):
         reading.verified(file)
     assert len(seen) == most
-    assert len(reading.verified(file, (most + 1) * each * 1.001)) == most + 1
+    enough = (most + 1) * each * 1.001
+    assert len(reading.verified(file, enough)) == most + 1
+    assert seen[-1] == (ASKED, enough)
 
 
 def test_the_command_line_says_what_is_needed_and_takes_more(
@@ -213,3 +216,48 @@ def test_what_is_asked_for_grows_no_faster_than_what_is_measured() -> None:
     laps = {**LAPLACE, "count": 300}
     assert 10 < effort_of(stated(many, laps)) / effort_of(stated(few, laps)) < 120
     assert effort.choices(2, 3) == pytest.approx(6)
+
+
+def test_a_method_costs_more_than_reading_what_it_is_about() -> None:
+    orders = {"mechanism": "rdp", "orders": [["2", "0.1"]] * 1000, "count": 1}
+    parts = {"mechanism": "gaussian-mixture", "components": [["1", "0.001"]] * 1000, "count": 1}
+    for method, release in (("order", orders), ("one round", parts)):
+        how, nothing = ({"method": name, "precision": 9000} for name in (method, "bounded"))
+        assert effort_of(stated(how, release)) > 5 * effort_of(stated(nothing, release))
+
+
+def test_a_table_costs_by_the_square_without_order_and_of_its_digits() -> None:
+    def asked(rows: int, number: str) -> float:
+        table = {"mechanism": "distributions", "outcomes": [[number] * 2] * rows, "count": 1}
+        return effort_of(stated({"method": "bounded"}, table))
+
+    assert asked(4000, "0.1") > 60 * asked(400, "0.1")
+    assert asked(100, "1/" + "7" * 900) > 5 * asked(100, "1/7777")
+
+
+def test_operands_of_a_formula_cost_more_than_numbers_in_a_row() -> None:
+    numbers = ["1.1"] * 300
+    assert effort.reading(["power", *numbers], 9000) > 10 * effort.reading(numbers, 9000)
+
+
+def test_products_of_wide_polynomials_are_counted() -> None:
+    """Coefficients that range over e^900 are cut into pieces, and each is multiplied with each."""
+    flat, wide = ([(-arb(width) * j * j).exp() for j in range(-30, 31)] for width in (0, 1))
+    assert time_of_product(wide, wide) > 2 * time_of_product(flat, flat)
+    time = time_of_product(wide, wide) / 1e6
+    with meter.allowed(time * 1.01):
+        assert len(convolved(wide, wide, 30)) == 61
+    with meter.allowed(time * 0.99), pytest.raises(meter.Exhausted):
+        convolved(wide, wide, 30)
+
+
+def test_work_by_parameters_is_limited_by_what_is_left_or_by_a_minute() -> None:
+    with meter.allowed(1):
+        work_is_limited(1000)
+        with pytest.raises(meter.Exhausted):
+            work_is_limited(10**6)
+    work_is_limited(10**6)
+    with pytest.raises(
+        Refused, match=r"take too long to compute: about [\d,]+ s, where at most 100 s"
+    ):
+        work_is_limited(10**8)
