@@ -36,11 +36,13 @@ class NetworkAveraging(AveragingRounds):
     """Dual averaging over a network; the attributes are those of `AveragingRounds`."""
 
     def _history(self, transcript: Transcript) -> Iterator[tuple[int, Array, Array, Array]]:
-        """Round, x(t), z(t) and message of every round, from the messages alone."""
+        """Round, where its gradients are, z(t) and message of every round, from messages alone."""
         z = np.zeros_like(transcript["message"][:, 0])
+        total = np.zeros_like(z)
         for t in range(1, self.rounds + 1):
-            message = transcript["message"][:, t - 1]
-            yield t, self._point(t, z), z, message
+            message, x = transcript["message"][:, t - 1], self._point(t, z)
+            yield t, self._queried(t, x, total), z, message
+            total += self._a(t) * x
             z = self.problem.mix(message)
 
     def implied_noise(self, transcript: Transcript, records: Records | None = None) -> ImpliedNoise:
@@ -69,7 +71,7 @@ class NetworkAveraging(AveragingRounds):
         if self.sampling == "one":
             raise self._no_density("the sampled record is hidden")
         t = state.round + 1
-        x = self._point(t, state.memory["z"])
+        x = self._queried(t, self._point(t, state.memory["z"]), state.memory["sum"])
         there = self.with_records(records)._mean_gradient(t, x)  # noqa: SLF001 - the same class
         return (self._mean_gradient(t, x) - there) / self.sigma
 

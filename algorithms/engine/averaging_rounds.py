@@ -7,6 +7,12 @@ Round t, for every node i:
     z_i(t+1) = Σ_j w_ij m_j(t)                                                  (3), (4)
 with z(1) = 0 and A(t) = a(1) + ... + a(t). The result is x̃_i(T) = Σ_t a(t)x_i(t)/A(T).
 
+Gradients
+    "iterates"  ĝ_i(t) at x_i(t), as printed
+    "averages"  at x̃_i(t), the mean up to this round, as Cutkosky 2019 does. With a(t) = t, h = 0 and
+                one node these are heavy-ball steps, momentum (t-1)/(t+2) and step 2t/((t+2)γ); a
+                quadratic loss F of curvature at most γ/2 then falls as 1/T², not as 1/T
+
 Sampling
     "one"     ĝ at one record, drawn uniformly and independently in every round at every node
     "cyclic"  mean of ĝ over batches of consecutive records, fixed in advance, in turn
@@ -16,7 +22,7 @@ Sampling
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +50,14 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.noise import Streams
 
 Array = NDArray[np.float64]
+GradientsAt = Literal["iterates", "averages"]
 
 _PAYS = 2**22  # numbers in all messages of one run from which it pays to load numba
 
-_A_ROUND = ("step", "_units", "_draws", "_advance", "_send", "_receive", "_point", "_a", "_total")
+_A_ROUND = (
+    *("step", "_units", "_draws", "_advance", "_send", "_receive", "_point", "_queried"),
+    *("_a", "_total"),
+)
 """What rounds consist of: whoever has one of these of its own goes round by round."""
 
 
@@ -63,6 +73,7 @@ class AveragingRounds(NetworkAlgorithm):
         sigma: σ, standard deviation of the noise on every coordinate of a subgradient.
         sampling: "one", "cyclic" or "full".
         batch_size: of cyclic batches; must divide every node's number of records.
+        gradients_at: "iterates" or "averages".
     """
 
     full_release: ClassVar[Release] = Release.EVERY_MESSAGE
@@ -85,6 +96,7 @@ class AveragingRounds(NetworkAlgorithm):
     sigma: float = 0.0
     sampling: RecordSampling = "one"
     batch_size: int | None = None
+    gradients_at: GradientsAt = "iterates"
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     _drawn: dict[str, Draw] = field(default_factory=dict, init=False, repr=False)
 
@@ -109,6 +121,10 @@ class AveragingRounds(NetworkAlgorithm):
                 f"regulariser={self.problem.regulariser.name!r}; take proximal above 0"
             )
         check_sampling(self.sampling, self.batch_size, self.problem.records.sizes)
+        if self.gradients_at not in get_args(GradientsAt):
+            raise InvalidInput(
+                f"gradients_at needs 'iterates' or 'averages'; got gradients_at={self.gradients_at!r}"
+            )
 
     @property
     def _batch(self) -> int:
@@ -160,6 +176,12 @@ class AveragingRounds(NetworkAlgorithm):
         gamma = float(np.asarray(self.proximal, dtype=np.float64)[t - 1])
         return self.problem.regulariser.argmin(z, weight=self._total(t), ridge=gamma)
 
+    def _queried(self, t: int, x: Array, before: Array) -> Array:
+        """Where gradients of round t are taken, from x(t) and Σ a(s)x(s) over rounds before t."""
+        if self.gradients_at == "iterates":
+            return x
+        return np.asarray((self._a(t) * x + before) / self._total(t))
+
     def _mean_gradient(self, t: int, x: Array) -> Array:
         """Mean subgradient over the node's records, or over the batch of round ``t``."""
         found = np.zeros_like(x)
@@ -169,7 +191,7 @@ class AveragingRounds(NetworkAlgorithm):
         return found
 
     def _send(self, t: int, memory: Arrays, unit: Arrays) -> tuple[Array, Arrays]:
-        x, loops = memory["next"], self._loops()
+        x, loops = self._queried(t, memory["next"], memory["sum"]), self._loops()
         if loops is not None:
             sigma, a, z, noise = self.sigma, self._a(t), memory["z"], unit["noise"]
             return loops.messages(unit["index"], x, z, noise, sigma, a), {}
@@ -203,7 +225,7 @@ class AveragingRounds(NetworkAlgorithm):
             from dpcalc.algorithms.problems.carried import CarriedRounds
 
             own = all(getattr(type(self), n) is getattr(AveragingRounds, n) for n in _A_ROUND)
-            loops = self._loops() if own else None
+            loops = self._loops() if own and self.gradients_at == "iterates" else None
             self._cache["carried"] = CarriedRounds.of(loops, self.problem.regulariser)
         held: CarriedRounds | None = self._cache["carried"]
         return held

@@ -66,17 +66,38 @@ def plain_rounds(noise: float, step: float = STEP, length: float = LENGTH) -> in
     return _within(length / (noise * step), _ROUNDS)
 
 
-def averaging_rounds(noise: float) -> int:
-    """Rounds T of dual averaging: more do not add noise, but time."""
-    return _within(2 / noise, _AVERAGING_ROUNDS)
+def too_many_rounds(noise: float) -> bool:
+    """Whether dual averaging as printed ends before its time, with the most rounds it is given.
+
+    Then gradients are better taken at the means so far: a flow of time s is about √s rounds, not s,
+    and there is next to no noise, of which plain steps keep less. Tried on drawn data alone (two of
+    scikit-learn's `make_classification`, a survey, columns of unlike scales, one-hot columns beside
+    amounts): at ε = .1 to 1 held-out accuracy at means is .002 to .036 less on all five, at 10 less
+    on three. Where 2/λ is 16,400, means after 1,281 rounds have .0009 less to .0104 more than 16,000
+    plain rounds; at ε = 10⁴ they have .0013 less to .0120 more.
+    """
+    return 2 / noise > _AVERAGING_ROUNDS[1]
 
 
-def proximal_weight(noise: float, rounds: int) -> float:
+def averaging_rounds(noise: float, curvature: float | None = None) -> int:
+    """Rounds T of dual averaging: more do not add noise, but time.
+
+    Args:
+        noise: λ.
+        curvature: of the loss, where gradients are taken at means: γ falls to its least value.
+    """
+    rounds = 2 / noise if curvature is None else math.sqrt(2 * curvature * LENGTH / noise)
+    return _within(rounds, _AVERAGING_ROUNDS)
+
+
+def proximal_weight(noise: float, rounds: int, curvature: float | None = None) -> float:
     """γ of dual averaging with weights a(t) = t and without a ridge: A(T)/γ = s, but for a half.
 
-    Steps t/γ are at most 32, beyond which nothing was gained on the same data at any budget.
+    Steps t/γ are at most 32, beyond which nothing was gained on the same data at any budget. With
+    gradients at means γ is at least twice the curvature of the loss, below which they may diverge.
     """
-    return max(noise * rounds**2 / LENGTH, rounds / _LONGEST_STEP)
+    least = rounds / _LONGEST_STEP if curvature is None else 2 * curvature
+    return max(noise * rounds**2 / LENGTH, least)
 
 
 def small_ridge(noise: float) -> float:

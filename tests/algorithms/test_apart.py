@@ -6,6 +6,7 @@ import errno
 import multiprocessing
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,11 @@ def test_all_methods_of_the_papers_can_be_taken_apart() -> None:
     assert len(KEYS) >= 12
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [*KEYS, "averages"])
 def test_nodes_by_themselves_make_the_bits_of_the_simulation(key: str) -> None:
-    algorithm = example(key)
+    algorithm = example("private-dual-averaging" if key == "averages" else key)
+    if key == "averages":
+        algorithm = replace(algorithm, gradients_at=key)
     whole = algorithm.run(3, runs=2)
     told = rounds_of_all(algorithm, 3, 2)
     for name, series in whole.released.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,16 @@ def same(one, other):
         for key, values in wanted.items():
             assert np.isfinite(values).all()
             np.testing.assert_array_equal(found[key], values)
+
+
+def test_rounds_with_gradients_at_means_go_one_by_one():
+    algorithm = replace(made(Huber(width=0.5)), gradients_at="averages")
+    one = algorithm.start(3, runs=2)
+    other = algorithm._leap(one, ROUNDS)
+    assert other.round == 1
+    same(other, algorithm.step(one))
+    found = algorithm.run(3, runs=2, release=Release.LAST_ITERATE)["average"]
+    np.testing.assert_array_equal(found, stepped(algorithm, one, ROUNDS).released["average"])
 
 
 @pytest.mark.parametrize("share", [0.2, 0.9])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -57,6 +59,8 @@ def by_loops(algorithm, run, runs):
             pull = np.sign(z[i]) * np.maximum(np.abs(z[i]) - whole * h.l1, 0)
             x = -pull / (whole * h.l2 + 2.0)
             weighted[i] += t * x
+            if algorithm.gradients_at == "averages":
+                x = weighted[i] / whole
             row, label = p.records.features[where][index[i]], p.records.labels[where][index[i]]
             if p.loss.of_margin:
                 gradient = label * float(p.loss.derivative(np.array(label * (row @ x)))) * row
@@ -76,6 +80,16 @@ def test_compiled_rounds_follow_the_equations(loss, network, regulariser, share,
     """Twelve rounds of sums of at most 18 terms: 3e-14 is ten times their rounding."""
     algorithm = made(loss, network, share=share, regulariser=regulariser)
     assert algorithm._loops() is not None
+    found = algorithm.run(3, runs=3)
+    for run in range(3):
+        messages, average = by_loops(algorithm, run, 3)
+        scale = np.abs(messages).max()
+        np.testing.assert_allclose(found["message"][run], messages, rtol=0, atol=3e-14 * scale)
+        np.testing.assert_allclose(found["average"][run], average, rtol=0, atol=3e-14)
+
+
+def test_compiled_rounds_take_gradients_at_means(compiled_rounds):
+    algorithm = replace(made(Logistic(), ring(NODES)), gradients_at="averages")
     found = algorithm.run(3, runs=3)
     for run in range(3):
         messages, average = by_loops(algorithm, run, 3)

@@ -12,7 +12,7 @@ from scipy import integrate
 from dpcalc.algorithms import load
 from dpcalc.algorithms.problems.averaging import AveragingProblem
 from dpcalc.algorithms.problems.builtin import averaging_example, classification
-from dpcalc.algorithms.problems.losses import Hinge, Logistic
+from dpcalc.algorithms.problems.losses import Hinge, Logistic, Squared
 from dpcalc.algorithms.problems.networks import complete, ring
 from dpcalc.algorithms.problems.records import split
 from dpcalc.algorithms.problems.regularisers import ElasticNet, lasso, ridge
@@ -38,7 +38,8 @@ def hinge_subgradient(x, features, label):
 
 @pytest.mark.parametrize("sampling", ["one", "cyclic", "full"])
 @pytest.mark.parametrize("linear", [True, False])
-def test_it_follows_its_equations(sampling, linear):
+@pytest.mark.parametrize("gradients_at", ["iterates", "averages"])
+def test_it_follows_its_equations(sampling, linear, gradients_at):
     p, rounds = problem(), 5
     algorithm = load("private-dual-averaging")(
         p,
@@ -48,6 +49,7 @@ def test_it_follows_its_equations(sampling, linear):
         sigma=0.4,
         sampling=sampling,
         batch_size=2 if sampling == "cyclic" else None,
+        gradients_at=gradients_at,
     )
     state = algorithm.start(2)
     kinds = algorithm._draws(1)
@@ -77,6 +79,7 @@ def test_it_follows_its_equations(sampling, linear):
         a=np.arange(1, 6) if linear else np.ones(5),
         gamma=[0.5, 0.6, 0.7, 0.8, 0.9],
         noise=noise,
+        at_means=gradients_at == "averages",
     )
     run = algorithm.run(2)
     np.testing.assert_allclose(run["message"][0], messages, atol=1e-6)
@@ -105,6 +108,39 @@ def test_without_noise_the_optimum_is_approached_at_the_published_rate():
         )
     assert 0 <= gaps[1] < gaps[0] / 5
     assert gaps[1] < 1e-4
+
+
+def test_gradients_at_the_means_are_heavy_ball_steps_and_fall_as_one_over_rounds_squared():
+    """Momentum (t-1)/(t+2), step 2t/((t+2)γ), on least squares with curvatures from 1 to 1e-6.
+
+    The largest ½ℓp(ℓ)²T²/γ over curvatures ℓ <= γ/2 is .340 for the polynomial p of 100 rounds.
+    """
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((40, 4)) * [1, 0.1, 0.01, 0.001]
+    features /= np.linalg.norm(features, axis=1).max()
+    best, gamma, rounds = np.array([0.5, -2.0, 30.0, 100.0]), 2.0, 100
+    p = AveragingProblem(
+        records=split(features, features @ best, 2),
+        network=complete(2),
+        loss=Squared(),
+        regulariser=ridge(0.0),
+    )
+    algorithm = load("private-dual-averaging")(
+        p, rounds=rounds, weights="linear", proximal=gamma, sampling="full"
+    )
+    H = features.T @ features / 40
+    y = before = np.zeros(4)
+    for t in range(1, rounds):
+        step = (t - 1) / (t + 2) * (y - before) - 2 * t / ((t + 2) * gamma) * H @ (y - best)
+        y, before = y + step, y
+    run = replace(algorithm, gradients_at="averages").run(0)
+    np.testing.assert_allclose(run["average"][0], [y, y], rtol=1e-9)
+
+    def gap(x):
+        return (x - best) @ H @ (x - best) / 2
+
+    assert gap(y) <= 0.341 * gamma * best @ best / rounds**2
+    assert gap(y) < gap(algorithm.run(0)["average"][0, 0]) / 3
 
 
 def test_dual_averaging_is_the_private_one_without_noise_and_weights():
@@ -188,11 +224,12 @@ def test_accesses_of_the_three_samplings():
 
 
 @pytest.mark.parametrize("sampling", ["full", "cyclic"])
-def test_no_neighbour_moves_a_mean_by_more_than_its_sensitivity(sampling):
+@pytest.mark.parametrize("gradients_at", ["iterates", "averages"])
+def test_no_neighbour_moves_a_mean_by_more_than_its_sensitivity(sampling, gradients_at):
     """And a batch that does not hold the record is not moved at all."""
     example = load("private-dual-averaging").example()
     settings = {"sampling": sampling, "batch_size": 2 if sampling == "cyclic" else None}
-    algorithm = replace(example, **settings)
+    algorithm = replace(example, **settings, gradients_at=gradients_at)
     other = algorithm.problem.records.replaced(1, [-1.0, 0.0], algorithm.problem.records.labels[1])
     run = algorithm.run(3, runs=200)
     moved = algorithm.implied_noise(run).unit - algorithm.implied_noise(run, other).unit
@@ -202,6 +239,31 @@ def test_no_neighbour_moves_a_mean_by_more_than_its_sensitivity(sampling):
         holds = access.node == 0 and access.batch == 0
         assert found <= access.sensitivity * (1 + 1e-12) if holds else found < 1e-12
     assert moved.max() > 0.2 * algorithm.data_accesses()[0].sensitivity
+
+
+@pytest.mark.parametrize("sampling", ["full", "cyclic"])
+@pytest.mark.parametrize("gradients_at", ["iterates", "averages"])
+def test_messages_tell_the_noise_and_what_another_record_would_change(sampling, gradients_at):
+    """Slopes of the logistic loss differ from point to point, so they tell where they were taken."""
+    algorithm = load("private-dual-averaging")(
+        replace(problem(), loss=Logistic()),
+        rounds=4,
+        weights="linear",
+        proximal=0.5,
+        sigma=0.4,
+        sampling=sampling,
+        batch_size=2 if sampling == "cyclic" else None,
+        gradients_at=gradients_at,
+    )
+    other = algorithm.problem.records.replaced(1, [-1.0, 0.0], 1.0)
+    run, state = algorithm.run(3, runs=5), algorithm.start(3, runs=5)
+    found, moved = (algorithm.implied_noise(run, records).unit for records in (None, other))
+    for t in range(1, 5):
+        drawn = algorithm.start(3, runs=5).streams.draw(algorithm._draws(1)["noise"], 0, t)
+        np.testing.assert_allclose(found[:, t - 1], drawn, atol=1e-12)
+        told = algorithm.normalised_distance(state, other)
+        np.testing.assert_allclose((moved - found)[:, t - 1], told, atol=1e-12)
+        state = algorithm.step(state)
 
 
 def test_one_record_moves_a_subgradient_by_at_most_the_sensitivity():
@@ -251,6 +313,7 @@ def test_a_given_mixing_matrix_is_checked():
         {"proximal": [2.0, 1.0, 1.0]},
         {"sigma": -0.1},
         {"sampling": "two"},
+        {"gradients_at": "mean"},
         {"batch_size": 2},
         {"sampling": "cyclic", "batch_size": 3},
         {"sampling": "cyclic", "batch_size": None},

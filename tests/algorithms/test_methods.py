@@ -99,6 +99,7 @@ def test_the_pure_cost_lies_between_the_noise_alone_and_the_general_loss(key):
         ("dp-admm", {"loss": "huber"}),
         ("dp-acc-admm", {}),
         ("private-dual-averaging", {"sampling": "full"}),
+        ("private-dual-averaging", {"sampling": "full", "gradients_at": "averages"}),
         ("private-dual-averaging", {"sampling": "cyclic", "batch_size": 5}),
     ],
 )

@@ -45,6 +45,13 @@ class DualAveraging(Method):
         ("one", "full"),
         default="one",
     )
+    gradients_at: str = choice(
+        "where subgradients are taken: at the iterates, as in the paper, or at their weighted means so "
+        "far, which takes fewer rounds where noise is small, every node hears all others and γ is at "
+        "least twice the curvature of the loss",
+        ("iterates", "averages"),
+        default="iterates",
+    )
 
     def problem(self, records: Records, network: Network | None) -> AveragingProblem:
         """The averaging problem."""
@@ -70,7 +77,8 @@ class DualAveraging(Method):
 
         kind: Any = load(self.key)
         problem = self.problem(records, network)
-        made: Algorithm = kind(problem, rounds=self.rounds, sampling=self.sampling, **parameters)
+        given = {name: getattr(self, name) for name in ("rounds", "sampling", "gradients_at")}
+        made: Algorithm = kind(problem, **given, **parameters)
         return made
 
     def weights(self, transcript: Transcript) -> Array:
