@@ -125,9 +125,9 @@ def forms() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         return stated(given[0], given[1]), stated(given[2], given[3])
 
     return {
-        "nodes": pair(LINE, sampled, {**LINE, "nodes": 5000, "quiet": [5001]}, sampled),
+        "nodes": pair(LINE, sampled, {**LINE, "nodes": 199_999, "quiet": [200_000]}, sampled),
         "bits": pair(LINE, sampled, {**LINE, "precision": 9000}, sampled),
-        "nodes of a parted line": pair(parted, batches, {**parted, "nodes": 5000}, batches),
+        "nodes of a parted line": pair(parted, batches, {**parted, "nodes": 199_999}, batches),
         "outcomes": pair({"method": "outcomes"}, LAPLACE, LONG, {**LAPLACE, "count": 300}),
         "points": pair(lattice, LAPLACE, {**lattice, "points": [50_000]}, LAPLACE),
         "reach": pair(lattice, LAPLACE, {**lattice, "reach": 50_000}, LAPLACE),
@@ -186,11 +186,11 @@ def test_what_is_misshapen_is_no_effort_and_no_fault(wrong: Any) -> None:
 
 
 def test_what_turns_out_to_take_far_longer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the estimate is: here one that sees nothing in 400 nodes."""
-    certificate = stated({**LINE, "nodes": 400, "quiet": [401]}, {**SAMPLED, "count": 9})
+    """Whatever the estimate is: here one that sees nothing in 50,000 nodes."""
+    certificate = stated({**LINE, "nodes": 50_000, "quiet": [50_001]}, {**SAMPLED, "count": 9})
     monkeypatch.setattr(checker, "effort_of", lambda *_: 0.0)
     with pytest.raises(meter.Exhausted, match="far longer to check than evidence of its size"):
-        check(certificate)
+        check(certificate, effort=1e9)
 
 
 def test_no_more_is_spent_than_is_allowed() -> None:
