@@ -136,9 +136,9 @@ the smaller mean logistic loss on the test file: .218 against .243, and .229 aga
 than 16,000 rounds: here at ε = 10⁴ alone. On Adult one run has .8470 after 5,323 such rounds; 16,000
 plain ones take 2.8 times as long and have .8434. What is left is the loss: one run has .8503 with the
 smoothed hinge and .8480 with the logistic loss; the hinge stays the default. a9a gains .0007 by means,
-ijcnn1 .0011, a8a loses .0026. At smaller budgets means keep more of the noise, and no public number tells where
-they would be ahead all the same: of five drawn data sets at ε = 10 two gain .017 and .038, three lose
-.001 to .004.
+ijcnn1 .0011, a8a loses .0026. At smaller budgets means keep more of the noise, and no public number
+tells where they would be ahead all the same: of five drawn data sets at ε = 10 two gain .017 and
+.038, three lose .001 to .004.
 
 `python -m dpcalc.estimators.comparison FOLDER --out docs/comparison.md` computes the page again;
 FOLDER has the files of the data sets. Cells and data sets that it has not come to are left out."""
