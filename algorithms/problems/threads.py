@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Self
 
@@ -24,7 +24,6 @@ from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
 VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
 """What the environment may say; the first that is set counts."""
@@ -115,16 +114,15 @@ class Team:
                 work(part)
             return
         line = _Line(work, parts)
-        others: list[Future[None]] = []
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="dpcalc")
         try:
-            while len(others) < helpers:
-                others.append(self._pool.submit(copy_context().run, line.work_off))
+            for _ in range(helpers):
+                self._pool.submit(copy_context().run, line.help)
             line.work_off()
         finally:
             line.end()  # an interruption of this thread ends the others after their parts
-            wait(others)
+            line.wait()
         if line.failed:
             raise line.failed[min(line.failed)]
 
@@ -135,6 +133,23 @@ class _Line:
     def __init__(self, work: Callable[[int], object], parts: int) -> None:
         self.failed: dict[int, BaseException] = {}
         self._work, self._next, self._parts, self._lock = work, 0, parts, threading.Lock()
+        self._helping, self._idle = 0, threading.Condition(self._lock)
+
+    def help(self) -> None:
+        """Take parts on another thread than the one that waits, which alone is ever interrupted."""
+        with self._lock:
+            self._helping += 1
+        try:
+            self.work_off()
+        finally:
+            with self._lock:
+                self._helping -= 1
+                self._idle.notify_all()
+
+    def wait(self) -> None:
+        """Until nobody helps, also one whose thread the caller was interrupted in starting."""
+        with self._lock:
+            self._idle.wait_for(lambda: not self._helping)
 
     def work_off(self) -> None:
         """Take parts until there are none; those before one that fails have all been begun."""

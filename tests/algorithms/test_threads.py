@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,6 +114,31 @@ def test_what_is_no_error_ends_it_too() -> None:
     with Team(3) as team, pytest.raises(SystemExit) as found:
         team.share(leave, 9)
     assert found.value.code == 0
+
+
+def test_an_interruption_while_a_thread_is_started_leaves_no_part_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C may come when a thread has begun and nobody holds what it will return."""
+    begun, told, ended = threading.Event(), threading.Event(), []
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(*arguments: Any) -> None:
+        submit(*arguments)
+        assert begun.wait(60)
+        threading.Timer(0.2, told.set).start()
+        raise KeyboardInterrupt
+
+    def work(part: int) -> None:
+        begun.set()
+        assert told.wait(60)
+        ended.append(part)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with Team(3) as team:
+        with pytest.raises(KeyboardInterrupt):
+            team.share(work, 9)
+        assert ended == [0]
 
 
 def test_parts_see_the_callers_settings_of_numpy() -> None:
