@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from flint import acb, arb
 
+from dpcalc.certificates.above_zero import ALL, Share, above_zero
 from dpcalc.certificates.laws import Ball, Law, ball, either_way, tail
+from dpcalc.certificates.quadrature import Quadrature
 from dpcalc.certificates.sampled import between, far_enough, sampled
 
 
@@ -32,25 +34,33 @@ def window(mu: Ball, k: Ball, shift: Ball) -> tuple[Ball, Ball]:
 
 
 def one_side(mu: Ball, q: Ball, k: Ball, y: Ball) -> Ball:
-    """E[e^{(k+iy)u}; x > μ/2] under N(0), over μ/2, μ/2 + iθ, ∞ + iθ."""
-    shift = arb(min(0.7, 1.413 / float(mu)) if y > 0 else 0)
-    if not shift * mu <= arb.pi() / 2:
-        return acb("nan")
-    reach, rest = window(mu, k, shift)
-    power, up = acb(k, y), acb(0, 1) * shift
+    """E[e^{(k+iy)u}; x > μ/2] under N(0)."""
+    reach, rest = window(mu, k, arb(0))
+    power = acb(k, y)
 
     def f(x: Ball, an: bool) -> Ball:
         return (power * loss(mu, q, x, an) - x * x / 2).exp()
 
-    corner = mu / 2 + up
-    return between(f, mu / 2, corner) + between(f, corner, reach + up) + ball(rest)
+    return between(f, mu / 2, reach) + ball(rest)
+
+
+def idle(mu: Ball, q: Ball) -> Ball:
+    """The probability of a loss of 0."""
+    return 1 - (2 - q) * tail(mu / 2) - q * tail(-mu / 2)
 
 
 def up_to_zero(mu: Ball, q: Ball, z: Ball) -> Ball:
     """The moment of the losses that are 0 or mirrored."""
-    still = 1 - (2 - q) * tail(mu / 2) - q * tail(-mu / 2)
-    mirrored = one_side(mu, q, -z.real, z.imag)
-    return still + acb(mirrored.real, -mirrored.imag)
+    return idle(mu, q) + one_side(mu, q, -z.real, z.imag).conjugate()
+
+
+def in_one(mu: Ball, q: Ball, c: Ball, share: Share) -> Quadrature:
+    """Moments on a line of all losses, with a share of those above 0."""
+
+    def whole(k: Ball) -> Ball:
+        return abs(one_side(mu, q, k, arb(0)))
+
+    return above_zero(mu, q, c, idle(mu, q), whole, share)
 
 
 def without_replacement(mu: Ball, q: Ball) -> Law:
@@ -78,6 +88,14 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
 
         return side(1 + c) + side(-c)
 
-    still = 1 - (2 - q) * tail(half) - q * tail(-half)
-    found = Law(moment, beyond, still, profile=one_sided.profile, strip=one_sided.strip, cost=1000)
-    return either_way(found)
+    return either_way(
+        Law(
+            moment,
+            beyond,
+            idle(mu, q),
+            profile=one_sided.profile,
+            strip=one_sided.strip,
+            along=lambda c: in_one(mu, q, c, ALL),
+            cost=1000,
+        )
+    )

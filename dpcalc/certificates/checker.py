@@ -38,7 +38,7 @@ from dpcalc.certificates.laws import Ball, Rounds, gaussian, in_parts, precision
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.meter import allowed
 from dpcalc.certificates.methods import BOUNDS, METHODS
-from dpcalc.certificates.moments import Heights, Line, heights
+from dpcalc.certificates.moments import Heights, Line, effort, heights
 from dpcalc.certificates.outcomes import over_losses
 from dpcalc.certificates.renyi import sums_of_small
 
@@ -115,7 +115,7 @@ def line(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
         need(that=isinstance(each, list) and len(each) == len(rounds), got=each)
     last = whole(nodes, 1, NODES)
     first = [whole(node, 1, last + 1) for node in quiet]
-    moments = sum((n + 2) * law.cost for (law, _), n in zip(rounds, first, strict=True))
+    moments = sum(effort(law, c, n) for (law, _), n in zip(rounds, first, strict=True))
     work_is_limited(moments + last * len(rounds) / 4)  # a power takes a quarter of an exponential
     found = Line(c, period, far, smoothing, last, [number(text) for text in shifts], first)
     return by_a_line(rounds, eps, found)

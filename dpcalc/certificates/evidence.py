@@ -22,8 +22,8 @@ from dpcalc.certificates.methods import BOUNDS
 from dpcalc.certificates.outcomes import LONGEST, MOST, summands
 from dpcalc.certificates.renyi import at_an_order
 
-_MOST_NODES, _MOST_SAMPLED_NODES, _MOST_CHEAP_NODES = 5_000, 20_000, 150_000
-"""Where a law's moment is several integrals, one, and where all are closed forms."""
+_MOST_NODES, _MOST_CHEAP_NODES = 20_000, 150_000
+"""Where a law's moment takes an integral, and where all are sums or closed forms."""
 
 _PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
 """Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
@@ -216,13 +216,13 @@ def _lines(
         unsmoothed = smoothing == 0
         if number_of_plan == 0 or unsmoothed == ended:
             line = _line(asked, *about, tolerance, smoothing)
-            costly = [q for (law, _), q in zip(rounds, line["quiet"], strict=True) if law.strip]
-            if number_of_plan == 0 and max(costly, default=0) > _MANY:
+            lengths = [(law, q) for (law, _), q in zip(rounds, line["quiet"], strict=True)]
+            if number_of_plan == 0 and max(q for law, q in lengths) > _MANY:
                 for parted in _parted_lines(rounds, asked, about, bits):
                     yield parted
                     tried = True
-            most = _MOST_NODES if any(law.parted for law, _ in rounds) else _MOST_SAMPLED_NODES
-            if max(costly, default=0) <= most and line["nodes"] <= _MOST_CHEAP_NODES:
+            costly = max((q for law, q in lengths if law.strip and not law.along), default=0)
+            if costly <= _MOST_NODES and line["nodes"] <= _MOST_CHEAP_NODES:
                 ended = ended or unsmoothed
                 yield {"method": "line", "precision": _precise(bits, tolerance), **line}
                 tried = True

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from itertools import count
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flint import acb, arb, arb_poly, ctx
 
 from dpcalc.certificates.meter import integrand, left, spend
+
+if TYPE_CHECKING:
+    from dpcalc.certificates.quadrature import Quadrature
 
 Ball = Any  # arb or acb: a number with a bound on its error
 Polynomial = Any  # arb_poly
@@ -44,6 +47,8 @@ class Law(NamedTuple):
     strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
     small: Callable[[Ball], Ball] | None = None  # a part of it; ``beyond`` is of the rest then
     parted: Callable[[Ball], Law] | None = None  # with a ``small`` part, of losses up to a place
+    along: Callable[[Ball], Quadrature] | None = None  # the moments on a line, of all at once
+    small_along: Callable[[Ball], Quadrature] | None = None  # and of the ``small`` part
     cost: int = 1  # about how many exponentials a moment takes
     setup: int = 0  # and how many its bounds take once
 
@@ -105,7 +110,7 @@ def in_parts(law: Law, place: Ball) -> Law:
     """With the moment of a part of small losses; of most laws, all are small."""
     if law.parted:
         return law.parted(place)
-    return law._replace(small=law.moment, beyond=lambda *_: arb(0))
+    return law._replace(small=law.moment, small_along=law.along, beyond=lambda *_: arb(0))
 
 
 def gaussian(mu: Ball) -> Law:

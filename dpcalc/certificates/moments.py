@@ -5,12 +5,11 @@ Depends on python-flint alone; docs/certificates.md has the proofs.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from flint import acb, arb
 
-from dpcalc.certificates.laws import Ball, Rounds, ball, product
+from dpcalc.certificates.laws import Ball, Law, Rounds, ball, product
 
 
 class Line(NamedTuple):
@@ -38,30 +37,51 @@ def heights(rounds: Rounds, line: Line) -> Heights:
 
     Less what stays at loss 0 in all rounds, which adds nothing to δ(ε) for ε >= 0, or is small.
     """
-    c, step, nodes = line.real_part, 2 * arb.pi() / line.period, line.nodes
-    bounds = [
-        law.beyond(c, step * first, shift)
-        for (law, _), first, shift in zip(rounds, line.quiet, line.shifts, strict=True)
-    ]
-    far = [law.still + ball(bound) for (law, _), bound in zip(rounds, bounds, strict=True)]
-
-    def left_out(z: Ball) -> list[Ball]:
-        return [law.small(z) if law.small else law.still for law, _ in rounds]
-
-    def power(values: list[Ball]) -> Ball:
-        return math.prod((v**n for v, (_, n) in zip(values, rounds, strict=True)), start=acb(1))
-
-    most = [abs(value) for value in left_out(acb(c))]
-
-    def moment(j: int) -> Ball:
-        z = acb(c, step * j)
-        values = [
-            law.moment(z) if j < line.quiet[k] else far[k] for k, (law, _) in enumerate(rounds)
-        ]
-        return power(values) - power(left_out(z))
-
-    beyond = power([part + abs(bound) for part, bound in zip(most, bounds, strict=True)]) - power(
-        most
-    )
+    c, step = line.real_part, 2 * arb.pi() / line.period
+    moments, left_out = ([acb(1)] * (line.nodes + 1) for _ in range(2))
+    all_with_bounds, all_left_out = arb(1), arb(1)
+    for (law, n), first, shift in zip(rounds, line.quiet, line.shifts, strict=True):
+        bound = law.beyond(c, step * first, shift)
+        quiet = (law.still + ball(bound)) ** n
+        loud = min(first, line.nodes + 1)
+        known = at_nodes(law, c, step, loud)
+        for j, moment in enumerate(moments):
+            moments[j] = moment * (known[j] ** n if j < loud else quiet)
+        part = small_at_nodes(law, known, c, step, line.nodes + 1)
+        for j, moment in enumerate(left_out):
+            left_out[j] = moment * part[j] ** n
+        most = abs(law.small(acb(c)) if law.small else acb(law.still))
+        all_with_bounds *= (most + abs(bound)) ** n
+        all_left_out *= most**n
     chernoff = product(abs(law.moment(acb(line.order))) ** n for law, n in rounds)
-    return Heights([moment(j) for j in range(nodes + 1)], beyond.real, chernoff)
+    return Heights(
+        [moment - part for moment, part in zip(moments, left_out, strict=True)],
+        all_with_bounds - all_left_out,
+        chernoff,
+    )
+
+
+def at_nodes(law: Law, c: Ball, step: Ball, nodes: int) -> list[Ball]:
+    """Moments at c, c + i·step, ..."""
+    if law.along:
+        return law.along(c).at_nodes(step, nodes)
+    return [law.moment(acb(c, step * j)) for j in range(nodes)]
+
+
+def small_at_nodes(law: Law, known: list[Ball], c: Ball, step: Ball, nodes: int) -> list[Ball]:
+    """The same of what is left out: small losses, or those that are 0."""
+    if not law.small:
+        return [acb(law.still)] * nodes
+    if law.small is law.moment:
+        return known
+    if law.small_along:
+        return law.small_along(c).at_nodes(step, nodes)
+    return [law.small(acb(c, step * j)) for j in range(nodes)]
+
+
+def effort(law: Law, c: Ball, nodes: int) -> float:
+    """About how many exponentials the moments at so many nodes take."""
+    if not law.along:
+        return (nodes + 2) * law.cost
+    parts = [each(c) for each in (law.along, law.small_along) if each]
+    return sum((part.effort(nodes) for part in parts), 4.0 * law.cost)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flint import acb, arb
 
-from dpcalc.certificates.batches import loss, up_to_zero, window, without_replacement
+from dpcalc.certificates.batches import in_one, loss, up_to_zero, window, without_replacement
 from dpcalc.certificates.laws import Ball, Law, ball
 from dpcalc.certificates.sampled import between
 
@@ -27,10 +27,13 @@ def rare(mu: Ball, q: Ball, place: Ball) -> Law:
     def odds(x: Ball) -> Ball:
         return q * (mu * (x - half)).exp()
 
+    def share(odds: Ball) -> Ball:
+        """Of the small ones among losses of such odds."""
+        return (1 - (-place / odds).exp()) ** STEEPNESS
+
     def small(z: Ball) -> Ball:
         def f(x: Ball, an: bool) -> Ball:
-            share = (1 - (-place / odds(x)).exp()) ** STEEPNESS
-            return share * ((1 + z) * loss(mu, q, x, an) - x * x / 2).exp()
+            return share(odds(x)) * ((1 + z) * loss(mu, q, x, an) - x * x / 2).exp()
 
         reach, rest = window(mu, 1 + z.real, arb(0))
         return up_to_zero(mu, q, z) + between(f, half, reach) + ball(rest)
@@ -50,8 +53,8 @@ def rare(mu: Ball, q: Ball, place: Ball) -> Law:
 
         def first(x: Ball, v: Ball, an: bool) -> Ball:
             pair = x + i * v, x - i * v
-            share = (1 + (-place * (mu * v).cos() / odds(x)).exp()) ** STEEPNESS - 1
-            return share * modulus(*pair, *(loss(mu, q, each, an) for each in pair))
+            rest = (1 + (-place * (mu * v).cos() / odds(x)).exp()) ** STEEPNESS - 1
+            return rest * modulus(*pair, *(loss(mu, q, each, an) for each in pair))
 
         def second(x: Ball, v: Ball, an: bool) -> Ball:
             pair = x + i * v, x - i * v
@@ -68,4 +71,9 @@ def rare(mu: Ball, q: Ball, place: Ball) -> Law:
             found += between(lambda x, an: second(x, shift, an), far, reach.max(far))
         return found.real + 2**STEEPNESS * rest
 
-    return whole._replace(small=small, beyond=beyond, cost=3 * whole.cost)
+    return whole._replace(
+        small=small,
+        small_along=lambda c: in_one(mu, q, c, (share, 2**STEEPNESS)),
+        beyond=beyond,
+        cost=3 * whole.cost,
+    )

@@ -6,11 +6,12 @@ Depends on python-flint alone; docs/certificates.md has the proofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from flint import acb, arb, ctx
 
 from dpcalc.certificates.laws import Ball, Law, Table, ball, integral, tail
+from dpcalc.certificates.quadrature import Quadrature, aliases, digits
 
 
 def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
@@ -63,16 +64,32 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         return reach, outside(mu, q, above, below, c, shift, reach)
 
     def moment(z: Ball) -> Ball:
-        shift = arb(min(0.7, 0.9 * strip) if z.imag > 0 else 0)
-        if not shift * mu <= arb.pi() / 2:
-            return acb("nan")
-        up = acb(0, 1) * shift
+        reach, rest = window(z.real, arb(0))
+        return (
+            between(lambda x, an: (exponent(z, x, an)[0] - x * x / 2).exp(), -reach, reach)
+        ) + ball(rest)
 
-        def moved(x: Ball, an: bool) -> Ball:
-            return (exponent(z, x, an)[0] - x * x / 2).exp()
+    def along(c: Ball) -> Quadrature:
+        """By sums over x + iθ; the strip is twice as high."""
+        height = min(1.0, 0.5 / float(mu))
+        up, h = arb(height), arb(2 * math.pi * height / (digits() + 2 * height**2))
+        each_side = math.ceil(float(far_enough(above * (c + 1) * mu) / h))
 
-        reach, rest = window(z.real, shift)
-        return between(moved, up - reach, up + reach) + ball(rest)
+        def terms() -> Iterator[tuple[Ball, Ball]]:
+            unit = h / (2 * arb.pi()).sqrt()
+            for n in range(-each_side, each_side + 1):
+                x = acb(h * n, up)
+                power, at = exponent(c, x, False)
+                yield unit * (power - x * x / 2).exp(), acb(at)
+
+        def error() -> Ball:
+            reach = h * each_side
+            if not (reach >= above * (c + 1) * mu and reach > 0):
+                return arb.pos_inf()
+            edges = abs(moment(acb(c))) + beyond(c, arb(0), 2 * up)
+            return aliases(edges, up, h) + outside(mu, q, above, below, c, up, reach)
+
+        return Quadrature(2 * each_side + 1, terms, error)
 
     def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
         if not (shift > 0 and shift * mu <= arb.pi() / 2):
@@ -95,6 +112,7 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
     return Law(
         moment,
         beyond,
+        along=along,
         profile=lambda eps: single(mu, q, above, below, eps),
         largest=largest,
         bounds=bounds,
