@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from flint import acb, arb
@@ -15,8 +16,8 @@ _PER_OCTAVE = 4
 _COARSE = 40
 """Bits with which choices are made."""
 
-_FINE = 96
-"""The same where small losses are left out."""
+_FINER = 1.5
+"""More of them where small losses are left out, for every e-fold of how small errors are to be."""
 
 _PLACES = 10.0, 3.0, 1.0, 0.3, 0.1
 """Odds below which losses count as small."""
@@ -30,8 +31,8 @@ _HEIGHTS = 0.1, 0.3, 0.6, 1.0, 2.0, 4.0, 6.0, 8.0
 _LEAST = 1e-9
 """Real parts are between it and its inverse."""
 
-_FARTHEST = 1e7
-"""Heights beyond it are not looked at."""
+_HIGH, _FARTHEST = 32.0, 1e7
+"""The height from which on it is asked whether the end will come before the farthest one."""
 
 _QUIET = 75
 """Logarithm of how much less than its limit is left of a law where it is quiet."""
@@ -43,6 +44,7 @@ class Chooser:
     def __init__(self, rounds: Rounds, eps: float) -> None:
         self._rounds, self._eps = rounds, eps
         self._known: dict[float, float] = {}
+        self._heights: dict[int, int] = {}  # the best of _HEIGHTS for a law when last looked for
 
     def line(
         self, log_tolerance: float, smoothing: float = 0.0, bits: int = _COARSE
@@ -61,11 +63,8 @@ class Chooser:
             s = min(smoothing / c, 0.3)
             y = self._end(c, log_tolerance + math.log(step), s)
             nodes = max(1, math.ceil(y / step))
-            quiet = [self._quiet(law, n, c, step, nodes) for law, n in self._rounds]
-            shifts = [
-                _beyond(law, c, step * first)[1]
-                for (law, _), first in zip(self._rounds, quiet, strict=True)
-            ]
+            quiet = [self._quiet(k, c, step, nodes) for k in range(len(self._rounds))]
+            shifts = [self._beyond(k, c, step * first)[1] for k, first in enumerate(quiet)]
         return {
             "real_part": repr(c),
             "period": repr(period),
@@ -78,12 +77,13 @@ class Chooser:
 
     def parted_line(self, log_tolerance: float) -> dict[str, Any] | None:
         """The same without sums of small losses; None where too much would be left out."""
-        with precision(_FINE):
+        bits = _COARSE + math.ceil(_FINER * max(0.0, -log_tolerance))
+        with precision(bits):
             place, chernoff = self._parts(log_tolerance)
             if not place:
                 return None
             split = [(in_parts(law, arb(place)), n) for law, n in self._rounds]
-            found = Chooser(split, self._eps).line(log_tolerance, bits=_FINE)
+            found = Chooser(split, self._eps).line(log_tolerance, bits=bits)
         del found["smoothing"], found["quiet"]
         return {**found, "place": repr(place), "chernoff": repr(chernoff)}
 
@@ -139,15 +139,18 @@ class Chooser:
             return total + self._above(c, y)
 
         y = 1.0
-        if beyond(_FARTHEST) > log_tolerance:  # it does not fall, or falls too slowly
-            return _FARTHEST * 1e6
         while beyond(y) > log_tolerance:
             y *= 2
+            if y == _HIGH and beyond(_FARTHEST) > log_tolerance:  # it does not fall, or too slowly
+                return _FARTHEST * 1e6
         return _first(lambda height: beyond(height) <= log_tolerance, y / 2, y)
 
     def _above(self, c: float, y: float) -> float:
         """Logarithm of the bound on the moment beyond a height, less what stays at loss 0."""
-        bounds = [(n, float(_left_out(law, c)), _beyond(law, c, y)[0]) for law, n in self._rounds]
+        bounds = [
+            (n, float(_left_out(law, c)), self._beyond(k, c, y)[0])
+            for k, (law, n) in enumerate(self._rounds)
+        ]
         if all(still > 0 for _, still, _ in bounds):
             more = math.fsum(n * _log1p_exp(log - math.log(still)) for n, still, log in bounds)
             idle = math.fsum(n * math.log(still) for n, still, _ in bounds)
@@ -157,14 +160,15 @@ class Chooser:
             for n, still, log in bounds
         )
 
-    def _quiet(self, law: Law, count: int, c: float, step: float, nodes: int) -> int:
+    def _quiet(self, k: int, c: float, step: float, nodes: int) -> int:
         """The first node at which a law is as good as its limit, or one beyond the last."""
+        law, count = self._rounds[k]
         if law.small or law.strip == 0 or not law.still > 0:
             return nodes + 1
         small = _log(law.still) - _QUIET - math.log(count)
 
         def quiet(y: float) -> bool:
-            return _beyond(law, c, y)[0] <= small
+            return self._beyond(k, c, y)[0] <= small
 
         y = step
         while not quiet(y):
@@ -172,6 +176,29 @@ class Chooser:
             if y > step * nodes:
                 return nodes + 1
         return min(nodes + 1, math.ceil(_first(quiet, y / 2, y) / step))
+
+    def _beyond(self, k: int, c: float, y: float) -> tuple[float, float]:
+        """Logarithm of the bound on a law's moment beyond a height, and a shift that makes it small."""
+        law = self._rounds[k][0]
+
+        @cache
+        def bound(shift: float) -> float:
+            return _log(law.beyond(arb(c), arb(y), arb(shift)))
+
+        if law.strip == 0:
+            return bound(0.0), 0.0
+        if not law.small:
+            ends = math.log(law.strip / 500), math.log(law.strip)
+            shift, least = lowest(lambda s: bound(math.exp(s)), *ends, 10)
+            return least, math.exp(shift)
+        shifts = [each * (law.strip if each <= 1 else 1) * 0.63 for each in _HEIGHTS]
+        at = self._heights.get(k, -1)
+        if at < 0:
+            at = min(range(len(shifts)), key=lambda j: bound(shifts[j]))
+        while (near := min(_next_to(at), key=lambda j: bound(shifts[j]))) != at:
+            at = near
+        self._heights[k] = at
+        return bound(shifts[at]), shifts[at]
 
 
 def _left_out(law: Law, c: float) -> Ball:
@@ -197,21 +224,9 @@ def _first(holds: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def _beyond(law: Law, c: float, y: float) -> tuple[float, float]:
-    """Logarithm of the bound on the moment beyond a height, and the shift that makes it small."""
-    if law.strip == 0:
-        return _log(law.beyond(arb(c), arb(y), arb(0))), 0.0
-
-    def bound(shift: float) -> float:
-        return _log(law.beyond(arb(c), arb(y), arb(shift)))
-
-    if law.small:
-        shifts = (each * (law.strip if each <= 1 else 1) * 0.63 for each in _HEIGHTS)
-        return min((bound(shift), shift) for shift in shifts)
-    shift, least = lowest(
-        lambda s: bound(math.exp(s)), math.log(law.strip / 500), math.log(law.strip), 10
-    )
-    return least, math.exp(shift)
+def _next_to(at: int) -> list[int]:
+    """A place among _HEIGHTS and those next to it; it is the first where all are alike."""
+    return [at, *(j for j in (at - 1, at + 1) if 0 <= j < len(_HEIGHTS))]
 
 
 def _log(value: Any) -> float:

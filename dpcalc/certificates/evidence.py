@@ -22,8 +22,8 @@ from dpcalc.certificates.methods import BOUNDS
 from dpcalc.certificates.outcomes import LONGEST, MOST, summands
 from dpcalc.certificates.renyi import at_an_order
 
-_MOST_NODES, _MOST_CHEAP_NODES = 20_000, 150_000
-"""Where a law's moment takes an integral, and where all are sums or closed forms."""
+_MOST_NODES, _MOST_CHEAP_NODES = 40_000, 150_000
+"""Where a law's moments take a quadrature, and where all are closed forms."""
 
 _PLANS = (1e-7, 0.0), (1e-12, 0.0), (1e-18, 0.0), (1e-8, 3e-3), (1e-9, 3e-4)
 """Relative errors aimed at, with smoothing in units of the line's 1/c, one after the other while a
@@ -216,18 +216,21 @@ def _lines(
         unsmoothed = smoothing == 0
         if number_of_plan == 0 or unsmoothed == ended:
             line = _line(asked, *about, tolerance, smoothing)
-            lengths = [(law, q) for (law, _), q in zip(rounds, line["quiet"], strict=True)]
-            if number_of_plan == 0 and max(q for law, q in lengths) > _MANY:
+            if number_of_plan == 0 and _costly(rounds, line, _MANY):
                 for parted in _parted_lines(rounds, asked, about, bits):
                     yield parted
                     tried = True
-            costly = max((q for law, q in lengths if law.strip and not law.along), default=0)
-            if costly <= _MOST_NODES and line["nodes"] <= _MOST_CHEAP_NODES:
+            if not _costly(rounds, line, _MOST_NODES) and line["nodes"] <= _MOST_CHEAP_NODES:
                 ended = ended or unsmoothed
                 yield {"method": "line", "precision": _precise(bits, tolerance), **line}
                 tried = True
     if not tried:
         raise NotCertified("a line would need too many nodes")
+
+
+def _costly(rounds: Rounds, line: dict[str, Any], most: int) -> bool:
+    """Whether moments that are not in closed form are taken at more nodes than these."""
+    return any(law.strip and q > most for (law, _), q in zip(rounds, line["quiet"], strict=True))
 
 
 def _precise(bits: int, tolerance: float) -> int:
