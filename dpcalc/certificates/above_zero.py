@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, arb
 
-from dpcalc.certificates.laws import Ball, tail
+from dpcalc.certificates.balls import Ball, tail
 from dpcalc.certificates.quadrature import Quadrature, aliases, digits
 from dpcalc.certificates.sampled import far_enough
 

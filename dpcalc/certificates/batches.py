@@ -8,7 +8,8 @@ from __future__ import annotations
 from flint import acb, arb
 
 from dpcalc.certificates.above_zero import ALL, Share, above_zero
-from dpcalc.certificates.laws import Ball, Law, ball, either_way, tail
+from dpcalc.certificates.balls import Ball, ball, tail
+from dpcalc.certificates.laws import Law, either_way
 from dpcalc.certificates.quadrature import Quadrature
 from dpcalc.certificates.sampled import between, far_enough, sampled
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from flint import acb, arb
 
+from dpcalc.certificates.balls import Ball, precision, product
 from dpcalc.certificates.effort import EFFORT, affordable, effort_of
 from dpcalc.certificates.grammar import (
     BITS,
@@ -34,7 +35,7 @@ from dpcalc.certificates.grammar import (
     whole,
     work_is_limited,
 )
-from dpcalc.certificates.laws import Ball, Rounds, gaussian, in_parts, precision, product
+from dpcalc.certificates.laws import Rounds, gaussian, in_parts
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.meter import allowed
 from dpcalc.certificates.methods import BOUNDS, METHODS

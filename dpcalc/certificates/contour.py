@@ -9,7 +9,8 @@ from typing import Any
 
 from flint import acb, arb
 
-from dpcalc.certificates.laws import Ball, Law, Rounds, in_parts, precision
+from dpcalc.certificates.balls import Ball, precision
+from dpcalc.certificates.laws import Law, Rounds, in_parts
 from dpcalc.certificates.renyi import sums_of_small
 
 _PER_OCTAVE = 4

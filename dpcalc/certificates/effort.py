@@ -97,14 +97,19 @@ def line(laws: Laws, how: Any, bits: int) -> float:
     quiet = field(how, "quiet") if length(field(how, "quiet")) else []
     first = [min(size(each), nodes + 1) for each in quiet]
     first += [nodes + 1] * (len(laws) - len(first))
-    moments = sum((law.moment * (n + 3) for (law, _), n in zip(laws, first, strict=False)))
+    moments = sum(
+        (law.node or law.moment) * (n + 3) for (law, _), n in zip(laws, first, strict=False)
+    )
     a_node = 4 * function(bits) * len(laws) + 12 * function(bits)
     return moments + sum(law.once for law, _ in laws) + nodes * a_node
 
 
 def parted_line(laws: Laws, how: Any, bits: int) -> float:
     """The same with the small losses of every law, which take as long."""
-    twice = [(law._replace(moment=2 * law.moment), n) for law, n in laws]
+    twice = [
+        (law._replace(moment=2 * law.moment, node=2 * law.node, once=2 * law.once), n)
+        for law, n in laws
+    ]
     return line(twice, {"nodes": field(how, "nodes")}, bits)
 
 

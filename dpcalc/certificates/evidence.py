@@ -11,12 +11,13 @@ from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.checker import enclosure, holds
 from dpcalc.certificates.contour import Chooser, lowest
 from dpcalc.certificates.grammar import Refused, exact, number
 from dpcalc.certificates.grids import PERTURBED, lattices, least_epsilon, masses
 from dpcalc.certificates.lattice import Masses, divergence
-from dpcalc.certificates.laws import Rounds, precision
+from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.methods import BOUNDS
 from dpcalc.certificates.outcomes import LONGEST, MOST, summands

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from flint import arb
 
-from dpcalc.certificates.laws import Ball, precision, tail
+from dpcalc.certificates.balls import Ball, precision, tail
 
 Scales = list[tuple[Ball, Ball]]
 """Shifts μ in units of the standard deviation of normal noise, with their probabilities."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.grammar import Refused, number
-from dpcalc.certificates.laws import precision
 from dpcalc.certificates.statement import Release, written
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from dpcalc.certificates.laws import Ball
+from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.meter import function, left, spend
 
 DECIMAL = r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?"

@@ -12,9 +12,10 @@ from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.grammar import number
 from dpcalc.certificates.lattice import Masses, spread, summed
-from dpcalc.certificates.laws import Law, Rounds, Table, precision
+from dpcalc.certificates.laws import Law, Rounds, Table
 from dpcalc.certificates.mechanisms import rounds_of
 
 PERTURBED = frozenset({"exponentially-perturbed-update", "normally-perturbed-update"})

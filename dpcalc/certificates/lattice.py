@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from flint import arb, arb_poly, ctx
 
-from dpcalc.certificates.laws import Ball, Rounds
+from dpcalc.certificates.balls import Ball
+from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.meter import plain, spend
 from dpcalc.certificates.tables import bends
 

@@ -6,21 +6,15 @@ the proofs. z is complex with a positive real part c; loss means ln(dP/dQ) of on
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import reduce
-from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from flint import acb, arb, arb_poly, ctx
+from flint import acb, arb, arb_poly
 
-from dpcalc.certificates.meter import integrand, left, spend
+from dpcalc.certificates.balls import Ball, tail
+from dpcalc.certificates.quadrature import Quadrature
 
-if TYPE_CHECKING:
-    from dpcalc.certificates.quadrature import Quadrature
-
-Ball = Any  # arb or acb: a number with a bound on its error
 Polynomial = Any  # arb_poly
 Table = list[Ball]
 """Bounds of divergences at k = 1, e^step, e^{2 step}, ...; of P and Q, and of Q and P, in a law."""
@@ -55,45 +49,6 @@ class Law(NamedTuple):
 
 Rounds = list[tuple[Law, int]]
 """Laws with their numbers of rounds."""
-
-
-def product(values: Iterable[Ball]) -> Ball:
-    """The product, 1 of none."""
-    return math.prod(values, start=arb(1))
-
-
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Within this block ball arithmetic has this many bits."""
-    before, ctx.prec = ctx.prec, bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
-
-
-def tail(x: Ball) -> Ball:
-    """P(N(0, 1) > x)."""
-    return (x / arb(2).sqrt()).erfc() / 2
-
-
-def ball(radius: Ball) -> Ball:
-    """All complex numbers of at most this modulus, and a little more."""
-    return acb(1, 1) * arb(0, 1) * radius.upper()
-
-
-def integral(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
-    """The integral of f along a line."""
-    small, times = arb(2) ** (16 - ctx.prec), count(1)
-    most = int(min(400 * ctx.prec, left() / integrand(ctx.prec)))
-
-    def counted(x: Ball, analytic: bool) -> Ball:
-        next(times)
-        return f(x, analytic)
-
-    found = acb.integral(counted, start, end, rel_tol=small, abs_tol=small, eval_limit=most + 1)
-    spend((next(times) - 1) * integrand(ctx.prec))
-    return found
 
 
 def either_way(law: Law) -> Law:

@@ -10,9 +10,10 @@ from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.grammar import need, number, whole
 from dpcalc.certificates.lattice import LARGEST, on_a_lattice
-from dpcalc.certificates.laws import Ball, Rounds
+from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.outcomes import bounded, over_outcomes
 from dpcalc.certificates.renyi import order
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from flint import acb, arb
 
+from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.grammar import at_least, exact, in_range, need, positive, table
-from dpcalc.certificates.laws import Ball, Law, either_way, gaussian
+from dpcalc.certificates.laws import Law, either_way, gaussian
 
 
 def gaussians(parts: Iterable[tuple[Ball, Ball]]) -> Law:

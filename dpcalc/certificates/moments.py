@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from flint import acb, arb
 
-from dpcalc.certificates.laws import Ball, Law, Rounds, ball, product
+from dpcalc.certificates.balls import Ball, ball, product
+from dpcalc.certificates.laws import Law, Rounds
 
 
 class Line(NamedTuple):

@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates.laws import Ball, Bounds, Law, Table, integral
+from dpcalc.certificates.balls import Ball, integral
+from dpcalc.certificates.laws import Bounds, Law, Table
 
 
 def from_cells(a: Ball, both: Callable[[Ball, bool], Ball], end: Ball, rest: Ball) -> Bounds:

@@ -11,8 +11,9 @@ from typing import Any
 
 from flint import arb, arb_poly
 
+from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.grammar import exact, need
-from dpcalc.certificates.laws import Ball, Polynomial, Rounds, Terms
+from dpcalc.certificates.laws import Polynomial, Rounds, Terms
 
 MOST = 100_000
 """Summands of a sum over outcomes."""

@@ -19,6 +19,7 @@ class Price(NamedTuple):
     """Of one law."""
 
     moment: float = 0  # one value
+    node: float = 0  # one value on a line, if they have a quadrature in common
     point: float = 0  # both divergences at one point
     built: float = 0  # what it takes in any case
     once: float = 0  # on a line or a lattice
@@ -73,14 +74,36 @@ def two_values(_: Any, bits: int, __: bool) -> Price:
     return Price(4 * function(bits), 8 * function(bits), terms=2)
 
 
-def poisson(_: Any, bits: int, ordered: bool) -> Price:
-    """An integral; closed forms on a lattice."""
-    return Price(integral(bits, 3 if ordered else 5, 6), 40 * function(bits))
+def about(value: Any) -> float:
+    """A number as it is written, if it is a plain one above 0; else 1."""
+    try:
+        found = float.fromhex(value) if value.startswith("0x") else float(value)
+    except (AttributeError, ValueError, OverflowError):
+        return 1.0
+    return found if 0 < found < math.inf else 1.0
 
 
-def fixed_size(_: Any, bits: int, __: bool) -> Price:
-    """Four integrals."""
-    return Price(4 * integral(bits, 3, 12), 20 * function(bits))
+def in_common(points: float, bits: int, moment: float) -> Price:
+    """Weights, places and powers at so many points, and the integrals of an error."""
+    once = 12 * points * function(bits) + 8 * moment
+    return Price(moment, points * function(bits) / 20, once=once)
+
+
+def poisson(release: Any, bits: int, ordered: bool) -> Price:
+    """A quadrature on a line; closed forms on a lattice."""
+    mu = min(1 / about(field(release, "noise_multiplier")), 1e6)
+    height = min(1.0, 0.5 / mu)
+    points = 2 * (math.sqrt(1.5 * bits) + 3 + 2 * mu) * (0.7 * bits + 14) / (6 * height)
+    law = in_common(points, bits, integral(bits, 3 if ordered else 5, 6))
+    return law._replace(point=40 * function(bits))
+
+
+def fixed_size(release: Any, bits: int, _: bool) -> Price:
+    """A quadrature on a line, of losses of either sign; closed forms on a lattice."""
+    mu, lost = min(about(field(release, "mu")), 1e6), 0.7 * bits + 14
+    reach = (math.sqrt(1.5 * bits) + 3 + 2 * mu) * max(1.0, 1.4 * mu)
+    law = in_common(2 * (lost + reach) * lost / 4.4, bits, 4 * integral(bits, 3, 12))
+    return law._replace(point=20 * function(bits))
 
 
 def mixture(release: Any, bits: int, _: bool) -> Price:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from flint import acb, acb_mat, arb, ctx
 
-from dpcalc.certificates.laws import Ball, ball, precision
+from dpcalc.certificates.balls import Ball, ball, precision
 
 BLOCK = 1_000
 """Points whose powers are held at once; a choice."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from flint import acb, arb
 
+from dpcalc.certificates.balls import Ball, ball
 from dpcalc.certificates.batches import in_one, loss, up_to_zero, window, without_replacement
-from dpcalc.certificates.laws import Ball, Law, ball
+from dpcalc.certificates.laws import Law
 from dpcalc.certificates.sampled import between
 
 STEEPNESS = 8

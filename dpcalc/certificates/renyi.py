@@ -10,8 +10,9 @@ from typing import Any
 
 from flint import acb, arb
 
+from dpcalc.certificates.balls import Ball, product
 from dpcalc.certificates.grammar import at_least, number, positive, table
-from dpcalc.certificates.laws import Ball, Law, Rounds, product
+from dpcalc.certificates.laws import Law, Rounds
 
 
 def renyi(bound: Callable[[Ball], Ball]) -> Law:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates.laws import Ball, Law, Table, ball, integral, tail
+from dpcalc.certificates.balls import Ball, ball, integral, tail
+from dpcalc.certificates.laws import Law, Table
 from dpcalc.certificates.quadrature import Quadrature, aliases, digits
 
 
@@ -47,6 +48,42 @@ def single(mu: Ball, q: Ball, above: int, below: int, eps: Ball) -> Ball:
     return p - grown * ((1 - q) * tail(x) + q * tail(x + mu) if below else tail(x))
 
 
+def over_a_line(
+    mu: Ball,
+    beyond: Ball,
+    term: Callable[[Ball], tuple[Ball, Ball]],
+    edge: Callable[[Ball], Ball],
+    outside: Callable[[Ball, Ball], Ball],
+) -> Quadrature:
+    """Sums over x + iθ; the strip is twice as high.
+
+    Args:
+        mu: the shift.
+        beyond: the farthest mean of a tilted density.
+        term: logarithm of an integrand's modulus without the normal density, and L, at x.
+        edge: bounds the integral of the modulus at a height.
+        outside: bounds that over |x| > reach >= ``beyond`` at a height.
+    """
+    height = min(1.0, 0.5 / float(mu))
+    up, h = arb(height), arb(2 * math.pi * height / (digits() + 2 * height**2))
+    each_side = math.ceil(float(far_enough(beyond) / h))
+
+    def terms() -> Iterator[tuple[Ball, Ball]]:
+        unit = h / (2 * arb.pi()).sqrt()
+        for n in range(-each_side, each_side + 1):
+            x = acb(h * n, up)
+            power, at = term(x)
+            yield unit * (power - x * x / 2).exp(), acb(at)
+
+    def error() -> Ball:
+        reach = h * each_side
+        if not (reach >= beyond and reach > 0):
+            return arb.pos_inf()
+        return aliases(edge(arb(0)) + edge(2 * up), up, h) + outside(up, reach)
+
+    return Quadrature(2 * each_side + 1, terms, error)
+
+
 def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
     """P = (1-q)N(0) + qN(μ) if ``above`` else N(0); Q likewise with -μ if ``below``."""
     strip = 1.57 / float(mu)
@@ -65,31 +102,11 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
 
     def moment(z: Ball) -> Ball:
         reach, rest = window(z.real, arb(0))
-        return (
-            between(lambda x, an: (exponent(z, x, an)[0] - x * x / 2).exp(), -reach, reach)
-        ) + ball(rest)
 
-    def along(c: Ball) -> Quadrature:
-        """By sums over x + iθ; the strip is twice as high."""
-        height = min(1.0, 0.5 / float(mu))
-        up, h = arb(height), arb(2 * math.pi * height / (digits() + 2 * height**2))
-        each_side = math.ceil(float(far_enough(above * (c + 1) * mu) / h))
+        def f(x: Ball, an: bool) -> Ball:
+            return (exponent(z, x, an)[0] - x * x / 2).exp()
 
-        def terms() -> Iterator[tuple[Ball, Ball]]:
-            unit = h / (2 * arb.pi()).sqrt()
-            for n in range(-each_side, each_side + 1):
-                x = acb(h * n, up)
-                power, at = exponent(c, x, False)
-                yield unit * (power - x * x / 2).exp(), acb(at)
-
-        def error() -> Ball:
-            reach = h * each_side
-            if not (reach >= above * (c + 1) * mu and reach > 0):
-                return arb.pos_inf()
-            edges = abs(moment(acb(c))) + beyond(c, arb(0), 2 * up)
-            return aliases(edges, up, h) + outside(mu, q, above, below, c, up, reach)
-
-        return Quadrature(2 * each_side + 1, terms, error)
+        return between(f, -reach, reach) + ball(rest)
 
     def beyond(c: Ball, y: Ball, shift: Ball) -> Ball:
         if not (shift > 0 and shift * mu <= arb.pi() / 2):
@@ -102,6 +119,15 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
 
         reach, rest = window(c, shift)
         return between(modulus, -reach, reach).real + rest
+
+    def along(c: Ball) -> Quadrature:
+        return over_a_line(
+            mu,
+            above * (c + 1) * mu,
+            lambda x: exponent(c, x, False),
+            lambda height: beyond(c, arb(0), height) if height > 0 else abs(moment(acb(c))),
+            lambda height, reach: outside(mu, q, above, below, c, height, reach),
+        )
 
     def bounds(step: Ball, points: int) -> tuple[Table, Table]:
         sides = (above, below), (below, above)

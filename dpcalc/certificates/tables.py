@@ -10,8 +10,9 @@ from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.grammar import RELATIONS, Relation, at_least, exact, in_range, need, table
-from dpcalc.certificates.laws import Ball, Law, values
+from dpcalc.certificates.laws import Law, values
 
 Points = list[tuple[Ball, Ball]]
 Corner = tuple[Ball, Ball, Any]

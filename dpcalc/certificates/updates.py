@@ -13,6 +13,7 @@ from typing import Any
 
 from flint import arb
 
+from dpcalc.certificates.balls import Ball, precision
 from dpcalc.certificates.falling import (
     BITS,
     EFFORT,
@@ -21,7 +22,7 @@ from dpcalc.certificates.falling import (
     mean_divergences,
 )
 from dpcalc.certificates.grammar import RELATIONS, ROWS, Relation, need, positive, whole
-from dpcalc.certificates.laws import Ball, Law, Table, gaussian, laplace, precision
+from dpcalc.certificates.laws import Law, Table, gaussian, laplace
 from dpcalc.certificates.norm import exponential_norm
 from dpcalc.certificates.tables import bends, lower_corners
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from dpcalc.certificates import checker, effort, meter, reading
+from dpcalc.certificates.balls import integral, precision
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.effort import EFFORT
 from dpcalc.certificates.effort import effort as effort_of
 from dpcalc.certificates.grammar import Refused, work_is_limited
 from dpcalc.certificates.lattice import convolved, time_of_product
-from dpcalc.certificates.laws import acb, arb, integral, precision
+from dpcalc.certificates.laws import acb, arb
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 

@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcalc.certificates import checker
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.evidence import evidence
 from dpcalc.certificates.grammar import Refused, exact
-from dpcalc.certificates.laws import arb, precision
+from dpcalc.certificates.laws import arb
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.cli.main import main
 from dpcalc.guarantees import ApproxDP, PureDP, compose

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.certificates import batches, checker, laws, mixtures, norm, outcomes, renyi, sampled
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
-from dpcalc.certificates.laws import acb, arb, precision
+from dpcalc.certificates.laws import acb, arb
 from dpcalc.certificates.mechanisms import MECHANISMS, rounds_of
 from dpcalc.certificates.statement import NotCovered, releases_of
 from dpcalc.guarantees import RDP, ZCDP, ApproxDP, Guarantee, PureDP, compose

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from mpmath import mp, mpc, mpf
 
 from dpcalc.certificates import batches, checker, laws, outcomes, sampled
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import certify
 from dpcalc.certificates.contour import Chooser
 from dpcalc.certificates.evidence import Contradicted, evidence
-from dpcalc.certificates.laws import acb, arb, precision
+from dpcalc.certificates.laws import acb, arb
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.guarantees import GDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.certificates import outcomes, tables
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import certify
 from dpcalc.certificates.checker import FORMAT, check, digest
 from dpcalc.certificates.formulas import shown, tree_of
 from dpcalc.certificates.grammar import Refused, number
-from dpcalc.certificates.laws import arb, precision
+from dpcalc.certificates.laws import arb
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.cli.main import main
 from dpcalc.guarantees import GDP

@@ -13,9 +13,9 @@ from scipy.stats import norm
 
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.certificates import falling, grids, updates
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check
-from dpcalc.certificates.laws import precision
 from dpcalc.certificates.updates import below_chords
 from dpcalc.guarantees import compose
 from dpcalc.guarantees.objective_perturbation import normally_perturbed_update

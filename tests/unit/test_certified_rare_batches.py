@@ -12,10 +12,10 @@ from flint import acb, arb
 from mpmath import mp, mpc, mpf
 
 from dpcalc.certificates import checker, evidence, rare
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest, enclosure
 from dpcalc.certificates.grammar import Refused
-from dpcalc.certificates.laws import precision
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.mechanisms import sampled_without_replacement

@@ -17,10 +17,11 @@ from mpmath import mp, mpf
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.certificates import falling, lattice, laws, outcomes, updates
+from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest
 from dpcalc.certificates.grammar import Refused
-from dpcalc.certificates.laws import arb, precision
+from dpcalc.certificates.laws import arb
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.certificates.norm import exponential_norm
 from dpcalc.cli.main import main

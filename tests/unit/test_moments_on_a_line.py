@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcalc.certificates import above_zero, batches, quadrature, rare, sampled
-from dpcalc.certificates.laws import precision
+from dpcalc.certificates.balls import precision
 
 SIDES = (1, 0), (0, 1), (1, 1)
 
