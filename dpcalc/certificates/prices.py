@@ -19,13 +19,13 @@ class Price(NamedTuple):
     """Of one law."""
 
     moment: float = 0  # one value
-    node: float = 0  # one value on a line, if they have a quadrature in common
     point: float = 0  # both divergences at one point
     built: float = 0  # what it takes in any case
     once: float = 0  # on a line or a lattice
     terms: int = 0  # in a sum over outcomes
     degree: int = 0  # of their polynomials
     merged: bool = False  # whether it makes one law with others of its kind
+    node: float = 0  # one value on a line, if they have a quadrature in common
 
 
 def field(table: Any, name: str) -> Any:
@@ -86,7 +86,7 @@ def about(value: Any) -> float:
 def in_common(points: float, bits: int, moment: float) -> Price:
     """Weights, places and powers at so many points, and the integrals of an error."""
     once = 12 * points * function(bits) + 8 * moment
-    return Price(moment, points * function(bits) / 20, once=once)
+    return Price(moment, once=once, node=points * function(bits) / 20)
 
 
 def poisson(release: Any, bits: int, ordered: bool) -> Price:
