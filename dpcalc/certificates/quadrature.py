@@ -14,8 +14,8 @@ from flint import acb, acb_mat, arb, ctx
 
 from dpcalc.certificates.balls import Ball, ball, precision
 
-BLOCK = 1_000
-"""Points whose powers are held at once; a choice."""
+BLOCK = 64_000
+"""Bits of all points whose powers are held at once; a choice."""
 
 PRODUCTS = 100
 """How many products of a large matrix take about as long as an exponential."""
@@ -39,7 +39,7 @@ class Quadrature(NamedTuple):
         with precision(ctx.prec + 2 * nodes.bit_length()):  # powers lose some
             least = arb(2) ** (-ctx.prec - 10) / self.points
             total, left_out, terms = acb_mat(inner, outer), self.error(), self.terms()
-            while block := list(islice(terms, BLOCK)):
+            while block := list(islice(terms, 1 + BLOCK // ctx.prec)):
                 kept = []
                 for weight, place in block:
                     if abs(weight) > least:
