@@ -81,12 +81,33 @@ def divergence(mu: Ball, curvature: Ball, loss: Ball) -> Ball:
     ends = [first + (last - first) * j / CELLS for j in range(CELLS + 1)]
     known = [(s, unmoved(mu * s, loss), loss / (mu * s) + mu * s / 2) for s in ends]
     for (a, before, far), (b, after, near) in pairwise(known):
-        bend = curvature * (arb(1) / 4 if a < 0.5 and b > 0.5 else (a - a * a).max(b - b * b))
         lost, highest = after - before, mu * (b - a) * normal(arb(0))
-        flat = mu * (b - a) * normal(near - mu * b) * largest_ratio(near, mu * b, bend)
-        steep = lost * largest_ratio(far.max(near), mu * a, bend)
+        density, ratio = highest_on(mu, curvature, (a, b), near)
+        flat = mu * (b - a) * density * ratio
+        steep = lost * ratio_on(mu, curvature, (a, b), (far, near))
         total += reduce(arb.min, (x for x in (flat, steep) if x.is_finite()), highest) - lost
     return total
+
+
+Cell = tuple[Ball, Ball]
+"""The ends of an interval of s."""
+
+
+def bend(curvature: Ball, cell: Cell) -> Ball:
+    """The largest κs(1 - s)."""
+    a, b = cell
+    return curvature * (arb(1) / 4 if a < 0.5 and b > 0.5 else (a - a * a).max(b - b * b))
+
+
+def highest_on(mu: Ball, curvature: Ball, cell: Cell, near: Ball) -> tuple[Ball, Ball]:
+    """Bounds φ(y* - m)ϱ by factors at the cell's end, as it increases with m; y* is ``near`` there."""
+    m = mu * cell[1]
+    return normal(near - m), largest_ratio(near, m, bend(curvature, cell))
+
+
+def ratio_on(mu: Ball, curvature: Ball, cell: Cell, ends: Cell) -> Ball:
+    """Bounds ϱ, which increases with y* and falls with m; ``ends`` are y* at both ends."""
+    return largest_ratio(ends[0].max(ends[1]), mu * cell[0], bend(curvature, cell))
 
 
 def exponential_scales(a: Ball, d: int) -> Scales:

@@ -155,3 +155,25 @@ def test_no_cell_is_below_the_integral_of_the_largest_gain(seed: int) -> None:
     gained -= math.exp(loss) * norm.pdf(edge[:, None] - t)
     gain = np.maximum((gained / g[:, None]).max(axis=1) - norm.pdf(edge - m), 0).mean() * mu
     assert unmoved(mu, depth) + gain * (1 - 1e-4) <= bound(mu, kappa, depth)
+
+
+@pytest.mark.parametrize(("mu", "kappa"), [(0.035, 0.064), (0.3, 0.5), (0.9, 20.0)])
+@pytest.mark.parametrize("depth", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize(("a", "b"), [(0.3, 0.34), (0.45, 0.6), (0.7, 0.72), (0.9, 0.97)])
+def test_what_bounds_a_cell_bounds_every_place_in_it(
+    mu: float, kappa: float, depth: float, a: float, b: float
+) -> None:
+    """ϱ and φ(y* - m)ϱ by search over t, at both ends and between."""
+    loss, cell = mu * depth, (arb(a), arb(b))
+    stars = [loss / (mu * s) + mu * s / 2 for s in (a, b)]
+    ratio = float(falling.ratio_on(arb(mu), arb(kappa), cell, (arb(stars[0]), arb(stars[1]))))
+    highest = math.prod(map(float, falling.highest_on(arb(mu), arb(kappa), cell, arb(stars[1]))))
+    t = np.linspace(0, 40, 400_001)
+    for s in np.linspace(a, b, 5):
+        m, g = mu * s, kappa * s * (1 - s)
+        star = loss / m + m / 2
+        with np.errstate(over="ignore"):
+            values = np.exp(star * t - t * t / 2) * ((1 + g) * np.exp(-m * t) - 1) / g
+        largest = float(values.max())
+        assert largest <= ratio * (1 + 1e-9)
+        assert float(norm.pdf(star - m)) * largest <= highest * (1 + 1e-9)

@@ -35,7 +35,8 @@ _BEYOND = 40
 """Terms beyond the last κ that changes, and twice the mean: the rest is below 2^-60 of the first."""
 
 _UNDERFLOW = 1e-300
-"""More than all terms that round to zero, or lose digits, add up to."""
+"""Where all terms round to zero. Elsewhere digits that are lost weigh less than what is allowed for the
+first term of the same choice: means are at least 1e-140, |2^{1-n} κ| is 0 or at least 2^{1-n}."""
 
 _METHOD = "sum over the rounds' ends"
 
