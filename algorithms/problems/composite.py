@@ -20,6 +20,7 @@ from dpcalc.algorithms.problems.consensus import check_labels, smooth_sum
 from dpcalc.algorithms.problems.declared import check_loss, check_regulariser
 from dpcalc.algorithms.problems.minimise import Minimum, minimise
 from dpcalc.algorithms.problems.smooth import SmoothSum
+from dpcalc.algorithms.problems.stored_rows import is_stored
 from dpcalc.errors import AssumptionViolated, InvalidInput
 
 if TYPE_CHECKING:
@@ -152,7 +153,9 @@ class CompositeProblem:
 
 
 def _whitened_rows(L: NDArray[Any], rows: Rows) -> Rows:
-    """L⁻¹·row for every row; sparse rows stay so where L only scales columns."""
+    """L⁻¹·row for every row; those in a file stay there, sparse ones so where L only scales columns."""
+    if is_stored(rows):
+        return rows.solved(L)
     if not sparse.is_sparse(rows):
         return _solved(L, rows)
     scales = np.diagonal(L)

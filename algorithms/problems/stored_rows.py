@@ -35,6 +35,7 @@ class StoredRows:
         stored: type of the numbers in the file; they are read in double precision.
         offset: bytes of the file before the first row.
         factors: what every row is multiplied with when it is read; shape (n,), or None for ones.
+        basis: L, where every row is read as L⁻¹·row; shape (d, d), or None for the identity.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class StoredRows:
     stored: np.dtype[Any] = np.dtype(np.float64)  # noqa: RUF009 - types of numbers never change
     offset: int = 0
     factors: Array | None = None
+    basis: Array | None = None
 
     @classmethod
     def of_mapped(cls, rows: np.memmap[Any, Any]) -> Self:
@@ -97,6 +99,10 @@ class StoredRows:
         """Every row times a factor of its own, multiplied when it is read."""
         return replace(self, factors=factors if self.factors is None else self.factors * factors)
 
+    def solved(self, basis: Array) -> Self:
+        """L⁻¹·row for every row, solved when it is read."""
+        return replace(self, basis=basis if self.basis is None else self.basis @ basis)
+
     def read(self) -> Array:
         """All of these rows as an array, which should be a block of larger ones.
 
@@ -140,7 +146,10 @@ class StoredRows:
         )
 
     def _scaled(self, rows: Array, which: Any) -> Array:
-        return rows if self.factors is None else rows * self.factors[which, None]
+        scaled = rows if self.factors is None else rows * self.factors[which, None]
+        if self.basis is None:
+            return scaled
+        return np.ascontiguousarray(np.linalg.solve(self.basis, scaled.T).T, dtype=np.float64)
 
     def __array__(self, *_: object, **__: object) -> Array:
         self._refuse()

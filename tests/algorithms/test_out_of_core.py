@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.algorithms.problems import consensus, smooth
 from dpcalc.algorithms.problems.data.row_files import reordered, written
 from dpcalc.algorithms.problems.stored_rows import StoredRows
@@ -153,6 +154,37 @@ def test_exact_minimisers_have_the_bits_of_large_records_in_memory(
     assert answer(f"{words} --runs 2 --memory 100MB", capsys) == answer(f"{words} --runs 2", capsys)
 
 
+@pytest.mark.parametrize("name", ["admm", "admm --fused chain", "fixed-point-admm"])
+def test_other_coordinates_are_found_block_by_block(
+    name: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The models of memory: gradients of both are below 1e-13, curvature is above 1e-3."""
+    budget = BUDGET if name == "fixed-point-admm" else ""
+    words = f"run {name} {budget} --rounds 6 --runs 2 --seed 1 --row-bound 6 --data {table}"
+    stored, whole = (
+        json.loads(answer(f"{words}{more}", capsys)) for more in (" --memory 300kB", "")
+    )
+    for found in (stored, whole):
+        assert max(found["utility"]["largest_gradient_norm"]) < 1e-13
+    np.testing.assert_allclose(stored["weights"], whole["weights"], rtol=0, atol=1e-9)
+    assert stored["utility"]["test_error"] == whole["utility"]["test_error"]
+
+
+def test_rows_in_other_coordinates(tmp_path: Path) -> None:
+    """Any part of them, with factors, twice, and what tells checkpoints apart."""
+    rng = np.random.default_rng(2)
+    rows, factors = rng.normal(size=(30, 4)), rng.normal(size=30)
+    first, second = (np.tril(rng.normal(size=(4, 4))) + 3 * np.eye(4) for _ in range(2))
+    plain = written(tmp_path / "rows", [rows], width=4, block=7)
+    moved = plain.times(factors).solved(first).solved(second)
+    truth = (rows * factors[:, None]) @ np.linalg.inv(first).T @ np.linalg.inv(second).T
+    np.testing.assert_allclose(np.concatenate(list(moved.blocks())), truth, rtol=1e-12)
+    np.testing.assert_allclose(moved[5:20].read(), truth[5:20], rtol=1e-12)
+    np.testing.assert_allclose(moved.take(np.array([3, 29])), truth[[3, 29]], rtol=1e-12)
+    assert parts_of(moved) != parts_of(plain.times(factors))
+    np.testing.assert_array_equal(np.concatenate(list(plain.blocks())), rows)
+
+
 def test_small_blocks_have_the_bits_of_the_same_blocks_in_memory(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +224,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel says how much memory was in use")
-@pytest.mark.parametrize("what", ["dp-admm", "gaussian-mr-admm --nodes 2"])
+@pytest.mark.parametrize("what", ["dp-admm", "gaussian-mr-admm --nodes 2", "fixed-point-admm"])
 def test_no_more_memory_is_in_use_than_was_given(what: str, tmp_path: Path) -> None:
     """Beside what a run on a few records takes: 41 MB of rows within 12 MB."""
     peaks = []
@@ -234,8 +266,7 @@ def test_exact_minimisers_keep_to_the_memory(runs: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("gradient-admm --data {}", "goes through records in blocks"),
-        ("admm --data {}", "admm needs all of them at once; leave out --memory"),
+        ("gradient-admm --data {}", "gradient-admm takes single records in a round"),
         ("dp-admm", "memory (--memory) needs a file that can be read in blocks"),
         ("dp-admm --data {}.csv", "memory (--memory) needs a file that can be read in blocks"),
         ("private-dual-averaging --nodes 3 --apart --data {}", "got --apart too"),
@@ -247,9 +278,8 @@ def test_exact_minimisers_keep_to_the_memory(runs: int, tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_in_one_line(
     words: str, told: str, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    noisy = "" if words.startswith("admm") else "--epsilon 1 --delta 1e-6"
     with pytest.raises(SystemExit) as stopped:
-        main(["run", *words.format(table).split(), *noisy.split(), "--memory", "0.1MB"])
+        main(["run", *words.format(table).split(), *BUDGET.split(), "--memory", "0.1MB"])
     assert stopped.value.code == 2
     shown = capsys.readouterr().err
     assert told in " ".join(shown.split())
@@ -293,11 +323,6 @@ def test_what_needs_all_rows_at_once_says_so(table: Path) -> None:
     gone = StoredRows(path=table.parent / "short", shape=rows.shape, block=10)
     with pytest.raises(InvalidInput, match="the file is shorter than it was"):
         gone.read()
-    with (
-        stored_split(str(table), memory=1e6, row_bound=6.0) as data,
-        pytest.raises(InvalidInput, match="expected rows in memory"),
-    ):
-        prepare(method("admm").from_parameters({"rounds": 2}), data.records()).run(1)
 
 
 KILLED = """

@@ -21,6 +21,7 @@ class ADMM(ConstrainedMethod):
 
     key: ClassVar[str] = "admm"
     title: ClassVar[str] = "Two-block ADMM with exact steps, without privacy"
+    in_blocks: ClassVar[bool] = True
 
     rounds: int = count("iterations, T", default=100)
 

@@ -28,6 +28,7 @@ class FixedPointADMM(CompositeMethod):
 
     key: ClassVar[str] = "fixed-point-admm"
     title: ClassVar[str] = "ADMM as a noisy fixed-point iteration"
+    in_blocks: ClassVar[bool] = True
     theorem_key: ClassVar[str | None] = "fixed-point-admm"
     attested: ClassVar[tuple[str, ...]] = (
         "convex",
