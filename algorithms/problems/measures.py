@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.problems import sparse
 from dpcalc.algorithms.problems.networks import second_singular_value
-from dpcalc.algorithms.problems.records import row_norms
+from dpcalc.algorithms.problems.norms import row_norms
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.averaging import AveragingProblem

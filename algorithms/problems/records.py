@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.problems import sparse
+from dpcalc.algorithms.problems.norms import check_bound, row_norms
 from dpcalc.algorithms.problems.stored_rows import check_finite, is_stored
 from dpcalc.errors import InvalidInput
 from dpcalc.transcript import read_only
@@ -176,11 +177,6 @@ def dealing_order(seed: int, count: int) -> NDArray[np.intp]:
     return np.random.default_rng(seed).permutation(count)
 
 
-def row_norms(features: Rows) -> Array:
-    """Euclidean norms of the rows."""
-    return np.sqrt(sparse.squared_norms(features))
-
-
 def bounded_rows(features: ArrayLike | Rows, on_large: str, *, bound: float = 1.0) -> Any:
     """Features whose rows have norm at most ``bound``.
 
@@ -191,7 +187,7 @@ def bounded_rows(features: ArrayLike | Rows, on_large: str, *, bound: float = 1.
         bound: the largest norm allowed.
     """
     features = _table("features", features)
-    checks.positive("bound", bound)
+    check_bound(bound)
     norms = row_norms(features)
     large = int(np.count_nonzero(norms > bound * (1 + _SLACK)))
     if on_large == "refuse":

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpcalc import checks
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.estimators.budget import FOLDS, shared
+from dpcalc.estimators.classifier import PrivateClassifier
 from dpcalc.execution import in_order
 from dpcalc.guarantees import GDP
 from dpcalc.guarantees.selection import RandomSelection, stop_for
@@ -31,8 +32,6 @@ from dpcalc.numerics.arithmetic import own_arithmetic
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-    from dpcalc.estimators.classifier import PrivateClassifier
 
 _HALVINGS = 40
 _SLACK = 1e-9
@@ -77,7 +76,8 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     Args:
         estimator: a classifier of this package whose guarantee is Gaussian: `ADMMClassifier`, or
-            `AveragingClassifier` with full batches. Its own budget is overwritten.
+            `AveragingClassifier` with full batches. Its own budget is overwritten; an accountant of
+            its own is refused, unless it is the search's.
         candidates: parameter -> values; every combination is a candidate.
         epsilon: ε of the whole search, the final model included.
         delta: δ of it, above 0.
@@ -128,6 +128,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             Infeasible: if no noise meets the budget, or the accountant's does not hold it.
             WorkersLost: if a trial cannot be brought to its end; nothing is released then.
         """
+        self._check_estimator()
         table = np.asarray(X) if not hasattr(X, "shape") else X
         labels, candidates = np.asarray(y), _combinations(self.candidates)
         order = np.random.default_rng(0).permutation(len(labels))
@@ -159,6 +160,20 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         )
         self._keep(*max(found, key=lambda entry: entry[0]))
         return self
+
+    def _check_estimator(self) -> None:
+        if not isinstance(self.estimator, PrivateClassifier):
+            raise InvalidInput(
+                "expected a private classifier of this package, such as ADMMClassifier(); got "
+                f"{type(self.estimator).__name__}; transform the records before the search, by what "
+                "is public"
+            )
+        own = self.estimator.accountant
+        if own is not None and own is not self.accountant:
+            raise InvalidInput(
+                "expected the accountant that pays at the search, which is charged once for all of "
+                "it; got one at its estimator; try PrivateSearchCV(..., accountant=...)"
+            )
 
     def _keep(self, score: float, trial: _Trial, model: Any) -> None:
         self.best_estimator_, self.best_params_ = model, trial.parameters
@@ -210,8 +225,8 @@ def _fitted(
     if not (isinstance(guarantee, GDP) and guarantee.mu <= mu):
         raise InvalidInput(
             "expected an estimator with Gaussian noise, such as ADMMClassifier or "
-            f"AveragingClassifier with full batches; got {type(estimator).__name__} with "
-            f"{guarantee!r}"
+            f"AveragingClassifier with full batches; got {type(estimator).__name__}, whose guarantee "
+            f"is {type(guarantee).__name__}"
         )
     return float(np.mean(model.predict(X_test) == y_test)), model
 
@@ -238,6 +253,11 @@ def largest_mu(epsilon: float, delta: float, stop: float, law: str) -> float:
     for _ in range(_HALVINGS):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if fits(middle) else (low, middle)
+    if not GDP(low).epsilon(delta) > 0:
+        raise Infeasible(
+            f"expected a budget that leaves each trial an epsilon above 0; got epsilon={epsilon:g}, "
+            f"delta={delta:g}; try a larger epsilon"
+        )
     return low
 
 

@@ -143,7 +143,8 @@ def _best_linear(loss: Loss, rows: tuple[Array, Array], data: Split) -> float:
     from dpcalc.algorithms.problems.consensus import smooth_sum
     from dpcalc.algorithms.problems.losses import Huber, Logistic
     from dpcalc.algorithms.problems.minimise import minimise
-    from dpcalc.algorithms.problems.records import Records, row_norms
+    from dpcalc.algorithms.problems.norms import row_norms
+    from dpcalc.algorithms.problems.records import Records
 
     labels = data.train[1]
     smooth = loss if loss.smooth else Logistic() if loss.of_margin else Huber()

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from dpcalc.algorithms.problems.builtin import classification
 from dpcalc.errors import Infeasible, InvalidInput
@@ -173,6 +175,30 @@ def test_what_a_private_search_cannot_do_is_said(settings):
     given = {"estimator": ADMMClassifier(rounds=2), "candidates": {"l2": [0.0, 1e-3]}} | settings
     with pytest.raises(InvalidInput):
         PrivateSearchCV(**given, random_state=1).fit(X, Y)
+
+
+def test_a_search_is_charged_to_its_own_accountant_alone():
+    """One at its estimator would be left out in silence."""
+    budget = SharedAccountant(epsilon=3.0, delta=1e-6)
+    given = {"candidates": {"l2": [0.0, 1e-3]}, "random_state": 1}
+    with pytest.raises(InvalidInput, match="expected the accountant that pays at the search"):
+        PrivateSearchCV(model(budget), **given).fit(X, Y)
+    assert budget.releases == 0
+    other = SharedAccountant(epsilon=3.0, delta=1e-6)
+    with pytest.raises(InvalidInput, match="expected the accountant that pays at the search"):
+        PrivateSearchCV(model(budget), **given, accountant=other).fit(X, Y)
+    PrivateSearchCV(model(budget), **given, accountant=budget).fit(X, Y)
+    assert (budget.releases, other.releases) == (1, 0)
+
+
+def test_a_search_says_which_estimators_it_takes():
+    given = {"candidates": {"l2": [0.0, 1e-3]}, "random_state": 1}
+    with pytest.raises(InvalidInput, match=r"private classifier of this package.*got Pipeline"):
+        PrivateSearchCV(make_pipeline(StandardScaler(), ADMMClassifier()), **given).fit(X, Y)
+    with pytest.raises(InvalidInput, match=r"NetworkClassifier, whose guarantee is \w+$"):
+        PrivateSearchCV(NetworkClassifier(nodes=2), {"rounds": [2]}, random_state=1).fit(X, Y)
+    with pytest.raises(Infeasible, match="leaves each trial an epsilon above 0; got epsilon=1e-09"):
+        PrivateSearchCV(ADMMClassifier(), epsilon=1e-9, **given).fit(X, Y)
 
 
 @pytest.mark.parametrize("law", ["logarithmic", "geometric"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from dpcalc.algorithms.problems.builtin import classification
 from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.losses import Logistic
 from dpcalc.algorithms.problems.networks import ring
-from dpcalc.algorithms.problems.records import Records, bounded_rows, split
+from dpcalc.algorithms.problems.records import Records, bounded_rows, split, unit_rows
 from dpcalc.errors import InvalidInput
 
 X = np.array([[0.6, 0.8], [0.0, 0.5], [-1.0, 0.0], [0.1, 0.1], [0.3, 0.0]])
@@ -93,3 +94,22 @@ def test_labels_of_a_classification_loss_are_checked():
         )
     with pytest.raises(InvalidInput, match="nodes=5"):
         ConsensusProblem(records=split(X, Y, 4), network=ring(5), loss=Logistic(), ridge=1.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("on_large", ["rescale", "refuse"])
+def test_rows_whose_squares_are_no_numbers_are_refused(on_large: str, *, sparse: bool) -> None:
+    """They would be divided by infinity, and become zeros."""
+    rows = np.array([[3e160, 0.0], [1.0, 1.0]])
+    given = csr_array(rows) if sparse else rows
+    with pytest.raises(InvalidInput, match="norms below 1e154"):
+        bounded_rows(given, on_large)
+    with pytest.raises(InvalidInput, match="norms below 1e154"):
+        unit_rows(given, on_large=on_large)
+
+
+@pytest.mark.parametrize("bound", [1e-170, 1e-320, 1e151, 1e300])
+def test_a_bound_whose_square_is_no_number_is_refused(bound: float) -> None:
+    with pytest.raises(InvalidInput, match="needs a number from 1e-150 to 1e"):
+        unit_rows(np.array([[bound, 0.0]]), bound=bound)
+    assert np.linalg.norm(unit_rows(np.array([[4e-150, 3e-150]]), bound=1e-150)) <= 1
