@@ -198,7 +198,7 @@ def test_a_search_says_which_estimators_it_takes():
     with pytest.raises(InvalidInput, match=r"NetworkClassifier, whose guarantee is \w+$"):
         PrivateSearchCV(NetworkClassifier(nodes=2), {"rounds": [2]}, random_state=1).fit(X, Y)
     with pytest.raises(Infeasible, match="leaves each trial an epsilon above 0; got epsilon=1e-09"):
-        PrivateSearchCV(ADMMClassifier(), epsilon=1e-9, **given).fit(X, Y)
+        PrivateSearchCV(ADMMClassifier(), epsilon=1e-9, expected=2.0, **given).fit(X, Y)
 
 
 @pytest.mark.parametrize("law", ["logarithmic", "geometric"])
