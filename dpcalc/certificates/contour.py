@@ -29,6 +29,9 @@ _ORDERS = (*(2.0 ** (k / 2) for k in range(-20, 10)),)
 _HEIGHTS = 0.1, 0.3, 0.6, 1.0, 2.0, 4.0, 6.0, 8.0
 """How far the integral of large losses may be moved; up to 1, in units of the strip."""
 
+_SHALLOWEST, _NEAR = 500.0, 2.5
+"""A strip's height over the least shift that is tried, and how far from the last one they are."""
+
 _LEAST = 1e-9
 """Real parts are between it and its inverse."""
 
@@ -42,10 +45,11 @@ _QUIET = 75
 class Chooser:
     """Lines for the δ(ε) of some rounds."""
 
-    def __init__(self, rounds: Rounds, eps: float) -> None:
+    def __init__(self, rounds: Rounds, eps: float, known: dict[float, float] | None = None) -> None:
         self._rounds, self._eps = rounds, eps
-        self._known: dict[float, float] = {}
+        self._known = {} if known is None else known  # logarithms of moments at real parts
         self._heights: dict[int, int] = {}  # the best of _HEIGHTS for a law when last looked for
+        self._shifts: dict[int, float] = {}  # the best shift for a law when last looked for
 
     def line(
         self, log_tolerance: float, smoothing: float = 0.0, bits: int = _COARSE
@@ -84,7 +88,8 @@ class Chooser:
             if not place:
                 return None
             split = [(in_parts(law, arb(place)), n) for law, n in self._rounds]
-            found = Chooser(split, self._eps).line(log_tolerance, bits=bits)
+            chooser = Chooser(split, self._eps, self._known)  # moments are the same in parts
+            found = chooser.line(log_tolerance, bits=bits)
         del found["smoothing"], found["quiet"]
         return {**found, "place": repr(place), "chernoff": repr(chernoff)}
 
@@ -171,11 +176,11 @@ class Chooser:
         def quiet(y: float) -> bool:
             return self._beyond(k, c, y)[0] <= small
 
+        if not quiet(step * nodes):
+            return nodes + 1
         y = step
         while not quiet(y):
             y *= 2
-            if y > step * nodes:
-                return nodes + 1
         return min(nodes + 1, math.ceil(_first(quiet, y / 2, y) / step))
 
     def _beyond(self, k: int, c: float, y: float) -> tuple[float, float]:
@@ -189,9 +194,8 @@ class Chooser:
         if law.strip == 0:
             return bound(0.0), 0.0
         if not law.small:
-            ends = math.log(law.strip / 500), math.log(law.strip)
-            shift, least = lowest(lambda s: bound(math.exp(s)), *ends, 10)
-            return least, math.exp(shift)
+            shift, least = self._lowest_shift(k, math.log(law.strip), bound)
+            return least, shift
         shifts = [each * (law.strip if each <= 1 else 1) * 0.63 for each in _HEIGHTS]
         at = self._heights.get(k, -1)
         if at < 0:
@@ -200,6 +204,18 @@ class Chooser:
             at = near
         self._heights[k] = at
         return bound(shifts[at]), shifts[at]
+
+    def _lowest_shift(
+        self, k: int, log_strip: float, bound: Callable[[float], float]
+    ) -> tuple[float, float]:
+        """The shift up to a strip's height at which a bound is about the least; near the last one."""
+        low, high, steps = log_strip - math.log(_SHALLOWEST), log_strip, 10
+        if k in self._shifts:
+            last, near = math.log(self._shifts[k]), math.log(_NEAR)
+            low, high, steps = max(low, last - near), min(high, last + near), 4
+        shift, least = lowest(lambda s: bound(math.exp(s)), low, high, steps)
+        self._shifts[k] = math.exp(shift)
+        return self._shifts[k], least
 
 
 def _left_out(law: Law, c: float) -> Ball:

@@ -254,11 +254,16 @@ def _line(
 ) -> dict[str, Any]:
     """A line for an ε and δ of few digits, parted if there is no smoothing; one serves both ends."""
     with precision(64):
-        chooser = Chooser(rounds_of(*json.loads(asked)), float(eps))
+        chooser = _chooser(asked, eps)
         tolerated = math.log(float(delta)) + math.log(tolerance)
         if smoothing is None:
             return chooser.parted_line(tolerated) or {}
         return chooser.line(tolerated, smoothing)
+
+
+@lru_cache(maxsize=4)
+def _chooser(asked: str, eps: str) -> Chooser:
+    return Chooser(rounds_of(*json.loads(asked)), float(eps))
 
 
 def _bounded(statement: dict[str, Any]) -> bool:
