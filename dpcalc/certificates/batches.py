@@ -97,6 +97,7 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
             profile=one_sided.profile,
             strip=one_sided.strip,
             along=lambda c: in_one(mu, q, c, ALL),
+            chi_square=q * q * (mu * mu).expm1(),
             cost=1000,
         )
     )

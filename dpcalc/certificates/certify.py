@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import dpcalc
 from dpcalc.certificates.checker import FORMAT, digest
-from dpcalc.certificates.evidence import Contradicted, NotCertified, evidence
+from dpcalc.certificates.evidence import (
+    Contradicted,
+    NotCertified,
+    Ways,
+    by_chi_square,
+    by_pairs,
+    evidence,
+)
 from dpcalc.certificates.formulas import with_closed_form
 from dpcalc.certificates.grammar import exact
 from dpcalc.certificates.statement import NotCovered, releases_of, written
@@ -41,6 +48,9 @@ class Certified:
 
 CERTIFIED = "certified"
 _WRONG = "certainly wrong"
+_NOT_OF_PAIRS = (
+    "not certified: the upper end follows from the rounds' χ²-divergence, and no lower end does"
+)
 
 
 def certify(
@@ -65,8 +75,8 @@ def certify(
     known, parts = tuple(formulas), list(parts)
     larger = _by_pairs(parts, delta, upper)
     if larger is not None:
-        found_at = _certified(parts, adjacency, delta, larger, lower, known)
-        return replace(found_at, upper=_beyond_pairs(found_at.upper, larger))
+        found_at = _certified(parts, adjacency, delta, upper, None, known, by_chi_square)
+        return replace(found_at, lower=_NOT_OF_PAIRS)
     found = [
         _certified(alternative, adjacency, delta, upper, lower, known)
         for alternative in _alternatives(parts, delta, upper)
@@ -81,14 +91,6 @@ def _by_pairs(parts: Parts, delta: float, upper: float) -> float | None:
         return None
     larger = together.pairs().epsilon(delta)
     return larger if larger > upper else None
-
-
-def _beyond_pairs(verdict: str, larger: float) -> str:
-    """What becomes of an ε that no law here gives."""
-    also = f"ε = {larger!r} is certified" if verdict == CERTIFIED else verdict
-    return (
-        f"not certified: it follows from the rounds' χ²-divergence, which has no law here; {also}"
-    )
 
 
 def _alternatives(parts: Parts, delta: float, upper: float) -> list[Parts]:
@@ -111,6 +113,7 @@ def _certified(
     upper: float,
     lower: float | None,
     formulas: tuple[Formula, ...],
+    ways: Ways = by_pairs,
 ) -> Certified:
     try:
         releases = with_closed_form(releases_of(parts, adjacency), formulas)
@@ -119,7 +122,7 @@ def _certified(
     statement = {"adjacency": adjacency, "releases": releases, "delta": written(delta)}
     ends, found = {}, {}
     for end, value in (("upper", upper), ("lower", lower)):
-        ends[end], found[end] = _end(statement, end, value)
+        ends[end], found[end] = _end(statement, end, value, ways)
     certificate = {
         "format": FORMAT,
         "made_by": f"dpcalc {dpcalc.__version__}",
@@ -132,27 +135,27 @@ def _certified(
 
 
 def _end(
-    statement: dict[str, Any], end: str, value: float | None
+    statement: dict[str, Any], end: str, value: float | None, ways: Ways
 ) -> tuple[dict[str, Any] | None, str]:
     if value is None or not math.isfinite(value) or (end == "lower" and value <= 0):
         return None, "not certified: there is no such end"
     if not statement["releases"]:
         return None, "not certified: nothing is released"
     printed = unpadded(repr(float(value)))
-    found, verdict, instead = _at(statement, end, printed)
+    found, verdict, instead = _at(statement, end, printed, ways)
     beyond = exact(printed) < value if end == "upper" else exact(printed) > value
     if (
         found is None and beyond and not instead
     ):  # the shortest decimal is not quite the double that was found
-        found, verdict, instead = _at(statement, end, float(value).hex())
+        found, verdict, instead = _at(statement, end, float(value).hex(), ways)
     if found is None and instead:
-        found, larger, _ = _at(statement, end, instead)
+        found, larger, _ = _at(statement, end, instead, ways)
         verdict = f"{verdict}; ε = {instead} is certified" if larger == CERTIFIED else verdict
     return found, verdict
 
 
 def _at(
-    statement: dict[str, Any], end: str, epsilon: str
+    statement: dict[str, Any], end: str, epsilon: str, ways: Ways
 ) -> tuple[dict[str, Any] | None, str, str]:
     """An end of a certificate, None if it is not certified; its status; ε to try instead."""
     directions = ("remove", "add") if statement["adjacency"] == "add-remove" else ("both",)
@@ -161,7 +164,7 @@ def _at(
     wrong: list[Contradicted] = []
     for direction in directions:
         try:
-            found[direction] = evidence(statement, end, epsilon, direction)
+            found[direction] = evidence(statement, end, epsilon, direction, ways)
         except NotCertified as reason:
             unproved.append(reason)
         except Contradicted as reason:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dpcalc.certificates.chi_square import BLOCKS, REACH
 from dpcalc.certificates.grammar import BITS, NODES, ROWS, Refused
 from dpcalc.certificates.lattice import LARGEST
 from dpcalc.certificates.meter import function, plain
@@ -145,11 +146,22 @@ def lattice(laws: Laws, how: Any, bits: int) -> float:
     return known + reach * (products * (8 + 12 * plain(bits)) + function(bits))
 
 
+def chi_square(laws: Laws, how: Any, bits: int) -> float:
+    """The losses of a block on a lattice, and sums over places at every place for every block."""
+    reach, block = size(field(how, "reach"), REACH), size(field(how, "block"))
+    if not (reach and block and len(laws) == 1) or laws[0][1] // block > BLOCKS:
+        return 0.0
+    points, width = size(field(how, "points"), LARGEST), field(how, "width")
+    sums = lattice([(laws[0][0], block)], {"reach": width, "points": [points]}, bits)
+    return sums + (1 + laws[0][1] // block) * 2 * reach**2 * plain(bits)
+
+
 METHODS: dict[str, Callable[[Laws, Any, int], float]] = {
     "line": line,
     "parted line": parted_line,
     "outcomes": outcomes,
     "lattice": lattice,
+    "chi-square": chi_square,
     "one round": lambda laws, *_: 2 * sum(law.point for law, _ in laws[:1]),
     "order": lambda laws, *_: sum(law.moment for law, _ in laws),
 }

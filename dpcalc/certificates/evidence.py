@@ -13,9 +13,10 @@ from flint import arb
 
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.checker import enclosure, holds
+from dpcalc.certificates.chi_square import FIELDS, at, followed
 from dpcalc.certificates.contour import Chooser, lowest
 from dpcalc.certificates.grammar import Refused, exact, number
-from dpcalc.certificates.grids import PERTURBED, lattices, least_epsilon, masses
+from dpcalc.certificates.grids import PERTURBED, blocks, lattices, least_epsilon, masses, rounded_up
 from dpcalc.certificates.lattice import Masses, divergence
 from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.mechanisms import rounds_of
@@ -49,6 +50,13 @@ _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
 
 
+_CLOSE = 1e-9
+"""Relative distance to which an ε is searched."""
+
+Ways = Callable[[dict[str, Any], str, str, str], Iterator[dict[str, Any]]]
+"""Evidence to try, without the enclosure, by the arguments of `evidence`."""
+
+
 class NotCertified(Exception):
     """No evidence was found; the number may still be right.
 
@@ -65,7 +73,9 @@ class Contradicted(Exception):
     """The number is certainly wrong."""
 
 
-def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) -> dict[str, Any]:
+def evidence(
+    statement: dict[str, Any], end: str, epsilon: str, direction: str, ways: Ways | None = None
+) -> dict[str, Any]:
     """What shows that δ(ε) in a direction is at most δ ("upper"), or at least ("lower").
 
     Args:
@@ -73,6 +83,7 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
         end: upper or lower.
         epsilon: the end, as an exact number.
         direction: remove, add or both.
+        ways: methods to try, those of dominating pairs if None.
 
     Raises:
         NotCertified: if nothing shows it.
@@ -83,7 +94,7 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
     if _bounded(statement) and holds(whole, end, direction, shortcut):
         return shortcut
     delta, seen = exact(statement["delta"]), "nothing could be computed"
-    for how in _ways(statement, end, epsilon, direction):
+    for how in (ways or by_pairs)(statement, end, epsilon, direction):
         with precision(how["precision"]):
             try:
                 value = _value(statement, epsilon, direction, how)
@@ -105,10 +116,10 @@ def evidence(statement: dict[str, Any], end: str, epsilon: str, direction: str) 
     raise NotCertified(seen)
 
 
-def _ways(
+def by_pairs(
     statement: dict[str, Any], end: str, epsilon: str, direction: str
 ) -> Iterator[dict[str, Any]]:
-    """Methods that apply, the cheap and exact ones first."""
+    """Methods that apply to the rounds' dominating pairs, the cheap and exact ones first."""
     with precision(64):
         rounds = rounds_of(statement["releases"], statement["adjacency"], direction == "add")
         bits = 96 + sum(n for _, n in rounds).bit_length()
@@ -144,6 +155,31 @@ def _ways(
         seen = str(reason)
     if end == "upper":
         yield from _on_lattices(rounds, statement, epsilon, direction, seen)
+
+
+def by_chi_square(
+    statement: dict[str, Any], end: str, epsilon: str, _direction: str
+) -> Iterator[dict[str, Any]]:
+    """Rounds of one kind whose χ²-divergence is bounded; then what it shows if not this ε."""
+    if end == "lower" or exact(statement["delta"]) == 0:
+        raise NotCertified("bounds by the χ²-divergence say nothing about lower ends, or at δ = 0")
+    with precision(64):
+        ((law, count),) = rounds_of(statement["releases"], statement["adjacency"], False)
+        known = list(blocks(law, count, float(exact(statement["delta"]))))
+    yield from known
+    if not known:
+        raise NotCertified("of these rounds no χ²-divergence is bounded")
+    with precision(known[-1]["precision"]):
+        rounds = rounds_of(statement["releases"], statement["adjacency"], False)
+        value = followed(rounds, *(known[-1][name] for name in FIELDS))
+        h, delta = float(known[-1]["spacing"]), number(statement["delta"])
+        low, high = float(exact(epsilon)), h * known[-1]["reach"]
+        while high - low > high * _CLOSE:
+            middle = (low + high) / 2
+            low, high = (
+                (low, middle) if at(value, arb(middle), number(repr(h))) < delta else (middle, high)
+            )
+    raise NotCertified("it does not follow by the blocks that were tried", rounded_up(high))
 
 
 def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:

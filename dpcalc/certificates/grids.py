@@ -13,6 +13,7 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import precision
+from dpcalc.certificates.chi_square import FIELDS
 from dpcalc.certificates.grammar import number
 from dpcalc.certificates.lattice import Masses, spread, summed
 from dpcalc.certificates.laws import Law, Rounds, Table
@@ -38,6 +39,18 @@ _NEGLIGIBLE = 1e-6
 
 _BITS, _COARSE_BITS = 64, 160
 """Next to those that lattices and small masses need; and while they are chosen."""
+
+_FEWEST_BLOCKED, _LARGEST_CHI_SQUARE = 8, 10.0
+"""Rounds, and their χ²-divergences added up, for which blocks may give the least."""
+
+_BLOCKS, _BLOCK_BITS = 60, 160
+"""Into how many blocks rounds are divided at least, if they are enough; bits."""
+
+_PER_DEVIATION, _DEVIATIONS, _BLOCK_DEVIATIONS = (5.0, 7.0), 6.5, 12.0
+"""Points in a block's standard deviation, how many of the whole they reach, and in a block's sum."""
+
+_FINER = 2.0
+"""By how much its rounds' lattice is finer, times the root of their number."""
 
 _DIGITS = Context(prec=6, rounding=ROUND_CEILING)
 
@@ -65,6 +78,31 @@ def lattices(statement: dict[str, Any], delta: Fraction, reverse: bool) -> Itera
             fields = {"step": step, "points": points, "reach": most}
             bits = _bits(log_delta, float(step))
             yield {"method": "lattice", "precision": bits, **fields}
+
+
+def blocks(law: Law, count: int, delta: float) -> Iterator[dict[str, Any]]:
+    """The fields of blocks of rounds whose χ²-divergence is bounded, coarse ones first."""
+    if not law.chi_square.is_finite() or count < _FEWEST_BLOCKED:
+        return
+    one = float(law.chi_square)
+    if not count * one < _LARGEST_CHI_SQUARE:
+        return
+    size = max(1, count // _BLOCKS)
+    wide, least = 1.0, delta * _NEGLIGIBLE / count
+    while not law.profile(arb(wide)) < least:
+        wide *= 1.1
+    while wide > 1 / _WIDEST and law.profile(arb(wide * 0.9)) < least:
+        wide *= 0.9
+    for per_deviation in _PER_DEVIATION:
+        deviation = math.sqrt(math.expm1(size * math.log1p(one)))
+        spacing = float(f"{deviation / per_deviation:.3g}")
+        reach = math.ceil(_DEVIATIONS * math.sqrt(2 * count * one) / spacing)
+        width = max(wide, _BLOCK_DEVIATIONS * deviation)
+        step = max(spacing / math.ceil(_FINER * math.sqrt(size)), width / (_LARGEST - 2))
+        points, places = math.ceil(wide / step) + 1, math.ceil(width / step) + 1
+        chosen = repr(spacing), reach, size, repr(step), points, places
+        fields = dict(zip(FIELDS, chosen, strict=True))
+        yield {"method": "chi-square", "precision": _BLOCK_BITS, **fields}
 
 
 @lru_cache(maxsize=4)
@@ -99,7 +137,12 @@ def least_epsilon(total: Masses, step: float, delta: float) -> str:
     while high - low > high * 1e-9:
         middle = (low + high) / 2
         low, high = (low, middle) if lost(middle) < goal else (middle, high)
-    return str(_DIGITS.plus(Decimal(high)))
+    return rounded_up(high)
+
+
+def rounded_up(epsilon: float) -> str:
+    """An ε in six digits."""
+    return str(_DIGITS.plus(Decimal(epsilon)))
 
 
 def _bits(log_tail: float, step: float) -> int:

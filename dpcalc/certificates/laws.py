@@ -38,6 +38,7 @@ class Law(NamedTuple):
     largest: Ball = arb.pos_inf()  # no finite loss is above it
     bounds: Bounds = lambda *_: ([], [])  # on a lattice; empty if there are none
     squared: Ball = 0  # μ² if it is a Gaussian mechanism
+    chi_square: Ball = arb.nan()  # bounds ∫(P - Q)²/Q of what it stands for, in either order
     strip: float = 0.0  # about how far the integral may be moved; 0 if there is none
     small: Callable[[Ball], Ball] | None = None  # a part of it; ``beyond`` is of the rest then
     parted: Callable[[Ball], Law] | None = None  # with a ``small`` part, of losses up to a place

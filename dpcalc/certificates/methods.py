@@ -11,13 +11,14 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import Ball
+from dpcalc.certificates.chi_square import FIELDS, chi_square
 from dpcalc.certificates.grammar import need, number, whole
 from dpcalc.certificates.lattice import LARGEST, on_a_lattice
 from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.outcomes import bounded, over_outcomes
 from dpcalc.certificates.renyi import order
 
-BOUNDS = "order", "lattice"
+BOUNDS = "order", "lattice", "chi-square"
 """Those that bound δ(ε) from above only."""
 
 
@@ -39,4 +40,5 @@ METHODS: dict[str, tuple[tuple[str, ...], Callable[..., Ball]]] = {
     "bounded": ((), bounded),
     "order": (("order",), order),
     "lattice": (("step", "points", "reach"), lattice),
+    "chi-square": (FIELDS, chi_square),
 }
