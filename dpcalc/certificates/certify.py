@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import dpcalc
 from dpcalc.certificates.checker import FORMAT, digest
-from dpcalc.certificates.evidence import (
-    Contradicted,
-    NotCertified,
-    Ways,
-    by_chi_square,
-    by_pairs,
-    evidence,
-)
+from dpcalc.certificates.evidence import evidence
 from dpcalc.certificates.formulas import with_closed_form
 from dpcalc.certificates.grammar import exact
 from dpcalc.certificates.statement import NotCovered, releases_of, written
+from dpcalc.certificates.verdicts import Contradicted, NotCertified
+from dpcalc.certificates.ways import Ways, by_chi_square, by_pairs
 from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import compose

@@ -294,7 +294,7 @@ def test_every_privacy_result_has_a_law_for_its_example() -> None:
 
 def test_what_no_line_shows_is_shown_on_a_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten Laplace rounds, at ε = .9989780894472 for δ = 1e-6, as if they were too many to be summed."""
-    monkeypatch.setattr("dpcalc.certificates.evidence.MOST", 0)
+    monkeypatch.setattr("dpcalc.certificates.ways.MOST", 0)
     found = certify([(named.laplace(10.0, "add-remove"), 10)], "add-remove", 1e-6, 0.9989780894473)
     assert "too many nodes; ε = " in found.upper
     assert found.certificate is not None

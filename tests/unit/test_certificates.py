@@ -14,9 +14,10 @@ from dpcalc.certificates import batches, checker, laws, outcomes, sampled
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import certify
 from dpcalc.certificates.contour import Chooser
-from dpcalc.certificates.evidence import Contradicted, evidence
+from dpcalc.certificates.evidence import evidence
 from dpcalc.certificates.laws import acb, arb
 from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.verdicts import Contradicted
 from dpcalc.guarantees import GDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
 from tests.unit.certificate_files import HEADLINE

@@ -11,7 +11,7 @@ import pytest
 from flint import acb, arb
 from mpmath import mp, mpc, mpf
 
-from dpcalc.certificates import checker, evidence, rare
+from dpcalc.certificates import checker, lines, rare
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest, enclosure
@@ -140,8 +140,8 @@ def test_a_reported_epsilon_is_certified_by_a_line_without_small_losses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """From the rounds to the file, with room enough in δ that a coarse line decides."""
-    monkeypatch.setattr(evidence, "_MANY", 0)
-    monkeypatch.setattr(evidence, "_PARTED", (1e-2,))
+    monkeypatch.setattr(lines, "_MANY", 0)
+    monkeypatch.setattr(lines, "_PARTED", (1e-2,))
     rounds = [(sampled_without_replacement(MU, RATE), ROUNDS)]
     made = certify(rounds, "replace-one", 0.0216, EPSILON)
     assert made.upper == CERTIFIED

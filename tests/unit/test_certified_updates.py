@@ -169,8 +169,8 @@ def test_rare_sampling_on_a_lattice_is_not_below_two_rounds_by_quadrature(*, rev
 
 def test_few_draws_leave_a_larger_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if lines of 3,000 nodes were too long."""
-    monkeypatch.setattr("dpcalc.certificates.evidence._MOST_CHEAP_NODES", 100)
-    monkeypatch.setattr("dpcalc.certificates.evidence._MOST_NODES", 100)
+    monkeypatch.setattr("dpcalc.certificates.lines._MOST_CHEAP_NODES", 100)
+    monkeypatch.setattr("dpcalc.certificates.lines._MOST_NODES", 100)
     part = named.gaussian_without_replacement(4, 20, 1000)
     bracket = compose((part, 2)).bracket(1e-6)
     found = certify([(part, 2)], "replace-one", 1e-6, bracket.upper, bracket.lower)
