@@ -96,12 +96,13 @@ def last_column(path: Path) -> str:
     A first line that ends in a number is most likely a record, which would be lost without a word;
     it is refused unless its numbers count the columns, as pandas writes columns without names.
     """
+    from dpcalc.algorithms.problems.data.tables import empty_table
     from dpcalc.delimited import Row, is_number, rows
 
     delimiter = delimiter_of(path)
     header = next(rows(path, delimiter=delimiter, comments=False), Row(1, ())).cells
     if not header:
-        raise InvalidInput(f"expected a header line; got an empty file {str(path)!r}")
+        raise empty_table(path)
     if len(header) == 1:
         between = "a tab, as .tsv says," if delimiter else "a comma, semicolon, tab or bar"
         raise InvalidInput(

@@ -63,7 +63,8 @@ def template_of(path: Path, label: str | None = None) -> Template:
     Raises:
         InvalidInput: if it is no table.
     """
-    from dpcalc.delimited import rows
+    from dpcalc.algorithms.problems.data.tables import check_names, empty_table
+    from dpcalc.delimited import Row, rows
 
     if is_binary(path):
         return _of_binary(path, label)
@@ -74,9 +75,12 @@ def template_of(path: Path, label: str | None = None) -> Template:
         )
     label = last_column(path) if label is None else label
     found = rows(path, delimiter=delimiter_of(path), comments=False)
-    header = next(found).cells
+    header = next(found, Row(1, ())).cells
+    if not header:
+        raise empty_table(path)
     if label not in header:
         raise unknown_name(f"column of {str(path)!r}", label, header)
+    check_names(path, header)
     kinds = [NUMBER] * len(header)
     for _, cells in found:
         kinds = [_kind(cell, before) for cell, before in zip(cells, kinds, strict=True)]

@@ -224,15 +224,24 @@ def test_csv_labels_by_name_and_as_numbers(tmp_path):
         ("a,b\n1,2,3\n", "line 2.*3 cells"),
         ("a,b\n0,5,2\n", "line 2.*3 cells"),
         ("a;b\n0,5;2\n", "line 2.*decimal point"),
-        ("b,b\n1,2\n", "more than once"),
+        ("b,c,b\n1,2,3\n", "has 'b' in columns 1 and 3; rename all but one"),
+        (
+            "1,b,1,1\n1,2,3,4\n",
+            "'1' in columns 1, 3 and 4; put the names .* above the first record",
+        ),
         ("a,b\n1,\0\n", "NUL"),
         ('a,b\n"1,2\n3,4\n', "line 2"),
         ("a,b\n" + "1" * 140_000 + ",2\n", "line 2"),
         ("a,b\nred,2\n", "line 2.*categories"),
-        ("a,b\ninf,2\n", "finite"),
+        (
+            "a,b\n1,2\ninf,2\n",
+            "finite number in column 'a'; got 'inf' in line 3 .*; leave .* empty",
+        ),
+        ("a,b\n1,nan\n", "finite number as label in column 'b'; got 'nan' in line 2"),
         ("a,c\n1,2\n", "column"),
-        ("a,b\n", "complete row"),
-        ("", "column"),
+        ("a,b\n", "complete row; got none in .* names of columns alone; add the records"),
+        ("a,b\n,1\n?,2\n", r"complete row; .* all incomplete \(2\); take out columns"),
+        ("", "got an empty file .*; put the names of the columns in its first line"),
     ],
 )
 def test_bad_csv_files_are_named(tmp_path, text, word):
@@ -256,3 +265,13 @@ def test_an_undeclared_category_is_refused(tmp_path):
     path.write_text(CSV)
     with pytest.raises(InvalidInput, match="categories of 'colour'"):
         load_table(path, "income", categories={"colour": ["red"]})
+
+
+def test_indices_from_0_are_refused_with_what_to_do(tmp_path):
+    path = tmp_path / "t.libsvm"
+    path.write_text("+1 0:1 1:2\n-1 1:1\n")
+    with pytest.raises(InvalidInput, match=r"'0:1' in line 1 of .*; .* add 1 to every index$"):
+        load_libsvm(path)
+    path.write_text("+1 2:1 1:2\n-1 1:1\n")
+    with pytest.raises(InvalidInput, match=r"got '1:2' in line 1 of '[^']*'$"):
+        load_libsvm(path)

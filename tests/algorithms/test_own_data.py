@@ -242,6 +242,20 @@ def test_what_is_no_public_fact_is_refused(facts):
             "expected two classes; got 3 (0, 1, 2) in grades.svm; write 1 for one of them and -1 for "
             "all others",
         ),
+        (
+            "twice.csv",
+            "a,a,y\n1,2,0\n",
+            ["schema"],
+            "expected every column name once; 'twice.csv' has 'a' in columns 1 and 2; rename all but "
+            "one, or take them out",
+        ),
+        (
+            "empty.csv",
+            "",
+            ["schema", "--label", "y"],
+            "expected a header line; got an empty file 'empty.csv'; put the names of the columns in "
+            "its first line, and a record in each line below",
+        ),
     ],
 )
 def test_a_refusal_says_in_a_line_what_to_do(run, tmp_path, monkeypatch, name, text, line, said):

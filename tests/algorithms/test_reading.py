@@ -97,7 +97,7 @@ def test_labels_that_are_numbers(tmp_path):
         (lambda t: t.assign(city=["Bonn", "Ulm", "Bonn", "Köln"]), "'Köln' in row 4"),
         (
             lambda t: t.assign(income=[1.0, np.inf, 2, 3]),
-            "finite number; got 'inf' in row 2",
+            "finite number in column 'income'; got 'inf' in row 2",
         ),
         (lambda t: t.assign(income=["a", "b", "c", "d"]), "--categories income=A|B|C"),
         (lambda t: t.assign(income=pd.to_datetime(["2020"] * 4)), "timestamp"),
@@ -112,6 +112,15 @@ def test_what_cannot_be_read_is_refused_with_the_row(tmp_path, change, needed):
     with pytest.raises(InvalidInput) as caught:
         load(str(path), positive="yes", schema=SCHEMA)
     assert needed in str(caught.value)
+
+
+def test_what_is_not_finite_in_an_array_is_told_by_row_and_column(tmp_path):
+    path = tmp_path / "own.npy"
+    np.save(path, np.array([[1.0, 2, 0], [1, np.nan, 1]]))
+    with pytest.raises(
+        InvalidInput, match=r"number in column '1'; got 'nan' in row 2 of .* such rows"
+    ):
+        load(str(path), row_bound=9)
 
 
 def test_text_called_parquet_is_refused(tmp_path):

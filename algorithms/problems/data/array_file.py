@@ -76,8 +76,9 @@ def _check(path: object, block: Array, first: int) -> None:
     whole = np.isfinite(block).all(axis=1)
     if not whole.all():
         k = int(np.argmin(whole))
-        wrong = block[k][~np.isfinite(block[k])][0]
-        raise bad_row(path, first + k, "a finite number", str(wrong), where="row")
+        column = int(np.argmin(np.isfinite(block[k])))
+        needed, wrong = f"a finite number in column '{column}'", str(block[k][column])
+        raise bad_row(path, first + k, needed, wrong, "take out such rows", where="row")
 
 
 def _labels(y: Array, positive: str | None) -> tuple[Array, set[str]]:

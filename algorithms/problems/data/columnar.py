@@ -193,7 +193,8 @@ class _Reader:
             words = self._words(column)
             return np.array([float(w == self.columns.positive) for w in words]), set(words)
         hint = "say which label becomes +1: --positive VALUE"
-        y = self._finite("a number as label", column, numbers, hint)
+        needed = f"a number as label in column {self.columns.label!r}"
+        y = self._finite(needed, column, numbers, hint)
         return y, {f"{value:g}" for value in np.unique(y)[:2]}
 
     def _finite(self, needed: str, column: Any, numbers: Any, hint: str) -> Array:
@@ -207,7 +208,9 @@ class _Reader:
         found = np.asarray(column.cast(pa.float64(), safe=False), dtype=np.float64)
         if not np.isfinite(found).all():
             k = int(np.argmin(np.isfinite(found)))
-            raise bad_row(self.path, int(numbers[k]), "a finite number", str(found[k]), where="row")
+            needed = needed.replace("a number", "a finite number", 1)
+            hint = "make it null, and its row is left out"
+            raise bad_row(self.path, int(numbers[k]), needed, str(found[k]), hint, where="row")
         return found
 
     @staticmethod

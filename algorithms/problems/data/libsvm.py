@@ -53,7 +53,8 @@ def load_libsvm(
             except ValueError as error:
                 raise bad_row(path, number, "an entry index:value", entry) from error
             if index <= last or not np.isfinite(value):
-                raise bad_row(path, number, "increasing indices from 1, finite values", entry)
+                hint = "" if index else "if indices count from 0, add 1 to every index"
+                raise bad_row(path, number, "increasing indices from 1, finite values", entry, hint)
             last = index
             rows.append(len(labels))
             columns.append(index - 1)

@@ -86,7 +86,7 @@ def dataset_of(
     """
     path = columns.path
     if not len(features):
-        raise InvalidInput(f"expected at least one complete row; got none in {str(path)!r}")
+        raise _no_row(path, incomplete)
     columns.check_labels(said)
     return Dataset(
         features=features,
@@ -110,14 +110,12 @@ class Columns:
     categories: Mapping[str, Sequence[str]]
 
     def __post_init__(self) -> None:
+        if not self.header:
+            raise empty_table(self.path)
         for name in (self.label, *self.categories):
             if name not in self.header:
                 raise unknown_name(f"column of {str(self.path)!r}", name, self.header)
-        for name in self.header:
-            if self.header.count(name) > 1:
-                raise InvalidInput(
-                    f"expected every column name once; {str(self.path)!r} has {name!r} more than once"
-                )
+        check_names(self.path, self.header)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +134,7 @@ class Columns:
         if self.positive is not None:
             return float(field == self.positive)
         hint = f"say which label becomes +1: positive={field!r} (--positive {quote(field)})"
-        return _number(self.path, row, field, "a number as label", hint)
+        return _number(self.path, row, field, f"a number as label in column {self.label!r}", hint)
 
     def said_label(self, fields: Sequence[str]) -> str:
         """The label of a row as it stands in the file."""
@@ -212,6 +210,41 @@ class Columns:
 CATEGORY = "list every value that the column may have"
 """What to try where a category is none of those that were said."""
 
+NOT_FINITE = "leave the cell empty, and its row is left out"
+"""What to try where a cell is a number, but none to compute with."""
+
+
+def empty_table(path: object) -> InvalidInput:
+    """The error for a table without a first line."""
+    return InvalidInput(
+        f"expected a header line; got an empty file {str(path)!r}; put the names of the columns in its "
+        "first line, and a record in each line below"
+    )
+
+
+def check_names(path: object, header: Sequence[str]) -> None:
+    """Refuse a name that two columns have; says which columns."""
+    for name in header:
+        places = [str(k) for k, other in enumerate(header, 1) if other == name]
+        if len(places) > 1:
+            hint = "put the names of the columns above the first record"
+            raise InvalidInput(
+                f"expected every column name once; {str(path)!r} has {name!r} in columns "
+                f"{', '.join(places[:-1])} and {places[-1]}; "
+                + (hint if is_number(name) else "rename all but one, or take them out")
+            )
+
+
+def _no_row(path: object, incomplete: int) -> InvalidInput:
+    """The error for a table without a complete row."""
+    why = "which has names of columns alone; add the records"
+    if incomplete:
+        why = (
+            f"whose rows are all incomplete ({incomplete}); take out columns that lack many values"
+        )
+    return InvalidInput(f"expected at least one complete row; got none in {str(path)!r}, {why}")
+
+
 _SHOWN = 8
 """Labels that an error lists."""
 
@@ -234,5 +267,7 @@ def _number(path: object, row: int, field: str, needed: str, try_this: str) -> f
         raise bad_row(path, row, needed, field, comma if has_commas(field) else try_this)
     value = float(field)
     if not math.isfinite(value):
-        raise bad_row(path, row, "a finite number", field)
+        raise bad_row(
+            path, row, needed.replace("a number", "a finite number", 1), field, NOT_FINITE
+        )
     return value
