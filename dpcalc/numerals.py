@@ -211,3 +211,20 @@ def size(name: str, text: Any) -> float:
         given = shortened(repr(text))
         raise InvalidInput(f"{name} needs a size with its unit, such as 2GB; got {given}")
     return float(found[1]) * unit
+
+
+def spelt_size(count: float, *, at_least: bool = False) -> str:
+    """Bytes to three digits with the unit that suits them: 20 kB, 1.5 GB.
+
+    Args:
+        count: of bytes, 0 or above.
+        at_least: whether the number that is spelt is not below ``count``; else it is not above.
+    """
+    whole_bytes = math.ceil(count) if at_least else math.floor(count)
+    step = 10 ** max(0, len(str(whole_bytes)) - 3)
+    rounded = (-(-whole_bytes // step) if at_least else whole_bytes // step) * step
+    power = min((len(str(rounded)) - 1) // 3, len(_THOUSANDS) - 1)
+    return f"{rounded / 1000**power:.12g} {_THOUSANDS[power]}"
+
+
+_THOUSANDS = "B", "kB", "MB", "GB", "TB"

@@ -61,7 +61,7 @@ class PrivateClassifier(ClassifierMixin, PrivateLinearModel):  # type: ignore[mi
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InvalidInput(
-                f"expected two classes; got one class, {self.classes_[0]!r}: with it alone "
+                f"expected two classes; got one class, {self.classes_.tolist()[0]!r}: with it alone "
                 "there is nothing to learn"
             )
         modelled = [1] if len(self.classes_) == 2 else range(len(self.classes_))

@@ -17,6 +17,7 @@ from dpcalc.algorithms.problems.consensus import AT_ONCE
 from dpcalc.algorithms.problems.draws import RandomPermutation, StandardNormal, UniformIndex
 from dpcalc.algorithms.problems.noise import numbers_ahead
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import spelt_size
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -130,8 +131,9 @@ def most_at_once(key: str, sizes: Sizes, *, runs: int, memory: float) -> int:
             return at_once
     least = sizes.estimate(1, runs)
     raise InvalidInput(
-        f"expected memory for one run of {key!r} on {sizes.records} records, {least / 1e6:.3g} MB; "
-        f"got {memory / 1e6:.3g} MB; give more, or leave the bound out"
+        f"expected memory for one run of {key!r} on {sizes.records} records, "
+        f"{spelt_size(least, at_least=True)}; got {spelt_size(memory)}; give more, or leave the "
+        "bound out"
     )
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.files import is_there
+from dpcalc.numerals import spelt_size
 from dpcalc.training.data import INTERCEPT, Split, bound_of, dealt
 from dpcalc.training.file_kinds import BINARY, is_binary, refuse_unused
 from dpcalc.training.row_folders import row_folder
@@ -156,7 +157,7 @@ def _block(memory: float, count: int, width: int) -> int:
     if memory < needed:
         raise InvalidInput(
             f"memory needs room for labels and places of {count} records and for {_FEWEST} rows, "
-            f"{needed / 1e6:.3g} MB; got {memory / 1e6:.3g} MB"
+            f"{spelt_size(needed, at_least=True)}; got {spelt_size(memory)}"
         )
     return int((memory - _EACH * count) // each)
 
@@ -166,9 +167,9 @@ def _check_groups(parts: TableParts, memory: float, name: str) -> None:
     largest = _GROUPS * parts.largest()
     if memory < largest:
         raise InvalidInput(
-            f"memory needs {largest / 1e6:.3g} MB to read the largest group of rows in {name!r}; got "
-            f"{memory / 1e6:.3g} MB; write it with smaller ones (row_group_size of Parquet, "
-            "chunksize of Arrow)"
+            f"memory needs {spelt_size(largest, at_least=True)} to read the largest group of rows in "
+            f"{name!r}; got {spelt_size(memory)}; write it with smaller ones (row_group_size of "
+            "Parquet, chunksize of Arrow)"
         )
 
 

@@ -114,6 +114,14 @@ def test_what_cannot_be_done_is_said(model, error):
         model.fit(records.features, records.labels)
 
 
+@pytest.mark.parametrize(
+    ("label", "shown"), [(0.0, "0.0"), (1, "1"), ("no", "'no'"), (True, "True")]
+)
+def test_a_single_class_is_named_as_it_was_given(label, shown):
+    with pytest.raises(InvalidInput, match=rf"got one class, {shown}: with it alone"):
+        ADMMClassifier().fit(classification(30, 3).features, np.full(30, label))
+
+
 def test_a_refusal_names_what_was_given():
     records = classification(300, 3)
     with pytest.raises(InvalidInput, match=r"^row_bound needs a finite number above 0; got row_b"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from dpcalc.algorithms.problems.data.row_files import reordered, written
 from dpcalc.algorithms.problems.stored_rows import StoredRows
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import size
 from dpcalc.training.catalogue import method
 from dpcalc.training.data import Split, load, split
 from dpcalc.training.graph import network
@@ -244,6 +246,17 @@ def test_no_more_memory_is_in_use_than_was_given(what: str, tmp_path: Path) -> N
     assert peaks[1] - peaks[0] < 12e6, peaks
 
 
+def test_too_little_memory_is_refused_with_what_would_do(tmp_path: Path) -> None:
+    path = tmp_path / "rows.npy"
+    np.save(path, np.tile([[0.5, 1], [0.5, -1]], (500, 1)))
+    asked = re.compile(r"for 64 rows, (\S+ kB); got 2 kB$")
+    with pytest.raises(InvalidInput, match=asked) as caught:
+        stored_split(str(path), memory=2e3, row_bound=1.0).__enter__()
+    enough = size("memory", asked.findall(str(caught.value))[0])
+    with stored_split(str(path), memory=enough, row_bound=1.0) as data:
+        assert len(data.train[1]) == 800
+
+
 @pytest.mark.parametrize("runs", [1, 32])
 def test_exact_minimisers_keep_to_the_memory(runs: int, tmp_path: Path) -> None:
     """As NumPy counts it: 8 MB of rows within 2.5 MB, however many runs go together."""
@@ -272,7 +285,7 @@ def test_exact_minimisers_keep_to_the_memory(runs: int, tmp_path: Path) -> None:
         ("private-dual-averaging --nodes 3 --apart --data {}", "got --apart too"),
         ("dp-admm --scheduler tcp://127.0.0.1:9 --data {}", "got --scheduler too"),
         ("dp-admm --data {}", "public range"),
-        ("dp-admm --row-bound 6 --data {}", "64 rows, 0.142 MB; got 0.1 MB"),
+        ("dp-admm --row-bound 6 --data {}", "64 rows, 142 kB; got 100 kB"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

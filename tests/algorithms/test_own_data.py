@@ -243,6 +243,21 @@ def test_what_is_no_public_fact_is_refused(facts):
             "all others",
         ),
         (
+            "alike.svm",
+            "1 1:1\n1 1:2\n",
+            ["run", "dp-admm", *BUDGET, "--data"],
+            "expected two classes; got 1 for every record in alike.svm; one class alone leaves nothing "
+            "to learn",
+        ),
+        (
+            "spelt.csv",
+            "a,y\n1,yes\n2,no\n",
+            ["run", "dp-admm", *BUDGET, "--scale", "a=0:9", "--positive", "Yes", "--data"],
+            "expected a label that occurs; got positive='Yes', which is not in column 'y' of "
+            "'spelt.csv'; known: 'no', 'yes'; take one of these, spelt as in the file, or name the "
+            "label column: --label",
+        ),
+        (
             "twice.csv",
             "a,a,y\n1,2,0\n",
             ["schema"],

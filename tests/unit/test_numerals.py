@@ -24,7 +24,9 @@ from dpcalc.numerals import (
     comma_hint,
     number,
     ratio,
+    size,
     spelt,
+    spelt_size,
     unpadded,
     whole,
 )
@@ -277,3 +279,28 @@ def test_commas_are_no_part_of_numbers(text: str, hint: str) -> None:
     assert said == (f"; a comma is no part of a number; try {hint}" if hint else "")
     if hint:
         assert math.isfinite(number(hint))
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "least"),
+    [
+        (0, "0 B", "0 B"),
+        (64, "64 B", "64 B"),
+        (20e3, "20 kB", "20 kB"),
+        (281_501.5, "281 kB", "282 kB"),
+        (999_950, "999 kB", "1 MB"),
+        (1.5e9, "1.5 GB", "1.5 GB"),
+        (2e15, "2000 TB", "2000 TB"),
+    ],
+)
+def test_sizes_have_the_unit_that_suits_them(count: float, most: str, least: str) -> None:
+    assert (spelt_size(count), spelt_size(count, at_least=True)) == (most, least)
+
+
+@given(st.floats(1e3, 1e15))
+def test_a_size_that_is_asked_for_is_enough_when_typed(count: float) -> None:
+    assert (
+        size("memory", spelt_size(count))
+        <= count
+        <= size("memory", spelt_size(count, at_least=True))
+    )

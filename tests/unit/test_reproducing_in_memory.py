@@ -18,6 +18,7 @@ from dpcalc.algorithms.problems.noise import Streams, numbers_ahead
 from dpcalc.algorithms.problems.records import split
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import spelt_size
 from dpcalc.reproduction import computing, setup
 from dpcalc.reproduction.memory import Sizes
 from dpcalc.reproduction.setup import ExperimentConfig, trace
@@ -168,7 +169,8 @@ def test_the_estimate_grows_with_every_size() -> None:
 def test_less_than_a_run_needs_is_refused() -> None:
     algorithm = perturbed(300)
     needed = estimate(algorithm, 1, 5)
-    words = rf"memory for one run of 'penalty-perturbation' on 300 records, {needed / 1e6:.3g} MB"
+    size = spelt_size(needed, at_least=True)
+    words = rf"memory for one run of 'penalty-perturbation' on 300 records, {size}; got "
     with pytest.raises(InvalidInput, match=words):
         trace(ExperimentConfig(memory=needed - 1), algorithm, measures(algorithm), runs=5)
 

@@ -96,6 +96,11 @@ def two_classes(labels: Array, source: str) -> Array:
         InvalidInput: if there are not exactly two values.
     """
     values = np.unique(labels)
+    if len(values) == 1:
+        raise InvalidInput(
+            f"expected two classes; got {values[0]:g} for every record in {source}; one class alone "
+            "leaves nothing to learn"
+        )
     if len(values) != 2:
         shown = ", ".join(f"{value:g}" for value in values[:5])
         some = "; write 1 for one of them and -1 for all others" if len(values) > 2 else ""

@@ -179,12 +179,14 @@ class Columns:
         if self.positive is not None and self.positive not in said:
             raise InvalidInput(
                 f"expected a label that occurs; got positive={self.positive!r}, which is not in "
-                f"{column}; known: {known}"
+                f"{column}; known: {known}; take one of these, spelt as in the file, or name the "
+                "label column: --label"
             )
         if len(said) == 1:
             raise InvalidInput(
                 f"expected two classes, or numbers that differ; got {known} for every record in "
-                f"{column}; one class alone leaves nothing to learn"
+                f"{column}; one class alone leaves nothing to learn; if the label is another column, "
+                "name it: --label"
             )
 
     def entries(self, row: int, fields: Sequence[str]) -> list[float]:

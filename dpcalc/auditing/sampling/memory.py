@@ -8,6 +8,7 @@ from dpcalc import checks
 from dpcalc.auditing.sampling.runner import Stage, generator
 from dpcalc.auditing.targets.target import World, numbers_of
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import spelt_size
 
 if TYPE_CHECKING:
     from dpcalc.auditing.targets.target import Target
@@ -37,7 +38,8 @@ def most_at_once(target: Target, memory: float) -> int:
     each = _COPIES * max(numbers_of(target, outputs).nbytes // 2, 8)
     if memory < FEWEST * each:
         raise InvalidInput(
-            f"expected memory for {FEWEST} runs of {target.name!r}, {FEWEST * each / 1e6:.3g} MB; "
-            f"got {memory / 1e6:.3g} MB; have it release fewer numbers, such as a score"
+            f"expected memory for {FEWEST} runs of {target.name!r}, "
+            f"{spelt_size(FEWEST * each, at_least=True)}; got {spelt_size(memory)}; have it release "
+            "fewer numbers, such as a score"
         )
     return int(memory // each)
