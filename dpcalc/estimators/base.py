@@ -69,6 +69,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         promises_: what the bound rests on that only the caller can vouch for.
         plan_: the calibrated theorem of one model.
         n_iter_: rounds.
+        notes_: what nobody has shown of the parameters, convergence among it; none about privacy.
     """
 
     epsilon: float = 1.0
@@ -215,6 +216,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         if accountant is not None:
             self.promises_.append(FOLDS)
         self.n_iter_ = ready.algorithm.rounds
+        self.notes_ = list(ready.method.notes(ready.network))
 
     def _scores(self, X: ArrayLike) -> Array:
         """The linear functions at rows shortened as those of `fit` were; shape (n, models)."""

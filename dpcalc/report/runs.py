@@ -59,6 +59,8 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
     ]
     columns = ("utility", "mean", "lowest", "highest") if found["runs"] > 1 else ("utility", "")
     out.print(plain_table(columns, rows))
+    for note in found["notes"]:
+        out.print(f"[yellow]{escaped(note)}[/]")
     if found.get("diagnosis"):
         out.print(f"[yellow]{escaped(_why(found['diagnosis']))}[/]")
     if found["budget"] is not None and not found["private_release"]:

@@ -105,6 +105,10 @@ class Method(ABC):
         level: float = theorem.noise_level()
         return level
 
+    def notes(self, network: Network | None) -> tuple[str, ...]:
+        """What nobody has shown of these parameters on this network; none of it is about privacy."""
+        return ()
+
     @property
     def uses_every_round(self) -> bool:
         """Whether `weights` needs what every round released, not the end alone."""

@@ -49,6 +49,10 @@ def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[s
         "utility": utility(prepared, transcript, data),
         "weights": (weights := prepared.method.weights(transcript)).tolist(),
         "coefficients": [data.coefficients(model) for model in weights],
+        "notes": [
+            *prepared.method.notes(prepared.network),
+            *([] if len(data.test[1]) else [NOTHING_HELD_OUT]),
+        ],
         **release_status(prepared, transcript),
     }
     if prepared.theorem is None or prepared.budget is None:
@@ -65,6 +69,13 @@ def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[s
         together = compose((prepared.theorem.certified().guarantee, transcript.runs))
         found["certified"]["epsilon_of_all_runs"] = together.epsilon(delta)
     return found
+
+
+NOTHING_HELD_OUT = (
+    "Nothing was held out: errors are of the records that were trained on, and how accurate the model "
+    "is on others is not known."
+)
+"""Said of every run without records to test with."""
 
 
 def promises_of(data: Split) -> list[dict[str, str]]:

@@ -91,6 +91,19 @@ def test_gradients_are_taken_at_means_where_rounds_would_not_suffice():
     assert chosen(1.0, gradients_at="averages")["gradients_at"] == "averages"
 
 
+def test_a_fit_says_which_conditions_of_gradients_at_means_are_not_met():
+    X, y = survey(300, 1)
+    settings = {"epsilon": 1.0, "delta": 1e-6, "row_bound": 3.0, "rounds": 5, "random_state": 1}
+    model = AveragingClassifier(**settings).fit(X, y)
+    assert model.notes_ == []
+    model.set_params(gradients_at="averages", loss="logistic").fit(X, y)
+    assert model.notes_ == []
+    (note,) = model.set_params(nodes=4).fit(X, y).notes_
+    assert note.startswith(
+        "gradients_at=averages: some nodes do not hear each other. That averages"
+    )
+
+
 @pytest.mark.parametrize(
     ("loss", "least"), [("hinge", 2.0), ("smoothed-hinge", 2.0), ("logistic", 0.5)]
 )

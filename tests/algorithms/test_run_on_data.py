@@ -189,3 +189,47 @@ def test_it_says_which_class_became_plus_one(run, tmp_path, rows, extra, said):
     assert f"+1 is {data['classes']['+1']}" in said.replace("'", "")
     assert f"-1 is {data['classes']['-1']}" in said.replace("-1 any", "-1 is any")
     assert data["left_out"] == said.count("left out")
+
+
+@pytest.mark.parametrize("records", [2, 3])
+def test_a_run_says_that_nothing_was_held_out(run, tmp_path, records):
+    """A fifth of two records is none; of three it is one."""
+    path = tmp_path / "t.csv"
+    path.write_text("".join(["a,b\n", "1,yes\n", "2,no\n", "1,yes\n"][: records + 1]))
+    line = ["run", "dp-admm", "--data", path, "--scale", "a=0:3", "--positive", "yes", *BUDGET]
+    status, out, err = run(*line, "--rounds", "2", "--seed", "1")
+    assert (status, err) == (0, "")
+    said = "Nothing was held out: errors are of the records that were trained on, and how accurate"
+    assert (said in " ".join(out.split())) is (records == 2)
+    notes = json.loads(run(*line, "--rounds", "2", "--seed", "1", "--json")[1])["notes"]
+    assert [note.startswith(said) for note in notes] == [True] * (records == 2)
+
+
+AVERAGES = "run private-dual-averaging --gradients-at averages --rounds 3 --seed 1".split()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--graph complete:4 --loss logistic --proximal .5", ""),
+        ("--graph ring:3 --loss logistic", ""),
+        ("--graph ring:4 --loss logistic", "some nodes do not hear each other"),
+        ("--graph star:3 --loss logistic", "some nodes do not hear each other"),
+        ("--graph complete:4", "the hinge loss has a kink"),
+        (
+            "--graph complete:4 --loss logistic --proximal .49",
+            "proximal=0.49 is below 0.5, twice the",
+        ),
+        ("--graph ring:3 --loss logistic --sampling one", "sampling=one leaves records out"),
+        ("--graph ring:4", "some nodes do not hear each other; the hinge loss has a kink"),
+    ],
+)
+def test_conditions_of_gradients_at_averages_that_are_not_met_are_named(run, given, said):
+    """The conditions that the option's help names, and nothing where all are met."""
+    status, out, err = run(*AVERAGES, *BUDGET, *given.split())
+    assert (status, err) == (0, "")
+    out = " ".join(out.split())
+    assert (f"gradients_at=averages: {said}" in out) is ("gradients_at" in out) is bool(said)
+    assert ("That averages converge here is not shown" in out) is bool(said)
+    at_iterates = [word.replace("averages", "iterates") for word in AVERAGES]
+    assert "gradients_at" not in run(*at_iterates, *BUDGET, *given.split())[1]

@@ -81,9 +81,32 @@ class DualAveraging(Method):
         made: Algorithm = kind(problem, **given, **parameters)
         return made
 
+    def notes(self, network: Network | None) -> tuple[str, ...]:
+        """Whether gradients at averages lack a condition under which they take fewer rounds."""
+        if self.gradients_at == "iterates":
+            return ()
+        loss, lacking = get_loss(self.loss), []
+        if network is not None and network.degrees.min() < network.nodes - 1:
+            lacking.append("some nodes do not hear each other")
+        if not loss.smooth:
+            lacking.append(f"the {loss.name} loss has a kink")
+        elif self.proximal < 2 * loss.curvature:
+            lacking.append(
+                f"proximal={self.proximal:g} is below {2 * loss.curvature:g}, twice the curvature of "
+                f"the {loss.name} loss"
+            )
+        if self.sampling != "full":
+            lacking.append(f"sampling={self.sampling} leaves records out of a round")
+        said = f"gradients_at=averages: {'; '.join(lacking)}. {_NOT_SHOWN}"
+        return (said,) if lacking else ()
+
     def weights(self, transcript: Transcript) -> Array:
         """The mean of the nodes' results."""
         return np.asarray(transcript["average"].mean(axis=1), dtype=np.float64)
 
+
+_NOT_SHOWN = (
+    "That averages converge here is not shown; iterates may do better. What is spent is the same."
+)
 
 METHOD = DualAveraging
