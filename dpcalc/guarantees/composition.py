@@ -34,6 +34,7 @@ from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.through_renyi import through_renyi
 from dpcalc.guarantees.tradeoff import curve_below
+from dpcalc.guarantees.two_valued import TWO_VALUED, few_rounds
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -73,7 +74,8 @@ def compose(*parts: Guarantee | tuple[Guarantee, int]) -> Guarantee:
     trade-offs, Dong, Roth and Su 2022; of Rényi divergences, Mironov 2017.
     """
     counted = [_counted(part) for part in parts]
-    return _composed(_flattened(counted)).under(_shared_relation(counted))
+    total, relation = _composed(_flattened(counted)), _shared_relation(counted)
+    return total.under(relation) if relation else total
 
 
 def _counted(part: object) -> tuple[Guarantee, int]:
@@ -100,14 +102,17 @@ def _shared_relation(parts: Iterable[tuple[Guarantee, int]]) -> Adjacency | None
 
 
 def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
+    if not flat:
+        return PureDP(0.0)
+    if len(flat) == 1 and flat[0][1] == 1 and not isinstance(flat[0][0], WorstOf):
+        return flat[0][0]
+    if all(isinstance(part, TWO_VALUED) for part, _ in flat):
+        return Composition(tuple(flat))
     for k, (part, n) in enumerate(flat):
         if isinstance(part, WorstOf):
             return _over_cases(part, n, flat[:k] + flat[k + 1 :])
-    if not flat:
-        return PureDP(0.0)
     if len(flat) == 1:
-        alone, count = flat[0]
-        known = alone if count == 1 else alone.repeated(count)
+        known = flat[0][0].repeated(flat[0][1])
         if known is not None:
             return known
     if all(isinstance(part, GDP) for part, _ in flat):
@@ -155,6 +160,9 @@ class Composition(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of the smallest ε that holds for the worst case of the parts."""
+        few = few_rounds(self.parts, delta)
+        if few is not None:
+            return few
         meant, delta = mpf(checks.delta(delta)), at_most(delta)
         pure = self._pure()
         if pure is not None and delta > 0:

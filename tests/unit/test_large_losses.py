@@ -196,11 +196,55 @@ def test_lattices_agree(parts: list, delta: float, near: float) -> None:
     assert near / 2 < found.upper < 2 * near
 
 
+@pytest.mark.parametrize("far", [1.2, 2.5, 40.0])
+@pytest.mark.parametrize(("sigma", "rate", "epsilon"), [(0.7, 1e-6, 0.02), (1.1, 1e-4, 0.3)])
+def test_the_answer_is_located_from_far_off(
+    sigma: float, rate: float, epsilon: float, far: float
+) -> None:
+    """Whatever is found from a bound many times too high holds, and is no wider than the bound."""
+    exact = twice(sigma, rate, epsilon)
+    total = LossSum.of([(PoissonRemove(sigma, rate), 2)])
+    start = Bracket(0.0, far * epsilon, "about")
+    found = large_losses.locate(total, EpsilonAt(float(exact), 1e-6), start)
+    assert found is not None
+    assert found.lower <= epsilon <= found.upper
+    assert found.upper <= start.upper
+    assert found.relative_width <= large_losses.FAR_OFF or far > 1.2
+    there = large_losses.locate(
+        total, DeltaAt(epsilon, 1e-6), Bracket(0.0, far * float(exact), "about")
+    )
+    assert there is not None
+    assert there.lower <= exact <= there.upper
+    assert there.relative_width <= large_losses.FAR_OFF
+
+
+def test_light_cases_are_smoothed_more_and_the_sum_stays_narrow() -> None:
+    """A case that adds next to nothing needs few nodes; what it adds is still in both ends."""
+    sigma, rate, epsilon = 0.5, 1e-6, 0.02
+    exact = twice(sigma, rate, epsilon)
+    total = LossSum.of([(PoissonRemove(sigma, rate), 2)])
+    known = Bracket(0.0, float(exact), "")
+    setting = large_losses._first(DeltaAt(epsilon, 1e-6), known)
+    sums = large_losses._summed(total, setting)
+    assert sums is not None
+    assert sums.lower(epsilon) <= exact <= sums.upper(epsilon)
+    heavy = max(sums.terms, key=lambda term: term.high(epsilon))
+    light = [term for term in sums.terms if term.high(epsilon) < 1e-4 * heavy.high(epsilon)]
+    assert light
+    for term in light:
+        assert term.smoothed(epsilon) < setting.open * heavy.high(epsilon)
+        relative = term.upper.smoothing * term.contour.c
+        assert relative > 10 * heavy.upper.smoothing * heavy.contour.c
+
+
 def test_where_large_losses_are_common_nothing_is_said() -> None:
     total = LossSum.of([(PoissonRemove(0.5, 0.3), 1000)])
     assert large_losses.enclose(total, DeltaAt(1.0, 1e-6), Bracket(0.9, 1.0, "")) is None
     assert large_losses.enclose(total, DeltaAt(0.0, 1e-6), Bracket(0.0, 1.0, "")) is None
     assert large_losses.enclose(total, EpsilonAt(1e-6, 1e-6), None) is None
+    assert large_losses.locate(total, DeltaAt(1.0, 1e-6), Bracket(0.9, 1.0, "")) is None
+    assert large_losses.locate(total, DeltaAt(0.0, 1e-6), Bracket(0.0, 1.0, "")) is None
+    assert large_losses.locate(total, EpsilonAt(1e-6, 1e-6), None) is None
 
 
 def test_where_next_to_nothing_is_left_the_enclosure_still_holds() -> None:

@@ -45,6 +45,14 @@ def test_saddle_points_of_a_gaussian(mu: float) -> None:
         np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("mu", [1e-3, 0.4, 5.0])
+def test_chernoffs_bound_on_the_grid_is_above_and_near_that_of_the_best_order(mu: float) -> None:
+    points = SaddlePoints([(GaussianLoss(mu), 1)])
+    for epsilon in (mu, 3 * mu + mu * mu):
+        best = -(max(epsilon - mu * mu / 2, 0.0) ** 2) / (2 * mu * mu)
+        assert best - 1e-9 <= points.log_chernoff(epsilon) <= best + 0.1 * abs(best) + 0.01
+
+
 def cheapest(c, value, epsilon: float, log_delta: float) -> tuple[float, float, float]:
     """By trying every pair: the shortest period, its line and the order that bounds its aliases."""
     need = -log_delta + math.log(1e9)

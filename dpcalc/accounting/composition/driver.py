@@ -46,9 +46,6 @@ _PATIENCE = 10
 _FAIR = 5e-4
 """During a search a contour's enclosure of this relative width will do."""
 
-_FAR_OFF = 0.3
-"""Relative width above which what is known of an answer does not tell which losses are large."""
-
 _MANY_NODES = 300
 _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
 _RARE = 1.0
@@ -158,14 +155,18 @@ def finish(
 def large_apart(
     total: LossSum, query: Query, estimate: Estimate | None, found: Bracket | None
 ) -> Bracket | None:
-    """The sum by the number of large losses, about where a coarse lattice finds the answer.
+    """The sum by the number of large losses, about where a coarse one or a lattice finds the answer.
 
     During a search a lattice, which then is coarse too, costs less.
     """
     if current_search() is not None or not large_losses.suit(total):
         return None
-    if found is None or found.relative_width > _FAR_OFF:
-        coarse = replace(query, relative_width=_FAR_OFF)
+    far_off = large_losses.FAR_OFF
+    if estimate is not None and (found is None or found.relative_width > far_off):
+        start = intersection(found, query.start(estimate.upper))
+        found = intersection(found, attempt(large_losses.locate, total, query, start))
+    if found is None or found.relative_width > far_off:
+        coarse = replace(query, relative_width=far_off)
         found = intersection(found, attempt(lattice_sum.enclose, total, coarse, estimate))
     return attempt(large_losses.enclose, total, query, found)
 

@@ -97,6 +97,11 @@ class SaddlePoints:
             log_delta = min(self._where(self.epsilons, epsilon, self.log_deltas), 0.0)
         return self.fewest_nodes(epsilon, log_delta, growth)
 
+    def log_chernoff(self, epsilon: float) -> float:
+        """About Chernoff's bound of ln δ(ε): the least over the grid, not rounded."""
+        bounds = self.values - self.orders * epsilon
+        return float(bounds[np.isfinite(bounds)].min(initial=math.inf))
+
     def _where(self, rising: Reals, level: float, value: Reals) -> float:
         """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""
         usable = np.flatnonzero(np.isfinite(self.log_deltas) & np.isfinite(self.epsilons))
