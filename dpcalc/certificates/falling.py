@@ -8,7 +8,6 @@ the noise moved by μs is k times that of the noise in place.
 from __future__ import annotations
 
 import math
-from functools import reduce
 from itertools import pairwise
 
 from flint import arb
@@ -24,7 +23,7 @@ LEVELS = -7.4, -5.2, -3.7, -2.3, -1.55, -0.85, -0.25, 0.25, 0.85, 1.65
 DEPTHS = *(k / 4 for k in range(1, 13)), 3.4, 3.8, 4.3, 4.9, 5.5, 6.2
 """Losses in units of a typical μ for which divergences are bounded; a choice."""
 
-CELLS, BEYOND, BITS = 32, 4, 64
+CELLS, BEYOND, BITS = 24, 4, 64
 """Intervals of s; deviations beyond y*(1) after which s is bounded at once; bits. Choices."""
 
 EFFORT = CELLS * len(DEPTHS)
@@ -32,8 +31,8 @@ EFFORT = CELLS * len(DEPTHS)
 
 
 def worth_it(mu: float, curvature: float) -> bool:
-    """Whether something may be gained; a choice."""
-    return mu <= 1 and 1.5 * mu <= curvature <= 1000
+    """Whether something may be gained, by numbers that doubles have; a choice."""
+    return 1e-9 <= mu <= 1 and 1.5 * mu <= curvature <= 1000
 
 
 def normal(x: Ball) -> Ball:
@@ -79,14 +78,22 @@ def divergence(mu: Ball, curvature: Ball, loss: Ball) -> Ball:
     if not first < last:
         return total
     ends = [first + (last - first) * j / CELLS for j in range(CELLS + 1)]
-    known = [(s, unmoved(mu * s, loss), loss / (mu * s) + mu * s / 2) for s in ends]
-    for (a, before, far), (b, after, near) in pairwise(known):
-        lost, highest = after - before, mu * (b - a) * normal(arb(0))
-        density, ratio = highest_on(mu, curvature, (a, b), near)
-        flat = mu * (b - a) * density * ratio
-        steep = lost * ratio_on(mu, curvature, (a, b), (far, near))
-        total += reduce(arb.min, (x for x in (flat, steep) if x.is_finite()), highest) - lost
-    return total
+    stars = [loss / (mu * s) + mu * s / 2 for s in ends]
+    highest = mu * (ends[1] - ends[0]) * normal(arb(0))
+
+    def flat(j: int) -> Ball:
+        density, ratio = highest_on(mu, curvature, (ends[j], ends[j + 1]), stars[j + 1])
+        return mu * (ends[j + 1] - ends[j]) * density * ratio
+
+    def gained(j: int) -> Ball:
+        cell = ends[j], ends[j + 1]
+        ratio = ratio_on(mu, curvature, cell, (stars[j], stars[j + 1]))
+        return lost_on(mu, loss, cell) * (ratio - 1).max(arb(0))
+
+    turn = first_steep(*map(float, (mu, curvature, loss, first, last)))
+    found = [flat(j) for j in range(turn)] + [gained(j) for j in range(turn, CELLS)]
+    total += sum((x.min(highest) if x.is_finite() else highest for x in found), arb(0))
+    return total - (unmoved(mu * ends[turn], loss) - unmoved(mu * first, loss))
 
 
 Cell = tuple[Ball, Ball]
@@ -99,6 +106,15 @@ def bend(curvature: Ball, cell: Cell) -> Ball:
     return curvature * (arb(1) / 4 if a < 0.5 and b > 0.5 else (a - a * a).max(b - b * b))
 
 
+def lost_on(mu: Ball, loss: Ball, cell: Cell) -> Ball:
+    """Bounds μ∫φ(y* - m)ds, whose integrand is log-concave: below its tangent at the middle."""
+    a, b = cell
+    s, half = (a + b) / 2, (b - a) / 2
+    place = loss / (mu * s) - mu * s / 2
+    rise = place * (loss / (mu * s * s) + mu / 2)
+    return mu * normal(place) * 2 * (rise * half).sinh() / rise
+
+
 def highest_on(mu: Ball, curvature: Ball, cell: Cell, near: Ball) -> tuple[Ball, Ball]:
     """Bounds φ(y* - m)ϱ by factors at the cell's end, as it increases with m; y* is ``near`` there."""
     m = mu * cell[1]
@@ -108,6 +124,22 @@ def highest_on(mu: Ball, curvature: Ball, cell: Cell, near: Ball) -> tuple[Ball,
 def ratio_on(mu: Ball, curvature: Ball, cell: Cell, ends: Cell) -> Ball:
     """Bounds ϱ, which increases with y* and falls with m; ``ends`` are y* at both ends."""
     return largest_ratio(ends[0].max(ends[1]), mu * cell[0], bend(curvature, cell))
+
+
+def first_steep(mu: float, curvature: float, loss: float, first: float, last: float) -> int:
+    """The cell from which on the product of bounds at both ends falls short of the flat bound.
+
+    A choice. On small cells they differ by what y* and m = μs change the largest ratio, and by half a
+    change of φ.
+    """
+    for j in range(CELLS - 1, -1, -1):
+        s = first + (last - first) * (j + 0.5) / CELLS
+        m, fall = mu * s, loss / (mu * s * s)
+        star = loss / m + m / 2
+        t = float(at_about(star, m, curvature * s * (1 - s)))
+        if t * (fall - mu / 2 + (star - t) / s) >= (star - m) * (fall + mu / 2) / 2:
+            return j + 1
+    return 0
 
 
 def exponential_scales(a: Ball, d: int) -> Scales:

@@ -124,7 +124,7 @@ def update(release: Any, bits: int, _: bool) -> Price:
     """The noise's divergences, split at best, and theorem c."""
     drawn = "dimension" in release
     noise = norm(release, bits, True) if drawn else gaussian(release, bits, True)
-    tied = EFFORT * (len(LEVELS) if drawn else 1) * 60 if field(release, "tied") is True else 0
+    tied = EFFORT * (len(LEVELS) if drawn else 1) * 40 if field(release, "tied") is True else 0
     return Price(0, noise.point + 40 + 30 * plain(bits), noise.built, tied)
 
 

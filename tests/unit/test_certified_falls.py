@@ -137,7 +137,9 @@ def test_a_mixture_has_the_mean_of_its_parts_and_all_of_what_is_left() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_cell_is_below_the_integral_of_the_largest_gain(seed: int) -> None:
+def test_no_cell_is_below_the_integral_of_the_largest_gain(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     """Every s with its own maximum over y, from below: a grid of places in each of 400 middles.
 
     First and last cells, and the one about s = 1/2, weigh what they are worth: settings are drawn
@@ -154,6 +156,8 @@ def test_no_cell_is_below_the_integral_of_the_largest_gain(seed: int) -> None:
     gained = norm.pdf(edge[:, None] - t - m[:, None]) * (1 + g)[:, None]
     gained -= math.exp(loss) * norm.pdf(edge[:, None] - t)
     gain = np.maximum((gained / g[:, None]).max(axis=1) - norm.pdf(edge - m), 0).mean() * mu
+    assert unmoved(mu, depth) + gain * (1 - 1e-4) <= bound(mu, kappa, depth)
+    monkeypatch.setattr(falling, "BEYOND", 0.1)  # a first cell with most of the gain in it
     assert unmoved(mu, depth) + gain * (1 - 1e-4) <= bound(mu, kappa, depth)
 
 
@@ -177,3 +181,54 @@ def test_what_bounds_a_cell_bounds_every_place_in_it(
         largest = float(values.max())
         assert largest <= ratio * (1 + 1e-9)
         assert float(norm.pdf(star - m)) * largest <= highest * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_cell_loses_is_not_below_the_difference_of_divergences(seed: int) -> None:
+    """Its integrand is log-concave: above by little on small cells, never below on large ones."""
+    rng = np.random.default_rng((53, seed))
+    for _ in range(100):
+        mu, depth = 10 ** rng.uniform(-3, 0), rng.uniform(0.05, 6)
+        a = rng.uniform(0.02, 0.9)
+        b = a + (1 - a) * 10 ** rng.uniform(-3, 0)
+        with precision(128):
+            m, loss = arb(mu), arb(mu * depth)
+            truth = falling.unmoved(m * b, loss) - falling.unmoved(m * a, loss)
+            found = falling.lost_on(m, loss, (arb(a), arb(b)))
+        assert found >= truth
+        steps = (b - a) / a * max(1.0, depth / a)  # of the logarithm's slope
+        if steps < 0.1:
+            assert found <= truth * (1 + steps**2)
+
+
+@pytest.mark.parametrize("turn", [0, 8, 16, falling.CELLS])
+def test_where_one_bound_of_a_cell_gives_way_to_the_other_is_a_choice(
+    monkeypatch: pytest.MonkeyPatch, turn: int
+) -> None:
+    """No place makes it a false bound, and few a better one than the place that is found."""
+    path = 4.0 - 50.0 * np.clip(PLACES - 1.0, 0, 6)
+    attained = float(divergences(0.01, path, np.exp([0.025]))[0])
+    settings = [(0.01, 0.5, 2.5), (0.035, 0.064, 0.25), (0.05, 0.064, 1.0), (0.2, 5.0, 3.0)]
+    found = [bound(*each) for each in settings]
+    monkeypatch.setattr(falling, "first_steep", lambda *_: turn)
+    other = [bound(*each) for each in settings]
+    assert attained <= min(found[0], other[0])
+    assert all(x <= y * 1.005 for x, y in zip(found, other, strict=True))
+    if turn in (0, falling.CELLS):
+        assert max(y / x for x, y in zip(found, other, strict=True)) > 1.005
+
+
+def test_small_shifts_count_by_their_place() -> None:
+    """Where no cell is left, all s count as the first one: y >= (ln k - κs)/μs, and γ <= kφ(y)."""
+    mu, kappa, loss = 0.5, 0.01, 0.05
+    first = loss / (kappa + loss + falling.BEYOND * mu)
+    most = mu * first * math.exp(loss) * float(norm.pdf((loss - kappa * first) / (mu * first)))
+    with precision(64):
+        found = falling.divergence(arb(mu), arb(kappa), arb(loss))
+        gained = found - falling.unmoved(arb(mu), arb(loss))
+    assert float(gained) == pytest.approx(most, rel=1e-9)
+
+
+def test_numbers_that_doubles_do_not_have_gain_nothing() -> None:
+    with precision(64):
+        assert falling.mean_divergences([(arb("1e-200"), arb(1))], arb(1)) == []
