@@ -6,7 +6,6 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from mpmath import mp, mpf
 
@@ -29,7 +28,6 @@ from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.conversion import rho_for, to_gdp, to_rdp, to_zcdp
 from dpcalc.guarantees.distributions import finite_distributions
 from dpcalc.guarantees.selection import RandomSelection, stop_for
-from dpcalc.guarantees.tradeoff import curve_below
 from dpcalc.theorems.catalogue import privacy_result
 from tests.unit.limit_sums import Told, refused
 
@@ -48,39 +46,6 @@ def test_divergences_add_up_and_are_rounded_up() -> None:
         exact = 7 * mpf(0.3) * mpf(order) + 3 * mpf(PureDP(0.7).renyi(order))
         assert exact <= mpf(through.renyi(order)) <= exact * (1 + mpf("3e-15"))
     assert total.parameters() == {"releases": 10.0}
-
-
-class Asked:
-    """The profile of 1-GDP, remembering the ε that were asked for together."""
-
-    def __init__(self) -> None:
-        self.together: list[list[float]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(GDP(1.0), name)
-
-    def deltas(self, epsilons: list[float]) -> tuple[float, ...]:
-        self.together.append(epsilons)
-        return GDP(1.0).deltas(epsilons)
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.02, 0.3, 0.9])
-def test_a_line_of_either_kind_is_looked_for_between_the_neighbours_of_the_best(
-    rate: float,
-) -> None:
-    asked = Asked()
-    curve_below(asked, [rate])  # type: ignore[arg-type]
-    grid, *finer = asked.together
-    of_kinds = [grid, grid]
-    for near in finer:
-        for kind, wide in enumerate(of_kinds):
-            e = np.array(wide)
-            kept = 1 - np.array(GDP(1.0).deltas(wide))
-            lines = kept - rate * np.exp(e) if kind == 0 else (kept - rate) / np.exp(e)
-            best = int(lines.argmax())
-            ends = wide[max(best - 1, 0)], wide[min(best + 1, len(wide) - 1)]
-            of_kinds[kind] = np.linspace(*ends, 9).tolist()
-        assert near == np.unique(of_kinds).tolist()
 
 
 def test_numbers_of_runs_are_refused_in_full() -> None:
