@@ -98,6 +98,31 @@ def test_fewer_bits_never_give_less() -> None:
         assert all(x.is_exact() and x >= y for x, y in zip(few, many, strict=True))
 
 
+def test_what_is_known_in_part_counts_at_its_upper_end() -> None:
+    """Balls so wide that their lower ends would be seen: of weights, masses, profiles and of χ²."""
+    h, deltas = arb("0.1"), [0.2 * 0.8**k for k in range(41)]
+
+    def after_a_block(known: list[arb], one: arb) -> list[arb]:
+        held, most = chi_square.weights(known, h), chi_square.budget(one, 1, h)
+        return chi_square.with_a_block([arb(0)] * 21, held, most, h)
+
+    with precision(120):
+        wide = after_a_block([arb(x, x / 10) for x in deltas], arb(0.1, 0.01))
+        most = after_a_block([arb(1.09 * x) for x in deltas], arb(0.109))
+        assert all(x.is_exact() and x >= y for x, y in zip(wide, most, strict=True))
+        places = [h * j for j in range(5)]
+        profile = chi_square.divergences(
+            without_replacement(arb(1, 0.1), arb(RATE)), 1, places, h, 2, 1
+        )
+        more = chi_square.divergences(without_replacement(arb(1.09), arb(RATE)), 1, places, h, 2, 1)
+        assert all(x.is_exact() and x >= y for x, y in zip(profile, more, strict=True))
+        masses = [arb(x, 0.01) for x in (0.1, 0.2, 0.2, 0.2, 0.1)]
+        fewer = [arb(x) for x in (0.1, 0.2, 0.2, 0.191, 0.091)]
+        lost = chi_square.over_masses(masses, places, h)
+        surely = chi_square.over_masses(fewer, places, h)
+        assert all(x.is_exact() and x >= y for x, y in zip(lost, surely, strict=True))
+
+
 @cache
 def _adversary(count: int) -> np.ndarray:
     choices = adaptive_sampling.rounds(MU, RATE, LINE, 41)
@@ -242,6 +267,14 @@ def test_next_to_other_releases_it_is_refused() -> None:
 def test_so_many_blocks_are_refused_at_once() -> None:
     with pytest.raises(Refused, match="201 blocks"):
         check(_edited(count=201))
+
+
+def test_so_many_blocks_are_still_followed() -> None:
+    with precision(60):
+        most = chi_square.BLOCKS
+        value = chi_square.followed([(_law(), most)], "0.5", 2, 1, "0.1", 2, 1)
+    assert len(value) == 3
+    assert all(0 < x < 1 for x in value)
 
 
 def test_it_shows_no_lower_end() -> None:
