@@ -130,7 +130,7 @@ def values(atoms: Iterable[tuple[Ball, Ball]], infinite: Ball) -> Law:
         above, below = ([lost(step * j, sign) for j in range(points)] for sign in (1, -1))
         return above, below
 
-    largest = reduce(arb.max, (loss for loss, _ in known))
+    largest = reduce(arb.max, (loss for loss, _ in known), arb.neg_inf())
     terms = tuple((loss, arb_poly([mass * (-loss / 2).exp()])) for loss, mass in known)
     return Law(
         moment,

@@ -38,6 +38,25 @@ def exact(rows: Sequence[tuple[str, str]]) -> list[tuple[Fraction, Fraction]]:
     return [(Fraction(p), Fraction(q)) for p, q in rows]
 
 
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_distributions_that_never_meet_lose_everything(relation: str) -> None:
+    statement = {
+        "format": FORMAT,
+        "made_by": "a test",
+        "adjacency": relation,
+        "releases": [
+            {"mechanism": "distributions", "count": 2, "outcomes": [["1", "0"], ["0", "1"]]},
+            {"mechanism": "approximate", "count": 1, "epsilon": "0.5", "delta": "0"},
+        ],
+        "delta": "0.99",
+        "upper": None,
+    }
+    direction = "add" if relation == "add-remove" else "both"
+    how = {"method": "bounded", "precision": 80, "enclosure": ["0.999", "1.001"]}
+    made = {**statement, "lower": {"epsilon": "700", "evidence": {direction: how}}}
+    assert check({**made, "digest": digest(made)}) == ["δ(ε) > 0.99 for every ε < 700"]
+
+
 def from_law(law: Any, eps: Any) -> float:
     rounds = [(law, 1)]
     return float(law.infinite + outcomes.over_outcomes(rounds, eps))
