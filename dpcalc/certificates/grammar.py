@@ -36,7 +36,11 @@ def exact(text: Any) -> Fraction:
     """A decimal, a ratio of decimals, or a double in hexadecimal, in quotation marks."""
     need(that=isinstance(text, str) and len(text) < 1000, got=text)
     if DOUBLE.fullmatch(text):
-        return Fraction(float.fromhex(text))
+        digits, power = text[2:].split("p")
+        head, _, rest = digits.partition(".")
+        known = Fraction(int(head + rest, 16)) * Fraction(2) ** (int(power) - 4 * len(rest))
+        need(that=known == float.fromhex(text), got=text)  # next to 0 others are rounded to doubles
+        return known
     found = NUMBER.fullmatch(text)
     if found is None or Fraction(found[2] or 1) == 0:
         raise Refused(f"{text!r:.60} is no number")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +255,27 @@ def test_another_version_of_the_format_is_named() -> None:
     certificate = with_evidence({"method": "outcomes"}, {"format": "dpcalc certificate 2"})
     with pytest.raises(Refused, match="expected format 'dpcalc certificate 1'"):
         check(certificate)
+
+
+@pytest.mark.parametrize("text", ["0x1.8p-1074", "0x0.8p-1074", "0x1.fp-1075", "0x1.0000001p-1060"])
+def test_numbers_between_the_least_doubles_are_refused(text: str) -> None:
+    """They would be rounded: two rounds that fail with 2^-1074 have no δ of 1.5 times that."""
+    with pytest.raises(Refused, match="not valid here"):
+        checker.exact(text)
+    assert checker.exact("0x1.8p-1073") == 3 * checker.exact("0x1p-1074") == Fraction(3, 2**1074)
+    assert checker.exact("0x1.fffffffffffffp+1023") == Fraction(sys.float_info.max)
+    assert checker.exact("0x0p0") == 0
+    failing = {"mechanism": "approximate", "epsilon": "1", "delta": "0x1p-1074", "count": 2}
+    how = {"method": "largest loss", "precision": 53}
+    made: dict[str, Any] = {
+        "format": checker.FORMAT,
+        "made_by": "a test",
+        "adjacency": "",
+        "releases": [failing],
+        "delta": text,
+        "upper": {"epsilon": "2", "evidence": {"both": how}},
+        "lower": None,
+    }
+    with pytest.raises(Refused):
+        check({**made, "digest": digest(made)})
+    assert check(edited(made, ("delta",), "0x1p-1073")) == ["δ(2) <= 0x1p-1073"]
