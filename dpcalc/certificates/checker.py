@@ -6,9 +6,10 @@ functions M(z) = E[e^{zL}; L < ∞] mechanisms.py knows, a certificate is about
     δ(ε) = E[(1 - e^{ε-S})₊],  S the sum of the losses, 1 where S = ∞,
 
 in each direction of the neighbouring relation: "upper" says that all are at most δ, "lower" that in one
-of them δ(e) > δ for every e below ε. δ(ε) is enclosed by an integral of M on a vertical line, or by
-another method that the evidence names. Every value is an enclosure; docs/certificates.md has the
-proofs. Methods, nodes and lines are choices: none makes a false statement pass.
+of them δ(e) > δ for every e below ε; a sentence says so where this is of pairs that dominate mechanisms
+which lose less. δ(ε) is enclosed by an integral of M on a vertical line, or by another method that the
+evidence names. Every value is an enclosure; docs/certificates.md has the proofs. Methods, nodes and
+lines are choices: none makes a false statement pass.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from dpcalc.certificates.grammar import (
     work_is_limited,
 )
 from dpcalc.certificates.laws import Rounds, gaussian, in_parts
-from dpcalc.certificates.mechanisms import rounds_of
+from dpcalc.certificates.mechanisms import dominating, rounds_of
 from dpcalc.certificates.meter import allowed
 from dpcalc.certificates.methods import BOUNDS, METHODS
 from dpcalc.certificates.moments import Heights, Line, effort, heights
@@ -72,7 +73,10 @@ def check(certificate: Any, effort: float = EFFORT) -> list[str]:
         for direction, how in evidence.items():
             if not holds(certificate, end, direction, how):
                 raise Refused(f"{sentence.format(eps, delta)}: this does not follow")
-        proved.append(sentence.format(eps, delta))
+        pairs = end == "lower" and dominating(certificate["releases"], certificate["adjacency"])
+        proved.append(
+            ("their dominating pairs have " if pairs else "") + sentence.format(eps, delta)
+        )
     need(that=len(proved) > 0, got="no end")
     return proved
 

@@ -37,6 +37,10 @@ from dpcalc.certificates.updates import (
 
 MOST_ROUNDS = 10**15
 
+EITHER_ORDER = "gaussian-without-replacement", "profile", "distributions"
+"""Whose rounds lose less than pairs that dominate them in both orders; distributions have one order
+under add-remove."""
+
 
 def poisson(relation: Relation, noise_multiplier: Any, rate: Any) -> Law:
     """A Gaussian on a Poisson sample."""
@@ -84,6 +88,14 @@ MECHANISMS: dict[str, tuple[tuple[str, ...], Callable[..., Law]]] = {
     "zcdp": (("rho",), concentrated),
     "rdp": (("orders",), known_orders),
 }
+
+
+def dominating(releases: Any, adjacency: str) -> bool:
+    """Whether laws may lose more together than any of the mechanisms that they bound."""
+    named = {release["mechanism"] for release in releases}
+    unordered = named & set(EITHER_ORDER[: 2 if adjacency == "add-remove" else 3])
+    several = sum(release["count"] for release in releases) > 1
+    return "shifted-gaussian" in named or (several and bool(unordered))
 
 
 def rounds_of(releases: Any, adjacency: Any, reverse: bool) -> Rounds:

@@ -32,9 +32,10 @@ def command(file: Path, *, effort: float | None, as_json: bool) -> int:
       dpcalc check out.json
 
     A certificate says of independent releases, in exact numbers, that δ(ε) <= δ at the ε that was
-    reported, and δ(ε) > δ for every ε below the lower end. Everything is computed again in ball
-    arithmetic, where each number carries a bound on its error. The program that does it is short and
-    depends on python-flint alone: dpcalc/certificates/checker.py and what it imports.
+    reported, and δ(ε) > δ for every ε below the lower end; if that is of the rounds' dominating
+    pairs alone, it is printed so. Everything is computed again in ball arithmetic, where each number
+    carries a bound on its error. The program that does it is short and depends on python-flint
+    alone: dpcalc/certificates/checker.py and what it imports.
 
     What a file asks for is estimated first, from what is written in it; no clock is looked at.
 

@@ -18,7 +18,7 @@ from mpmath import mp, mpf
 from dpcalc.certificates import outcomes, tables
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import certify
-from dpcalc.certificates.checker import FORMAT, check, digest
+from dpcalc.certificates.checker import FORMAT, check, digest, enclosure
 from dpcalc.certificates.formulas import shown, tree_of
 from dpcalc.certificates.grammar import Refused, number
 from dpcalc.certificates.laws import arb
@@ -54,7 +54,82 @@ def test_distributions_that_never_meet_lose_everything(relation: str) -> None:
     direction = "add" if relation == "add-remove" else "both"
     how = {"method": "bounded", "precision": 80, "enclosure": ["0.999", "1.001"]}
     made = {**statement, "lower": {"epsilon": "700", "evidence": {direction: how}}}
-    assert check({**made, "digest": digest(made)}) == ["δ(ε) > 0.99 for every ε < 700"]
+    (proved,) = check({**made, "digest": digest(made)})
+    assert proved.endswith("δ(ε) > 0.99 for every ε < 700")
+
+
+ONE_BATCH = {"mechanism": "gaussian-without-replacement", "mu": "2", "rate": "0.5", "count": 1}
+LINE = {
+    "method": "line",
+    "real_part": "0.4",
+    "period": "40",
+    "order": "1.2",
+    "smoothing": "0",
+    "nodes": 100,
+    "shifts": ["0.75"],
+    "quiet": [101],
+}
+PAIRS = "their dominating pairs have "
+
+
+def _table(count: int) -> dict[str, Any]:
+    rows = [["0.7", "0.2"], ["0.2", "0.3"], ["0.1", "0.5"]]
+    return {"mechanism": "distributions", "outcomes": rows, "count": count}
+
+
+@pytest.mark.parametrize(
+    ("release", "relation", "how", "epsilon", "said"),
+    [
+        # Meeting them in the worst order attains 0.2045 at ε = 2.
+        (_table(2), "replace-one", {"method": "outcomes"}, "2", PAIRS),
+        (_table(1), "replace-one", {"method": "outcomes"}, "1", ""),
+        (_table(2), "add-remove", {"method": "outcomes"}, "1", ""),
+        # Shifts that wait for the last step say μ = 1 where 1/2 is attained, which has 0.0069.
+        (
+            {
+                "mechanism": "shifted-gaussian",
+                "count": 1,
+                "start": "1",
+                "steps": [["1", "0", "1"]] * 4,
+                "shifts": ["0"] * 3,
+            },
+            "replace-one",
+            {"method": "one round"},
+            "1",
+            PAIRS,
+        ),
+        (
+            {"mechanism": "profile", "points": [["0.5", "0.2"], ["2", "0.1"]], "count": 2},
+            "replace-one",
+            {"method": "outcomes"},
+            "1",
+            PAIRS,
+        ),
+        ({**ONE_BATCH, "count": 3}, "replace-one", LINE, "1", PAIRS),
+        (ONE_BATCH, "replace-one", {"method": "one round"}, "1", ""),
+    ],
+)
+def test_a_lower_end_of_dominating_pairs_is_called_so(
+    release: dict[str, Any], relation: str, how: dict[str, Any], epsilon: str, said: str
+) -> None:
+    with precision(80):
+        rounds = rounds_of([release], relation, False)
+        names = {"precision": 80, "enclosure": None}
+        least = float(enclosure(rounds, number(epsilon), {**how, **names}).lower())
+    delta = f"{0.9999 * least:.6e}"
+    ends = {"precision": 80, "enclosure": [repr(0.99999 * least), "1"]}
+    direction = "remove" if relation == "add-remove" else "both"
+    made = {
+        "format": FORMAT,
+        "made_by": "a test",
+        "adjacency": relation,
+        "releases": [release],
+        "delta": delta,
+        "upper": None,
+        "lower": {"epsilon": epsilon, "evidence": {direction: {**how, **ends}}},
+    }
+    expected = f"{said}δ(ε) > {delta} for every ε < {epsilon}"
+    assert check({**made, "digest": digest(made)}) == [expected]
 
 
 def from_law(law: Any, eps: Any) -> float:
