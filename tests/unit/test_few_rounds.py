@@ -125,6 +125,21 @@ def test_planted_mistakes_are_seen(
     assert found is None or not holds(rounds, delta, found)
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_what_fails_is_off_by_more_than_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, forgotten: bool
+) -> None:
+    """Nineteen failures of 1e-17 leave 1.5e-30 of δ = 1.9e-16, some sixty of its roundings: without
+    the error of what fails an end is on the wrong side."""
+    bound, failure, delta = 1.4108145411134055e-19, 1e-17, 1.9000000000000149e-16
+    if forgotten:
+        monkeypatch.setattr(module, "_level", lambda *given: (LEVEL(*given)[0], 0.0))
+    found = few_rounds_epsilon({bound: 5}, {failure: 19}, delta)
+    assert found is not None
+    oracle = [(bound, failure, 5), (0.0, failure, 14)]
+    assert holds(oracle, delta, found) is not forgotten
+
+
 @pytest.mark.parametrize(
     ("rounds", "delta"),
     [
