@@ -17,6 +17,7 @@ from dpcalc.accounting.losses import DiscreteLoss, LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF
+from dpcalc.errors import NumericalFailure
 
 _CELLS = 2000
 _MOST_CELLS = 100_000
@@ -119,6 +120,9 @@ def _of_pair(pair: DensityPair, exponent: float) -> float:
     plan = plan_cells(pair, window, exponent)
     if float(plan.floor.sum()) > _MOST_CELLS:
         return math.inf
-    law = upper_and_lower(pair, plan.edges(_CELLS), 0.0)[0]
+    try:
+        law = upper_and_lower(pair, plan.edges(_CELLS), 0.0)[0]
+    except NumericalFailure:  # next to no noise
+        return math.inf
     value = _of_law(law, exponent)
     return float(np.logaddexp(value, log_rest)) if value > 1 else value + math.exp(log_rest)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dpcalc import checks
 from dpcalc.accounting.losses import LaplaceLoss
-from dpcalc.accounting.losses.exponential_norm import LARGEST_DIMENSION, ExponentialNorm
+from dpcalc.accounting.losses.exponential_norm import (
+    LARGEST_BOUND,
+    LARGEST_DIMENSION,
+    SMALLEST_BOUND,
+    ExponentialNorm,
+)
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
     PoissonRemove,
@@ -16,6 +21,7 @@ from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.distributions import finite_distributions, from_densities, from_profile
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.pure import PureDP
 from dpcalc.guarantees.sampled_replacement import sampled_gaussian
 from dpcalc.guarantees.units import moved, sensitivity_over_noise
 from dpcalc.numerals import at_least, at_most
@@ -131,7 +137,8 @@ def exponential_norm(
             of two neighbours.
 
     Returns:
-        A guarantee with the exact law of the privacy loss in this dimension.
+        A guarantee with the exact law of the privacy loss in this dimension; with hardly any noise
+        (a scale below 1e-8 of the sensitivity) the pure bound.
 
     Raises:
         InvalidInput: for a dimension below 1, and a scale of 0 or below.
@@ -147,8 +154,11 @@ def exponential_norm(
             f"dimension needs to be at most {LARGEST_DIMENSION:,}; got dimension={dimension}; "
             "the pure bound PureDP(1/scale_over_sensitivity) holds in every dimension"
         )
-    pair = ExponentialNorm(epsilon, dimension)
     described = f"exponential-norm noise, ε = {epsilon:g}, d = {dimension}"
+    if epsilon > LARGEST_BOUND:
+        losses = PureDP(epsilon).losses() or ()
+        return DominatedMechanism(losses, described, epsilon, attained=False).under(adjacency)
+    pair = ExponentialNorm(max(epsilon, SMALLEST_BOUND), dimension)
     return DominatedMechanism((((pair, 1),),), described, epsilon).under(adjacency)
 
 

@@ -10,6 +10,7 @@ from dpcalc.accounting.composition import bracket_epsilon
 from dpcalc.accounting.losses import GaussianLoss, LaplaceLoss
 from dpcalc.guarantees import GDP, RDP, ApproxDP, PureDP
 from dpcalc.guarantees.composition import compose
+from dpcalc.guarantees.mechanisms import exponential_norm
 
 
 @pytest.mark.parametrize("count", [1029, 1030, 1100, 2000])
@@ -52,3 +53,14 @@ def test_a_loss_beyond_all_measure_is_not_integrated(monkeypatch: pytest.MonkeyP
 def test_a_loss_beyond_all_measure_that_is_certain_shifts_the_rest() -> None:
     found = compose((GDP(0.4), 3), (PureDP(99999999999999999999.1), 12)).epsilon(1e-6)
     assert 1.2e21 * (1 - 1e-14) <= found <= 1.2e21 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("dimension", [2, 10, 1001])
+@pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e-12, 1e-8, 1e-7, 1e155, 1e300])
+def test_noise_in_a_ball_has_an_answer_at_any_scale(scale: float, dimension: int) -> None:
+    """Neither memory, nor time, nor a logarithm of zero: at most the sum of pure bounds."""
+    law = exponential_norm(scale, dimension, "add-remove")
+    found = compose((law, 3)).bracket(1e-6)
+    assert found.upper <= 3 / scale * (1 + 1e-9)
+    assert found.upper >= 2.9 / scale or scale > 1
+    assert law.epsilon(0.0) >= 1 / scale

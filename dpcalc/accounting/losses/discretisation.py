@@ -34,6 +34,9 @@ from dpcalc.accounting.losses.distribution import Reals
 from dpcalc.accounting.losses.quadrature import mass_errors
 from dpcalc.errors import NumericalFailure
 
+_MOST_CELLS = 200_000
+"""Of one law: a hundred megabytes while its masses are integrated."""
+
 
 def coarse_upper(pair: DensityPair, tail: float, points: int = 120) -> DiscreteLoss:
     """A coarse law that dominates the pair, to choose where to integrate and how finely.
@@ -67,8 +70,17 @@ class CellPlan:
     spread: float
 
     def edges(self, cells: float) -> Reals:
-        """Edges of somewhat more than ``cells`` cells."""
+        """Edges of somewhat more than ``cells`` cells.
+
+        Raises:
+            NumericalFailure: quadrature needs more cells than there is room for.
+        """
         position = np.concatenate([[0.0], np.cumsum(cells * self.density + self.floor)])
+        if not position[-1] <= _MOST_CELLS:
+            raise NumericalFailure(
+                f"a density that is cut into at most {_MOST_CELLS:,} cells is needed; got one that "
+                f"changes so fast that it takes {position[-1]:.3g}"
+            )
         count = int(np.ceil(position[-1]))
         edges = np.interp(np.linspace(0, position[-1], count + 1), position, self.x)
         edges[0], edges[-1] = self.x[0], self.x[-1]

@@ -34,6 +34,9 @@ from dpcalc.accounting.losses.quadrature import MASS_ERROR
 
 LARGEST_DIMENSION = 1_000_000
 
+SMALLEST_BOUND, LARGEST_BOUND = 1e-100, 1e8
+"""Of a, between which the density is evaluated; a larger a dominates a smaller one."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExponentialNorm(DensityPair):
