@@ -12,7 +12,12 @@ import pytest
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.losses import DiscreteLoss, LaplaceLoss, RandomisedResponseLoss
+from dpcalc.accounting.losses import (
+    DiscreteLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    RandomisedResponseLoss,
+)
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
 
 
@@ -159,3 +164,14 @@ def test_random_sums_are_enclosed(seed: int) -> None:
             assert exact(there.lower * (1 - 1e-15)) + twice >= delta
         else:
             assert delta <= 5e-7
+
+
+def test_responses_that_hardly_ever_fail_leave_no_enclosure_empty() -> None:
+    """One of 800 million fails with probability 10⁻³: likely losses, if not certain ones."""
+    responses = RandomisedResponseLoss.of({27.28: 824_909_915, 2.02: 2_080_152})
+    found = bracket_epsilon([(responses, 1), (GaussianLoss(11.6), 1)], 6.9e-12)
+    failed = math.exp(-27.28) * 824_909_915
+    assert 1e-4 < failed < 1e-2
+    assert found.relative_width < 1e-5
+    middle = 27.28 * 824_909_915 + 2.02 * math.tanh(1.01) * 2_080_152 + 11.6**2 / 2
+    assert found.lower == pytest.approx(middle, abs=8 * math.sqrt(2_080_152 * 2 + 11.6**2))

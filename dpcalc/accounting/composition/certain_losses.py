@@ -26,7 +26,7 @@ from dpcalc.accounting.losses import RandomisedResponseLoss
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd
 
-_LOST = 1e-8
+LOST = 1e-8
 """p at most."""
 
 _EXCESS = 1e-9
@@ -82,11 +82,16 @@ class CertainLosses:
         return Bracket(lower * (1 - self.lost) * (1 - 4e-15), upper, at_most.method)
 
 
-def take_certain(total: LossSum) -> CertainLosses | None:
-    """What is certain and what is left; None if nothing is, or nothing would be left."""
+def take_certain(total: LossSum, most: float = LOST) -> CertainLosses | None:
+    """What is certain and what is left; None if nothing is, or nothing would be left.
+
+    Args:
+        total: the losses.
+        most: p at most, below 1.
+    """
     rest: list[tuple[PrivacyLoss, int]] = []
     taken = [(0.0, 0.0, 0.0)]
-    allowed = _LOST / max(len(total.parts), 1)
+    allowed = most / max(len(total.parts), 1)
     for loss, count in total.parts:
         if isinstance(loss, RandomisedResponseLoss) and loss.infinite_mass == 0:
             remaining, each, failed = _responses(loss, count, allowed)

@@ -48,6 +48,9 @@ _FAIR = 5e-4
 
 _MANY_NODES = 300
 _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
+_LIKELY = 0.3
+"""Where nothing else is narrow, losses are certain but for at most this probability."""
+
 _RARE = 1.0
 """Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
 
@@ -228,7 +231,14 @@ def rare_events(total: LossSum, estimate: Estimate | None) -> bool:
 
 
 def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:
-    """A wide enclosure is intersected with the Chernoff bound and called weaker."""
+    """A wide enclosure is intersected with what likely losses and Chernoff's bound say.
+
+    If it stays wide, it is called weaker.
+    """
+    if found is None or found.relative_width > wide:
+        likely = take_certain(total, _LIKELY)
+        if likely is not None:
+            found = intersection(found, likely.enclose(query, enclosed))
     if found is not None and found.relative_width <= wide:
         return found
     bound = chernoff.enclose(total, query)
