@@ -230,13 +230,14 @@ class Composition(Guarantee):
         return tuple(tuple(_merged(known, d)) for d in range(width))
 
     def _plain_sum(self) -> ApproxDP | None:
-        """Bounds and failure probabilities added up, where that is what the parts are."""
+        """Largest losses and failure probabilities added up, where all parts say both."""
         total, survived = mpf(0), mpf(1)
         failing: list[tuple[float, int]] = []
         for part, n in self.parts:
-            if not isinstance(part, PureDP | ApproxDP) or math.isinf(part.bound):
+            largest = part.bound if isinstance(part, ApproxDP) else part.epsilon(0.0)
+            if math.isinf(largest):
                 return None
-            total += mpf(part.bound) * n
+            total += mpf(largest) * n
             if isinstance(part, ApproxDP) and part.failure > 0:
                 failing.append((part.failure, n))
                 survived *= (1 - mpf(part.failure)) ** n

@@ -18,6 +18,7 @@ from dpcalc.guarantees import (
     ZCDP,
     ApproxDP,
     ClaimedCurve,
+    Guarantee,
     PrivacyProfile,
     PureDP,
     compose,
@@ -27,6 +28,7 @@ from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.conversion import rho_for, to_gdp, to_rdp, to_zcdp
 from dpcalc.guarantees.distributions import finite_distributions
+from dpcalc.guarantees.mechanisms import exponential_norm, laplace
 from dpcalc.guarantees.selection import RandomSelection, stop_for
 from dpcalc.theorems.catalogue import privacy_result
 from tests.unit.limit_sums import Told, refused
@@ -236,3 +238,25 @@ class Released:
 
     def certified(self) -> Any:
         return SimpleNamespace(guarantee=PureDP(3 / self.level))
+
+
+@pytest.mark.parametrize(
+    ("bounded", "largest"),
+    [(laplace(2.0, "add-remove"), 0.5), (exponential_norm(4.0, 10, "add-remove"), 0.25)],
+)
+def test_largest_losses_and_failures_add_up_for_all_bounded_losses(
+    bounded: Guarantee, largest: float
+) -> None:
+    """Where δ is what may fail, and not a bit more, the largest losses still add up."""
+    for delta in (1e-6, math.nextafter(1e-6, 1)):
+        found = compose(ApproxDP(1.0, 1e-6), (bounded, 2)).bracket(delta)
+        assert found.upper == 1 + 2 * largest
+    assert compose(ApproxDP(1.0, 1e-6), bounded).epsilon(math.nextafter(1e-6, 0)) == math.inf
+    assert compose(ApproxDP(1.0, 1e-6), GDP(0.1)).epsilon(1e-6) == math.inf
+
+
+def test_where_infinite_losses_use_up_delta_the_lower_end_is_infinite_too() -> None:
+    """Next to them no loss is above zero, which leaves no law to integrate."""
+    outcomes = finite_distributions([0.25, 0.75, 0], [0.2, 0.6, 0.2], "replace-one")
+    found = compose((outcomes, 100)).bracket(1e-5)
+    assert found.lower == found.upper == math.inf

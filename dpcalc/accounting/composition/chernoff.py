@@ -30,7 +30,8 @@ def _epsilon(total: LossSum, delta: float) -> Bracket:
     spare = delta - failure(total.parts)
     lower = total.epsilon_of_largest(delta)
     if spare <= 0:
-        return Bracket(lower, math.inf, METHOD)
+        surely = total.infinite_mass * (1 - 1e-12) > delta
+        return Bracket(math.inf if surely else lower, math.inf, METHOD)
     orders, exponents = _exponents(total)
     with np.errstate(over="ignore"):
         best = float(np.min((exponents - math.log(spare)) / orders)) * (1 + 1e-9)
