@@ -5,6 +5,7 @@ Depends on python-flint alone; docs/certificates.md has the proofs.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ from dpcalc.certificates.grammar import RELATIONS, Relation, at_least, exact, in
 from dpcalc.certificates.laws import Law, values
 
 Points = list[tuple[Ball, Ball]]
+Rows = list[tuple[Fraction, Fraction]]
 Corner = tuple[Ball, Ball, Any]
 
 
@@ -24,15 +26,42 @@ def distributions(pairs: Points) -> Law:
     return values(shared, sum((p for p, q in pairs if q == 0), arb(0)))
 
 
-def in_either_order(pairs: Points) -> Law:
-    """The larger profile of P against Q and of Q against P."""
+def in_either_order(rows: Rows) -> Law:
+    """The pair whose profile is the larger of those of P against Q and of Q against P: exactly.
 
-    def delta(eps: Ball, table: Points) -> Ball:
-        return sum(((p - eps.exp() * q).nonnegative_part() for p, q in table), arb(0))
+    Both are linear between the corners of either. Where they cross the larger one has a corner, too.
+    """
+    turned = [(q, p) for p, q in rows]
+    ratios = (p / q for p, q in (*rows, *turned) if p and q)
+    corners = sorted({Fraction(0), Fraction(1), *ratios})
+    sides = divergences(rows, corners), divergences(turned, corners)
+    gaps = [(k, forth - back) for k, forth, back in zip(corners, *sides, strict=True)]
+    crossings = (k + (m - k) * g / (g - h) for (k, g), (m, h) in pairwise(gaps) if g * h < 0)
+    places = sorted([*corners, *crossings])
+    heights = list(map(max, divergences(rows, places), divergences(turned, places)))
+    chords = zip(pairwise(places), pairwise(heights), strict=True)
+    slopes = [*((high - low) / (m - k) for (k, m), (low, high) in chords), Fraction(0)]
+    bent = zip(places[1:], pairwise(slopes), strict=True)
+    atoms = [(ball(k).log(), ball(k * (after - before))) for k, (before, after) in bent]
+    return values(atoms, ball(heights[-1]))
 
-    turned = [(q, p) for p, q in pairs]
-    corners = [arb(0), *(abs((p / q).log()) for p, q in pairs if p > 0 and q > 0)]
-    return profile([(eps, delta(eps, pairs).max(delta(eps, turned))) for eps in corners])
+
+def divergences(rows: Rows, places: list[Fraction]) -> list[Fraction]:
+    """The sum of (p - kq)₊ at increasing k."""
+    held = sorted(((p / q, p, q) for p, q in rows if q), reverse=True)
+    above, below = sum(p for p, _ in rows), sum(q for _, q in rows)
+    found = []
+    for k in places:
+        while held and held[-1][0] <= k:
+            _, p, q = held.pop()
+            above, below = above - p, below - q
+        found.append(above - k * below)
+    return found
+
+
+def ball(value: Fraction) -> Ball:
+    """A ratio as a ball."""
+    return arb(value.numerator) / arb(value.denominator)
 
 
 def profile(points: Points) -> Law:
@@ -83,7 +112,7 @@ def finite(relation: Relation, outcomes: Any) -> Law:
     sums = [sum(exact(row[side]) for row in outcomes) for side in (0, 1)]
     need(that=sums == [1, 1] and adjacency in RELATIONS[:3], got="probabilities")
     if adjacency != "add-remove":
-        return in_either_order(pairs)
+        return in_either_order([(exact(p), exact(q)) for p, q in outcomes])
     return distributions([(q, p) for p, q in pairs] if reverse else pairs)
 
 

@@ -24,7 +24,8 @@ from dpcalc.certificates.grammar import Refused, number
 from dpcalc.certificates.laws import arb
 from dpcalc.certificates.mechanisms import rounds_of
 from dpcalc.cli.main import main
-from dpcalc.guarantees import GDP
+from dpcalc.guarantees import GDP, compose
+from dpcalc.guarantees.mechanisms import finite_distributions
 from tests.unit.gaussian_formula import gaussian_delta
 
 OUTCOMES = [("1/2", "1/8"), ("1/4", "1/4"), ("1/8", "1/2"), ("1/8", "0"), ("0", "1/8")]
@@ -155,15 +156,36 @@ def test_finite_distributions_in_order_against_fractions(reverse: bool) -> None:
         assert abs(float(found) - float(delta_of(both, k))) < 1e-12
 
 
-def test_either_order_is_the_larger_profile() -> None:
-    turned = [(q, p) for p, q in exact(OUTCOMES)]
-    law = tables.in_either_order([(number(p), number(q)) for p, q in OUTCOMES])
-    for k in (Fraction(1), Fraction(2), Fraction(4), Fraction(7)):
-        truth = max(delta_of(exact(OUTCOMES), k), delta_of(turned, k))
+CROSSING = [
+    ("1/10", "1/5"),
+    ("1/100", "1/200"),
+    ("17/100", "9/20"),
+    ("1/2", "1/5"),
+    ("11/50", "29/200"),
+]
+
+
+@pytest.mark.parametrize("rows", [OUTCOMES, CROSSING, [("1", "0"), ("0", "1")], [("1", "1")]])
+def test_either_order_is_the_larger_profile(rows: list[tuple[str, str]]) -> None:
+    """At its corners, where both profiles cross, and in between."""
+    turned = [(q, p) for p, q in exact(rows)]
+    law = tables.in_either_order(exact(rows))
+    for k in (Fraction(n, 20) for n in range(20, 200)):
+        truth = max(delta_of(exact(rows), k), delta_of(turned, k))
         found = from_law(law, (arb(k.numerator) / k.denominator).log())
-        assert found >= float(truth) - 1e-12
-        if k in (1, 2, 4):  # its corners
-            assert found <= float(truth) + 1e-12
+        assert found == pytest.approx(float(truth), abs=1e-12)
+
+
+def test_profiles_that_cross_are_certified_and_a_lower_end_above_the_truth_is_not() -> None:
+    """A chord over a crossing is above the larger profile: a bound of δ from above alone."""
+    rows = [(float(Fraction(p)), float(Fraction(q))) for p, q in CROSSING]
+    parts = [(finite_distributions(*zip(*rows, strict=True), "replace-one"), 5), (GDP(1.0), 1)]
+    found = compose(*parts).bracket(1e-9)  # type: ignore[attr-defined]
+    both = certify(parts, "replace-one", 1e-9, found.upper, found.lower)
+    assert (both.upper, both.lower) == ("certified", "certified")
+    too_large = certify(parts, "replace-one", 1e-9, found.upper * 1.01, found.upper * 1.0005)
+    assert too_large.upper == "certified"
+    assert "certainly wrong" in too_large.lower
 
 
 @settings(max_examples=25, deadline=None)
