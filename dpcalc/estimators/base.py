@@ -18,7 +18,7 @@ from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpcalc.algorithms.problems.records import dealing_order, split, unit_rows
 from dpcalc.errors import InvalidInput
-from dpcalc.estimators.budget import FOLDS, shared
+from dpcalc.estimators.budget import FOLDS, shared, without_accountant
 from dpcalc.guarantees.composition import compose
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
@@ -59,8 +59,8 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         intercept_: a number, or shape (models,).
         guarantee_: of the fit, at every δ.
         budget_: {"epsilon", "delta"} that was asked for.
-        certified_: ε at that δ that the fit spent, certified; at most the budget's. With an
-            accountant ε, at its δ, of all that was charged to it up to now.
+        certified_: ε at that δ that the fit spent, certified; at most the budget's. Of a fit that was
+            charged to an accountant ε, at its δ, of all that was charged to that one up to now.
         adjacency_: the neighbouring relation that these numbers are about.
         release_: what is released and covered by them.
         claimed_: ε that the paper would claim for the same noise; None where it claims nothing.
@@ -111,10 +111,12 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
 
     def _planned(self, X: Array, y: Array, budget: Budget | None = None) -> PreparedRun:
         """A calibrated run on rows as given, for the whole budget or for a part of it."""
-        budget = budget or Budget(self.epsilon, self.delta)
-        checks.positive("epsilon", budget.epsilon)
-        checks.delta(budget.delta)
+        budget = (budget or Budget(self.epsilon, self.delta)).checked()
         checks.positive("row_bound", self.row_bound)
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise InvalidInput(
+                f"fit_intercept needs True or False; got fit_intercept={self.fit_intercept!r}"
+            )
         n_records, dimension = X.shape[0], X.shape[1] + self.fit_intercept
         network = self._network(n_records)
         return prepare(
@@ -189,8 +191,11 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         """ε that was spent; see the attributes of the class."""
         if "_certified" not in vars(self):
             raise AttributeError("certified_ is known after fit")
-        accountant = shared(self.accountant)
-        return self._certified if accountant is None else accountant.epsilon_spent()
+        return self._certified if self._charged_to is None else self._charged_to.epsilon_spent()
+
+    def __getstate__(self) -> Any:
+        """What is saved; without its accountant a model keeps what that one has counted so far."""
+        return without_accountant(self, super().__getstate__())
 
     def _account(self, ready: PreparedRun, records: ArrayLike | None, models: int) -> None:
         theorem = ready.theorem
@@ -209,7 +214,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             accountant.charge(guarantee, records)
         self.plan_, self.guarantee_ = ready.theorem, guarantee
         self.budget_ = {"epsilon": self.epsilon, "delta": self.delta}
-        self._certified = guarantee.epsilon(self.delta)
+        self._certified, self._charged_to = guarantee.epsilon(checks.delta(self.delta)), accountant
         self.adjacency_, self.release_ = ready.relation.name, theorem.release.value
         self.claimed_ = ready.claimed if models == 1 else None
         self.promises_ = [a.text for a in theorem.unattested(Scope.CERTIFIED)] + [SCALING]

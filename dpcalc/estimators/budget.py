@@ -194,6 +194,17 @@ def shared(accountant: Any) -> SharedAccountant | None:
     )
 
 
+def without_accountant(model: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a fitted model to save, with what it cost in the place of who counted that.
+
+    As long as the accountant is the model's own it is part of the state, and refuses to be saved.
+    """
+    charged_to = state.get("_charged_to")
+    if charged_to is None or model.accountant is not None:
+        return state
+    return {**state, "_charged_to": None, "_certified": charged_to.epsilon_spent()}
+
+
 FOLDS = (
     "Which records a fit sees does not depend on what is in them (folds by position, not by label), "
     "and nothing was chosen by scores on these records, other than by PrivateSearchCV."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dpcalc import checks
 from dpcalc.estimators.base import PrivateLinearModel
 from dpcalc.estimators.classifier import PrivateClassifier
 from dpcalc.estimators.regressor import PrivateRegressor
@@ -38,7 +39,9 @@ class _GradientPerturbedADMM(PrivateLinearModel):
 
     def _of_loss(self, loss: str | Loss, n_records: int, dimension: int, budget: Budget) -> Method:
         noise = noise_norm(n_records, dimension, budget.epsilon, budget.delta)
-        step = self._step if self.step_size is None else self.step_size
+        step = self._step
+        if self.step_size is not None:
+            step = checks.positive("step_size", self.step_size)
         rounds = accelerated_rounds if self.accelerated else plain_rounds
         return self._made(
             "dp-acc-admm" if self.accelerated else "dp-admm",

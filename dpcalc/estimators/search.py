@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -129,7 +130,7 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             WorkersLost: if a trial cannot be brought to its end; nothing is released then.
         """
         self._check_estimator()
-        table = np.asarray(X) if not hasattr(X, "shape") else X
+        table = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
         labels, candidates = np.asarray(y), _combinations(self.candidates)
         order = np.random.default_rng(0).permutation(len(labels))
         cut = len(labels) - round(checks.probability("held_out", self.held_out) * len(labels))
@@ -180,6 +181,9 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.best_score_, self.classes_ = score, model.classes_
         self.n_features_in_ = model.n_features_in_
         self.budget_ = {"epsilon": self.epsilon, "delta": self.delta}
+        model.guarantee_, model.budget_, model.claimed_ = self.guarantee_, self.budget_, None
+        model._certified = self.guarantee_.epsilon(self.delta)  # noqa: SLF001 - all trials paid for it
+        model._charged_to = shared(self.accountant)  # noqa: SLF001
         self.adjacency_ = "replace-one"
         self.private_release_ = self.random_state is None
         self.promises_ = [*model.promises_, *([] if self.accountant is None else [FOLDS])]
@@ -187,12 +191,9 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     @property
     def certified_(self) -> float:
         """ε that was spent; see the attributes of the class."""
-        if "guarantee_" not in vars(self):
+        if "best_estimator_" not in vars(self):
             raise AttributeError("certified_ is known after fit")
-        accountant = shared(self.accountant)
-        if accountant is not None:
-            return accountant.epsilon_spent()
-        return self.guarantee_.epsilon(self.delta)
+        return self.best_estimator_.certified_
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every row, by the best model."""
@@ -287,6 +288,8 @@ def _combinations(candidates: Mapping[str, Sequence[Any]]) -> list[dict[str, Any
 
 def _source(random_state: Any) -> random.Random:
     """Random numbers of the operating system, or of a seed."""
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        random_state = int.from_bytes(random_state.bytes(16))
     return random.SystemRandom() if random_state is None else random.Random(random_state)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.theorems.parameters import choice, converted, parameters
 
@@ -129,6 +130,14 @@ class Budget:
 
     epsilon: float
     delta: float
+
+    def checked(self) -> Budget:
+        """The same in doubles: against a shorter float a larger ε would compare as equal.
+
+        Raises:
+            InvalidInput: if one is out of range.
+        """
+        return Budget(checks.positive("epsilon", self.epsilon), checks.delta(self.delta))
 
 
 def is_loss(value: object) -> TypeGuard[Loss]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcalc import checks
 from dpcalc.calibration import smallest_noise
 from dpcalc.claims.relations import NO_RELATION, Basis, Relation, relation_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
@@ -167,8 +166,7 @@ def prepare(
             "leave --epsilon out or take a private method"
         )
     if budget is not None:
-        checks.positive("epsilon", budget.epsilon)
-        checks.delta(budget.delta)
+        budget = budget.checked()
     _check_labels(method, records)
     asked, method = method, method.resolved(records, network, budget)
     calibrated = None

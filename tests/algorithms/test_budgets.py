@@ -8,6 +8,7 @@ import random
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_matrix, csc_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -228,3 +229,59 @@ def test_the_noise_of_a_trial_fits_the_whole_search():
     assert RandomSelection(GDP(1.001 * mu), stop).epsilon(1e-6) > 1.0
     with pytest.raises(Infeasible):
         largest_mu(1e-12, 1e-6, stop, "logarithmic")
+
+
+def test_an_accountant_that_is_exchanged_after_a_fit_does_not_change_what_was_spent():
+    """It would say 0, or forget the fits before the last, where it were asked of the parameter."""
+    alone = model(None).fit(X, Y)
+    spent = alone.certified_
+    assert alone.set_params(accountant=SharedAccountant(4.0, 1e-6)).certified_ == spent > 0
+    budget = SharedAccountant(epsilon=4.0, delta=1e-6)
+    twice = model(budget).fit(X, Y).fit(X, Y)
+    total = budget.epsilon_spent()
+    assert twice.certified_ == total > spent
+    assert twice.set_params(accountant=None).certified_ == total
+    assert pickle.loads(pickle.dumps(twice)).certified_ == total  # noqa: S301 - our own
+    model(budget).fit(X, Y)
+    assert twice.certified_ == budget.epsilon_spent() > total
+
+
+def test_the_best_model_of_a_search_says_what_the_search_cost():
+    """A trial costs less: its own numbers hold for nobody who sees which of all trials was best."""
+    search = PrivateSearchCV(model(None), {"l2": [0.0, 1e-3]}, expected=2, random_state=0).fit(X, Y)
+    best = search.best_estimator_
+    assert best.certified_ == search.certified_ == search.guarantee_.epsilon(1e-6)
+    assert best.guarantee_ == search.guarantee_
+    assert best.budget_ == {"epsilon": 1.0, "delta": 1e-6}
+    charged = SharedAccountant(4.0, 1e-6)
+    search.set_params(accountant=charged)
+    assert search.certified_ == best.certified_ > 0
+    search.fit(X, Y)
+    assert search.certified_ == search.best_estimator_.certified_ == charged.epsilon_spent()
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_a_budget_in_shorter_floats_is_kept_in_doubles(kind):
+    """1.0005 is no more than a float16's 1 where they are compared as such."""
+    assert model(None, epsilon=kind(1)).fit(X, Y).certified_ <= 1
+
+
+def test_a_search_takes_the_rows_and_seeds_that_an_estimator_takes():
+    seeds = [np.random.RandomState(1), np.random.RandomState(1), np.random.default_rng(1)]
+    kinds = [coo_matrix, csc_matrix, coo_matrix]
+    scores = [
+        PrivateSearchCV(model(None), {"l2": [0.0]}, expected=2, random_state=seed)
+        .fit(kind(X), Y)
+        .best_score_
+        for seed, kind in zip(seeds, kinds, strict=True)
+    ]
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [({"step_size": 0}, "step_size needs"), ({"fit_intercept": "no"}, "fit_intercept needs")],
+)
+def test_a_parameter_that_says_nothing_is_refused_by_name(given, said):
+    with pytest.raises(InvalidInput, match=said):
+        model(None, **given).fit(X, Y)
