@@ -130,7 +130,8 @@ class PrivateSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             WorkersLost: if a trial cannot be brought to its end; nothing is released then.
         """
         self._check_estimator()
-        table = X.tocsr() if issparse(X) else X if hasattr(X, "shape") else np.asarray(X)
+        table: Any = X if hasattr(X, "shape") else np.asarray(X)
+        table = table.tocsr() if issparse(table) else table
         labels, candidates = np.asarray(y), _combinations(self.candidates)
         order = np.random.default_rng(0).permutation(len(labels))
         cut = len(labels) - round(checks.probability("held_out", self.held_out) * len(labels))

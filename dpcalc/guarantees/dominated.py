@@ -52,7 +52,7 @@ class DominatedMechanism(Guarantee):
 
         if checks.delta(delta) == 0:
             return Bracket(0.0, self.largest, "largest loss")
-        return Composition(((self, 1),)).bracket(delta)
+        return Composition(((self, 1),)).bracket(delta).narrowed(0.0, self.largest)
 
     def delta(self, epsilon: float) -> float:
         """The upper end of `delta_bracket`."""

@@ -162,7 +162,7 @@ def _share(budget: Budget, rounds: int, dimension: int) -> float:
     from dpcalc.guarantees.objective_perturbation import moved_noise
 
     low = budget.epsilon / rounds
-    if budget.delta == 0:
+    if budget.delta == 0 or budget.epsilon > _NO_GUIDE_NEEDED:
         return low
     high = budget.epsilon * max(1.0, dimension**0.5)
     with with_relative_width(1e-3):
@@ -172,6 +172,10 @@ def _share(budget: Budget, rounds: int, dimension: int) -> float:
             fits = compose((each, rounds)).epsilon(budget.delta) <= budget.epsilon
             low, high = (middle, high) if fits else (low, middle)
     return low
+
+
+_NO_GUIDE_NEEDED = 2e4
+"""Budgets that next to no noise keeps, by the largest loss as by any other bound."""
 
 
 def constant_penalty(method: NetworkMethod) -> float:
