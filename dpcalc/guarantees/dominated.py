@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcalc import checks
+from dpcalc.errors import NumericalFailure
 from dpcalc.accounting.renyi import renyi_divergence
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.tradeoff import curve_below
@@ -52,7 +53,13 @@ class DominatedMechanism(Guarantee):
 
         if checks.delta(delta) == 0:
             return Bracket(0.0, self.largest, "largest loss")
-        return Composition(((self, 1),)).bracket(delta).narrowed(0.0, self.largest)
+        try:
+            found = Composition(((self, 1),)).bracket(delta)
+        except NumericalFailure:
+            if self.largest == math.inf:
+                raise
+            return Bracket(0.0, self.largest, "weaker: largest loss")
+        return found.narrowed(0.0, self.largest)
 
     def delta(self, epsilon: float) -> float:
         """The upper end of `delta_bracket`."""
