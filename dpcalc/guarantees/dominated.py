@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpcalc import checks
-from dpcalc.errors import NumericalFailure
 from dpcalc.accounting.renyi import renyi_divergence
+from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.tradeoff import curve_below
 
