@@ -39,11 +39,13 @@ class Trail:
         path: the file.
         file: open for appending.
         last: seal of the last line, "" before the first.
+        size: bytes of all lines; what an append that failed left behind lies beyond them.
     """
 
     path: Path
     file: BinaryIO
     last: str
+    size: int
 
     def append(self, content: Mapping[str, Any]) -> None:
         """Add a line and wait until the disk has it.
@@ -52,15 +54,21 @@ class Trail:
             content: plain finite numbers, texts, lists and tables.
 
         Raises:
-            OutputFailed: if it cannot be written.
+            OutputFailed: if it cannot be written; the trail is as it was, and may be appended to
+                again.
         """
-        text, self.last = _line(content, self.last)
+        text, seal = _line(content, self.last)
         try:
-            self.file.write(text)
-            self.file.flush()
+            self.file.truncate(self.size)
+            left = text
+            while left:  # a full disk takes a part
+                left = left[self.file.write(left) :]
             os.fsync(self.file.fileno())
         except OSError as error:
+            with contextlib.suppress(OSError):  # else it is cut off next time
+                self.file.truncate(self.size)
             raise OutputFailed(f"{str(self.path)!r} could not be written: {error}") from error
+        self.last, self.size = seal, self.size + len(text)
 
 
 @contextlib.contextmanager
@@ -71,13 +79,13 @@ def open_trail(path: str | os.PathLike[str]) -> Iterator[tuple[Trail, list[dict[
         InvalidInput: if another process holds it, or a line is not as it was written.
     """
     refuse_pipe(path)
-    with held_alone(path, "trail"), Path(path).open("ab+") as file:
+    with held_alone(path, "trail"), Path(path).open("ab+", buffering=0) as file:
         file.seek(0)
         whole = file.read()
         kept = whole[: whole.rfind(b"\n") + 1]
         contents, last = _opened(kept, str(path))
         file.truncate(len(kept))
-        yield Trail(Path(path), file, last), contents
+        yield Trail(Path(path), file, last, len(kept)), contents
 
 
 def _opened(whole: bytes, name: str) -> tuple[list[dict[str, Any]], str]:

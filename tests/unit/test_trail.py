@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,27 @@ from dpcalc.errors import InvalidInput, OutputFailed
 from dpcalc.trail import open_trail
 
 LINES = ({"a": 1, "b": "é"}, {"a": 2}, {"a": [0.1, None]})
+
+FULL_FOR_A_WHILE = """
+import json, resource, signal, sys
+from dpcalc.errors import OutputFailed
+from dpcalc.trail import open_trail
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+written = []
+with open_trail(sys.argv[1]) as (trail, _):
+    for number in range(60):
+        limit = 1000 if 5 <= number < 50 else most
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+        try:
+            trail.append({"a": number})
+            written.append(number)
+        except OutputFailed:
+            pass
+assert 15 < len(written) < 30 and written[-10:] == list(range(50, 60)), written
+print(json.dumps(written))
+"""
 
 
 @pytest.fixture
@@ -111,6 +134,18 @@ def test_pipes_are_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of POSIX")
+def test_a_disk_that_was_full_for_a_while_leaves_whole_lines(tmp_path: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", FULL_FOR_A_WHILE, str(tmp_path / "trail")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    with open_trail(tmp_path / "trail") as (_, contents):
+        assert [line["a"] for line in contents] == json.loads(found.stdout)
+
+
 def test_what_cannot_be_written_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_trail(path) as (trail, _):
 
@@ -125,4 +160,4 @@ def test_what_cannot_be_written_is_told(path: Path, monkeypatch: pytest.MonkeyPa
                 trail.append({"a": 4})
         trail.append({"a": 5})
     with open_trail(path) as (_, contents):
-        assert contents == [*LINES, {"a": 4}, {"a": 5}]
+        assert contents == [*LINES, {"a": 5}]
