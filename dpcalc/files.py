@@ -164,7 +164,8 @@ def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
     A lock of the operating system, which ends with the process, whatever ended it.
 
     Args:
-        path: the file, which need not exist yet; a hidden file ending in .lock is made beside it.
+        path: the file, which need not exist yet; a link is followed. A hidden file ending in .lock is
+            made beside it.
         option: what it was given to, for the error.
 
     Raises:
@@ -173,7 +174,8 @@ def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     check_output(path, option)
-    lock = FileLock(Path(path).with_name(f".{Path(path).name}.lock"))
+    target = _target(path)
+    lock = FileLock(target.with_name(f".{target.name}.lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:

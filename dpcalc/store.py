@@ -41,6 +41,8 @@ __all__ = [
 LAYOUT = 1
 """Version of the table."""
 
+_TABLE = """CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, header TEXT NOT NULL,
+arrays BLOB NOT NULL, sha256 TEXT NOT NULL)"""
 _PLAN = "plan"
 _NOT_PIECES = (_PLAN, "planned")
 _ANOTHER = "name another file, or repeat what began it"
@@ -118,8 +120,8 @@ class Store:
 
     def remove(self, key: str) -> None:
         """Leave out a piece, if it is there; its bytes are overwritten."""
-        statement = "DELETE FROM pieces WHERE key = ?"
-        _asked(self.path, self.connection, statement, (self.prefix + key,))
+        name = (self.prefix + key,)
+        _asked(self.path, self.connection, "DELETE FROM pieces WHERE key = ?", name)
 
     def begin(self, plan: Mapping[str, Any]) -> None:
         """Note the plan of this section, or hold it against the one that began it.
@@ -205,10 +207,7 @@ def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 
 def _refuse_other_versions(header: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Refuse to resume from a file of another dpcalc, or of a library that may give other bits.
-
-    numpy keeps a seed's numbers within a feature release, such as 2.4; numba sums in its own order.
-    """
+    """Refuse to resume from a file of another dpcalc, or of a library that may give other bits."""
     now = _versions()
     held = {name: header.get(name) for name in now}
     if any(_feature(name, held[name]) != _feature(name, now[name]) for name in now):
@@ -229,6 +228,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def _feature(name: str, version: object) -> list[str]:
+    """With numpy a seed's numbers stay within one, such as 2.4; numba sums in its own order."""
     return str(version).split(".")[: None if name == "dpcalc" else 2]
 
 
@@ -239,14 +239,14 @@ def _short(value: Any) -> str:
 def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
     """A connection that writes every piece at once and waits until the disk has it."""
     begun = is_there(path) and Path(path).stat().st_size > 0
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    file = Path(path).absolute()  # ":memory:" would be no file
+    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     try:
+        others = connection.execute("SELECT 1 FROM sqlite_master WHERE tbl_name <> 'pieces'")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, header TEXT NOT NULL, "
-            "arrays BLOB NOT NULL, sha256 TEXT NOT NULL)"
-        )
+        if not (foreign := others.fetchone()):
+            connection.execute(_TABLE)
         # A piece that the index lost would be taken for one that was never finished.
         (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
@@ -254,9 +254,9 @@ def _connected(path: str | os.PathLike[str]) -> sqlite3.Connection:
         if not begun:  # nothing in it that could be damaged
             raise OutputFailed(f"{str(path)!r} could not be written: {error}") from error
         raise _needed(path, str(error)) from error
-    if found != "ok":
+    if foreign or found != "ok":
         connection.close()
-        raise _needed(path, f"it is damaged: {found}")
+        raise _needed(path, "of something else" if foreign else f"it is damaged: {found}")
     return connection
 
 

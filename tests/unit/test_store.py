@@ -106,6 +106,39 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_second_writer_by_a_link_is_refused(tmp_path: Path) -> None:
+    file, link = tmp_path / "pieces", tmp_path / "link"
+    link.symlink_to(file)
+    with open_store(file, PLAN), pytest.raises(InvalidInput, match="is held by another"):  # noqa: SIM117
+        with open_store(link, PLAN):
+            pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no names of files there")
+@pytest.mark.parametrize("name", [":memory:", "file:pieces?mode=memory"])
+def test_every_name_is_that_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store(name, PLAN) as store:
+        store.write("one", {"number": 1})
+    with open_store(name, PLAN, resume=True) as store:
+        assert store.read("one") == ({"number": 1}, {})
+    assert (tmp_path / name).stat().st_size
+
+
+def test_a_database_of_others_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "others"
+    for statement in ("CREATE TABLE mine (a)", "CREATE TABLE pieces (a)"):
+        _changed(file, statement)
+        before = file.read_bytes()
+        with pytest.raises(InvalidInput, match="expected a file of finished work"):  # noqa: SIM117
+            with open_store(file, PLAN):
+                pass
+        assert file.read_bytes() == before
+
+
 def _changed(file: Path, statement: str) -> None:
     connection = sqlite3.connect(file)
     connection.execute(statement)
