@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,8 +50,8 @@ def print_error(arguments: list[str], verbs: list[str], kind: str, message: str,
         code: the exit status.
     """
     from dpcalc.report.output import failure
-    from dpcalc.report.records import to_json
 
     words = [word for word in arguments if not word.startswith("-")]
     verb = words[0] if words and words[0] in verbs else None
-    click.echo(to_json(failure(verb, kind, message, code)))
+    # Nothing of the library is loaded: it may have been interrupted while it was.
+    click.echo(json.dumps(failure(verb, kind, message, code), indent=2, ensure_ascii=False))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -189,3 +191,21 @@ def test_a_file_that_fails_after_the_answer_leaves_one_document(
     status, record, told = answer(f"plot {ANSWERS['plot'][0]}", capsys)
     assert (status, "error" in record, "curves" in record) == (74, False, True)
     assert "no room" in told
+
+
+def test_an_error_is_told_although_the_library_cannot_be_loaded() -> None:
+    """An interruption while numpy was being loaded leaves one that cannot be loaded again."""
+    program = (
+        "import sys; sys.modules['numpy'] = None; sys.modules['dpcalc.guarantees'] = None\n"
+        "from dpcalc.cli._json import print_error\n"
+        "print_error(['audit', '--json'], ['audit'], 'Interrupted', 'interrupted \u03b5', 130)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", program],
+        capture_output=True, text=True, check=True, encoding="utf-8",
+    )  # fmt: skip
+    answer = json.loads(found.stdout)
+    assert answer["verb"] == "audit"
+    assert answer["error"] == {
+        "kind": "Interrupted", "message": "interrupted ε", "exit_status": 130,
+    }  # fmt: skip
