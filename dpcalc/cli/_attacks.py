@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,11 +151,20 @@ def of_the_user(what: str) -> Iterator[None]:
 
 
 def guarded(target: Target) -> Target:
-    """The target, whose own errors are reported as its own."""
+    """The target, whose own errors are reported as its own.
+
+    What it prints goes to standard error, beside the answer; what it sets for numpy's warnings ends
+    with the call.
+    """
+    import numpy as np
 
     def checked(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
-            with of_the_user(f"target {target.name!r} could not {what}"):
+            with (
+                of_the_user(f"target {target.name!r} could not {what}"),
+                redirect_stdout(sys.stderr),
+                np.errstate(),
+            ):
                 return function(*given)
 
         return call

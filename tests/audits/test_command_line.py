@@ -65,6 +65,18 @@ def test_ones_own_mechanism(here: Path) -> None:
     assert run("audit", "my_mechanism:claimed", "--runs", "4000", *QUICK) == 1
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_a_mechanism_prints_and_sets_is_kept_from_the_answer(
+    here: Path, capfd: pytest.CaptureFixture[str], workers: int
+) -> None:
+    assert here.is_dir()
+    words = ["my_mechanism:loud_target", "--runs", "4000", "--workers", str(workers), *QUICK]
+    assert run("audit", *words, "--json") in (0, 3)
+    said = capfd.readouterr()
+    assert json.loads(said.out)["results"][0]["verdict"]["runs"] > 4000
+    assert "hello" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

@@ -7,6 +7,7 @@ import pytest
 from dpcalc.cli.main import main
 
 MINE = """
+import numpy as np
 from dpcalc.auditing import Claim, mechanism
 
 def release(data, generator, runs):
@@ -28,12 +29,18 @@ def silent(data, generator, runs):
 def words(data, generator, runs):
     return ["a"] * runs
 
+def loud(data, generator, runs):
+    print("hello")
+    np.seterr(all="raise")
+    return data + generator.laplace(size=runs)
+
 def named(release):
     return lambda: (mechanism(release, 1.0, 0.0, adjacency="add-remove", name="a/b c"),
                     Claim.of(epsilon=1, adjacency="add-remove"))
 
 broken_target, nothing_target, words_target = named(broken), named(silent), named(words)
 fine = named(release)
+loud_target = named(loud)
 """
 
 QUICK = ["--no-controls", "--seed", "3"]
