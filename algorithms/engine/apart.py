@@ -149,9 +149,7 @@ def _nodes(
     """A process per node, joined along the edges; what each tells comes in their order."""
     context = multiprocessing.get_context("spawn")
     nodes = algorithm.problem.nodes
-    links: list[dict[int, Connection]] = [{} for _ in range(nodes)]
-    for i, j in algorithm.problem.network.edges:
-        links[i][j], links[j][i] = context.Pipe()
+    links = _joined(nodes, algorithm.problem.network.edges)
     told: list[Connection] = []
     processes: list[BaseProcess] = []
     try:
@@ -171,6 +169,24 @@ def _nodes(
         for process in processes:
             process.terminate()
             process.join()
+
+
+def _joined(nodes: int, edges: Sequence[tuple[int, int]]) -> list[dict[int, Connection]]:
+    """A connection along every edge, both ends of which are open until the nodes have them."""
+    links: list[dict[int, Connection]] = [{} for _ in range(nodes)]
+    try:
+        for i, j in edges:
+            links[i][j], links[j][i] = multiprocessing.Pipe()
+    except OSError as error:
+        for ends in links:
+            for end in ends.values():
+                end.close()
+        raise InvalidInput(
+            f"expected a connection for each of {len(edges)} edges; this process may not have as "
+            f"many files open ({error.strerror}); take a sparser graph, or raise the limit: "
+            f"ulimit -n {2 * len(edges) + 3 * nodes + 100}"
+        ) from error
+    return links
 
 
 def _node(

@@ -127,6 +127,15 @@ def test_a_process_that_cannot_be_started_is_what_the_error_says(
     assert not multiprocessing.active_children()
 
 
+def test_more_edges_than_files_may_be_open_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(multiprocessing, "Pipe", full)
+    with pytest.raises(InvalidInput, match=r"Too many open files.*ulimit -n \d+"):
+        carry_out_apart(example("m-admm"), 1)
+
+
 def test_what_makes_no_sense_apart_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     network = "run private-r-admm --epsilon 1 --delta 1e-6 --rounds 2 --apart"
     for words, said in (
