@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from typing import Any
 
 from dpcalc.claims.tables import as_real, fields, read_toml
 from dpcalc.errors import InvalidInput
+from dpcalc.numerals import number
 from dpcalc.sweep.ranges import MOST, check_whole, places
 
 KINDS = ("theorem", "mechanism", "audit", "run")
@@ -100,6 +102,10 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
             + ("; its records are held in memory, try: dpcalc run --memory" * (kinds == ["run"]))
             + "; leave memory out"
         )
+    if "attest" in table and kinds != ["theorem"]:
+        raise InvalidInput(
+            f"attest makes promises of a theorem; {where} asks about a {kinds[0]}; leave attest out"
+        )
     given = dict(fields("[parameters]", table.get("parameters", {}), table.get("parameters", {})))
     outer = {n: table[n] for n in _OUTER if n in table}
     for name in given.keys() & outer.keys():
@@ -137,6 +143,15 @@ def _tolerance(given: Any) -> float:
     return tolerance
 
 
+def _one(value: Any) -> Any:
+    """The same for 1, 1.0 and "1", as parameters are read; true is no number."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, ZeroDivisionError, OverflowError):
+            return number(value)
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if plain else repr(value)
+
+
 def _values(name: str, value: Any) -> tuple[Any, ...] | None:
     """The values of an axis; None for a single one."""
     if isinstance(value, Mapping):
@@ -146,6 +161,6 @@ def _values(name: str, value: Any) -> tuple[Any, ...] | None:
     if not value:
         raise InvalidInput(f"{name} needs at least one value; got an empty list")
     plain = [tuple(v) if isinstance(v, list) else v for v in value]
-    if len(set(map(repr, plain))) < len(plain):
+    if len(set(map(_one, plain))) < len(plain):
         raise InvalidInput(f"expected different values of {name}; got one of them twice")
     return tuple(value)

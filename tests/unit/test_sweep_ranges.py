@@ -68,3 +68,21 @@ def test_fractions_of_whole_numbers_are_refused_at_once(
         return
     with pytest.raises(InvalidInput, match=rf"{name} needs whole numbers; .* 628\.569; try whole"):
         sweep_of(text, file)
+
+
+@pytest.mark.parametrize("values", ["[1, 1.0]", '[1, "1"]', '["1/2", 0.5]'])
+def test_one_number_written_in_two_ways_is_one_value(values: str, file: Path) -> None:
+    text = f'mechanism = "gaussian"\n[parameters]\nnoise_multiplier = {values}'
+    with pytest.raises(InvalidInput, match="different values of noise_multiplier"):
+        sweep_of(text, file)
+
+
+def test_values_that_differ_are_taken_as_they_are(file: Path) -> None:
+    text = 'mechanism = "gaussian"\n[parameters]\nnoise_multiplier = [1, true, "x", "1/3", 0.25]'
+    assert sweep_of(text, file).axes["noise_multiplier"] == (1, True, "x", "1/3", 0.25)
+
+
+@pytest.mark.parametrize("asked", ['mechanism = "gaussian"', 'audit = "dp-admm"'])
+def test_promises_are_made_of_theorems_alone(asked: str, file: Path) -> None:
+    with pytest.raises(InvalidInput, match="attest makes promises of a theorem"):
+        sweep_of(f'{asked}\nattest = "all"', file)
