@@ -96,7 +96,7 @@ def last_column(path: Path) -> str:
     A first line that ends in a number is most likely a record, which would be lost without a word;
     it is refused unless its numbers count the columns, as pandas writes columns without names.
     """
-    from dpcalc.algorithms.problems.data.tables import empty_table
+    from dpcalc.algorithms.problems.data.column_names import empty_table
     from dpcalc.delimited import Row, is_number, rows
 
     delimiter = delimiter_of(path)

@@ -61,10 +61,10 @@ def template_of(path: Path, label: str | None = None) -> Template:
         label: the label column; the last one if left out.
 
     Raises:
-        InvalidInput: if it is no table.
+        InvalidInput: if it is no table, or its first line is a record.
     """
-    from dpcalc.algorithms.problems.data.tables import check_names, empty_table
-    from dpcalc.delimited import Row, rows
+    from dpcalc.algorithms.problems.data.column_names import check_names, empty_table, without_names
+    from dpcalc.delimited import Row, is_number, rows
 
     if is_binary(path):
         return _of_binary(path, label)
@@ -81,8 +81,10 @@ def template_of(path: Path, label: str | None = None) -> Template:
     if label not in header:
         raise unknown_name(f"column of {str(path)!r}", label, header)
     check_names(path, header)
-    kinds = [NUMBER] * len(header)
+    kinds, place = [NUMBER] * len(header), header.index(label)
     for _, cells in found:
+        if cells[place] == label and not is_number(label):
+            raise without_names(path, label)
         kinds = [_kind(cell, before) for cell, before in zip(cells, kinds, strict=True)]
     return Template(
         {name: kind for name, kind in zip(header, kinds, strict=True) if name != label}, label

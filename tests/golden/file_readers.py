@@ -18,6 +18,7 @@ from dpcalc.training.data import load, split
 from dpcalc.training.graph import network
 from dpcalc.training.schema import Range, Schema, read_schema
 from dpcalc.training.sources import last_column
+from dpcalc.training.template import template_of
 from tests.golden.readers import guarantee, shortly
 
 
@@ -98,6 +99,11 @@ def accuracy(kind: str, epsilon: float, delta: float, *given: Any) -> float:
 
 def last_named(path: str) -> str:
     return last_column(Path(path))
+
+
+def template(path: str, *label: str) -> str:
+    """The schema to fill in."""
+    return template_of(Path(path), *label).to_toml()
 
 
 def event(table: Any, adjacency: str) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.column_names import check_names, empty_table, without_names
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
 from dpcalc.delimited import Row, has_commas, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
@@ -171,11 +172,7 @@ class Columns:
         known = _some(said)
         column = f"column {self.label!r} of {str(self.path)!r}"
         if self.label in said and not is_number(self.label):
-            raise InvalidInput(
-                f"expected a line of column names first in {str(self.path)!r}; got a label column "
-                f"called {self.label!r}, which is one of its labels ({known}); put the names of the "
-                "columns above the first record"
-            )
+            raise without_names(self.path, self.label, f" ({known})")
         if self.positive is not None and self.positive not in said:
             raise InvalidInput(
                 f"expected a label that occurs; got positive={self.positive!r}, which is not in "
@@ -214,27 +211,6 @@ CATEGORY = "list every value that the column may have"
 
 NOT_FINITE = "leave the cell empty, and its row is left out"
 """What to try where a cell is a number, but none to compute with."""
-
-
-def empty_table(path: object) -> InvalidInput:
-    """The error for a table without a first line."""
-    return InvalidInput(
-        f"expected a header line; got an empty file {str(path)!r}; put the names of the columns in its "
-        "first line, and a record in each line below"
-    )
-
-
-def check_names(path: object, header: Sequence[str]) -> None:
-    """Refuse a name that two columns have; says which columns."""
-    for name in header:
-        places = [str(k) for k, other in enumerate(header, 1) if other == name]
-        if len(places) > 1:
-            hint = "put the names of the columns above the first record"
-            raise InvalidInput(
-                f"expected every column name once; {str(path)!r} has {name!r} in columns "
-                f"{', '.join(places[:-1])} and {places[-1]}; "
-                + (hint if is_number(name) else "rename all but one, or take them out")
-            )
 
 
 def _no_row(path: object, incomplete: int) -> InvalidInput:

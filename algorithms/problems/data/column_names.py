@@ -1,0 +1,58 @@
+"""Names of columns: every column has one of its own, and no record is read as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcalc.delimited import is_number
+from dpcalc.errors import InvalidInput
+
+
+def empty_table(path: object) -> InvalidInput:
+    """The error for a table without a first line."""
+    return InvalidInput(
+        f"expected a header line; got an empty file {str(path)!r}; put the names of the columns in its "
+        "first line, and a record in each line below"
+    )
+
+
+def without_names(path: object, label: str, known: str = "") -> InvalidInput:
+    """The error for a first line that is a record: its label is one of the column's own."""
+    return InvalidInput(
+        f"expected a line of column names first in {str(path)!r}; got a label column called {label!r}, "
+        f"which is one of its labels{known}; put the names of the columns above the first record"
+    )
+
+
+def check_names(path: object, header: Sequence[str]) -> None:
+    """Refuse a name that two columns have, and a column without one; says which columns."""
+    if "" in header:
+        raise _no_name(path, header.index("") + 1, len(header))
+    for name in header:
+        places = [str(k) for k, other in enumerate(header, 1) if other == name]
+        if len(places) > 1:
+            hint = "put the names of the columns above the first record"
+            raise InvalidInput(
+                f"expected every column name once; {str(path)!r} has {name!r} in columns "
+                f"{', '.join(places[:-1])} and {places[-1]}; "
+                + (hint if is_number(name) else "rename all but one, or take them out")
+            )
+
+
+def _no_name(path: object, place: int, width: int) -> InvalidInput:
+    """The error for a column without a name, which can be read in two ways."""
+    where = f"expected a name for every column; {str(path)!r} has none in column {place}"
+    if place == 1:
+        return InvalidInput(
+            f"{where}, which can be row numbers, as pandas writes its index, or a feature; leave the "
+            "row numbers out (to_csv(index=False)), or give the column a name"
+        )
+    if place == width:
+        return InvalidInput(
+            f"{where}, which can be a delimiter at the end of each line or the last column; take the "
+            "delimiter off the lines, or give the column a name"
+        )
+    return InvalidInput(
+        f"{where}; give it one, or take the column out; if this line is a record, put the names of the "
+        "columns above it"
+    )

@@ -1,0 +1,43 @@
+"""Files as other programs write them: read as what they are, or refused with what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+
+
+def test_a_schema_of_records_without_names_shows_none_of_their_values(run, tmp_path, monkeypatch):
+    """`run` refuses the same file; neither prints 10986.49 as the name of a column."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bare.csv").write_text("52,10986.49,no\n31,9000.5,yes\n44,1200.25,no\n")
+    status, out, err = run("schema", "bare.csv")
+    assert (status, out) == (2, "")
+    assert "called 'no', which is one of its labels; put the names of the columns above" in err
+    assert "10986.49" not in err
+    line = ("--data", "bare.csv", "--positive", "yes", "--scale", "*=0:99999", *BUDGET)
+    assert "which is one of its labels" in run("run", "dp-admm", *line)[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            ",age,y\n0,52,1\n1,31,0\n",
+            "row numbers, as pandas writes its index, or a feature; leave",
+        ),
+        ("age,y,\n52,1,\n31,0,\n", "a delimiter at the end of each line or the last column; take"),
+        ("age,,y\n52,1,1\n31,0,0\n", "none in column 2; give it one, or take the column out; if"),
+    ],
+)
+def test_a_column_without_a_name_is_read_in_no_way(run, tmp_path, text, said):
+    """With ``*=LOW:HIGH`` row numbers were a feature, and what follows a last comma the label."""
+    path = tmp_path / "d.csv"
+    path.write_text(text)
+    for line in (
+        ("schema", path),
+        ("run", "dp-admm", "--data", path, "--scale", "*=0:99", *BUDGET),
+    ):
+        status, out, err = run(*line)
+        assert (status, out) == (2, "")
+        assert said in " ".join(err.split())
