@@ -41,3 +41,38 @@ def test_a_column_without_a_name_is_read_in_no_way(run, tmp_path, text, said):
         status, out, err = run(*line)
         assert (status, out) == (2, "")
         assert said in " ".join(err.split())
+
+
+@pytest.mark.parametrize("name", [None, "patient"])
+@pytest.mark.parametrize("noted", [True, False])
+def test_the_index_of_a_pandas_table_is_neither_label_nor_feature(run, tmp_path, name, noted):
+    """It stands last in the file, where the label is looked for; a filtered table has one."""
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "y": [1, 0, 1, 0]})[lambda table: table["a"] != 2]
+    table = pa.Table.from_pandas(frame.rename_axis(index=name))
+    path = tmp_path / "filtered.parquet"
+    parquet.write_table(table if noted else table.replace_schema_metadata(None), path)
+    lines = (
+        ("schema", path),
+        ("schema", path, "--label", "y"),
+        ("run", "dp-admm", "--data", path, "--label", "y", "--scale", "*=0:9", *BUDGET),
+    )
+    for line in lines:
+        status, out, err = run(*line)
+        if name and not noted:
+            assert status == 0  # a column like any other
+            continue
+        assert (status, out) == (2, "")
+        said = f"got {name or '__index_level_0__'!r}, the index of a pandas table, which can be row"
+        assert said in " ".join(err.split())
+
+
+def test_a_table_whose_index_is_no_column_is_read(run, tmp_path):
+    import pandas as pd
+
+    path = tmp_path / "plain.parquet"
+    pd.DataFrame({"a": [1.0, 2, 3, 4], "y": [1, 0, 1, 0]}).to_parquet(path)
+    assert run("schema", path)[0] == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from dpcalc.delimited import is_number
 from dpcalc.errors import InvalidInput
@@ -25,9 +26,10 @@ def without_names(path: object, label: str, known: str = "") -> InvalidInput:
 
 
 def check_names(path: object, header: Sequence[str]) -> None:
-    """Refuse a name that two columns have, and a column without one; says which columns."""
+    """Refuse a name that two columns have, a column without one, and a pandas index."""
     if "" in header:
         raise _no_name(path, header.index("") + 1, len(header))
+    refuse_index(path, [name for name in header if re.fullmatch(r"__index_level_\d+__", name)])
     for name in header:
         places = [str(k) for k, other in enumerate(header, 1) if other == name]
         if len(places) > 1:
@@ -37,6 +39,16 @@ def check_names(path: object, header: Sequence[str]) -> None:
                 f"{', '.join(places[:-1])} and {places[-1]}; "
                 + (hint if is_number(name) else "rename all but one, or take them out")
             )
+
+
+def refuse_index(path: object, names: Iterable[str]) -> None:
+    """Refuse columns that are the index of a pandas table: the last ones, and so the label."""
+    for name in names:
+        raise InvalidInput(
+            f"expected columns of records in {str(path)!r}; got {name!r}, the index of a pandas table, "
+            "which can be row numbers or a column; leave it out (to_parquet(index=False)), or make it "
+            "a column (reset_index()) with a name of its own"
+        )
 
 
 def _no_name(path: object, place: int, width: int) -> InvalidInput:

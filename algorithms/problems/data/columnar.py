@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.column_names import check_names, refuse_index
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
 from dpcalc.algorithms.problems.data.tables import CATEGORY, Columns
@@ -52,6 +53,7 @@ def columnar_parts(
     """
     with closing(_opened(path)) as file:
         names = tuple(file.schema.names)
+        refuse_index(path, _index_of(file.schema))
     if not names:
         raise InvalidInput(f"expected columns; got none in {str(path)!r}")
     columns = Columns(path, names, label or names[-1], positive, dict(categories or {}))
@@ -80,10 +82,21 @@ def column_kinds(path: str | os.PathLike[str]) -> dict[str, bool]:
 
     Raises:
         MissingExtra: without pyarrow.
-        InvalidInput: if it is neither a Parquet nor an Arrow file.
+        InvalidInput: if it is neither a Parquet nor an Arrow file, or has the index of a pandas table.
     """
     with closing(_opened(path)) as file:
+        check_names(path, file.schema.names)
+        refuse_index(path, _index_of(file.schema))
         return {field.name: _is_number(field.type) for field in file.schema}
+
+
+def _index_of(schema: Any) -> list[str]:
+    """Columns of which pandas notes in the file that they are its index."""
+    try:
+        noted = (schema.pandas_metadata or {}).get("index_columns", [])
+    except (ValueError, AttributeError):  # somebody else's note
+        return []
+    return [name for name in noted if name in schema.names]
 
 
 class _Parquet:
