@@ -153,7 +153,7 @@ def _opened(file: Path) -> IO[bytes]:
     import lzma
 
     refuse_pipe(file)
-    match file.suffix:
+    match file.suffix.lower():
         case ".xz":
             return lzma.open(file, "rb")
         case ".bz2":

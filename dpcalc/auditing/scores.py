@@ -69,7 +69,7 @@ def read_scores(path: str | os.PathLike[str], *, column: str | None = None) -> A
     Raises:
         InvalidInput: if the file cannot be read, with the line.
     """
-    if Path(path).suffix == ".npy":
+    if Path(path).suffix.lower() == ".npy":
         return _mapped(path, column)
     names, found = _table(path, column)
     index = _chosen(column, names, str(path))
@@ -118,7 +118,7 @@ def read_labelled_scores(
 def refuse_two_with_members(first: str, second: str) -> None:
     """Raise `InvalidInput` for two files each of which says of every run whether it had the record."""
     for path in (first, second):
-        if Path(path).suffix == ".npy":
+        if Path(path).suffix.lower() == ".npy":
             return
         row = next(rows(path, comments=False, after=_comment_lines(path)), None)
         names = [cell.removeprefix("#").strip() for cell in row.cells] if row else []

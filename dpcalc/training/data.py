@@ -14,7 +14,7 @@ from dpcalc import checks
 from dpcalc.archive import checksum
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.files import is_there
-from dpcalc.training.file_kinds import is_table, refuse_unused
+from dpcalc.training.file_kinds import NAME_IT, is_table, refuse_unused
 from dpcalc.training.schema import Schema
 from dpcalc.training.sources import BUILT_IN, FETCHED, built_in, fetched, from_path
 
@@ -151,7 +151,7 @@ def load(
     if schema.categories and not own:
         raise InvalidInput(
             f"expected a CSV or Parquet file for columns of categories; got data={name!r}; "
-            "leave out the categories"
+            f"leave out the categories{NAME_IT if file and path.is_file() else ''}"
         )
     if schema.ranges or (own and row_bound is None):
         return schema.scaled(found, where=repr(name))

@@ -10,8 +10,11 @@ from dpcalc.errors import InvalidInput, shortened
 
 def is_table(path: Path) -> bool:
     """Whether a file's name says that its columns have names: delimited text, or one of `BINARY`."""
-    return is_binary(path) or any(suffix in (".csv", ".tsv") for suffix in path.suffixes)
+    return is_binary(path) or any(suffix.lower() in (".csv", ".tsv") for suffix in path.suffixes)
 
+
+NAME_IT = ", or, if this is CSV, give the file a name that ends in .csv"
+"""What else to try with a file whose name does not say that it is a table."""
 
 ARRAY = ".npy"
 COLUMNAR = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
@@ -56,7 +59,8 @@ def refuse_unused(name: str, file: bool, given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value is not None and option not in used:
             kind = "a LIBSVM file" if option == "features" else "a CSV or Parquet file"
+            named = option != "features" and file and not is_adult(path)
             raise InvalidInput(
                 f"{option} is said of {kind}; got {option}={value!r} with data={shortened(name)!r}; "
-                f"leave out --{option}"
+                f"leave out --{option}{NAME_IT if named else ''}"
             )

@@ -87,7 +87,7 @@ def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema
 
 def delimiter_of(path: Path) -> str | None:
     """The delimiter that a file's name says, if any."""
-    return "\t" if ".tsv" in path.suffixes else None
+    return "\t" if ".tsv" in map(str.lower, path.suffixes) else None
 
 
 def last_column(path: Path) -> str:

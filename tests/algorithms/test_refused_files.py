@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
+
+import numpy as np
 import pytest
+
+from dpcalc.auditing.scores import read_scores
+from dpcalc.training.data import load
+from dpcalc.training.schema import Schema
 
 BUDGET = ("--epsilon", "1", "--delta", "1e-6")
 
@@ -76,3 +85,55 @@ def test_a_table_whose_index_is_no_column_is_read(run, tmp_path):
     path = tmp_path / "plain.parquet"
     pd.DataFrame({"a": [1.0, 2, 3, 4], "y": [1, 0, 1, 0]}).to_parquet(path)
     assert run("schema", path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["D.CSV", "d.Csv.GZ", "D.TSV", "D.CSV.XZ", "d.csv.BZ2", "D.TSV.bz2"]
+)
+def test_names_of_files_may_be_in_capitals(run, tmp_path, name):
+    mark = "\t" if ".tsv" in name.lower() else ","
+    openers = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    path = tmp_path / name
+    text = f"age{mark}y\n" + "".join(f"{k}{mark}{'yes' if k % 3 else 'no'}\n" for k in range(30))
+    with openers.get(path.suffix.lower(), open)(path, "wt") as file:
+        file.write(text)
+    assert run("schema", path)[1].splitlines()[2:] == [
+        "age = []  # [LOWEST, HIGHEST]",
+        "# y is the label; give it a range if it is a number to predict.",
+    ]
+    found = load(str(path), positive="yes", schema=Schema.of({"age": [0, 29]}))
+    assert found.labels.tolist() == [1.0 if k % 3 else -1.0 for k in range(30)]
+
+
+def test_scores_of_a_numpy_file_in_capitals(tmp_path):
+    np.save(tmp_path / "s.npy", np.arange(3.0))
+    path = (tmp_path / "s.npy").rename(tmp_path / "S.NPY")
+    assert read_scores(path).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        (
+            "d.txt",
+            ("--positive", "yes"),
+            "leave out --positive, or, if this is CSV, give the file a",
+        ),
+        ("D.DATA", ("--label", "y"), "leave out --label, or, if this is CSV, give the file a name"),
+        ("d.txt", (), "a numeric label; got 'age,y' in line 1 of"),
+        ("d.txt", (), "'; if this is CSV, give the file a name that ends in .csv"),
+        (
+            "d.txt",
+            ("--categories", "y=a|b"),
+            "categories, or, if this is CSV, give the file a name",
+        ),
+    ],
+)
+def test_a_table_by_another_name_is_refused_with_the_name_to_give(
+    run, tmp_path, name, options, said
+):
+    path = tmp_path / name
+    path.write_text("age,y\n1,yes\n2,no\n" if "--categories" not in options else "1 1:1\n-1 1:2\n")
+    status, _, err = run("run", "dp-admm", "--data", path, *options, *BUDGET)
+    assert status == 2
+    assert said in " ".join(err.split())

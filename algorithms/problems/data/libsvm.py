@@ -43,7 +43,8 @@ def load_libsvm(
         try:
             label = float(content[0])
         except ValueError as error:
-            raise bad_row(path, number, "a numeric label", content[0]) from error
+            hint = "" if ":" in line else "if this is CSV, give the file a name that ends in .csv"
+            raise bad_row(path, number, "a numeric label", content[0], hint) from error
         if not np.isfinite(label):
             raise bad_row(path, number, "a finite label", content[0])
         last = 0
