@@ -50,6 +50,13 @@ _FIRST_BYTES = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
+_PACKED = {
+    b"\x1f\x8b": ("gzip", ".gz"),
+    b"\xfd7zXZ\0": ("xz", ".xz"),
+    **{b"BZh%d1AY&" % level: ("bzip2", ".bz2") for level in range(1, 10)},
+    b"\x28\xb5\x2f\xfd": ("Zstandard", ""),
+}
+"""First bytes of a file packed as a whole: by what, and the suffix by which it is unpacked here."""
 
 
 class Row(NamedTuple):
@@ -132,6 +139,9 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
             for start, what in _FIRST_BYTES.items():
                 if head.startswith(start):
                     raise _no_text(file, what)
+            for start, (what, suffix) in _PACKED.items():
+                if head.startswith(start):
+                    raise _packed(file, what, suffix)
             yield from _decoded(raw, str(file))
     except (OSError, EOFError, lzma.LZMAError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -192,6 +202,18 @@ def _decoded(raw: IO[bytes], name: str) -> Iterator[tuple[int, str]]:
 def _no_text(file: Path, what: str) -> InvalidInput:
     return InvalidInput(
         f"expected a text file; {str(file)!r} is {what}; save it as CSV in UTF-8 and give that file"
+    )
+
+
+def _packed(file: Path, what: str, suffix: str) -> InvalidInput:
+    unpacked = file.suffix.lower() in (".gz", ".xz", ".bz2")
+    hint = "unpack it, and give the text" + (", or pack that as .gz" if not suffix else "")
+    if suffix and not unpacked:
+        hint = f"give it a name that ends in {suffix}, such as {file.name + suffix!r}, or unpack it"
+    within = f" within its {file.suffix}" if unpacked else ""
+    return InvalidInput(
+        f"expected a text file, plain, .xz, .gz or .bz2; {str(file)!r} is packed by {what}{within}; "
+        + hint
     )
 
 
