@@ -91,7 +91,9 @@ def _reading_options() -> list[click.Option]:
             "text also as .xz, .gz, .bz2.",
         ),
         option(["--label"], help="Label column of a CSV file; the last one unless given."),
-        option(["--positive"], help="Label of a CSV file that becomes +1, all others -1."),
+        option(
+            ["--positive"], help="Label of a CSV or LIBSVM file that becomes +1, all others -1."
+        ),
         option(
             ["--categories"],
             multiple=True,

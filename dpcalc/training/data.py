@@ -120,7 +120,7 @@ def load(
         name: one of `BUILT_IN` or `FETCHED`; a folder with the files of UCI Adult; a CSV file with
             a header line; a Parquet file; or a LIBSVM file. Text may be packed as .xz, .gz or .bz2.
         label: of a CSV or Parquet file, the label column; the last one if left out.
-        positive: of a CSV or Parquet file, the label value that is +1.
+        positive: of a CSV, Parquet or LIBSVM file, the label value that is +1.
         schema: public ranges and categories of the columns; numbers are scaled by the ranges.
         row_bound: how long a row may be; says of a CSV file without ranges that it is scaled.
         features: of a LIBSVM file, how many there are.

@@ -39,6 +39,13 @@ def is_adult(path: Path) -> bool:
     return path.is_dir() or path.name.startswith(adult.FILES)
 
 
+_SAID_OF = {
+    "label": "a CSV or Parquet file",
+    "positive": "a CSV, Parquet or LIBSVM file",
+    "features": "a LIBSVM file",
+}
+
+
 def refuse_unused(name: str, file: bool, given: Mapping[str, object]) -> None:
     """Refuse what says something about another kind of file.
 
@@ -55,10 +62,10 @@ def refuse_unused(name: str, file: bool, given: Mapping[str, object]) -> None:
     if file and is_table(path):
         used = {"label", "positive"}
     elif file and not is_adult(path):
-        used = {"features"}
+        used = {"features", "positive"}
     for option, value in given.items():
         if value is not None and option not in used:
-            kind = "a LIBSVM file" if option == "features" else "a CSV or Parquet file"
+            kind = _SAID_OF[option]
             named = option != "features" and file and not is_adult(path)
             raise InvalidInput(
                 f"{option} is said of {kind}; got {option}={value!r} with data={shortened(name)!r}; "

@@ -64,7 +64,7 @@ def from_path(
             positive=positive,
             delimiter=delimiter_of(path),
         )
-    return libsvm.load_libsvm(path, features=features)
+    return libsvm.load_libsvm(path, features=features, classes=None, positive=positive)
 
 
 def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema) -> TableParts:

@@ -239,8 +239,9 @@ def test_what_is_no_public_fact_is_refused(facts):
             "grades.svm",
             "0 1:1\n1 1:2\n2 1:1\n",
             ["run", "dp-admm", *BUDGET, "--data"],
-            "expected two classes; got 3 (0, 1, 2) in grades.svm; write 1 for one of them and -1 for "
-            "all others",
+            "expected labels +1 or -1 by loss='logistic' of dp-admm; got 2 different labels from 0 to 1; "
+            "for numbers to predict try --loss huber, for classes name the one that becomes +1: "
+            "--positive VALUE",
         ),
         (
             "alike.svm",

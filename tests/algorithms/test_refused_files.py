@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 
 import numpy as np
 import pytest
 
+from dpcalc.algorithms.problems.data import libsvm
 from dpcalc.auditing.scores import read_scores
+from dpcalc.errors import InvalidInput
 from dpcalc.training.data import load
 from dpcalc.training.schema import Schema
 
@@ -117,7 +120,7 @@ def test_scores_of_a_numpy_file_in_capitals(tmp_path):
         (
             "d.txt",
             ("--positive", "yes"),
-            "leave out --positive, or, if this is CSV, give the file a",
+            "'; if this is CSV, give the file a name that ends in .csv",
         ),
         ("D.DATA", ("--label", "y"), "leave out --label, or, if this is CSV, give the file a name"),
         ("d.txt", (), "a numeric label; got 'age,y' in line 1 of"),
@@ -137,3 +140,100 @@ def test_a_table_by_another_name_is_refused_with_the_name_to_give(
     status, _, err = run("run", "dp-admm", "--data", path, *options, *BUDGET)
     assert status == 2
     assert said in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (
+            "+1 1:1 2000000000:1\n-1 2:1\n",
+            (),
+            "index 2000000000 in line 1 of 'd.svm' makes 2000000000 columns of 2 records, which need 264 "
+            "GB; this machine has 16 GB; number the features that occur from 1 on, or train on sparse",
+        ),
+        (
+            "+1 1:1\n-1 2:1\n",
+            ("--features", "3000000000"),
+            "features=3000000000 of 'd.svm' makes 3000000000 columns of 2 records",
+        ),
+        (
+            "+1 1:1\n-1 3000000000:1\n",
+            (),
+            "expected indices up to 2147483647; got '3000000000:1' in line 2 of 'd.svm'",
+        ),
+        ("+1 1:1\n-1 " + "9" * 30 + ":1\n", (), "expected indices up to 2147483647; got '999"),
+    ],
+)
+def test_an_index_beyond_memory_is_refused_with_its_line(
+    run, tmp_path, monkeypatch, text, options, said
+):
+    """Before the table is made: it was an error of this program, which advised fewer rounds."""
+    monkeypatch.setattr(libsvm, "_memory", lambda: 16e9)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "d.svm").write_text(text)
+    status, out, err = run("run", "dp-admm", "--data", "d.svm", *options, *BUDGET)
+    assert (status, out) == (2, "")
+    assert said in " ".join(err.split())
+
+
+def test_a_limit_of_the_process_is_told_like_that_of_the_machine(tmp_path, monkeypatch):
+    def refuse(shape):
+        raise MemoryError(shape)
+
+    (tmp_path / "d.svm").write_text("+1 1:1\n-1 2:1\n")
+    monkeypatch.setattr(libsvm, "_memory", lambda: np.inf)
+    monkeypatch.setattr(libsvm.np, "zeros", refuse)
+    with pytest.raises(InvalidInput, match=r"index 2 in line 2 of .* need 2.64e-07 GB; number the"):
+        load(str(tmp_path / "d.svm"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "found", "source"),
+    [
+        ("2 1 2", None, [1, -1, 1], "; +1 is 2, -1 is 1"),
+        ("0 1 0", None, [-1, 1, -1], "; +1 is 1, -1 is 0"),
+        ("2 1 2", "1", [-1, 1, -1], "; +1 is 1, -1 is any other"),
+        ("2 1 7", "7.0", [-1, -1, 1], "; +1 is 7, -1 is any other"),
+        ("-1 +1 -1", None, [-1, 1, -1], ""),
+        ("2.5 1 7", None, [2.5, 1, 7], ""),
+    ],
+)
+def test_a_libsvm_file_says_which_label_became_which(tmp_path, labels, positive, found, source):
+    path = tmp_path / "d.svm"
+    path.write_text("".join(f"{label} 1:1\n" for label in labels.split()))
+    read = load(str(path), positive=positive)
+    assert (read.labels.tolist(), read.source) == (found, str(path) + source)
+    for missing in ("3", "yes", "nan"):
+        with pytest.raises(InvalidInput, match=f"got positive='{missing}', which is not in"):
+            load(str(path), positive=missing)
+
+
+def test_numbers_to_predict_come_from_a_libsvm_file(run, tmp_path):
+    """Their range is that of the column "label"; the same numbers in a CSV file make the same model."""
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 2)).round(3)
+    y = (150 + 20 * x[:, 0] - 5 * x[:, 1]).round(3)
+    svm, table = tmp_path / "h.svm", tmp_path / "h.csv"
+    svm.write_text("".join(f"{b} 1:{a[0]} 2:{a[1]}\n" for a, b in zip(x, y, strict=True)))
+    lines = [f"{a[0]},{a[1]},{b}" for a, b in zip(x, y, strict=True)]
+    table.write_text("\n".join(["1,2,label", *lines]) + "\n")
+    line = (
+        "run",
+        "dp-admm",
+        "--loss",
+        "huber",
+        "--epsilon",
+        "50",
+        "--delta",
+        "1e-6",
+        "--seed",
+        "1",
+    )
+    schema = ("--scale", "*=0:1", "--scale", "label=140:175", "--json")
+    found = [json.loads(run(*line, "--data", path, *schema)[1]) for path in (svm, table)]
+    assert found[0]["weights"] == found[1]["weights"]
+    assert found[0]["utility"] == found[1]["utility"]
+    assert found[0]["data"]["label"] == "label"
+    status, _, err = run(*line, "--data", svm, "--scale", "*=0:1")
+    assert status == 2
+    assert "say it, --scale label=LOW:HIGH, or, of classes, which one becomes +1" in err

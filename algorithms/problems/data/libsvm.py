@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import os
 from array import array
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, lines, two_classes
+from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, lines, two_classes
+from dpcalc.delimited import is_number
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.extras import need
-
-if TYPE_CHECKING:
-    import os
 
 ON_OPENML = {"a8a": "a8a", "a9a": "a9a", "ijcnn1": "ijcnn"}
 """Data sets of shang2021 by the name that OpenML gives them; training and test part are one there."""
 
 
 def load_libsvm(
-    path: str | os.PathLike[str], *, features: int | None = None, classes: bool = True
+    path: str | os.PathLike[str],
+    *,
+    features: int | None = None,
+    classes: bool | None = True,
+    positive: str | None = None,
 ) -> Dataset:
     """Read a LIBSVM file, plain, .xz, .gz or .bz2, into a dense table.
 
@@ -28,22 +31,100 @@ def load_libsvm(
         path: the file.
         features: how many there are; the largest index if left out. A test file may use fewer
             than the training file has, so give the number when both must fit together.
-        classes: whether labels are two classes, to become -1 and +1, or numbers to keep.
+        classes: whether labels are two classes, to become -1 and +1, or numbers to keep; None if two
+            different ones are classes and more are numbers.
+        positive: the label that becomes +1, all others -1.
 
     Raises:
         InvalidInput: if a line has no label, or an entry that is not index:value with increasing
-            indices from 1 and finite values.
+            indices from 1 and finite values; if the table is larger than memory.
     """
-    labels, values = array("d"), array("d")
-    rows, columns = array("q"), array("q")  # eight bytes a number
+    entries = _Entries()
     for number, line in lines(path):
         content = line.split("#", 1)[0].split()
-        if not content:
-            continue
+        if content:
+            entries.add(path, number, content)
+    if not entries.labels:
+        raise InvalidInput(f"expected at least one record; got none in {str(path)!r}")
+    width = entries.width
+    if features is not None:
+        checks.count("features", features)
+        if width > features:
+            raise InvalidInput(
+                f"expected indices up to features={features}; got {width} in {str(path)!r}"
+            )
+        width = features
+    said = f"index {width} in line {entries.widest}" if width == entries.width else f"{features=}"
+    table = entries.table(path, width, said)
+    values = np.frombuffer(entries.labels)
+    y, said_classes = _labelled(path, values, classes, positive)
+    said_of = "" if said_classes is None else f"; +1 is {said_classes[1]}, -1 is {said_classes[0]}"
+    return Dataset(
+        features=table,
+        labels=y,
+        names=tuple(str(k + 1) for k in range(width)),
+        source=f"{path}{said_of}",
+        label=LABEL if y is values else "",
+        classes=said_classes,
+    )
+
+
+def _labelled(
+    path: object, labels: Array, classes: bool | None, positive: str | None
+) -> tuple[Array, tuple[str, str] | None]:
+    """Labels as they are trained on, and what became -1 and +1 unless the file has these."""
+    values = np.unique(labels)
+    if positive is not None:
+        found = float(positive) if is_number(positive) else math.nan
+        if len(values) > 1 and found not in values:
+            known = ", ".join(f"{value:g}" for value in values[:8]) + ", ..." * (len(values) > 8)
+            raise InvalidInput(
+                f"expected a label that occurs; got positive={positive!r}, which is not in "
+                f"{str(path)!r}; known: {known}"
+            )
+        if len(values) > 1:
+            return np.where(labels == found, 1.0, -1.0), ("any other", f"{found:g}")
+    if classes is False or (classes is None and len(values) > 2):
+        return labels, None
+    y = two_classes(labels, str(path))
+    own = values.tolist() == [-1.0, 1.0]
+    return y, None if own else (f"{values[0]:g}", f"{values[1]:g}")
+
+
+LABEL = "label"
+"""Name of the label where it is a number to predict; features are called by their index."""
+
+_LARGEST_INDEX = 2**31 - 1
+_COPIES = 2
+"""Tables in memory at once: this one, and the one that is split."""
+
+_EACH_NAME = 100
+"""Bytes of the name of a column."""
+
+
+def _memory() -> float:
+    """Bytes that this machine has; infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+class _Entries:
+    """Labels, and entries that are not 0, as they are read."""
+
+    def __init__(self) -> None:
+        self.labels, self._values = array("d"), array("d")
+        self._rows, self._columns = array("q"), array("q")  # eight bytes a number
+        self.width, self.widest = 0, 0
+
+    def add(self, path: object, number: int, content: list[str]) -> None:
+        """A record; refused with its line if it is none."""
         try:
             label = float(content[0])
         except ValueError as error:
-            hint = "" if ":" in line else "if this is CSV, give the file a name that ends in .csv"
+            csv = not any(":" in entry for entry in content)
+            hint = "if this is CSV, give the file a name that ends in .csv" if csv else ""
             raise bad_row(path, number, "a numeric label", content[0], hint) from error
         if not np.isfinite(label):
             raise bad_row(path, number, "a finite label", content[0])
@@ -56,30 +137,36 @@ def load_libsvm(
             if index <= last or not np.isfinite(value):
                 hint = "" if index else "if indices count from 0, add 1 to every index"
                 raise bad_row(path, number, "increasing indices from 1, finite values", entry, hint)
+            if index > _LARGEST_INDEX:
+                raise bad_row(path, number, f"indices up to {_LARGEST_INDEX}", entry)
             last = index
-            rows.append(len(labels))
-            columns.append(index - 1)
-            values.append(value)
-        labels.append(label)
-    if not labels:
-        raise InvalidInput(f"expected at least one record; got none in {str(path)!r}")
-    width = max(columns, default=-1) + 1
-    if features is not None:
-        checks.count("features", features)
-        if width > features:
+            self._rows.append(len(self.labels))
+            self._columns.append(index - 1)
+            self._values.append(value)
+        if last > self.width:
+            self.width, self.widest = last, number
+        self.labels.append(label)
+
+    def table(self, path: object, width: int, said: str) -> Array:
+        """All numbers, zeros included; refused, with what made it so wide, if they are too many."""
+        count = len(self.labels)
+        needed = width * (8 * _COPIES * count + _EACH_NAME)
+        there = _memory()
+        try:
+            table = None if needed > there else np.zeros((count, width))
+        except (MemoryError, ValueError):  # a limit of the process; more bytes than have addresses
+            table = None
+        if table is None:
+            has = "" if math.isinf(there) else f"; this machine has {there / 1e9:.3g} GB"
             raise InvalidInput(
-                f"expected indices up to features={features}; got {width} in {str(path)!r}"
+                f"expected a table that fits into memory, where rows are held with their zeros; {said} "
+                f"of {str(path)!r} makes {width} columns of {count} records, which need "
+                f"{needed / 1e9:.3g} GB{has}; number the features that occur from 1 on, or train on "
+                "sparse rows by an estimator (dpcalc.estimators)"
             )
-        width = features
-    table = np.zeros((len(labels), width))
-    table[np.frombuffer(rows, np.int64), np.frombuffer(columns, np.int64)] = np.frombuffer(values)
-    y = np.frombuffer(labels)
-    return Dataset(
-        features=table,
-        labels=two_classes(y, str(path)) if classes else y,
-        names=tuple(str(k + 1) for k in range(width)),
-        source=str(path),
-    )
+        places = np.frombuffer(self._rows, np.int64), np.frombuffer(self._columns, np.int64)
+        table[places] = np.frombuffer(self._values)
+        return table
 
 
 def fetch_libsvm(name: str, *, cache: str | os.PathLike[str] | None = None) -> Dataset:
