@@ -17,12 +17,16 @@ from dpcalc.accounting.losses import DiscreteLoss, LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF
+from dpcalc.accounting.losses.sampled_moments import log_moments
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonPair
 from dpcalc.errors import NumericalFailure
 
 _CELLS = 2000
 _MOST_CELLS = 100_000
 _SHARPEST = 1e4
 _SAFE_EXPONENT = 600.0
+_FAR = 16.0
+"""Standard deviations by which a moment moves a normal density, above which closed forms help."""
 
 
 def renyi_divergence(losses: Iterable[tuple[PrivacyLoss, int]], order: float) -> float:
@@ -86,7 +90,11 @@ def log_moment(loss: PrivacyLoss, exponent: float) -> float:
     if isinstance(loss, DensityPair):
         coarse = loss.log_moment_bound(exponent)
         # Next to no noise sampling saves next to nothing, and losses outgrow the doubles.
-        return coarse if loss.signal_to_noise > _SHARPEST else min(_of_pair(loss, exponent), coarse)
+        if loss.signal_to_noise > _SHARPEST:
+            return coarse
+        if isinstance(loss, PoissonPair) and exponent > _FAR * loss.sigma:
+            coarse = min(coarse, float(log_moments(loss, np.array([1 + exponent]))[0]))
+        return min(_of_pair(loss, exponent), coarse)
     return _of_law(loss, exponent)
 
 

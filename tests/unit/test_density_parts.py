@@ -109,7 +109,8 @@ def test_moments_beyond_their_window(pair: DensityPair, exponent: float) -> None
     (low, high), log_rest = pair.moment_interval(exponent)
     if log_rest == math.inf:
         return
-    assert log_rest == -90.0
+    farthest = (high - 1) / getattr(pair, "sigma", 1.0) > 35
+    assert (log_rest > -90.0) == farthest
     with mp.workdps(40):
         s = mpf(exponent)
 
@@ -119,10 +120,12 @@ def test_moments_beyond_their_window(pair: DensityPair, exponent: float) -> None
 
         step = mpf(getattr(pair, "sigma", 1.0))
         right = mp.quad(integrand, [high, high + step, high + 4 * step, high + 30 * step])
-        assert right <= mp.exp(-90) * mpf("1.001")
+        assert right <= mp.exp(log_rest) * mpf("1.001")
         if not isinstance(pair, WithoutReplacement):
             left = mp.quad(integrand, [low - 30 * step, low - step, low])
             assert left <= mp.exp(-90)
+    if farthest:
+        return
     alpha, root = exponent + 1, math.sqrt(180)
     if isinstance(pair, PoissonAdd):
         growth = -exponent * math.log1p(-pair.rate)

@@ -94,9 +94,11 @@ class ExponentialNorm(DensityPair):
         return np.asarray(0.6 / (3 + slope + curvature))
 
     def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
-        """Losses are at most a, hence e^{sa} times the tail's mass."""
-        log_tail = -90.0 - exponent * self.bound
-        return (-_reach(self, -1.0, -90.0), _reach(self, 1.0, log_tail)), -90.0
+        """Losses are at most a, hence e^{sa} times the tail's mass, which is a double yet."""
+        growth = exponent * self.bound
+        log_tail = max(-90.0 - growth, -650.0)
+        rest = growth * (1 + 1e-12) + log_tail
+        return (-_reach(self, -1.0, -90.0), _reach(self, 1.0, log_tail)), max(rest, -90.0)
 
     def log_moment_bound(self, exponent: float) -> float:
         """That of the largest loss."""

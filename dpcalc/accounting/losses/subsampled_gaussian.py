@@ -69,7 +69,7 @@ class PoissonPair(DensityPair):
 
     def _mixed(self, x: Reals) -> Reals:
         """The loss of the mixture with N(1) against N(0): ln(1 + q(e^t - 1)), t = (2x-1)/(2σ²)."""
-        return _mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
+        return mixture_loss((2 * x - 1) / self.sigma / (2 * self.sigma), self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,11 @@ class PoissonAdd(PoissonPair):
     def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """On the left losses are negative; on the right they are at most -ln(1-q)."""
         growth = -exponent * math.log1p(-self.rate)
-        reach = math.sqrt(2 * (_NEGLIGIBLE + growth)) * self.sigma
-        return (-max(reach, 0.5), reach), -_NEGLIGIBLE
+        far, rest = math.sqrt(2 * (_NEGLIGIBLE + growth)), -_NEGLIGIBLE
+        if far > _FARTHEST:
+            far, rest = _FARTHEST, growth * (1 + 1e-12) - _FARTHEST**2 / 2
+        reach = far * self.sigma
+        return (-max(reach, 0.5), reach), rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ class WithoutReplacement(DensityPair):
 
     def loss(self, x: Reals) -> Reals:
         """ln(1 + γ(e^t - 1)) with t = μx - μ²/2, never below zero."""
-        return _mixture_loss(np.maximum(self.mu * (x - self.mu / 2), 0.0), self.rate)
+        return mixture_loss(np.maximum(self.mu * (x - self.mu / 2), 0.0), self.rate)
 
     def max_cell_width(self, x: Reals) -> Reals:
         """A fraction of one that shrinks in the tails."""
@@ -197,6 +200,9 @@ class WithoutReplacement(DensityPair):
 _NEGLIGIBLE = 90.0
 """What is left outside a window adds at most e^{-90} to a moment, which is at least 1."""
 
+_FARTHEST = 36.0
+"""Standard deviations from a centre at which a normal density, e^{-648}, is a double yet."""
+
 
 def _gaussian_window(
     exponent: float, mu: float, unit: float, growth: float
@@ -204,17 +210,25 @@ def _gaussian_window(
     """Where to integrate e^{sL}p if p <= N(0)e^t and L <= t + ``growth``/s on the right.
 
     In units of the noise t = μx - μ²/2, and with α = s + 1 the integral of N(0)e^{αt} right of X is
-    e^{α(α-1)μ²/2} P(N(αμ, 1) > X), at most e^{α(α-1)μ²/2 - (X-αμ)²/2}.
+    e^{α(α-1)μ²/2} P(N(αμ, 1) > X), at most e^{α(α-1)μ²/2 - (X-αμ)²/2}. Where N(μ) is too small for
+    a double nothing can be integrated: what lies there is part of the bound.
     """
     order = exponent + 1
     left = math.sqrt(2 * _NEGLIGIBLE)
-    if not math.isfinite(order * exponent * mu * mu):
+    size = order * exponent * mu * mu
+    if not math.isfinite(size):
         return (-left * unit, left * unit), math.inf
-    reach = math.sqrt(2 * (_NEGLIGIBLE + growth) + order * exponent * mu * mu)
-    return (-left * unit, (order * mu + reach * (1 + 1e-12)) * unit), -_NEGLIGIBLE
+    right = order * mu + math.sqrt(2 * (_NEGLIGIBLE + growth) + size) * (1 + 1e-12)
+    if right <= mu + _FARTHEST:
+        return (-left * unit, right * unit), -_NEGLIGIBLE
+    right, beyond = mu + _FARTHEST, _FARTHEST - exponent * mu
+    if beyond <= 0:
+        return (-left * unit, left * unit), math.inf
+    rest = growth + size / 2 - beyond * beyond / 2
+    return (-left * unit, right * unit), rest + 1e-12 * (growth + size + _FARTHEST**2)
 
 
-def _mixture_loss(t: Reals, rate: float) -> Reals:
+def mixture_loss(t: Reals, rate: float) -> Reals:
     """ln(1 - q + q e^t), accurate for tiny results, for huge t, and where q is near one."""
     small = np.minimum(t, 30.0)
     with np.errstate(over="ignore", divide="ignore"):
