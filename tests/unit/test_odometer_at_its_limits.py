@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dpcalc
+from dpcalc import mechanisms
 from dpcalc import odometer as module
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee
@@ -86,6 +87,41 @@ def test_a_round_of_a_kind_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -
         f"expected a round with a finite Rényi divergence; got {ApproxDP(1, 0.1).notion}; "
         "account for it with dpcalc.Accountant"
     )
+
+
+def test_rounds_of_new_parameters_ask_for_no_integrals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client more or less in every round: one formula for all orders, and near what is exact."""
+    noises = [1.0 + 0.01 * number for number in range(20)]
+    step = {"mechanism": "poisson-subsampled-gaussian", "rate": 0.01, "adjacency": "add-remove"}
+    exact = sum(
+        np.array(
+            [mechanisms.poisson_subsampled_gaussian(noise, 0.01, "add-remove").renyi(order)
+             for order in module._ORDERS[20:40:5].tolist()]
+        )
+        for noise in noises
+    )  # fmt: skip
+
+    def refused(*_: object) -> float:
+        raise AssertionError("an integral")
+
+    monkeypatch.setattr("dpcalc.guarantees.dominated.renyi_divergence", refused)
+    odometer = Odometer(epsilon=8.0, delta=1e-5)
+    for noise in noises:
+        odometer.spend({**step, "noise_multiplier": noise})
+    np.testing.assert_allclose(odometer._spent[20:40:5], exact, rtol=1e-4)
+    assert (odometer.rounds, len(odometer.accountant.releases)) == (20, 20)
+
+
+def test_kinds_at_hand_do_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_KEPT", 3)
+    odometer, once = (Odometer(epsilon=100.0, delta=1e-5) for _ in range(2))
+    for noise in (2.0, 3.0, 4.0, 5.0, 6.0, 2.0):
+        last = odometer.spend({**ROUND, "noise_multiplier": noise})
+    assert len(odometer._known) == 3
+    for noise in (3.0, 4.0, 5.0, 6.0):
+        once.spend({**ROUND, "noise_multiplier": noise})
+    assert once.spend(ROUND, 2) == pytest.approx(last, rel=1e-13)
+    assert odometer.accountant.epsilon_spent() == once.accountant.epsilon_spent()
 
 
 def test_a_trail_says_what_it_is_of_and_what_every_line_spent(tmp_path: Path) -> None:
