@@ -11,7 +11,7 @@ from dpcalc.answers.asked import delta_asked, instance_of, relation_asked
 from dpcalc.claims.relations import Relation
 from dpcalc.claims.verdict import surely_attained
 from dpcalc.markup import html_table
-from dpcalc.report.records import budget
+from dpcalc.report.records import judged, with_attack_accuracy
 from dpcalc.report.text import upper
 from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.vocabulary import Release, Verdict
@@ -42,11 +42,15 @@ class Budget:
 
     @cached_property
     def _record(self) -> dict[str, Any]:
-        return budget(self.theorem, self.delta, self.relation)
+        return judged(self.theorem, self.delta, self.relation)
+
+    @cached_property
+    def _whole(self) -> dict[str, Any]:
+        return with_attack_accuracy(self._record, self.theorem, self.delta)
 
     def record(self) -> dict[str, Any]:
         """What ``dpcalc epsilon --json`` prints."""
-        return dict(self._record)
+        return dict(self._whole)
 
     @property
     def certified(self) -> float:

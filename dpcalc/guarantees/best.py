@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc.accounting.enclosure import Bracket, relative_width, with_relative_width
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.best_count import question
 from dpcalc.guarantees.groups import group
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class BestOf(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of the smallest of the bounds' exact ε."""
-        return _smallest([_question(bound, "bracket", delta) for bound in self.bounds])
+        return _smallest([question(bound, "bracket", delta) for bound in self.bounds])
 
     def delta(self, epsilon: float) -> float:
         """The smallest of the bounds'."""
@@ -45,7 +45,7 @@ class BestOf(Guarantee):
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """An enclosure of the smallest of the bounds' exact δ."""
-        return _smallest([_question(bound, "delta_bracket", epsilon) for bound in self.bounds])
+        return _smallest([question(bound, "delta_bracket", epsilon) for bound in self.bounds])
 
     def renyi(self, order: float) -> float:
         """The smallest of the bounds'."""
@@ -70,26 +70,15 @@ class BestOf(Guarantee):
         return BestOf(bounds)
 
 
-def _question(
-    bound: Guarantee, method: Literal["bracket", "delta_bracket"], at: float
-) -> Callable[[], Bracket]:
-    """A bound's own enclosure when called; from 0 for one that has none."""
-    enclose = getattr(bound, method, None)
-    if enclose is not None:
-        return partial(enclose, at)
-    upper = bound.epsilon if method == "bracket" else bound.delta
-    return lambda: Bracket(0.0, upper(at), "upper bound")
-
-
 def _smallest(questions: Sequence[Callable[[], Bracket]]) -> Bracket:
     """The enclosure of the least: a bound that is surely larger is enclosed coarsely only."""
     first, *rest = questions
     found = [first()]
-    for question in rest:
+    for enclosed in rest:
         with with_relative_width(max(_COARSE, relative_width())):
-            coarse = question()
+            coarse = enclosed()
         larger = coarse.lower > min(bracket.upper for bracket in found)
         narrow = coarse.relative_width <= relative_width()
-        found.append(coarse if larger or narrow else question())
+        found.append(coarse if larger or narrow else enclosed())
     best = min(found, key=lambda bracket: bracket.upper)
     return Bracket(min(bracket.lower for bracket in found), best.upper, best.method)

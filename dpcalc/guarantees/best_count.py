@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from dpcalc.accounting.enclosure import relative_width, with_relative_width
+from dpcalc.accounting.enclosure import Bracket, relative_width, with_relative_width
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
 
@@ -25,6 +26,11 @@ _FLAT = 1e-6
 
 _FEW = 12
 """So few numbers are all tried."""
+
+_WIDTHS = (0.1, 1e-3)
+"""Of the enclosures that tell which of few numbers may be the best; the usual one tells the rest."""
+
+Answer = Literal["bracket", "delta_bracket"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,19 @@ class BestCount(Guarantee):
 
     def epsilon(self, delta: float) -> float:
         """The smallest over the numbers."""
-        return self._smallest(lambda bound: bound.epsilon(delta))
+        return self.enclosed("bracket", delta).upper
 
     def delta(self, epsilon: float) -> float:
         """The smallest over the numbers."""
-        return self._smallest(lambda bound: bound.delta(epsilon))
+        return self.enclosed("delta_bracket", epsilon).upper
+
+    def enclosed(self, answer: Answer, at: float) -> Bracket:
+        """An enclosure of the smallest ε or δ over the numbers; from 0 where not all are tried."""
+        numbers = range(self.least, self.most + 1)
+        if len(numbers) <= _FEW:
+            return _least([question(self.of(count), answer, at) for count in numbers])
+        upper = self._smallest(lambda bound: question(bound, answer, at)().upper)
+        return Bracket(0.0, upper, "upper bound")
 
     def renyi(self, order: float) -> float:
         """That of the first number."""
@@ -125,3 +139,29 @@ class BestCount(Guarantee):
 
     def _above(self, count: int, factor: float) -> int:
         return min(max(math.ceil(count * factor), count + 1), self.most)
+
+
+def question(bound: Guarantee, answer: Answer, at: float) -> Callable[[], Bracket]:
+    """A bound's own enclosure when called; from 0 for one that has none."""
+    if isinstance(bound, BestCount):
+        return partial(bound.enclosed, answer, at)
+    enclose = getattr(bound, answer, None)
+    if enclose is not None:
+        return partial(enclose, at)
+    upper = bound.epsilon if answer == "bracket" else bound.delta
+    return lambda: Bracket(0.0, upper(at), "upper bound")
+
+
+def _least(questions: list[Callable[[], Bracket]]) -> Bracket:
+    """The enclosure of the least, of which only those that may be it are enclosed narrowly."""
+    floor, usual = math.inf, relative_width()
+    for width in (*(width for width in _WIDTHS if width > usual), usual):
+        with with_relative_width(width):
+            found = [(each(), each) for each in questions]
+        least = min(bracket.upper for bracket, _ in found)
+        larger = [bracket.lower for bracket, _ in found if bracket.lower > least]
+        floor = min([floor, *larger])
+        found = [one for one in found if one[0].lower <= least]
+        questions = [each for _, each in found]
+    best = min((bracket for bracket, _ in found), key=lambda bracket: bracket.upper)
+    return Bracket(min(floor, *(bracket.lower for bracket, _ in found)), best.upper, best.method)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 
 def budget(theorem: Theorem, delta: float, relation: Relation | None = None) -> dict[str, Any]:
+    """What `judged` says, with the accuracy of the best attack."""
+    return with_attack_accuracy(judged(theorem, delta, relation), theorem, delta)
+
+
+def judged(theorem: Theorem, delta: float, relation: Relation | None = None) -> dict[str, Any]:
     """Claimed next to certified at δ, with the verdict, findings and assumptions.
 
     Args:
@@ -25,12 +30,8 @@ def budget(theorem: Theorem, delta: float, relation: Relation | None = None) -> 
         delta: in [0, 1).
         relation: its neighbouring relation with its basis; None if the caller has stated it.
     """
-    found = theorem.certified()
-    certified = bound(found, delta)
+    certified = bound(theorem.certified(), delta)
     claimed = _claimed(theorem, delta)
-    certified["attack_accuracy"] = attack_accuracy(
-        found.guarantee, float(certified["epsilon"]), delta
-    )
     return {
         "theorem": theorem.key,
         "inputs": theorem.inputs(),
@@ -41,6 +42,13 @@ def budget(theorem: Theorem, delta: float, relation: Relation | None = None) -> 
         "findings": findings(theorem),
         "assumptions": assumptions(theorem),
     }
+
+
+def with_attack_accuracy(found: dict[str, Any], theorem: Theorem, delta: float) -> dict[str, Any]:
+    """The same with the accuracy of the best attack, which may cost more than all the rest."""
+    certified, guarantee = found["certified"], theorem.certified().guarantee
+    accuracy = attack_accuracy(guarantee, float(certified["epsilon"]), delta)
+    return {**found, "certified": {**certified, "attack_accuracy": accuracy}}
 
 
 def instance_verdict(

@@ -111,6 +111,28 @@ def test_the_best_number_is_found_among_few_and_among_many() -> None:
     assert nothing.best(lambda bound: bound.epsilon(0.0)) == 40
 
 
+def test_of_few_numbers_only_what_may_be_the_best_is_enclosed_narrowly() -> None:
+    asked: list[tuple[float, float]] = []
+
+    class Watched(PureDP):
+        def bracket(self, delta: float) -> Bracket:
+            asked.append((self.bound, relative_width()))
+            return Bracket(0.9 * self.bound, self.bound, f"watched at {delta}")
+
+    found = BestCount(lambda n: Watched(1.0 + abs(n - 3)), 4, 1, 5)
+    assert found.enclosed("bracket", 0.1) == Bracket(0.9, 1.0, "watched at 0.1")
+    assert [bound for bound, width in asked if width < 1e-3] == [1.0]
+    assert found.epsilon(0.1) == 1.0
+    # Next to a smaller bound no number is enclosed narrowly, and the lower end is known.
+    asked.clear()
+    assert BestOf((Watched(0.5), found)).bracket(0.1) == Bracket(0.45, 0.5, "watched at 0.1")
+    assert {bound for bound, width in asked if width < 1e-3} == {0.5}
+    # Of many numbers not all are tried: nothing is known of the lower end.
+    many = BestCount(lambda n: Watched(1.0 + abs(math.log(n / 300))), 10, 1, 1000)
+    assert many.enclosed("bracket", 0.1).lower == 0
+    assert many.enclosed("bracket", 0.1).upper == many.epsilon(0.1)
+
+
 def test_what_does_not_depend_on_a_search_is_that_of_the_first_number() -> None:
     found = BestCount(lambda count: GDP(count / 8), 4, 2, 9)
     assert found.renyi(3.0) == GDP(0.5).renyi(3.0)

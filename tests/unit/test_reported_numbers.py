@@ -7,7 +7,9 @@ import re
 
 import pytest
 
+import dpcalc
 from dpcalc.guarantees import GDP, ApproxDP
+from dpcalc.report import records
 from dpcalc.report.records import attack_accuracy
 from dpcalc.report.text import ratio_line, same_text
 from dpcalc.theorems.catalogue import privacy_result
@@ -34,6 +36,24 @@ def test_the_risk_sentence_is_what_convert_says(run, delta):
     assert certified["attack_accuracy"] == risk["attack_accuracy"]
     assert 0 <= _share(out) - 100 * risk["attack_accuracy"] < 0.01
     assert "From even odds" in out
+
+
+def test_a_verdict_does_not_wait_for_the_accuracy_of_an_attack(monkeypatch):
+    """δ(0) may cost more than ε; it is asked for where it is shown."""
+    asked = []
+
+    def watched(*arguments):
+        asked.append(arguments)
+        return attack_accuracy(*arguments)
+
+    monkeypatch.setattr(records, "attack_accuracy", watched)
+    found = dpcalc.epsilon("noisy-gd", delta=1e-5, **privacy_result("noisy-gd").example)
+    assert "verdict" in str(found)
+    assert found.claimed >= found.certified
+    assert not asked
+    assert found.record()["certified"]["attack_accuracy"] >= 0.5
+    assert found.record()["certified"]["attack_accuracy"] >= 0.5
+    assert len(asked) == 1
 
 
 def test_compose_uses_the_whole_curve(run, tmp_path):

@@ -52,7 +52,7 @@ def test_a_defect_is_told_in_one_line(run: Any, monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr(budget, "budget", broken)
+    monkeypatch.setattr(budget, "judged", broken)
     monkeypatch.delenv("DPCALC_DEBUG", raising=False)
     status, _, err = run("epsilon", *DP.split())
     assert status == 70
