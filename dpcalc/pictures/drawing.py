@@ -14,6 +14,7 @@ from dpcalc.extras import need
 from dpcalc.files import write_atomically
 from dpcalc.numerals import spelt
 from dpcalc.pictures.curves import Curve, Picture
+from dpcalc.pictures.ends import End, fits, name_ends
 from dpcalc.pictures.saving import save_picture
 from dpcalc.pictures.svg import svg_text
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 STYLES = {
     "claimed": ("#D55E00", (0, (5, 2))),
@@ -33,8 +35,12 @@ STYLES = {
 }
 """Colours of Okabe and Ito, which differ for every kind of colour vision; and dashes for print."""
 
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Of the same authors, for lines that have names of their own."""
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00")
+"""Of the same authors, for lines that have names of their own; their yellow is too pale for a line."""
+
+_DASHES = ("solid", (0, (6, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2, 1, 1, 1, 2)))
+_MARKS = "os^Dvp*"
+"""Of the same lines: counts without a common factor, so that no pair is met twice soon."""
 
 _LEVELS = (("#555555", (0, (1, 2))), ("#888888", (0, (6, 2))), ("#AAAAAA", (0, (6, 2, 1, 2))))
 """Greys and dashes of lines that are there to compare with."""
@@ -54,6 +60,12 @@ td, th {{ padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc
 <tbody>{rows}</tbody></table></details></body></html>
 """
 
+
+_NAME, _LETTERS = 8.5, 24
+"""Size of the letters of names in points, and how many a line of a name has at most."""
+
+_FEW = 8
+"""Marks along a line that has more points."""
 
 WIDTH = 7.0
 """Of a picture, in inches, unless another is asked for."""
@@ -117,13 +129,18 @@ def figure_of(
     axes = figure.subplots()
     styles = _styles(picture.curves)
     y_name = picture.y_label or _named(picture.y)
+    ends = []
+    last = max(x for curve in picture.curves for x, _ in curve.points)
     for label, curve in _merged(picture.curves):
-        _draw_curve(axes, label, curve, *styles[curve.name])
+        line = _draw_curve(axes, label, curve, *styles[curve.name])
+        x, y = max(curve.points)
+        ends.append(End(_in_lines(label), line, (last if curve.level else x, y)))
     _scale(axes, picture, most=10 ** (3 * width / WIDTH))
     for curve in picture.curves:
         if not curve.points and curve.name != "attained":
             missing = f"{curve.name}: no finite {_named(picture.y)}"
-            axes.plot([], [], color=styles[curve.name][0], label=missing)
+            (line,) = axes.plot([], [], color=styles[curve.name][0], label=missing)
+            ends.append(End(_in_lines(missing), line, None))
     if mark > 0:
         axes.axvline(mark, color="0.5", linewidth=0.8)
         axes.annotate(
@@ -137,44 +154,59 @@ def figure_of(
         )
     axes.set_xlabel(picture.x_label or _named(picture.x))
     axes.set_ylabel("\n".join(textwrap.wrap(y_name, int(6.8 * width))))
-    axes.set_title("\n".join(above), fontsize=10)
+    axes.set_title("\n".join(above), fontsize=10, loc="left")
     axes.grid(visible=True, alpha=0.25)
-    axes.legend(loc="best", frameon=False, fontsize=9)
     figure.supxlabel("\n".join(below), fontsize=7, color="0.35")
+    names = [end.name for end in ends]
+    if fits(figure, names, size=_NAME, width=width, height=0.4 * width):
+        name_ends(figure, {axes: ends}, size=_NAME)
+    else:
+        axes.legend(loc="best", frameon=False, fontsize=9)
     return figure
 
 
-def _draw_curve(axes: Axes, label: str, curve: Curve, color: str, dashes: Any) -> None:
+def _in_lines(name: str) -> str:
+    """A name in the lines that it has beside its curve."""
+    return "\n".join(textwrap.wrap(name, _LETTERS))
+
+
+def _draw_curve(axes: Axes, label: str, curve: Curve, color: str, dashes: Any, mark: str) -> Line2D:
     """One line; points alone where there is one place, or where points are all that is known."""
     x, y = zip(*curve.points, strict=True)
     if len(x) == 1 and curve.level:
-        axes.axhline(y[0], color=color, linestyle=dashes, linewidth=1.5, label=label)
-        return
+        return axes.axhline(y[0], color=color, linestyle=dashes, linewidth=1.5, label=label)
     alone = len(x) == 1 or curve.name == "attacked"
-    axes.plot(
+    few = curve.ranges or len(x) <= _FEW
+    (line,) = axes.plot(
         x,
         y,
         color=color,
         linestyle="none" if alone else dashes,
         linewidth=1.8,
-        marker="o" if alone or curve.ranges else "",
-        markersize=6 if alone else 4,
+        marker=mark or ("o" if alone or curve.ranges else ""),
+        markersize=6 if alone else 4.5,
+        markevery=1 if few or alone else max(1, len(x) // _FEW),
         label=label,
     )
     if curve.ranges:
         low, high = zip(*curve.ranges, strict=True)
         axes.vlines(x, low, high, color=color, linewidth=1)
+    return line
 
 
-def _styles(curves: Sequence[Curve]) -> dict[str, tuple[str, Any]]:
-    """Colour and dashes of every curve: of its kind, of levels, else the next of the palette."""
+def _styles(curves: Sequence[Curve]) -> dict[str, tuple[str, Any, str]]:
+    """Colour, dashes and mark of every curve: of its kind, of levels, else the next of each."""
     levels = [curve.name for curve in curves if curve.level]
     own = [c.name for c in curves if c.name not in STYLES and not c.level]
     taken = {STYLES[curve.name][0] for curve in curves if curve.name in STYLES}
     free = [colour for colour in PALETTE if colour not in taken]
-    found = {name: (free[k % len(free)], "solid") for k, name in enumerate(own)}
-    greys = {name: _LEVELS[k % len(_LEVELS)] for k, name in enumerate(levels)}
-    return {**STYLES, **found, **greys}
+    of_kinds = {name: (*style, "") for name, style in STYLES.items()}
+    greys = {name: (*_LEVELS[k % len(_LEVELS)], "") for k, name in enumerate(levels)}
+    found = {
+        name: (free[k % len(free)], _DASHES[k % len(_DASHES)], _MARKS[k % len(_MARKS)])
+        for k, name in enumerate(own)
+    }
+    return {**of_kinds, **found, **greys}
 
 
 def table_of(picture: Picture) -> tuple[list[str], list[list[str]]]:

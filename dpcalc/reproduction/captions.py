@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from dpcalc.pictures.ends import width_of
+
 _MARGIN = 0.04
 """Share of the room left empty: other resolutions and formats round the widths of letters."""
 
@@ -44,18 +46,7 @@ def lines_of(figure: Any, text: str, *, size: float, width: float) -> list[str]:
     room, letters = width * (1 - _MARGIN), max(1, len(text))
     while True:
         lines = textwrap.wrap(text, letters) or [""]
-        widest = max(_width(figure, line, size) for line in lines)
+        widest = max(width_of(figure, line, size) for line in lines)
         if widest <= room or letters == 1:
             return lines
         letters = max(1, min(letters - 1, int(letters * room / widest)))
-
-
-def _width(figure: Any, line: str, size: float) -> float:
-    """In inches."""
-    from matplotlib.font_manager import FontProperties
-
-    renderer = figure.canvas.get_renderer()
-    width, _, _ = renderer.get_text_width_height_descent(
-        line, FontProperties(size=size), ismath=False
-    )
-    return float(width) / float(figure.dpi)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,31 +10,45 @@ import numpy as np
 from dpcalc.extras import need
 from dpcalc.files import write_atomically
 from dpcalc.numerals import spelt
+from dpcalc.pictures.ends import End, fits, name_ends
 from dpcalc.reproduction.captions import caption, lines_of
+from dpcalc.reproduction.looks import (
+    MARKS,
+    Look,
+    coinciding,
+    colours_of,
+    is_level,
+    looks_of,
+    method_of,
+    said,
+    shows_decades,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
 
-_STYLES = {"none": "-", "printed": "-", "certified": "--", "theory": ":"}
-"""Dashed curves have certified noise, solid ones the paper's."""
-
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D00")
-"""Of Okabe and Ito, told apart by all kinds of colour vision; their yellow is too pale for a line."""
-
-_MARKS = "osv^Dxp*"
 _MARKS_ALONG = 7
 """Marks along a line of many points, so that lines differ in more than their colour."""
 
 _DPI = 150
 
-_PANEL = 4.2
-"""Width of a panel in inches, with what stands beside it."""
+_PANEL, _HEIGHT = 4.9, 2.8
+"""Inches of a panel, with what stands beside and above it."""
 
-_ACROSS, _ALONG = 3.4, 2.4
-"""Inches of a panel for a line of words, across and up its side."""
+_COLUMNS = 2
+"""Panels in a row: more would be too small where a page shows them."""
+
+_ABOVE, _ACROSS, _ALONG = 3.8, 3.2, 2.0
+"""Inches of a panel for a line of words, above and below it and up its side."""
+
+_NAME, _NAME_WIDTH = 7.0, 1.5
+"""Size of the letters of names in points, and inches that a line of a name is wide at most."""
+
+_BAND = 0.09
+"""How much of its colour a band has."""
 
 _WIDEST_LABEL = 26
 """Letters of a label up to which a legend under a panel has two columns."""
@@ -77,54 +88,43 @@ def setting(outcome: Outcome) -> str:
     return "; ".join([*parts, f"dpcalc {dpcalc.__version__}"])
 
 
-def coinciding(curves: Sequence[Curve]) -> dict[int, str]:
-    """For curves that cannot be seen for an earlier one, by their number, that one's name.
-
-    Closer everywhere than a thousandth of what all curves of the panel span.
-    """
-    drawn = [curve.statistics()[:2] for curve in curves]
-    heights = np.concatenate([y for _, y in drawn]) if drawn else np.zeros(1)
-    width = 1e-3 * float(np.ptp(heights)) if heights.size else 0.0
-    found: dict[int, str] = {}
-    for i, (x, y) in enumerate(drawn):
-        for j in range(i):
-            same = x.size and x.shape == drawn[j][0].shape and np.array_equal(x, drawn[j][0])
-            if same and np.abs(y - drawn[j][1]).max() <= width:
-                found[i] = curves[j].name
-                break
-    return found
-
-
 def _figure(experiment: Experiment, outcome: Outcome) -> Any:
     import matplotlib.pyplot as plt
 
     panels = len(experiment.panels)
-    columns = min(panels, 3) if panels != 4 else 2
+    columns = min(panels, _COLUMNS)
     rows = math.ceil(panels / columns)
-    figure, grid = plt.subplots(
-        rows,
-        columns,
-        figsize=(_PANEL * columns, (2.7 + 0.13 * _legend_rows(outcome)) * rows + 0.4),
-        squeeze=False,
-        layout="constrained",
-    )
+    of_panels = [[c for c in outcome.curves if c.panel == p.key] for p in experiment.panels]
+    figure, grid = plt.subplots(rows, columns, squeeze=False, layout="constrained")
+    labels = [_labels(curves) for curves in of_panels]
+    below = max((_legend_rows(of) for of in labels if not _beside(figure, of)), default=0)
+    figure.set_size_inches(_PANEL * columns, (_HEIGHT + 0.13 * below) * rows + 0.4)
     known: dict[str, int] = {}
-    for place, panel in zip(grid.flat, experiment.panels, strict=False):
-        curves = [c for c in outcome.curves if c.panel == panel.key]
+    ends: dict[Any, list[End]] = {}
+    for place, panel, curves in zip(grid.flat, experiment.panels, of_panels, strict=False):
         colours = colours_of([method_of(curve.name) for curve in curves], known)
         known = colours | known
-        _panel(place, panel, curves, colours)
+        ends[place] = _panel(place, panel, curves, colours)
     for place in list(grid.flat)[panels:]:
         place.set_axis_off()
+    name_ends(figure, ends, size=_NAME)
     return figure
 
 
-def _legend_rows(outcome: Outcome) -> int:
-    """Lines of the longest legend."""
-    panels: dict[str, list[Curve]] = {}
-    for curve in outcome.curves:
-        panels.setdefault(curve.panel, []).append(curve)
-    return max((math.ceil(len(c) / legend_columns(_labels(c))) for c in panels.values()), default=0)
+def _named(figure: Any, label: str) -> str:
+    """A label in the lines that it has beside its curve."""
+    return "\n".join(lines_of(figure, label, size=_NAME, width=_NAME_WIDTH))
+
+
+def _beside(figure: Any, labels: Sequence[str]) -> bool:
+    """Whether names have room beside their curves; else they are a legend below."""
+    names = [_named(figure, label) for label in labels]
+    return fits(figure, names, size=_NAME, width=_PANEL, height=_ALONG)
+
+
+def _legend_rows(labels: Sequence[str]) -> int:
+    """Lines of a legend."""
+    return math.ceil(len(labels) / legend_columns(labels))
 
 
 def legend_columns(labels: Sequence[str]) -> int:
@@ -132,80 +132,75 @@ def legend_columns(labels: Sequence[str]) -> int:
     return 2 if max(map(len, labels), default=0) <= _WIDEST_LABEL else 1
 
 
-def method_of(name: str) -> str:
-    """The part of a curve's name that its colour stands for."""
-    return re.sub(r" \d+ noisy rounds$", "", name.split(",")[0])
-
-
-def colours_of(methods: Iterable[str], known: Mapping[str, int]) -> dict[str, int]:
-    """A colour's number for every method of a panel: that of earlier panels, else a free one."""
-    found: dict[str, int] = {}
-    for name in sorted(dict.fromkeys(methods), key=lambda method: method not in known):
-        taken = set(found.values())
-        number = known.get(name)
-        if number is None or number in taken:
-            number = next(k for k in count() if k not in taken)
-        found[name] = number
-    return found
-
-
-def _shade(colour: str, number: int) -> tuple[float, float, float]:
-    """A colour, darker for every further curve of the same method."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = (0.6**number * part for part in to_rgb(colour))
-    return red, green, blue
-
-
-def _panel(place: Any, panel: Panel, curves: list[Curve], colours: dict[str, int]) -> None:
-    before: Counter[tuple[str, str]] = Counter()
-    greys = ["0.6", "0.1", "0.4"] * len(curves)
+def _panel(place: Any, panel: Panel, curves: list[Curve], colours: Mapping[str, int]) -> list[End]:
+    """Draws the curves; the names that are to be written beside them, none if a legend has them."""
+    labels, log = _labels(curves), panel.log_y or shows_decades(curves)
+    hidden = coinciding(curves, log=log)
     marked = all(np.size(c.x) <= 12 for c in curves)
-    labels, common = _labels(curves), _common(curves)
-    for curve, label in zip(curves, labels, strict=True):
-        x, mean, low, high = curve.statistics()
-        base = method_of(curve.name)
-        if curve.noise == "none" and len(x) and np.ptp(mean) == 0:
-            place.plot(x, mean, "-.", color=greys.pop(0), lw=0.9, label=_fitted(place, label))
-            continue
-        number = colours[base]
-        colour = _shade(_COLOURS[number % len(_COLOURS)], before[base, curve.noise])
-        before[base, curve.noise] += 1
-        place.plot(
-            x,
-            mean,
-            _STYLES[curve.noise],
-            color=colour,
-            lw=1.2,
-            marker=_MARKS[number % len(_MARKS)],
-            ms=3.5,
-            markevery=1 if marked else _every(len(x), number),
-            label=_fitted(place, label),
-        )
-        if (high > low).any():
-            place.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
-    ours = " [ours]" if panel.ours else ""
-    place.set_title(_fitted(place, f"({panel.key}) {panel.title}{ours}"), fontsize=8)
-    place.set_xlabel(_fitted(place, panel.x))
-    place.set_ylabel(_fitted(place, panel.y, room=_ALONG))
+    named = [_named(place.figure, label) for label in labels]
+    ends = []
+    for k, (curve, look) in enumerate(zip(curves, looks_of(curves, colours), strict=True)):
+        line = _draw_curve(place, curve, look, marked=marked, under=k in hidden.values())
+        line.set_label(_fitted(place, labels[k]))
+        x, mean, _, _ = curve.statistics()
+        right = (x[x.argmax()], mean[x.argmax()]) if len(x) else None
+        ends.append(End(named[k], line, right))
+    _words(place, panel, curves, hidden)
     if panel.log_x:
         place.set_xscale("log")
         _plain_numbers(place.xaxis, place.get_xlim())
-    if panel.log_y:
+    if log:
         place.set_yscale("log")
         _plain_numbers(place.yaxis, place.get_ylim())
     place.grid(alpha=0.25, lw=0.5)
-    if curves:
-        place.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.2),
-            ncols=legend_columns(labels),
-            frameon=False,
-            handlelength=2.4,
-            columnspacing=1.0,
-            title=f"certified {common}" if common else None,
-            title_fontsize=7,
-        )
+    if _beside(place.figure, labels):
+        return ends
+    place.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.2),
+        ncols=legend_columns(labels),
+        frameon=False,
+        handlelength=3.0,
+        columnspacing=1.0,
+    )
+    return []
+
+
+def _draw_curve(place: Any, curve: Curve, look: Look, *, marked: bool, under: bool) -> Any:
+    """A line and its band; wider and paler where another lies on it, so that both are seen."""
+    x, mean, low, high = curve.statistics()
+    level = is_level(curve)
+    (line,) = place.plot(
+        x,
+        mean,
+        linestyle=look.dashes,
+        color=look.colour,
+        lw=3.5 if under else 1.0 if level else 1.2,
+        alpha=0.5 if under else 1.0,
+        marker=look.mark,
+        ms=4.5 if under else 3.5,
+        fillstyle=look.fill,
+        markeredgewidth=0.8,
+        markevery=1 if marked else _every(len(x), MARKS.find(look.mark)),
+    )
+    if not level and (high > low).any():
+        place.fill_between(x, low, high, color=look.colour, alpha=_BAND, lw=0)
+    return line
+
+
+def _words(place: Any, panel: Panel, curves: Sequence[Curve], hidden: Mapping[int, int]) -> None:
+    """Title with what holds of all curves and which cannot be told apart, and the axes' names."""
+    common = _common(curves)
+    ours = " [ours]" if panel.ours else ""
+    lines = [
+        f"({panel.key}) {panel.title}{ours}",
+        f"all with certified {common}" if common else "",
+        said(curves, hidden),
+    ]
+    title = "\n".join(_fitted(place, line, room=_ABOVE) for line in lines if line)
+    place.set_title(title, fontsize=8, loc="left")
+    place.set_xlabel(_fitted(place, panel.x))
+    place.set_ylabel(_fitted(place, panel.y, room=_ALONG))
 
 
 def _fitted(place: Any, text: str, *, room: float = _ACROSS) -> str:
@@ -216,7 +211,7 @@ def _fitted(place: Any, text: str, *, room: float = _ACROSS) -> str:
 def _every(points: int, number: int) -> tuple[int, int]:
     """First mark and their distance, each method's at places of its own."""
     step = max(1, points // _MARKS_ALONG)
-    return (number * step // len(_MARKS)) % max(points, 1), step
+    return (number * step // len(MARKS)) % max(points, 1), step
 
 
 def _plain_numbers(axis: Any, limits: tuple[float, float]) -> None:
@@ -248,14 +243,10 @@ def _common(curves: Sequence[Curve]) -> str:
 
 
 def _labels(curves: Sequence[Curve]) -> list[str]:
-    """The curves' names, with their ε unless that is every curve's, and what hides them."""
-    hidden, common = coinciding(curves), _common(curves)
-    labels = []
-    for i, curve in enumerate(curves):
-        spent = _spent(curve)
-        label = f"{curve.name} ({spent})" if spent and spent != common else curve.name
-        labels.append(label + (f" = {hidden[i]}" if i in hidden else ""))
-    return labels
+    """The curves' names, with their ε unless that is every curve's."""
+    common = _common(curves)
+    spent = ["" if s == common else s for s in map(_spent, curves)]
+    return [f"{c.name} ({s})" if s else c.name for c, s in zip(curves, spent, strict=True)]
 
 
 def _table(table: Table) -> Any:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from dpcalc.report import profile
-from dpcalc.reproduction import drawing
+from dpcalc.reproduction import drawing, looks
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
 
 
@@ -33,11 +31,21 @@ def _drawn(tmp_path, monkeypatch, panels, names):
     monkeypatch.undo()
     (figure,) = [closed for closed in kept if isinstance(closed, Figure)]  # not all of None
     found = {
-        panel: {line.get_label(): line.get_color() for line in axes.get_lines()}
+        panel: {line.get_label(): line for line in axes.get_lines()}
         for panel, axes in zip(panels, figure.axes, strict=False)
     }
     plt.close(figure)
     return found
+
+
+def _look(line):
+    """What a reader can tell a line by."""
+    return (
+        line.get_color(),
+        line._unscaled_dash_pattern,  # only here are two dashed lines told apart
+        line.get_marker(),
+        line.get_fillstyle(),
+    )
 
 
 def test_a_method_keeps_its_colour_and_its_stops_are_told_apart(tmp_path, monkeypatch):
@@ -47,17 +55,19 @@ def test_a_method_keeps_its_colour_and_its_stops_are_told_apart(tmp_path, monkey
         "c": ["ADMM 50 noisy rounds", "ADMM 25 noisy rounds", "R-ADMM 25 noisy rounds"],
     }
     found = _drawn(tmp_path, monkeypatch, "abc", names)
+    colours = {p: {n: line.get_color() for n, line in of.items()} for p, of in found.items()}
     for name in ("ADMM", "R-ADMM"):
-        assert found["a"][name] == found["b"][name]
-    assert found["c"]["ADMM 50 noisy rounds"] == found["a"]["ADMM"]
-    assert found["c"]["R-ADMM 25 noisy rounds"] == found["a"]["R-ADMM"]
-    for colours in found.values():
-        assert len({tuple(colour) for colour in colours.values()}) == len(colours)
+        assert colours["a"][name] == colours["b"][name]
+    assert colours["c"]["ADMM 50 noisy rounds"] == colours["a"]["ADMM"]
+    assert colours["c"]["ADMM 25 noisy rounds"] == colours["a"]["ADMM"]  # no shade of it
+    assert colours["c"]["R-ADMM 25 noisy rounds"] == colours["a"]["R-ADMM"]
+    for lines in found.values():
+        assert len({_look(line) for line in lines.values()}) == len(lines)
 
 
 def test_no_two_methods_of_a_panel_share_a_number():
     known = {"a": 0, "b": 0, "c": 1}  # a and b never met so far
-    found = drawing.colours_of(["d", "a", "b", "c"], known)
+    found = looks.colours_of(["d", "a", "b", "c"], known)
     assert found["a"] == 0
     assert len(set(found.values())) == 4
 
@@ -87,10 +97,12 @@ def _curve(name: str, y: list[float], **more: object) -> Curve:
 
 def test_curves_that_hide_each_other_say_so():
     curves = [_curve("a", [1, 2, 3]), _curve("b", [1, 5, 9]), _curve("c", [1, 2.001, 3])]
-    assert drawing.coinciding(curves) == {2: "a"}
-    assert drawing.coinciding([]) == {}
+    assert looks.coinciding(curves) == {2: 0}
+    assert looks.said(curves, {2: 0}) == "a and c coincide"
+    assert looks.coinciding([]) == {}
+    assert looks.said(curves, {}) == ""
     apart = [_curve("a", [1, 2, 3]), _curve("c", [1, 2.1, 3])]
-    assert drawing.coinciding(apart) == {}
+    assert looks.coinciding(apart) == {}
 
 
 def test_the_setting_under_a_picture_names_data_delta_and_runs():
@@ -106,12 +118,35 @@ def test_the_setting_under_a_picture_names_data_delta_and_runs():
     assert drawing.setting(Outcome(curves=curves[1:])).startswith("dpcalc ")
 
 
-def test_neighbouring_methods_differ_in_more_than_their_colour(tmp_path, monkeypatch):
-    """No two of the first eight share a mark, and no colour is of the default cycle."""
-    assert len(set(drawing._MARKS)) == len(drawing._COLOURS) == 8
-    names = {"a": [f"m{i}" for i in range(8)]}
+def test_what_is_apart_on_a_logarithmic_axis_does_not_coincide():
+    curves = [_curve("a", [100, 1, 1]), _curve("b", [100, 1.1, 1.1])]
+    assert looks.coinciding(curves) == {1: 0}
+    assert looks.coinciding(curves, log=True) == {}
+
+
+def test_groups_that_coincide_are_said_apart_and_names_keep_no_commas():
+    names = ["a", "a, certified", "b", "c", "b, certified"]
+    curves = [_curve(name, [1, 2, 3]) for name in names]
+    said = looks.said(curves, {1: 0, 3: 2, 4: 2})
+    assert said == "a and a certified coincide; b, c and b certified coincide"
+
+
+@pytest.mark.parametrize(
+    ("ends", "decades"), [((1, 99), False), ((1, 101), True), ((0, 500), False), ((-1, 500), False)]
+)
+def test_more_than_two_decades_are_shown_on_a_logarithmic_axis(ends, decades):
+    assert looks.shows_decades([_curve("a", [ends[0], 50, ends[1]])]) is decades
+    assert looks.shows_decades([]) is False
+
+
+def test_no_two_curves_of_a_panel_look_alike(tmp_path, monkeypatch):
+    """Twelve methods with three stops each, and as many levels as there are greys."""
+    assert len(set(looks.MARKS)) == len(looks.COLOURS) == 8
+    names = {"a": [f"m{i} {n} noisy rounds" for i in range(12) for n in (9, 6, 3)]}
     found = _drawn(tmp_path, monkeypatch, "a", names)["a"]
-    assert len({tuple(np.round(colour, 3)) for colour in found.values()}) == 8
+    assert len({_look(line) for line in found.values()}) == 36
+    levels = [_curve(f"l{i}", [i, i, i]) for i in range(3)]
+    assert len({str(look) for look in looks.looks_of(levels, {})}) == 3
 
 
 @pytest.mark.parametrize(("points", "number"), [(1, 5), (3, 7), (50, 0), (151, 4)])
@@ -128,17 +163,17 @@ def test_long_names_have_a_line_each_and_no_two_legends_meet(tmp_path, monkeypat
     curves = [
         Curve(panel=p, name=name.format(i), x=np.arange(9), y=np.arange(9.0) + i, noise="certified")
         for p in "abc"
-        for i in range(8)
+        for i in range(12)
     ]
     panels = tuple(Panel(key=p, title="", x="", y="") for p in "abc")
     experiment = Experiment(reference="", title="", compute=lambda _: Outcome(), panels=panels)
     drawing.draw(experiment, Outcome(curves=curves), [tmp_path / "a.png"])
     monkeypatch.undo()
     (figure,) = [closed for closed in kept if isinstance(closed, Figure)]
-    boxes = [axes.get_legend().get_window_extent() for axes in figure.axes]
-    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
-    assert boxes[0].x0 > 0
-    assert boxes[-1].x1 < figure.bbox.x1
+    boxes = [axes.get_legend().get_window_extent() for axes in figure.axes[:3]]
+    assert boxes[0].x1 < boxes[1].x0
+    assert min(box.x0 for box in boxes) > 0
+    assert max(box.x1 for box in boxes) < figure.bbox.x1
     plt.close(figure)
 
 

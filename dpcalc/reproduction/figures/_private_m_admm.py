@@ -104,4 +104,5 @@ def loss_panel(key: str, title: str, *, ours: bool = False) -> Panel:
 
 def privacy_panel(key: str, title: str) -> Panel:
     """Privacy along the rounds."""
-    return Panel(key=key, title=title, x="round t", y="P(t); dashed: certified ε at δ=1e-6")
+    y = "P(t); dashed: certified ε at δ=1e-6"
+    return Panel(key=key, title=title, x="round t", y=y, log_y=True)
