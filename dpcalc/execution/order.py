@@ -4,7 +4,8 @@ Statement
     `in_order` yields function(item) for every item, in the items' order. What the function raises
     is raised when its turn comes, as without workers. A piece whose worker was lost is made again,
     at most `ATTEMPTS` times in all, and said so in the log; then, or when nobody takes work any
-    more, `WorkersLost` is raised: no answer is ever left out.
+    more, `WorkersLost` is raised: no answer is ever left out. Nobody can tell a worker that hangs
+    from a long piece: where none comes back for long, the log says what is waited for.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ _UNKNOWN = 16
 
 _WIDTHS = ("_max_workers", "num_workers", "max_workers")
 """Where executors say it: the standard library and loky, mpi4py, others."""
+
+_SILENT = 60.0
+"""Seconds without a finished piece after which it is said what is waited for."""
 
 _LOST = (Exception, asyncio.CancelledError)
 """What a lost worker raises: anything, since errors of the work itself come back as answers."""
@@ -159,7 +163,8 @@ class _Line:
     def collect(self) -> None:
         """Wait for at least one piece, and take all that are finished."""
         waiting = {number: future for number, (_, future) in self.sent.items()}
-        if not _wait(list(waiting.values()), getattr(self.executor, "alive", None)):
+        alive = getattr(self.executor, "alive", None)
+        if not _wait(list(waiting.values()), alive, self.waited):
             raise WorkersLost(
                 f"expected an answer to {self.what} {min(waiting) + 1}; whoever gives out the work "
                 "is gone; nothing is concluded from the rest; see whether the scheduler runs"
@@ -179,6 +184,16 @@ class _Line:
             if done and self.finished is not None:
                 self.finished(number, value)
 
+    def waited(self, seconds: float) -> None:
+        """Say that nothing came back for so long."""
+        first, more = min(self.sent), len(self.sent) - 1
+        _log.warning(
+            "nothing was finished for %.0f s; waiting for %s %d%s: long work, or a worker that "
+            "hangs; what was finished is kept with --checkpoint, so Ctrl-C and --resume go on "
+            "from there",
+            seconds, self.what, first + 1, f" and {more} more" if more else "",
+        )  # fmt: skip
+
     def turn(self, number: int) -> Any:
         """The answer whose turn it is; an error is raised."""
         done, value = self.back.pop(number)
@@ -193,24 +208,30 @@ class _Line:
                 future.cancel()
 
 
-def _wait(futures: list[Future[bytes]], alive: Callable[[], bool] | None) -> bool:
+def _wait(
+    futures: list[Future[bytes]],
+    alive: Callable[[], bool] | None,
+    waited: Callable[[float], None],
+) -> bool:
     """Until one is done; False if whoever gives out the work is no longer there.
 
     Executors with futures of their own are asked now and then, and so is whether one is alive.
+    Tells how long nothing came, again whenever that has doubled.
     """
     plain = all(isinstance(future, Future) for future in futures)
-    if plain and alive is None:
-        wait(futures, return_when=FIRST_COMPLETED)
-        return True
-    pause = 0.001
+    pause, begun, told = 0.001, time.monotonic(), _SILENT
     while not any(future.done() for future in futures):
         if alive is not None and not alive():
             return False
         if plain:
-            wait(futures, timeout=1.0, return_when=FIRST_COMPLETED)
+            wait(futures, timeout=min(1.0, told), return_when=FIRST_COMPLETED)
         else:
             time.sleep(pause)
             pause = min(1.5 * pause, 1.0)
+        silent = time.monotonic() - begun
+        if silent >= told and not any(future.done() for future in futures):
+            waited(silent)
+            told = 2 * silent
     return True
 
 

@@ -35,6 +35,10 @@ _MOST_ON_WINDOWS = 61
 """Objects that a Windows process can wait for, less those that the pool needs itself."""
 
 
+_MOST, _MOST_EACH = 64, 16
+"""Processes that are started on any machine, and for every processor of a larger one."""
+
+
 class Processes(Executor):
     """An executor of processes that are started again and share nothing.
 
@@ -55,7 +59,8 @@ class Processes(Executor):
         """An executor; processes start with the first work.
 
         Args:
-            workers: how many processes, 1 or above; on Windows at most 61.
+            workers: how many processes, 1 or above; at most 64, or 16 for every processor that this
+                process may use if that is more; on Windows at most 61.
 
         Raises:
             InvalidInput: for another number.
@@ -65,6 +70,13 @@ class Processes(Executor):
             raise InvalidInput(
                 f"workers needs at most {_MOST_ON_WINDOWS} on Windows, which waits for no more; got "
                 f"workers={workers}"
+            )
+        usable = _usable_processors()
+        if self._max_workers > (most := max(_MOST, _MOST_EACH * usable)):
+            raise InvalidInput(
+                f"workers needs at most {most}: this process may use {usable} processor"
+                f"{'s' * (usable > 1)}, and more wait for one another; got workers={workers}; try "
+                f"{usable}"
             )
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
@@ -127,6 +139,13 @@ class Processes(Executor):
                 end.close()
         if pool is not None:
             pool.shutdown(wait=wait, cancel_futures=True)
+
+
+def _usable_processors() -> int:
+    """Those that this process may use, where the system says it."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _begin(lifeline: Connection) -> None:

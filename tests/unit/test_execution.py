@@ -298,3 +298,26 @@ def test_processes_that_are_started_early_import_what_they_can() -> None:
     with Processes(1) as executor:
         executor.start("no.such.module", "colorsys")
         assert executor.submit(_is_imported, "colorsys").result()
+
+
+def test_more_processes_than_anybody_has_processors_for_are_refused() -> None:
+    for workers in (10**6, 16 * (os.cpu_count() or 1) + 65):
+        with pytest.raises(InvalidInput, match=r"at most \d+: this process may use \d+ processor"):
+            Processes(workers)
+
+
+def test_what_hangs_is_told_and_told_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("dpcalc.execution.order._SILENT", 0.02)
+
+    def slow(number: int) -> int:
+        time.sleep(number % 2)
+        return number
+
+    with ThreadPoolExecutor(2) as executor, caplog.at_level(logging.WARNING, "dpcalc.execution"):
+        assert list(in_order(slow, range(3), executor, what="batch")) == [0, 1, 2]
+    said = [record.getMessage() for record in caplog.records]
+    assert 2 <= len(said) <= 7  # whenever the silence has doubled
+    assert all("nothing was finished for" in line and "batch 2" in line for line in said[-2:])
+    assert "--resume" in said[-1]
