@@ -72,7 +72,8 @@ def _check_repeated(first: Observations, target: Target, store: Store) -> None:
     elif not np.array_equal(kept[1]["score"], first.score):
         raise InvalidInput(
             f"the checkpoint {str(store.path)!r} does not match: the same seed gave different runs of "
-            f"target {target.name!r}; take all randomness from the generator"
+            f"target {target.name!r}; if its mechanism or data were changed since, start another "
+            "checkpoint; if not, take all randomness from the generator"
         )
 
 
