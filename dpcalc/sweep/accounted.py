@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dpcalc import checks
 from dpcalc.accounting.composition.neighbours import neighbouring
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.answers.asked import delta_asked
@@ -138,8 +139,6 @@ def _place(axis: str | None, given: Point) -> float:
 
 
 def _delta(given: Point) -> float | None:
-    from dpcalc import checks
-
     return checks.delta(as_real("delta", given.pop("delta"))) if "delta" in given else None
 
 
@@ -193,7 +192,8 @@ def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     place = _place(axis, given)
     delta = _delta(given) or 0.0
     if "rounds" in given:
-        given["count"] = given.pop("rounds")
+        rounds = as_real("rounds", given.pop("rounds"))
+        given["count"] = checks.count("rounds", rounds, minimum=0)
     found = release_from(sweep.name, {"mechanism": sweep.name, **given})
     if delta == 0 and found.guarantee.needs_delta():
         raise missing_delta(sweep.name, option=_WITH_DELTA)

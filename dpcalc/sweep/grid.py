@@ -106,6 +106,11 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
         raise InvalidInput(
             f"attest makes promises of a theorem; {where} asks about a {kinds[0]}; leave attest out"
         )
+    if "tolerance" in table and kinds[0] in ("audit", "run"):
+        raise InvalidInput(
+            f"tolerance is how far answers about theorems and mechanisms may be above the narrowest; "
+            f"{where} asks about a{'n audit' if kinds == ['audit'] else ' run'}; leave tolerance out"
+        )
     given = dict(fields("[parameters]", table.get("parameters", {}), table.get("parameters", {})))
     outer = {n: table[n] for n in _OUTER if n in table}
     for name in given.keys() & outer.keys():

@@ -118,11 +118,26 @@ def test_what_is_no_axis_is_refused(line_: str, text: str, here: Path) -> None:
         ('theorem = "a"\nmechanism = "b"', "got theorem, mechanism"),
         ('theorem = "dp-admm"\ntolerance = 0', "tolerance needs a number from 1e-9 to 1"),
         ('theorem = "dp-admm"\ntolerence = 0.1', "did you mean 'tolerance'"),
+        ('audit = "dp-admm"\ntolerance = 0.1', "asks about an audit; leave tolerance out"),
+        ('run = "dp-admm"\ntolerance = 0.1', "asks about a run; leave tolerance out"),
     ],
 )
 def test_a_file_that_asks_nothing_is_refused(text: str, said: str, here: Path) -> None:
     with pytest.raises(InvalidInput, match=said):
         sweep_of(text, here)
+
+
+@pytest.mark.parametrize(("rounds", "said"), [('"ten"', "rounds needs"), ("2.5", "rounds needs")])
+def test_what_is_said_of_rounds_calls_them_so(rounds: str, said: str, here: Path) -> None:
+    sweep = sweep_of(
+        'mechanism = "gaussian"\ndelta = 1e-6\n[parameters]\nadjacency = "add-remove"\n'
+        f"noise_multiplier = 20\nrounds = [{rounds}, 3]",
+        here,
+    )
+    refused, answered_ = line(sweep, None, sweep.points())
+    assert said in refused["refused"]
+    assert "count" not in refused["refused"]
+    assert answered_["certified"] > 0
 
 
 def test_whole_numbers_stay_whole_in_a_linear_range(here: Path) -> None:
