@@ -154,7 +154,7 @@ def figure_of(
         )
     axes.set_xlabel(picture.x_label or _named(picture.x))
     axes.set_ylabel("\n".join(textwrap.wrap(y_name, int(6.8 * width))))
-    axes.set_title("\n".join(above), fontsize=10, loc="left")
+    axes.set_title("\n".join(above), fontsize=10, x=0.0, horizontalalignment="left")
     axes.grid(visible=True, alpha=0.25)
     figure.supxlabel("\n".join(below), fontsize=7, color="0.35")
     names = [end.name for end in ends]

@@ -142,9 +142,7 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: Mapping[str, 
     for k, (curve, look) in enumerate(zip(curves, looks_of(curves, colours), strict=True)):
         line = _draw_curve(place, curve, look, marked=marked, under=k in hidden.values())
         line.set_label(_fitted(place, labels[k]))
-        x, mean, _, _ = curve.statistics()
-        right = (x[x.argmax()], mean[x.argmax()]) if len(x) else None
-        ends.append(End(named[k], line, right))
+        ends.append(End(named[k], line, _right(curve, log=log)))
     _words(place, panel, curves, hidden)
     if panel.log_x:
         place.set_xscale("log")
@@ -164,6 +162,13 @@ def _panel(place: Any, panel: Panel, curves: list[Curve], colours: Mapping[str, 
         columnspacing=1.0,
     )
     return []
+
+
+def _right(curve: Curve, *, log: bool) -> tuple[float, float] | None:
+    """The rightmost point that is drawn."""
+    x, mean, _, _ = curve.statistics()
+    drawn = [(float(a), float(b)) for a, b in zip(x, mean, strict=True) if b > 0 or not log]
+    return max(drawn, default=None)
 
 
 def _draw_curve(place: Any, curve: Curve, look: Look, *, marked: bool, under: bool) -> Any:
@@ -198,7 +203,7 @@ def _words(place: Any, panel: Panel, curves: Sequence[Curve], hidden: Mapping[in
         said(curves, hidden),
     ]
     title = "\n".join(_fitted(place, line, room=_ABOVE) for line in lines if line)
-    place.set_title(title, fontsize=8, loc="left")
+    place.set_title(title, fontsize=8, x=0.0, horizontalalignment="left")
     place.set_xlabel(_fitted(place, panel.x))
     place.set_ylabel(_fitted(place, panel.y, room=_ALONG))
 

@@ -149,6 +149,14 @@ def test_no_two_curves_of_a_panel_look_alike(tmp_path, monkeypatch):
     assert len({str(look) for look in looks.looks_of(levels, {})}) == 3
 
 
+def test_a_name_is_at_the_rightmost_point_that_an_axis_shows():
+    """Wherever it comes among the points; a logarithmic axis has nothing at 0 and below."""
+    curve = Curve(panel="a", name="a", x=[3, 2, 1], y=[-1, 5, 6])
+    assert drawing._right(curve, log=False) == (3, -1)
+    assert drawing._right(curve, log=True) == (2, 5)
+    assert drawing._right(_curve("a", [-1, 0, -2]), log=True) is None
+
+
 @pytest.mark.parametrize(("points", "number"), [(1, 5), (3, 7), (50, 0), (151, 4)])
 def test_marks_fall_on_the_line(points, number):
     first, step = drawing._every(points, number)
