@@ -55,6 +55,7 @@ class Split:
         intercept: whether the last feature is constant.
         table: all records as they were before.
         order: which of them are in `train` and in `test`.
+        clipped: which labels of `test` are clipped to their public range; None if they have none.
     """
 
     train: tuple[Array, Array]
@@ -65,6 +66,7 @@ class Split:
     intercept: bool
     table: Dataset
     order: tuple[NDArray[np.intp], NDArray[np.intp]]
+    clipped: NDArray[np.bool_] | None = None
 
     def digest(self) -> str:
         """What tells these records from all others, wherever they were read."""
@@ -198,6 +200,7 @@ def split(
         intercept=intercept,
         table=data,
         order=(train, test),
+        clipped=None if data.clipped is None else data.clipped[test],
     )
 
 

@@ -111,7 +111,12 @@ def stored_split(
         shuffled = reordered(rows, order, folder / "shuffled")
         rows.path.unlink()
         yield _split(
-            replace(table, labels=table.labels[order], features=shuffled),
+            replace(
+                table,
+                labels=table.labels[order],
+                features=shuffled,
+                clipped=None if table.clipped is None else table.clipped[order],
+            ),
             len(train),
             names=(*table.names, INTERCEPT) if constant else table.names,
             row_bound=bound,
@@ -133,6 +138,7 @@ def _in_range(table: Dataset, schema: Schema, scaling: Scaling, name: str) -> Da
     return replace(
         table,
         labels=limits.scaled(table.labels),
+        clipped=None if table.of_classes else limits.outside(table.labels),
         units=scaling.units(limits),
         row_bound=scaling.row_bound,
     )
@@ -232,5 +238,6 @@ def _split(table: Any, cut: int, **more: Any) -> Split:
         source=table.source,
         table=table,
         order=(places, places),
+        clipped=None if table.clipped is None else table.clipped[cut:],
         **more,
     )

@@ -52,6 +52,7 @@ def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[s
         "notes": [
             *prepared.method.notes(prepared.network),
             *([] if len(data.test[1]) else [NOTHING_HELD_OUT]),
+            *_clipped(data),
         ],
         **release_status(prepared, transcript),
     }
@@ -76,6 +77,21 @@ NOTHING_HELD_OUT = (
     "is on others is not known."
 )
 """Said of every run without records to test with."""
+
+
+def _clipped(data: Split) -> list[str]:
+    """What is said of errors of numbers to predict, as a rule; only what is held out is counted."""
+    if data.clipped is None:
+        return []
+    count, outside = len(data.clipped), np.count_nonzero(data.clipped)
+    known = f": {outside} of {count} held-out labels lie outside it" if count else ""
+    return [f"{CLIPPED}{known}."]
+
+
+CLIPPED = (
+    "Errors are of labels clipped to their public range, not of labels as they are in the file"
+)
+"""Said of every run whose labels have a range."""
 
 
 def promises_of(data: Split) -> list[dict[str, str]]:

@@ -28,6 +28,10 @@ class Range:
         """The distance from the middle that becomes 1."""
         return self.high / 2 - self.low / 2
 
+    def outside(self, values: Any) -> Any:
+        """Which of them are clipped."""
+        return (values < self.low) | (values > self.high)
+
     def scaled(self, values: Any) -> Any:
         """Clipped and mapped onto [-1, 1]."""
         inside = np.clip(values, self.low, self.high)

@@ -102,6 +102,7 @@ class Schema:
             data,
             features=scaling.features(np.array(data.features)),
             labels=label.scaled(data.labels),
+            clipped=None if data.of_classes else label.outside(data.labels),
             units=scaling.units(label),
             row_bound=scaling.row_bound,
         )

@@ -51,6 +51,7 @@ class Dataset:
         row_bound: the largest norm that a row can have by the public ranges of its columns; None
             if there are none.
         units: what those ranges made of the numbers in the file; None if nothing.
+        clipped: which labels lay outside their range and are clipped to it; None of classes.
     """
 
     features: Rows
@@ -62,6 +63,7 @@ class Dataset:
     left_out: int = 0
     row_bound: float | None = None
     units: Units | None = None
+    clipped: NDArray[np.bool_] | None = None
 
     @property
     def of_classes(self) -> bool:
