@@ -239,10 +239,22 @@ def _left_out(incomplete: int) -> str:
     return f"; {incomplete} incomplete row{'s' if incomplete > 1 else ''} left out"
 
 
+_NO_VALUE = ("null", "none", "n/a", "#n/a", "nil", "missing", ".", "-", "--")
+"""Cells, in lower case, by which other programs mean "no value"."""
+
+
+def _instead(field: str, of_words: str) -> str:
+    """What to try with a cell that is no number, by what it may have been meant as."""
+    if has_commas(field):
+        return "write numbers with a decimal point, and thousands without a mark"
+    if field.lower() in _NO_VALUE:
+        return f"if it means that there is no value, leave the cell empty; if it is one, {of_words}"
+    return of_words
+
+
 def _number(path: object, row: int, field: str, needed: str, try_this: str) -> float:
     if not is_number(field):
-        comma = "write numbers with a decimal point, and thousands without a mark"
-        raise bad_row(path, row, needed, field, comma if has_commas(field) else try_this)
+        raise bad_row(path, row, needed, field, _instead(field, try_this))
     value = float(field)
     if not math.isfinite(value):
         raise bad_row(
