@@ -206,7 +206,7 @@ def test_where_no_lock_can_be_held_the_file_is_refused(
     ("name", "table", "binary"),
     [("a.csv", True, False), ("a.tsv", True, False), ("a.csv.gz", True, False),
      ("a.parquet", True, True), ("a.PQ", True, True), ("a.Parquet", True, True),
-     ("a.CSV", False, False), ("a.txt", False, False), ("csv", False, False),
+     ("a.CSV", True, False), ("a.txt", False, False), ("csv", False, False),
      ("a.npy", True, True), ("a.Feather", True, True), ("a.npz", False, False),
      ("a.parquet.gz", False, False)],
 )  # fmt: skip
@@ -217,14 +217,15 @@ def test_a_kind_is_told_by_the_name(name: str, table: bool, binary: bool) -> Non
 @pytest.mark.parametrize(
     ("name", "file", "used"),
     [("a.csv", True, {"label", "positive"}), ("a.pq", True, {"label", "positive"}),
-     ("a.txt", True, {"features"}), ("adult.data", True, set()), (".", True, set()),
+     ("a.txt", True, {"features", "positive"}), ("adult.data", True, set()), (".", True, set()),
      ("a.csv", False, set()), ("a.txt", False, set())],
 )  # fmt: skip
 def test_options_about_another_kind_of_file_are_refused(
     name: str, file: bool, used: set[str]
 ) -> None:
-    kinds = {"label": "a CSV or Parquet file", "positive": "a CSV or Parquet file",
+    kinds = {"label": "a CSV or Parquet file", "positive": "a CSV, Parquet or LIBSVM file",
              "features": "a LIBSVM file"}  # fmt: skip
+    name_it = ", or, if this is CSV, give the file a name that ends in .csv"
     refuse_unused(name, file, dict.fromkeys(kinds))
     for option, kind in kinds.items():
         given = {**dict.fromkeys(kinds), option: 3}
@@ -233,6 +234,7 @@ def test_options_about_another_kind_of_file_are_refused(
             continue
         assert _refused(refuse_unused, name, file, given) == (
             f"{option} is said of {kind}; got {option}=3 with data={name!r}; leave out --{option}"
+            + (name_it if file and name == "a.txt" else "")
         )
     said = _refused(refuse_unused, "x" * 61, False, {"label": "y"})
     assert f"data='{'x' * 40}... (61 characters)'" in said
