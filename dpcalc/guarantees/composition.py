@@ -20,7 +20,7 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.composition import worst_delta, worst_deltas, worst_epsilon
+from dpcalc.accounting.composition import certain_epsilon, worst_delta, worst_deltas, worst_epsilon
 from dpcalc.accounting.composition.neighbours import Neighbours, current_neighbours
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, relative_width
 from dpcalc.accounting.gaussian import total_mu
@@ -173,8 +173,8 @@ class Composition(Guarantee):
                 each = part.epsilon(0.0)
                 total += mpf(each) * n if math.isfinite(each) else mpf("inf")
             upper = round_up(total)
-            lower = 0.0 if pure is None else round_down(total)
-            return Bracket(lower, upper, "plain sum")
+            lower = certain_epsilon(self.losses() or ()) if pure is None else round_down(total)
+            return Bracket(min(lower, upper), upper, "plain sum")
         found = _cached_epsilon(
             self, delta, relative_width(), current_search(), current_neighbours()
         )

@@ -48,11 +48,13 @@ class DominatedMechanism(Guarantee):
 
     def bracket(self, delta: float) -> Bracket:
         """An enclosure of ε(δ) of the dominating pair."""
+        from dpcalc.accounting.composition import certain_epsilon
         from dpcalc.accounting.enclosure import Bracket
         from dpcalc.guarantees.composition import Composition
 
         if checks.delta(delta) == 0:
-            return Bracket(0.0, self.largest, "largest loss")
+            lower = min(certain_epsilon(self.directions), self.largest)
+            return Bracket(lower, self.largest, "largest loss")
         try:
             found = Composition(((self, 1),)).bracket(delta)
         except NumericalFailure:

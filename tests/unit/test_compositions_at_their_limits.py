@@ -260,3 +260,41 @@ def test_where_infinite_losses_use_up_delta_the_lower_end_is_infinite_too() -> N
     outcomes = finite_distributions([0.25, 0.75, 0], [0.2, 0.6, 0.2], "replace-one")
     found = compose((outcomes, 100)).bracket(1e-5)
     assert found.lower == found.upper == math.inf
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "delta", "exact"),
+    [
+        (laplace(2.0, "add-remove"), 0.0, 0.5),
+        (compose((laplace(2.0, "add-remove"), 3), PureDP(1.0)), 0.0, 2.5),
+        (compose(ApproxDP(1.0, 1e-6), laplace(2.0, "add-remove")), 1e-6, 1.5),
+        (compose(ApproxDP(1.0, 1e-6), laplace(2.0, "add-remove"), PureDP(0.5)), 1e-6, 2.0),
+        (compose((ApproxDP(0.0, 0.25), 2), laplace(2.0, "add-remove")), 0.4375, 0.5),
+        (finite_distributions([0.5, 0.5], [0.25, 0.75], "add-remove"), 0.0, math.log(2)),
+        (finite_distributions([0.4, 0.3, 0.3], [0.2, 0.8, 0], "add-remove"), 0.3, math.log(2)),
+    ],
+)
+def test_a_largest_loss_that_happens_is_a_lower_end(
+    guarantee: Guarantee, delta: float, exact: float
+) -> None:
+    found = guarantee.bracket(delta)  # type: ignore[attr-defined] # all of these enclose
+    assert exact * (1 - 1e-11) <= found.lower <= exact <= found.upper
+    assert guarantee.epsilon(0.0) == math.inf or guarantee.epsilon(0.0) <= exact * (1 + 1e-14)
+
+
+def test_no_lower_end_rests_on_a_loss_that_may_not_happen() -> None:
+    """A little more δ than infinite losses take: the largest loss pays for it with its probability."""
+    for spare in (1e-12, 1e-6, 1e-3, 0.2, 0.3):
+        found = compose(ApproxDP(1.0, 1e-6), laplace(2.0, "add-remove")).bracket(1e-6 + spare)
+        top = (1 - mpf(1e-6)) * mp.e / (1 + mp.e) / 2  # both releases at their largest
+        reached = mpf(1.5) + mp.log(max(1 - mpf(spare) / top, mpf("1e-300")))
+        assert found.lower <= found.upper
+        assert found.upper >= reached * (1 - mpf("1e-9"))
+
+
+@pytest.mark.parametrize("shown", [0.3, 0.0428])
+def test_below_what_infinite_losses_take_nothing_finite_follows(shown: float) -> None:
+    """By the last digit, where every finite loss is below zero and none can be integrated."""
+    pair = finite_distributions([shown, 1 - shown], [0.0, 1.0], "add-remove")
+    assert pair.epsilon(math.nextafter(shown, 0.0)) == math.inf
+    assert pair.epsilon(shown * (1 + 1e-9)) < 1e-6

@@ -9,8 +9,8 @@ import pytest
 from dpcalc.accounting.composition import bracket_epsilon
 from dpcalc.accounting.losses import GaussianLoss, LaplaceLoss
 from dpcalc.guarantees import GDP, RDP, ApproxDP, PureDP
-from dpcalc.guarantees.composition import compose
-from dpcalc.guarantees.mechanisms import exponential_norm
+from dpcalc.guarantees.composition import Composition, compose
+from dpcalc.guarantees.mechanisms import exponential_norm, laplace, poisson_subsampled_gaussian
 
 
 @pytest.mark.parametrize("count", [1029, 1030, 1100, 2000])
@@ -64,3 +64,22 @@ def test_noise_in_a_ball_has_an_answer_at_any_scale(scale: float, dimension: int
     assert found.upper <= 3 / scale * (1 + 1e-9)
     assert found.upper >= 2.9 / scale or scale > 1
     assert law.epsilon(0.0) >= 1 / scale
+
+
+@pytest.mark.parametrize("epsilon", [1e300, 1e308])
+def test_delta_at_the_largest_doubles_is_answered_without_a_warning(epsilon: float) -> None:
+    """Warnings are errors here; an order times such an ε is no double."""
+    sampled = poisson_subsampled_gaussian(1.0, 0.01, "add-remove")
+    for parts in (
+        ((sampled, 100),),
+        ((sampled, 1),),
+        ((laplace(2.0, "add-remove"), 3), (GDP(1), 1)),
+    ):
+        found = compose(*parts)
+        assert compose(*parts).delta(epsilon) <= 5e-324
+        deltas = found.deltas((epsilon, 1.0)) if isinstance(found, Composition) else (0.0,)
+        assert deltas[0] <= 1e-200
+    failing = compose((ApproxDP(1.0, 1e-6), 3), GDP(1.0)).delta_bracket(epsilon)
+    assert failing.lower <= 2.999997000001e-6 <= failing.upper
+    assert failing.lower >= 2.9999e-6
+    assert failing.upper <= 3.0001e-6

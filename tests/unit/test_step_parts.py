@@ -104,7 +104,10 @@ def test_closed_forms() -> None:
     revealed = total((disclosure(0.1), 1), (LAPLACE, 1))
     name = "infinite losses use up δ"
     assert closed_form.enclose(revealed, EpsilonAt(0.05, 1e-6)) == Bracket(math.inf, math.inf, name)
-    assert closed_form.enclose(revealed, EpsilonAt(0.1, 1e-6)) == Bracket(0.0, math.inf, name)
+    on_edge = closed_form.enclose(revealed, EpsilonAt(0.1, 1e-6))
+    assert on_edge is not None
+    assert 0.5 * (1 - 1e-11) <= on_edge.lower <= 0.5
+    assert (on_edge.upper, on_edge.method) == (math.inf, name)
     assert closed_form.enclose(revealed, EpsilonAt(0.11, 1e-6)) is None
     assert closed_form.enclose(LossSum(()), DELTA) == Bracket(0.0, 0.0, "nothing is released")
     whole = total((constant_loss(), 1), (LAPLACE, 1))
@@ -136,7 +139,7 @@ def test_chernoff_bounds() -> None:
         assert found.upper == pytest.approx(revealed + math.exp(min(exponent, 0)), rel=3e-9)
         assert 0 < revealed - found.lower < 3e-12 * revealed
     low = chernoff.enclose(sum_, EpsilonAt(0.001, 1e-6))
-    assert (low.lower, low.upper) == (0.0, math.inf)
+    assert (low.lower, low.upper) == (math.inf, math.inf)
     orders = np.geomspace(1e-6, 1e8, 97)
     exponents = [sum(n * log_moment(loss, c) for loss, n in sum_.parts) for c in orders.tolist()]
     entropy = orders * np.log(orders / (1 + orders)) - np.log1p(orders)

@@ -25,9 +25,22 @@ from dpcalc.accounting.enclosure import relative_width as default_width
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.numerics.arithmetic import own_arithmetic
 
-__all__ = ["bracket_delta", "bracket_epsilon", "worst_delta", "worst_deltas", "worst_epsilon"]
+__all__ = [
+    "bracket_delta",
+    "bracket_epsilon",
+    "certain_epsilon",
+    "worst_delta",
+    "worst_deltas",
+    "worst_epsilon",
+]
 
 Losses = Iterable[tuple[PrivacyLoss, int]]
+
+_FARTHEST = 1e200
+"""δ at a larger ε is at most that here; times an order it would be no double."""
+
+_ROUNDED = 1e-9
+"""More than what probabilities of infinite losses are rounded by."""
 
 
 def bracket_epsilon(
@@ -82,8 +95,12 @@ def worst_delta(
 ) -> Bracket:
     """`bracket_delta` for the direction in which δ is largest."""
     checks.non_negative("epsilon", epsilon)
-    width = relative_width or default_width()
-    return worst_direction([LossSum.of(each) for each in directions], DeltaAt(epsilon, width))
+    totals, width = [LossSum.of(each) for each in directions], relative_width or default_width()
+    found = worst_direction(totals, DeltaAt(min(epsilon, _FARTHEST), width))
+    if epsilon <= _FARTHEST:
+        return found
+    certain = max((total.infinite_mass for total in totals), default=0.0) * (1 - _ROUNDED)
+    return Bracket(min(found.lower, certain), found.upper, found.method)
 
 
 @own_arithmetic
@@ -94,5 +111,12 @@ def worst_deltas(directions: Iterable[Losses], epsilons: Sequence[float]) -> lis
     """
     for epsilon in epsilons:
         checks.non_negative("epsilon", epsilon)
-    each = [upper_deltas(LossSum.of(losses), epsilons) for losses in directions]
-    return [max(values) for values in zip(*each, strict=True)]
+    near = sorted({min(epsilon, _FARTHEST) for epsilon in epsilons})
+    each = [upper_deltas(LossSum.of(losses), near) for losses in directions]
+    found = dict(zip(near, map(max, zip(*each, strict=True)), strict=True))
+    return [found[min(epsilon, _FARTHEST)] for epsilon in epsilons]
+
+
+def certain_epsilon(directions: Iterable[Losses]) -> float:
+    """What the largest losses take at δ = 0, as far as they surely happen; a lower bound of ε."""
+    return max((LossSum.of(each).epsilon_of_largest(0.0) for each in directions), default=0.0)

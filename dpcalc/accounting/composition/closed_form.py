@@ -23,12 +23,18 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> B
 def _epsilon(total: LossSum, query: EpsilonAt) -> Bracket | None:
     if total.total_variation_bound <= query.at:
         return Bracket(0.0, 0.0, "total variation")
+    if total.infinite_mass > query.at:  # whatever can be integrated of the rest
+        return _used_up(total, query)
     total.require_tractable()
     # The masses are upper bounds; those of exact distributions are off by rounding only.
-    if infinite_mass(total.coarse_upper(query.tail(total))) < query.at:
-        return None
+    revealed = infinite_mass(total.coarse_upper(query.tail(total)))
+    return None if revealed < query.at else _used_up(total, query)
+
+
+def _used_up(total: LossSum, query: EpsilonAt) -> Bracket:
     surely = total.infinite_mass * (1 - 1e-12) > query.at
-    return Bracket(math.inf if surely else 0.0, math.inf, "infinite losses use up δ")
+    lower = math.inf if surely else total.epsilon_of_largest(query.at)
+    return Bracket(lower, math.inf, "infinite losses use up δ")
 
 
 def _delta(total: LossSum, query: DeltaAt) -> Bracket | None:

@@ -76,6 +76,7 @@ def _contour(total: LossSum, query: DeltaAt, beginning: Beginning) -> ContourSum
 
 def _lattice(total: LossSum, reach: float, points: int = _POINTS) -> LatticeSum | None:
     """On lattices that serve all ε up to ``reach``."""
+    total.require_tractable()
     rounds = rounds_of(total.parts)
     if rounds is None:
         return None

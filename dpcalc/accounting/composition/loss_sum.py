@@ -19,6 +19,9 @@ SMALLEST_TAIL = 1e-280
 """P-mass that is left outside the window of a round where nothing asks for more."""
 
 _LARGEST_SIGNAL = 60
+_ROUNDED = 1e-12
+"""Relative, more than what probabilities of largest and infinite losses are rounded by."""
+
 _MOST_ROUNDS = 10**13
 _SMALLEST_LOSS, _LARGEST_LOSS = 1e-100, 1e12
 
@@ -91,16 +94,23 @@ class LossSum:
 
     @cached_property
     def infinite_mass(self) -> float:
-        """Probability of an infinite loss, as far as it is known exactly."""
-        return infinite_mass(self.exact)
+        """Probability of an infinite loss, as far as it is known exactly, rounded up."""
+        certain = [(law, count) for law, count in self.exact if law.infinite_mass > 0]
+        alone = len(certain) == 1 and certain[0][1] == 1
+        return certain[0][0].infinite_mass if alone else infinite_mass(self.exact)
 
     def epsilon_of_largest(self, delta: float) -> float:
-        """The ε at which the largest loss alone, of probability p, gives δ: sup + ln(1 - δ/p)."""
+        """The ε at which infinite losses and the largest finite one, of probability p, give δ.
+
+        It is sup + ln(1 - (δ - δ(∞))/p), and sup where δ(∞) is δ or more.
+        """
         if len(self.exact) < len(self.parts):
             return 0.0
         top = math.prod(law.mass_at_supremum**count for law, count in self.exact)
+        top *= max(1 - _ROUNDED * (1 + _ROUNDED * self.rounds), 0.0)
+        spare = max(delta - self.infinite_mass * (1 - _ROUNDED), 0.0) * (1 + _ROUNDED)
         largest = math.fsum(count * law.supremum for law, count in self.exact) * (1 - 1e-14)
-        return max(0.0, largest + math.log1p(-delta / top)) if top > delta else 0.0
+        return max(0.0, largest + math.log1p(-spare / top)) if top > spare else 0.0
 
     def coarse_upper(self, tail: float) -> Rounds:
         """Distributions that dominate the losses', cheap and coarse.

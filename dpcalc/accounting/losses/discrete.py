@@ -217,7 +217,9 @@ _PRODUCT_NODES = 4096
 
 def disclosure(probability: float) -> DiscreteLoss:
     """The loss of a mechanism that reveals everything with a probability, and else nothing."""
-    return DiscreteLoss(np.zeros(1), np.zeros(1), infinite_mass=probability)
+    law = DiscreteLoss(np.zeros(1), np.zeros(1), infinite_mass=probability)
+    law.mass_at_supremum = max(1 - probability, 0.0) * (1 - 1e-15)
+    return law
 
 
 def constant_loss() -> DiscreteLoss:

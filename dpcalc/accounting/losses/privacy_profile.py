@@ -68,10 +68,12 @@ def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> DiscreteLo
     """
     ctx = context()
     held = [(a, b) for a, b in zip(*probabilities(p, q), strict=True) if a > 0]
-    certain = math.fsum(float(a) for a, b in held if b == 0)
+    certain = round_up(sum((a for a, b in held if b == 0), mpf(0)))
     shared = [(float(ctx.log(a / b)), float(a)) for a, b in held if b > 0]
     losses, masses = np.array(shared).reshape(-1, 2).T.copy()
-    return DiscreteLoss(losses, masses, infinite_mass=min(1.0, certain * (1 + 1e-15)))
+    law = DiscreteLoss(losses, masses, infinite_mass=min(1.0, certain))
+    law.mass_at_supremum = float(masses[losses == law.supremum].max(initial=0.0)) * (1 - 1e-15)
+    return law
 
 
 def probabilities(p: Sequence[float], q: Sequence[float]) -> tuple[list[Real], list[Real]]:
