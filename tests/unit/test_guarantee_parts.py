@@ -150,8 +150,8 @@ def test_pure_rounds_add_up_where_nothing_may_fail() -> None:
     assert mpf(bracket.lower) < exact < mpf(bracket.upper)
     assert bracket.upper == math.nextafter(bracket.lower, 2)
     assert found.bracket(1e-6).method != "plain sum"
-    # Losses of which nobody knows that they are attained are enclosed from zero.
-    assert compose((ApproxDP(0.1, 1e-9), 3)).bracket(0.0).lower == 0.0
+    # Where something may fail, the largest losses of what does not are a lower end.
+    assert 0.3 * (1 - 1e-13) <= compose((ApproxDP(0.1, 1e-9), 3)).bracket(0.0).lower <= 0.3
     assert compose(GDP(1.0), PureDP(1.0)).bracket(0.0).upper == math.inf
 
 
