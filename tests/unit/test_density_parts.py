@@ -206,3 +206,21 @@ def test_divergences_and_failures() -> None:
         (-11.0, 11.0), 1.0, 1e-20,
     )  # fmt: skip
     assert failure([(user, 3)]) == pytest.approx(6e-20, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [2.0, 10.0, 36.0, 40.0, 45.0, 60.0, 79.0])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_densities_too_small_for_doubles_are_not_left_out(order: float, *, mirrored: bool) -> None:
+    """The peak of the moment lies at α standard deviations; beyond 38 the density is no double."""
+    side = -1 if mirrored else 1
+    base = math.log(2 * math.pi) / 2
+    pair = from_user_densities(
+        lambda x: -((x - side) ** 2) / 2 - base,
+        lambda x: -(x**2) / 2 - base,
+        (-90.0, 90.0),
+        1.0,
+        0.0,
+    )
+    found = renyi_divergence([(pair, 1)], order)
+    assert order / 2 <= found
+    assert found <= order / 2 * (1.0001 if order <= 10 else 1.5)

@@ -20,6 +20,9 @@ Density = Callable[[Reals], Reals]
 
 _SAMPLES = 2001
 _NORMALISED = 1e-9
+_FAINTEST, _ROOM = -650.0, 50.0
+"""Logarithm of a density below which one nearby may be too small for a double, and how much nearer."""
+
 _COARSEST = 1e-11
 """Quadrature that is off by more is refused; what it is off by counts as an error of masses."""
 
@@ -67,9 +70,23 @@ class UserDensityPair(DensityPair):
         return np.full_like(x, self.scale / 10)
 
     def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
-        """The support; nothing is known outside."""
-        del exponent
-        return self.truncation_interval(0.0), (-math.inf if self.outside == 0 else math.inf)
+        """The support; nothing is known outside, and little where p is too small for a double.
+
+        Between two places there the loss is at most the larger of theirs, as it is monotone, and p the
+        larger of theirs with room for what it changes.
+        """
+        ends = self.truncation_interval(0.0)
+        if self.outside > 0:
+            return ends, math.inf
+        places = np.linspace(*ends, _SAMPLES)
+        losses = self.loss(places)
+        densities = self.log_q(places) + losses
+        faint = (densities[1:] < _FAINTEST) | (densities[:-1] < _FAINTEST)
+        if not faint.any():
+            return ends, -math.inf
+        largest = np.maximum(losses[1:], losses[:-1])[faint] * (exponent * (1 + 1e-12))
+        largest += np.maximum(densities[1:], densities[:-1])[faint]
+        return ends, math.log(ends[1] - ends[0]) + float(largest.max()) + _ROOM
 
 
 def from_user_densities(
