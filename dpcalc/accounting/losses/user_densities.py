@@ -20,7 +20,7 @@ Density = Callable[[Reals], Reals]
 
 _SAMPLES = 2001
 _NORMALISED = 1e-9
-_FAINTEST, _ROOM = -650.0, 50.0
+_SMALLEST_DENSITY, _ROOM = -650.0, 50.0
 """Logarithm of a density below which one nearby may be too small for a double, and how much nearer."""
 
 _COARSEST = 1e-11
@@ -81,7 +81,7 @@ class UserDensityPair(DensityPair):
         places = np.linspace(*ends, _SAMPLES)
         losses = self.loss(places)
         densities = self.log_q(places) + losses
-        faint = (densities[1:] < _FAINTEST) | (densities[:-1] < _FAINTEST)
+        faint = (densities[1:] < _SMALLEST_DENSITY) | (densities[:-1] < _SMALLEST_DENSITY)
         if not faint.any():
             return ends, -math.inf
         largest = np.maximum(losses[1:], losses[:-1])[faint] * (exponent * (1 + 1e-12))
