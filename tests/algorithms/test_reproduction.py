@@ -111,6 +111,9 @@ def check_outcome(found, outcome, *, private):
         assert all(len(row) == len(outcome.table.columns) for row in outcome.table.rows)
         return
     kinds = {curve.noise for curve in outcome.curves}
+    under = "; ".join(outcome.notes)
+    assert "columns" in under
+    assert ("replaced" in under or "added or removed" in under) or not private
     if private:
         assert "certified" in kinds
         assert kinds & {"printed", "theory"}

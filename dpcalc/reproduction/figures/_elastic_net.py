@@ -30,7 +30,7 @@ PRINTED_STEPS = {0.5: 1.95, 0.3: 4.81, 0.15: 20.0, 0.1: 43.3}
 STRONG = 0.2
 """μ_g of c₁‖y‖₁ + c₂‖y‖² with c₂ = 0.1."""
 
-RUNS = 100
+RUNS, ITERATIONS = 100, 50
 SIGMA = 0.01
 
 CHOICES = (
@@ -86,8 +86,19 @@ def setting(radius: float, step_size: float | None = None) -> Step:
     return Step(radius=radius, penalty=beta, step_size=eta, contraction=contraction)
 
 
+def size() -> str:
+    """The data, for under a picture."""
+    problem = elastic_net(radius=0.5, seed=18).problem
+    return f"generated: {problem.count} users of {problem.dimension} columns"
+
+
 def gaps(
-    config: ExperimentConfig, step: Step, sigma: float, *, rounds: int = 50, runs: int = RUNS
+    config: ExperimentConfig,
+    step: Step,
+    sigma: float,
+    *,
+    rounds: int = ITERATIONS,
+    runs: int = RUNS,
 ) -> tuple[NDArray[np.int64], Array]:
     """Optimality gaps of every run after every iteration; users drawn with replacement."""
     problem = elastic_net(radius=step.radius, seed=18).problem

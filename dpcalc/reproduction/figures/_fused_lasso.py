@@ -46,6 +46,12 @@ CHOICES = (
     "The dual starts at zero: as printed it exposes the data, and there is no ε to compare at.",
 )
 
+NOTES = (
+    "Gaussian noise on the gradients of DP curves, as printed or certified",
+    "one record added or removed, every iterate released",
+)
+"""The noise and what it is certified for, for under a picture."""
+
 
 AddOrReplace = Literal["add-remove", "replace-one"]
 
@@ -92,6 +98,12 @@ class Lasso:
         }
         best = minimize(smoothed, start, jac=True, method="L-BFGS-B", options=options).x[None, :]
         return float(self.problem.objective(best, -constraint.times_A(best))[0])
+
+    def size(self) -> str:
+        """The data, for under a picture."""
+        return (
+            f"{self.split.source}: {self.problem.count} records of {self.problem.dimension} columns"
+        )
 
     def theorem(self, rounds: int, adjacency: AddOrReplace = "add-remove") -> DPADMM:
         """Theorem 1, c the bound on rows."""

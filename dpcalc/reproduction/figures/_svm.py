@@ -64,6 +64,17 @@ class SVM:
         """Three epochs."""
         return 3 * self.q
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The setting, for under a picture."""
+        p = self.problem.records
+        return (
+            f"{self.split.source}: {len(p.labels)} records of {p.dimension} columns",
+            f"{NODES} nodes, q = {self.q}, T = {self.rounds} or as named",
+            "Gaussian noise on subgradients, as printed or certified",
+            "one record replaced, every message released",
+        )
+
     @cached_property
     def least(self) -> float:
         """The minimum of F: of the dual quadratic programme, by scikit-learn's LinearSVC."""

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.figures._elastic_net import CHOICES, RADII, SIGMA, Step, gaps, setting
+from dpcalc.reproduction.figures._elastic_net import (
+    CHOICES,
+    ITERATIONS,
+    RADII,
+    RUNS,
+    SIGMA,
+    Step,
+    gaps,
+    setting,
+    size,
+)
 from dpcalc.theorems.iteration.admm_iteration_strongly_convex import ADMMIterationStronglyConvex
 
 if TYPE_CHECKING:
@@ -21,7 +31,12 @@ def compute(config: ExperimentConfig) -> Outcome:
         x, found = gaps(config, step, SIGMA)
         curves.append(Curve(panel="a", name=name, x=x, y=found.mean(axis=0)))
         curves += _privacy(step, name)
-    return Outcome(curves=curves, notes=(f"σ = {SIGMA:g}, 100 runs",))
+    notes = (
+        size(),
+        f"a: T = {ITERATIONS}, Gaussian noise, σ = {SIGMA:g}, mean of {RUNS} runs, no finite Δ: no ε",
+        "b: bounds alone, Gaussian noise, σ = ηΔ, one user's function replaced, last iterate released",
+    )
+    return Outcome(curves=curves, notes=notes)
 
 
 def _privacy(step: Step, name: str) -> list[Curve]:

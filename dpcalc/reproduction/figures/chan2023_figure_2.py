@@ -15,7 +15,7 @@ from dpcalc.algorithms.problems.optimum import composite_optimum
 from dpcalc.algorithms.problems.regularisers import ElasticNet
 from dpcalc.calibration import smallest_noise
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.figures._elastic_net import CHOICES, gaps, setting
+from dpcalc.reproduction.figures._elastic_net import CHOICES, ITERATIONS, RUNS, gaps, setting, size
 from dpcalc.reproduction.setup import trace
 from dpcalc.theorems.iteration.admm_iteration import ADMMIteration
 
@@ -36,7 +36,13 @@ def compute(config: ExperimentConfig) -> Outcome:
     for sigma in SIGMAS:
         x, found = gaps(config, step, sigma)
         curves.append(Curve(panel="a", name=f"σ={sigma:g}", x=x, y=found.mean(axis=0)))
-    return Outcome(curves=[*curves, *_bounded(config)], notes=("r = 0.5, β = 0.9, 100 runs",))
+    notes = (
+        f"{size()}, r = 0.5, β = {PENALTY:g}, mean of {RUNS} runs",
+        f"a: T = {ITERATIONS}, Gaussian noise as named, no finite Δ: no ε",
+        f"b and c: T = {ROUNDS}, Gaussian noise as printed or certified",
+        "b and c: first user's function replaced, last iterate released",
+    )
+    return Outcome(curves=[*curves, *_bounded(config)], notes=notes)
 
 
 def _bounded(config: ExperimentConfig) -> list[Curve]:
@@ -110,7 +116,7 @@ def _gaps(
     def gap(state: State) -> np.ndarray[Any, np.dtype[np.float64]]:
         return problem.objective(state.memory["x"], state.memory["y"]) - least
 
-    x, found = trace(config, algorithm, {"gap": gap}, runs=100)
+    x, found = trace(config, algorithm, {"gap": gap}, runs=RUNS)
     return x, found["gap"]
 
 

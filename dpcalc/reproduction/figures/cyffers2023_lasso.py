@@ -117,9 +117,8 @@ def _objectives(config: ExperimentConfig, steps: int, sigma: float) -> tuple[Any
 
 def compute(config: ExperimentConfig) -> Outcome:
     """The objective over budgets; along the steps; and at the end over the number of steps."""
-    return Outcome(
-        curves=[*_over_budgets(config), *_along(config), *_over_steps(config)], notes=_NOTES
-    )
+    curves = [*_over_budgets(config), *_along(config), *_over_steps(config)]
+    return Outcome(curves=curves, notes=_notes())
 
 
 def _over_budgets(config: ExperimentConfig) -> list[Curve]:
@@ -169,7 +168,15 @@ def _over_steps(config: ExperimentConfig) -> list[Curve]:
     ]
 
 
-_NOTES = ("data of the authors' code, central version of the algorithm",)
+def _notes() -> tuple[str, ...]:
+    problem, _, _ = _problem()
+    return (
+        "data of the authors' code, central version of the algorithm",
+        f"{problem.count} training records of {problem.dimension} columns",
+        f"T = {STEPS} in a and b, on the axis in c",
+        "Gaussian noise on z, as claimed or certified",
+        "one record replaced, every iterate released or the last one as named",
+    )
 
 
 def _panel(key: str, title: str, x: str, *, log_x: bool, ours: bool = True) -> Panel:

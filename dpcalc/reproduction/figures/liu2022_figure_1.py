@@ -55,7 +55,7 @@ def compute(config: ExperimentConfig) -> Outcome:
                     noisy_rounds=None if theorem is None else theorem.rounds,
                 )
             )
-    return Outcome(curves=curves, notes=(on.split.source, f"q = {on.q}, T = {on.rounds}"))
+    return Outcome(curves=curves, notes=(*on.notes, "no noise in algorithm 1 and Duchi et al."))
 
 
 EXPERIMENT = Experiment(

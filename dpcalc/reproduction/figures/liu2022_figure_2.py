@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcalc.numerals import spelt
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._svm import CHOICES, DELTA, FULL_ROUNDS, SVM, svm_on
 
@@ -32,7 +33,7 @@ def compute(config: ExperimentConfig) -> Outcome:
         Curve(panel="c", name="certified", x=budgets, y=worth, noise="certified"),
         Curve(panel="c", name="attained by an instance", x=budgets, y=attained, noise="theory"),
     ]
-    return Outcome(curves=curves, notes=(on.split.source, f"q = {on.q}, T = {on.rounds}"))
+    return Outcome(curves=curves, notes=(*on.notes, f"ε as on the axis, δ = {spelt(DELTA)}"))
 
 
 def _attained(theorem: PrivateDualAveraging) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcalc.numerals import spelt
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, lasso_on
+from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, NOTES, lasso_on
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -22,7 +22,7 @@ def compute(config: ExperimentConfig) -> Outcome:
     for panel, name in zip("abc", ("a9a", "a8a", "ijcnn1"), strict=True):
         on = lasso_on(config, name)
         least = on.least()
-        notes.append(f"{on.split.source}: {on.problem.count} records")
+        notes.append(on.size())
         printed, certified = on.printed(ROUNDS, EPSILON), on.certified(ROUNDS, EPSILON)
         for key, plain in PAIRS:
             x, found = on.run(key, ROUNDS)
@@ -42,7 +42,7 @@ def compute(config: ExperimentConfig) -> Outcome:
                         noisy_rounds=ROUNDS,
                     )
                 )
-    return Outcome(curves=curves, notes=tuple(notes))
+    return Outcome(curves=curves, notes=(*notes, f"T = {ROUNDS}", *NOTES))
 
 
 def _panel(key: str, name: str) -> Panel:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcalc.numerals import spelt
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.figures._fused_lasso import CHOICES, Array, Lasso, lasso_on
+from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, NOTES, Array, Lasso, lasso_on
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -26,8 +27,9 @@ def compute(config: ExperimentConfig) -> Outcome:
     curves, notes = [], []
     for objective, accuracy, name in zip("abc", "def", DATA, strict=True):
         on = lasso_on(config, name)
-        notes.append(f"{on.split.source}: {on.problem.count} records")
+        notes.append(on.size())
         curves += _against_epsilon(on, {"objective": objective, "accuracy": accuracy})
+    notes += [f"T = {ROUNDS} or as named", *NOTES, f"ε as on the axis, δ = {spelt(DELTA)}"]
     return Outcome(curves=curves, notes=tuple(notes))
 
 

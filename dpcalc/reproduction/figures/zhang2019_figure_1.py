@@ -30,7 +30,13 @@ def compute(config: ExperimentConfig) -> Outcome:
         for gamma in (0.5, 1.0, 5.0):
             x, found = on.run("r-admm", rounds=rounds, penalty=0.5, proximal_weight=gamma)
             curves.append(Curve(panel="a", name=f"γ={gamma:g} {size}", x=x, y=found["loss"]))
-    return Outcome(curves=[*curves, *_growing(small, rounds)], notes=(small.split.source,))
+    p, count = small.problem, len(small.split.train[1])
+    notes = (
+        small.split.source,
+        f"{count} training records of {p.records.dimension} columns on 5 or 20 nodes",
+        f"ρ = {p.ridge:g}, T = {rounds}, no noise",
+    )
+    return Outcome(curves=[*curves, *_growing(small, rounds)], notes=notes)
 
 
 def _growing(on: NetworkProblem, rounds: int) -> list[Curve]:
