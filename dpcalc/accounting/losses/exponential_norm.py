@@ -96,9 +96,10 @@ class ExponentialNorm(DensityPair):
     def moment_interval(self, exponent: float) -> tuple[tuple[float, float], float]:
         """Losses are at most a, hence e^{sa} times the tail's mass, which is a double yet."""
         growth = exponent * self.bound
-        log_tail = max(-90.0 - growth, -650.0)
-        rest = growth * (1 + 1e-12) + log_tail
-        return (-_reach(self, -1.0, -90.0), _reach(self, 1.0, log_tail)), max(rest, -90.0)
+        log_tail, rest = -90.0 - growth, -90.0
+        if log_tail < -650:
+            log_tail, rest = -650.0, growth * (1 + 1e-12) - 650
+        return (-_reach(self, -1.0, -90.0), _reach(self, 1.0, log_tail)), rest
 
     def log_moment_bound(self, exponent: float) -> float:
         """That of the largest loss."""
