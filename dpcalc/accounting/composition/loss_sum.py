@@ -19,8 +19,9 @@ SMALLEST_TAIL = 1e-280
 """P-mass that is left outside the window of a round where nothing asks for more."""
 
 _LARGEST_SIGNAL = 60
-_ROUNDED = 1e-12
-"""Relative, more than what probabilities of largest and infinite losses are rounded by."""
+_ROUNDED, _POWER = 1e-12, 1e-15
+"""Relative, more than what probabilities of largest and infinite losses are rounded by, and a power of
+one for every factor."""
 
 _MOST_ROUNDS = 10**13
 _SMALLEST_LOSS, _LARGEST_LOSS = 1e-100, 1e12
@@ -107,7 +108,7 @@ class LossSum:
         if len(self.exact) < len(self.parts):
             return 0.0
         top = math.prod(law.mass_at_supremum**count for law, count in self.exact)
-        top *= max(1 - _ROUNDED * (1 + _ROUNDED * self.rounds), 0.0)
+        top *= max(1 - _ROUNDED - _POWER * self.rounds, 0.0)
         spare = max(delta - self.infinite_mass * (1 - _ROUNDED), 0.0) * (1 + _ROUNDED)
         largest = math.fsum(count * law.supremum for law, count in self.exact) * (1 - 1e-14)
         return max(0.0, largest + math.log1p(-spare / top)) if top > spare else 0.0
