@@ -306,18 +306,35 @@ def test_more_processes_than_anybody_has_processors_for_are_refused() -> None:
             Processes(workers)
 
 
-def test_what_hangs_is_told_and_told_again(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_hangs_is_told_and_told_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The piece ends once it has been told three times, however slow the machine is."""
     monkeypatch.setattr("dpcalc.execution.order._SILENT", 0.02)
+    told: list[logging.LogRecord] = []
+    enough = tmp_path / "told"
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "waiting for batch 2:" in record.getMessage():  # alone, and in one wait
+                told.append(record)
+            if len(told) == 3:
+                enough.touch()
 
     def slow(number: int) -> int:
-        time.sleep(number % 2)
-        return number
+        for _ in range(6000):
+            if number != 1 or enough.exists():
+                return number
+            time.sleep(0.01)
+        raise TimeoutError
 
-    with ThreadPoolExecutor(2) as executor, caplog.at_level(logging.WARNING, "dpcalc.execution"):
-        assert list(in_order(slow, range(3), executor, what="batch")) == [0, 1, 2]
-    said = [record.getMessage() for record in caplog.records]
-    assert 2 <= len(said) <= 7  # whenever the silence has doubled
-    assert all("nothing was finished for" in line and "batch 2" in line for line in said[-2:])
+    log, listener = logging.getLogger("dpcalc.execution"), Listener()
+    log.addHandler(listener)
+    try:
+        with ThreadPoolExecutor(2) as executor:
+            assert list(in_order(slow, range(3), executor, what="batch")) == [0, 1, 2]
+    finally:
+        log.removeHandler(listener)
+    said = [record.getMessage() for record in told[-3:]]
+    assert all("nothing was finished for" in line for line in said)
     assert "--resume" in said[-1]
+    before, after = (record.args[0] for record in told[-2:])  # type: ignore[index]
+    assert after >= 2 * before  # whenever the silence has doubled
