@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -53,7 +53,12 @@ class BestOf(Guarantee):
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """The largest of the bounds'."""
-        return max(bound.tradeoff(false_positive_rate) for bound in self.bounds)
+        return self.tradeoffs([false_positive_rate])[0]
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """The largest of the bounds' at each rate."""
+        each = [bound.tradeoffs(false_positive_rates) for bound in self.bounds]
+        return tuple(max(at) for at in zip(*each, strict=True))
 
     def parameters(self) -> Mapping[str, float]:
         """How many bounds there are."""

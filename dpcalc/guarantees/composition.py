@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.composition import certain_epsilon, worst_delta, worst_deltas, worst_epsilon
+from dpcalc.accounting.composition import DeltaCurve, certain_epsilon, worst_delta, worst_epsilon
 from dpcalc.accounting.composition.neighbours import Neighbours, current_neighbours
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, relative_width
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.losses import RandomisedResponseLoss
-from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
+from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_deltas, pure_epsilon
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.claimed import ClaimedCurve
@@ -33,7 +33,7 @@ from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.through_renyi import through_renyi
-from dpcalc.guarantees.tradeoff import curve_below
+from dpcalc.guarantees.tradeoff import curve_below, curve_ends
 from dpcalc.guarantees.two_valued import TWO_VALUED, few_rounds
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
@@ -44,6 +44,7 @@ from dpcalc.vocabulary import Adjacency
 if TYPE_CHECKING:
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
     from dpcalc.guarantees.base import Directions
+    from dpcalc.guarantees.tradeoff import Ends
 
 _MOST_WAYS = 200
 
@@ -201,9 +202,8 @@ class Composition(Guarantee):
         """Upper bounds of δ at several ε, to four digits; one contour serves many of them."""
         asked = [at_most(checks.non_negative_or_infinite("epsilon", e)) for e in epsilons]
         finite = sorted({e for e in asked if e < math.inf})
-        if self._pure() is not None or not finite:
-            return tuple(self.delta(e) for e in asked)
-        known = dict(zip(finite, worst_deltas(self.losses() or (), finite), strict=True))
+        ends = self._delta_ends()(finite) if finite else []
+        known = {epsilon: high for epsilon, (_, high) in zip(finite, ends, strict=True)}
         return tuple(known.get(e, 0.0) for e in asked)
 
     def tradeoff(self, false_positive_rate: float) -> float:
@@ -212,7 +212,31 @@ class Composition(Guarantee):
 
     def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
         """The same at several rates, from the upper bounds of δ at some hundred ε."""
-        return curve_below(self, false_positive_rates)
+        return curve_below(self, self._delta_ends(), false_positive_rates)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Enclosures of the trade-off curve of the worst case of the parts, at several rates.
+
+        It is the largest convex and symmetric curve that lies below those of all dominating pairs,
+        in both orders: what the exact δ(ε) says, no less and no more.
+
+        Args:
+            false_positive_rates: shape (n,), each in [0, 1].
+
+        Returns:
+            n enclosures of false-negative rates, in the same order.
+
+        Raises:
+            InvalidInput: for a rate outside its range.
+        """
+        return curve_ends(self, self._delta_ends(both=True), false_positive_rates)
+
+    def _delta_ends(self, *, both: bool = False) -> Callable[[Sequence[float]], list[Ends]]:
+        """Bounds of δ at finite ε, from sums that are made once."""
+        pure = self._pure()
+        if pure is None:
+            return DeltaCurve.of(self.losses() or (), both=both).ends
+        return lambda epsilons: [(d.lower, d.upper) for d in pure_deltas(pure, epsilons)]
 
     def parameters(self) -> Mapping[str, float]:
         """How many releases were composed."""

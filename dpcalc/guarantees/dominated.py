@@ -11,7 +11,6 @@ from dpcalc import checks
 from dpcalc.accounting.renyi import renyi_divergence
 from dpcalc.errors import NumericalFailure
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.tradeoff import curve_below
 
 if TYPE_CHECKING:
     from dpcalc.accounting.enclosure import Bracket
@@ -85,7 +84,15 @@ class DominatedMechanism(Guarantee):
 
     def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
         """The same at several rates."""
-        return curve_below(self, false_positive_rates)
+        from dpcalc.guarantees.composition import Composition
+
+        return Composition(((self, 1),)).tradeoffs(false_positive_rates)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Enclosures of the trade-off curve of the dominating pair; see `Composition`."""
+        from dpcalc.guarantees.composition import Composition
+
+        return Composition(((self, 1),)).tradeoff_brackets(false_positive_rates)
 
     def parameters(self) -> Mapping[str, float]:
         """None: the pair is a pair of functions."""

@@ -1,28 +1,40 @@
-"""A trade-off curve from below, by the lines that some dozens of (ε, δ) give.
+"""A trade-off curve from some dozens of (ε, δ), from below and from above.
 
 Every (ε, δ(ε)) bounds the false-negative rate at a false-positive rate α from below by
 ``max(0, 1 - δ - e^ε α, e^{-ε}(1 - δ - α))``. The best lines are looked for on a grid, then at the
 top of parabolas through three neighbours and in corners, as long as that gains something; an
 imperfect choice costs tightness only.
+
+The curve that all of them make is ``f(α) = sup_t h(t) - tα`` over t > 0, with ``h(e^ε) = 1 - δ(ε)``
+and ``h(t) = t h(1/t)`` below 1: from 0 it rises concavely to 1. Between two places h is therefore
+below the lines that neighbours on either side give, and the supremum below its value in the corners
+of these lines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import checks
-from dpcalc.accounting.enclosure import with_relative_width
+from dpcalc.accounting.enclosure import Bracket, with_relative_width
 from dpcalc.accounting.losses import Reals
 
 if TYPE_CHECKING:
     from dpcalc.guarantees.base import Guarantee
 
 Indices = NDArray[np.intp]
+
+Ends = tuple[float, float]
+"""A lower and an upper bound of δ."""
+
+Curve = Callable[[Sequence[float]], list[Ends]]
+"""What bounds δ at increasing ε."""
 
 _GRID, _ROUNDS = 41, 3
 _STEPS = 32
@@ -33,37 +45,148 @@ _GAIN, _CORNER, _SMALL = 1e-5, 1e-3, 1e-3
 
 _SMALLEST, _FARTHEST, _SHARE = 1e-12, 700.0, 1e-3
 
+_ROOM = 4e-15
+"""More than what a few roundings change by, relatively."""
 
-def curve_below(guarantee: Guarantee, rates: Sequence[float]) -> tuple[float, ...]:
-    """Lower bounds of any attack's false-negative rates at false-positive rates."""
+_FARTHEST_CORNER = 1e300
+
+
+def curve_below(guarantee: Guarantee, ends: Curve, rates: Sequence[float]) -> tuple[float, ...]:
+    """Lower bounds of any attack's false-negative rates at false-positive rates.
+
+    Args:
+        guarantee: says how far ε matters.
+        ends: bounds of its δ at several ε.
+        rates: false-positive rates.
+    """
     alpha = np.array([checks.probability("false_positive_rate", rate) for rate in rates])
     if len(alpha) == 0:
         return ()
-    reach = _reach(guarantee, alpha)
-    grid = np.unique(np.append(reach * np.linspace(0, 1, _GRID) ** 1.5, 0.0))
-    deltas = np.array(guarantee.deltas(grid.tolist()))
+    grid, _, deltas = _asked(guarantee, ends, alpha)
+    return tuple(_below(grid, deltas, alpha).tolist())
+
+
+def curve_ends(guarantee: Guarantee, ends: Curve, rates: Sequence[float]) -> tuple[Bracket, ...]:
+    """Enclosures of the curve that δ at all ε gives; arguments as for `curve_below`."""
+    alpha = np.array([checks.probability("false_positive_rate", rate) for rate in rates])
+    if len(alpha) == 0:
+        return ()
+    grid, least, deltas = _asked(guarantee, ends, alpha)
+    below = _below(grid, deltas, alpha)
+    above = np.maximum(_above(grid, least, deltas, alpha), below)
+    return tuple(
+        Bracket(low, high, "lines of (ε, δ)")
+        for low, high in zip(below.tolist(), above.tolist(), strict=True)
+    )
+
+
+def _asked(guarantee: Guarantee, ends: Curve, alpha: Reals) -> tuple[Reals, Reals, Reals]:
+    """Increasing ε, with lower and upper bounds of δ there."""
+    grid = _grid(guarantee, alpha)
+    found = np.array(ends(grid.tolist()))
     for _ in range(_ROUNDS if len(grid) > 2 else 0):
-        further = np.setdiff1d(_tops(grid, _lines(grid, deltas, alpha)), grid)
+        further = np.setdiff1d(_tops(grid, _lines(grid, found[:, 1], alpha)), grid)
         if len(further) == 0:
             break
         grid = np.append(grid, further)
-        deltas = np.append(deltas, guarantee.deltas(further.tolist()))
+        found = np.concatenate([found, ends(further.tolist())])
         order = grid.argsort()
-        grid, deltas = grid[order], deltas[order]
+        grid, found = grid[order], found[order]
+    # δ falls: what holds at one ε holds above it for δ at most, below it for δ at least.
+    least = np.maximum.accumulate(found[::-1, 0])[::-1]
+    return grid, least, np.minimum.accumulate(found[:, 1])
+
+
+def _below(grid: Reals, deltas: Reals, alpha: Reals) -> Reals:
+    """The best of the lines, rounded down."""
     found = _lines(grid, deltas, alpha).max(axis=1).reshape(2, -1).max(axis=0)
-    below = np.nextafter(found * (1 - 1e-13) - 1e-15, -np.inf)
-    return tuple(float(value) for value in np.maximum(below, 0.0))
+    return np.maximum(np.nextafter(found * (1 - 1e-13) - 1e-15, -np.inf), 0.0)
 
 
-def _reach(guarantee: Guarantee, rates: Reals) -> float:
-    """From here on lines at larger ε gain at most δ, a thousandth of every rate and of its rest."""
-    smallest = float(np.minimum(rates, 1 - rates).min()) * _SHARE
+def _above(grid: Reals, least: Reals, most: Reals, alpha: Reals) -> Reals:
+    """At least the supremum of h(t) - tα over all t, from bounds of δ."""
+    steep = _Concave.through(np.exp(grid), 1 - most, 1 - least)
+    shrunk, low, high = (values[::-1] for values in (np.exp(-grid), 1 - most, 1 - least))
+    flat = _Concave.through(shrunk, shrunk * low, shrunk * high)
+    each = [_supremum(*corners, alpha) for corners in (steep.corners_beyond_one(), flat.corners())]
+    return np.minimum(np.maximum(*each), (1 - alpha) * (1 + _ROOM))
+
+
+@dataclass(frozen=True, slots=True)
+class _Concave:
+    """A concave function of t that rises from 0 at 0 with a slope of 1 at most, between bounds.
+
+    Attributes:
+        t: places, shape (n,), the first of them 0.
+        high: upper bounds there.
+        before: upper bounds of the slope on the left of each.
+        after: lower bounds of the slope on the right.
+    """
+
+    t: Reals
+    high: Reals
+    before: Reals
+    after: Reals
+
+    @classmethod
+    def through(cls, t: Reals, low: Reals, high: Reals) -> _Concave:
+        """From bounds at increasing places that are rounded: no share of it is less than that of t."""
+        t, low, high = (
+            np.append(0, t),
+            np.append(0, low * (1 - _ROOM)),
+            np.append(0, high * (1 + _ROOM)),
+        )
+        steps = np.diff(t)
+        before = np.append(1.0, (high[1:] - low[:-1]) / steps * (1 + _ROOM))
+        after = np.append((low[1:] - high[:-1]) / steps * (1 - _ROOM), 0.0)
+        return cls(t, high, before, np.maximum(after, 0.0))
+
+    def corners(self) -> tuple[Reals, Reals]:
+        """Corners of a function above it up to the last place.
+
+        Between two places it is below the line of the slope before the first and that of the slope
+        after the second; chords to wherever these are taken to meet lie above both.
+        """
+        start, end = self.high[:-1], self.high[1:]
+        width, rise, fall = np.diff(self.t), self.before[:-1], self.after[1:]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            meeting = (end - fall * width - start) / (rise - fall)
+        along = np.clip(np.where(rise > fall, meeting, width), 0.0, width)
+        top = np.maximum(start + rise * along, end - fall * (width - along)) * (1 + _ROOM)
+        return np.append(self.t[:-1] + along, self.t), np.append(top, self.high)
+
+    def corners_beyond_one(self) -> tuple[Reals, Reals]:
+        """Likewise beyond the place after 0, and up to where it may reach 1 at last."""
+        t, high = self.corners()
+        cells = len(self.t) - 1
+        last, slope = float(self.high[-1]), float(self.before[-1])
+        further = min((1 - last) / slope, _FARTHEST_CORNER) if slope > 0 and last < 1 else 0.0
+        top = max(last, 1.0) if slope > 0 else last
+        kept = np.r_[1:cells, cells + 1 : len(t)]
+        return np.append(t[kept], self.t[-1] + further), np.append(high[kept], top * (1 + _ROOM))
+
+
+def _supremum(t: Reals, high: Reals, alpha: Reals) -> Reals:
+    """At least the largest value of the function with these corners, less tα."""
+    return np.asarray((high * (1 + _ROOM) - alpha[:, None] * (t * (1 - _ROOM))).max(axis=1))
+
+
+def _grid(guarantee: Guarantee, rates: Reals) -> Reals:
+    """Increasing ε from 0 on.
+
+    From the last but those that infinite losses ask for on, lines at larger ε gain at most δ, a
+    thousandth of every rate and of its rest.
+    """
+    smallest = max(float(np.minimum(rates, 1 - rates).min()) * _SHARE, _SMALLEST)
+    beyond = [0.0]
     with with_relative_width(1e-2):
-        reach = guarantee.epsilon(max(smallest, _SMALLEST))
+        reach = guarantee.epsilon(smallest)
         if reach == math.inf:
             certain = guarantee.delta(_FARTHEST) * (1 + _SMALLEST)
             reach = guarantee.epsilon(min(certain + _SMALLEST, 0.999))
-    return min(reach, _FARTHEST)
+            beyond.append(_FARTHEST)
+    reach = min(reach, _FARTHEST)
+    return np.unique(np.append(reach * np.linspace(0, 1, _GRID) ** 1.5, beyond))
 
 
 def _tops(epsilons: Reals, values: Reals) -> Reals:

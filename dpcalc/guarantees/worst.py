@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,7 +41,12 @@ class WorstOf(Guarantee):
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """The smallest of the cases'."""
-        return min(case.tradeoff(false_positive_rate) for _, case in self.cases)
+        return self.tradeoffs([false_positive_rate])[0]
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """The smallest of the cases' at each rate."""
+        each = [case.tradeoffs(false_positive_rates) for _, case in self.cases]
+        return tuple(min(at) for at in zip(*each, strict=True))
 
     def parameters(self) -> Mapping[str, float]:
         """How many cases there are."""

@@ -49,6 +49,18 @@ def deflate(value: np.floating, operations: int) -> float:
     return max(0.0, result if Extended(result) <= narrowed else math.nextafter(result, -math.inf))
 
 
+def enclose_all(
+    low: NDArray[np.longdouble], high: NDArray[np.longdouble], operations: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`deflate` of the first and `inflate` of the second, element by element."""
+    slack = Extended(2 * operations) * np.finfo(Extended).eps
+    narrowed, widened = low * (Extended(1) - slack), high * (Extended(1) + slack)
+    down, up = narrowed.astype(np.float64), widened.astype(np.float64)
+    down = np.where(down.astype(Extended) <= narrowed, down, np.nextafter(down, -np.inf))
+    up = np.where(up.astype(Extended) >= widened, up, np.nextafter(up, np.inf))
+    return np.maximum(down, 0.0), up
+
+
 def extended(values: object) -> NDArray[np.longdouble]:
     """``values`` as an array of the widest hardware float.
 

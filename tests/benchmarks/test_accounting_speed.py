@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcalc.accounting.composition import driver
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.claims.solve import solve
 from dpcalc.guarantees import GDP, PureDP, compose
@@ -50,6 +51,7 @@ def peer_epsilon(peer: Any, rounds: list[tuple[float, float, int]], delta: float
 def ours(rounds: list[tuple[float, float, int]], delta: float, width: float) -> Any:
     """The worse of both directions, as the peer computes it; nothing is remembered between calls."""
     _cached_epsilon.cache_clear()
+    driver._kept.cache_clear()
     total = compose(*[(poisson_subsampled_gaussian(s, q, "add-remove"), n) for s, q, n in rounds])
     with with_relative_width(width):
         return total.bracket(delta)
@@ -153,3 +155,14 @@ def test_an_accountant_step_is_cheap_next_to_a_number() -> None:
     number, _ = measured(lambda: compose((step, 1000)).epsilon(1e-5 * (1 + RNG.random() / 9)), 3)
     pair, _ = measured(lambda: [compose((step, n), GDP(0.1)) for n in range(1, 51)], 3)
     assert pair / 50 < number
+
+
+@pytest.mark.parametrize(("sigma", "rate", "count"), [(1.0, 0.01, 1000), (1.0, 0.16, 8)])
+def test_a_trade_off_curve_costs_a_few_epsilons(sigma: float, rate: float, count: int) -> None:
+    total = compose((poisson_subsampled_gaussian(sigma, rate, "add-remove"), count))
+    rates = np.linspace(0.005, 0.995, 100).tolist()
+    one, _ = measured(lambda: ours([(sigma, rate, count)], 1e-6, 1e-6), 5)
+    curve, ends = measured(lambda: total.tradeoff_brackets(rates), 3)  # type: ignore[attr-defined]
+    report(f"100 rates of T={count} over one epsilon", curve, one, None)
+    assert max(each.upper - each.lower for each in ends) <= 1e-3
+    assert curve < 10 * one

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.composition import contour_integral, curve, lattice_sum
+from dpcalc.accounting.composition import contour_integral, curve, exact_sum, lattice_sum
 from dpcalc.accounting.composition.contour_integral import estimate
 from dpcalc.accounting.composition.exact_sum import _finer_between
 from dpcalc.accounting.composition.loss_sum import LossSum
@@ -129,10 +129,14 @@ def test_convolutions_refine_until_they_are_narrow(monkeypatch: pytest.MonkeyPat
     assert start.upper == unit < math.inf
 
 
+def upper_deltas(total: LossSum, epsilons: list[float]) -> list[float]:
+    return [high for _, high in curve.DirectionCurve(total).ends(epsilons)]
+
+
 def test_a_sum_serves_a_stretch_of_a_curve(monkeypatch: pytest.MonkeyPatch) -> None:
     counter = Counter(monkeypatch, curve, "begin")
     epsilons = np.linspace(0.5, 3.0, 26).tolist()
-    found = curve.upper_deltas(SAMPLED, epsilons)
+    found = upper_deltas(SAMPLED, epsilons)
     assert len(found) == 26
     assert 2 <= len(counter.calls) <= 8
     assert found == sorted(found, reverse=True)
@@ -141,7 +145,7 @@ def test_a_sum_serves_a_stretch_of_a_curve(monkeypatch: pytest.MonkeyPatch) -> N
         exact = contour_integral.enclose(SAMPLED, query, estimate(SAMPLED, query))
         assert exact is not None
         assert exact.lower <= found[k] <= exact.upper * (1 + 1e-2)
-    assert curve.upper_deltas(LossSum(()), [0.0, 1.0]) == [0.0, 0.0]
+    assert upper_deltas(LossSum(()), [0.0, 1.0]) == [0.0, 0.0]
     assert curve._serves(0.5, math.log(0.5) + 2.9)
     assert curve._serves(0.5, math.log(0.5) - 2.9)
     assert not curve._serves(0.5, math.log(0.5) + 3.1)
@@ -150,10 +154,60 @@ def test_a_sum_serves_a_stretch_of_a_curve(monkeypatch: pytest.MonkeyPatch) -> N
     assert not curve._serves(0.5, math.nan)
 
 
+def test_sums_that_were_made_serve_what_is_asked_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter(monkeypatch, curve, "begin")
+    asked = curve.DirectionCurve(SAMPLED, both=True)
+    first = asked.ends(np.linspace(0.0, 3.0, 21).tolist())
+    made = len(counter.calls)
+    assert 2 <= made <= 6
+    later = np.linspace(0.05, 2.95, 30).tolist()
+    second = asked.ends(later)
+    assert len(counter.calls) == made
+    for epsilon, (low, high) in list(zip(later, second, strict=True))[::6]:
+        query = DeltaAt(epsilon, 1e-6)
+        exact = contour_integral.enclose(SAMPLED, query, estimate(SAMPLED, query))
+        assert exact is not None
+        assert low <= exact.upper
+        assert high >= exact.lower
+        assert high - low <= 1e-3 * high
+    assert [high for _, high in first] == sorted((high for _, high in first), reverse=True)
+
+
+def test_lattices_bound_a_curve_from_below_as_well() -> None:
+    rare = LossSum.of([(PoissonRemove(1.0, 1e-3), 4)])
+    for epsilon, (low, high) in zip(
+        [0.01, 0.1, 0.5],
+        curve.DirectionCurve(rare, both=True).ends([0.01, 0.1, 0.5]),
+        strict=True,
+    ):
+        query = DeltaAt(epsilon, 1e-4)
+        exact = lattice_sum.refined(rare, query, query.start(1.0), 0.1)
+        assert exact is not None
+        assert low <= exact.upper
+        assert high >= exact.lower
+        assert 0 < low < high <= 1.25 * low
+
+
+def test_a_single_round_is_cut_once_for_all() -> None:
+    pair = PoissonRemove(1.0, 0.1)
+    total = LossSum.of([(pair, 1)])
+    listed = exact_sum.cells(total)
+    assert listed is not None
+    for epsilon in (0.0, 0.1, 0.7, 2.0, 4.0):
+        low, high = listed.delta(epsilon)
+        shifted = mp.log(1 + (mp.exp(mpf(epsilon)) - 1) / mpf("0.1")) if epsilon else mpf(0)
+        truth = mpf(0.1) * gaussian_delta(1.0, shifted)
+        assert mpf(low) <= truth * (1 + mpf("1e-14"))
+        assert mpf(high) >= truth * (1 - mpf("1e-14"))
+        assert high - low <= (1e-4 if epsilon <= 2 else 1e-2) * high
+    assert exact_sum.cells(LossSum.of([(pair, 2)])) is None
+    assert exact_sum.cells(LossSum.of([(LaplaceLoss(0.3, 0.3), 1)])) is None
+
+
 def test_rare_rounds_are_read_off_one_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
     rare = LossSum.of([(PoissonRemove(1.0, 1e-3), 4)])
     counter = Counter(monkeypatch, curve, "convolved")
-    found = curve.upper_deltas(rare, [0.01, 0.1, 0.5])
+    found = upper_deltas(rare, [0.01, 0.1, 0.5])
     assert len(counter.calls) == 1
     for epsilon, value in zip([0.01, 0.1, 0.5], found, strict=True):
         query = DeltaAt(epsilon, 1e-2)

@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from dpcalc.accounting.composition import DeltaCurve
 from dpcalc.accounting.enclosure import relative_width
 from dpcalc.errors import InvalidInput
-from dpcalc.guarantees import GDP, ApproxDP, PureDP, compose, composition, tradeoff
-from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
-from dpcalc.guarantees.tradeoff import curve_below
+from dpcalc.guarantees import GDP, ApproxDP, PureDP, compose, tradeoff
+from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.mechanisms import laplace, poisson_subsampled_gaussian
+from dpcalc.guarantees.tradeoff import curve_below, curve_ends
+from dpcalc.guarantees.worst import WorstOf
+from tests.oracles.exact import gaussian_delta
 
 RATES = [0.0, 1e-6, 0.003, 0.05, 0.2, 0.5, 0.9, 1.0]
 
@@ -44,6 +49,11 @@ def best_test(rounds: list[tuple[float, float]], rate: float) -> mpf:
         return max(1 - caught, mpf(0))
 
 
+def below(asked: Any, rates: list[float]) -> tuple[float, ...]:
+    """`curve_below` for what answers `deltas` alone."""
+    return curve_below(asked, lambda e: [(0.0, delta) for delta in asked.deltas(e)], rates)
+
+
 ROUNDS = [(1.0, 0.1), (2.0, 0.2), (0.3, 0.0)]
 
 
@@ -58,11 +68,16 @@ def test_no_attack_misses_less_and_the_best_one_little_more() -> None:
         assert mpf(found) >= truth - mpf("2e-4")
 
 
-def test_a_delta_that_is_too_small_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = composition.worst_deltas
+def changed(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    """As if bounds of δ were others."""
+    honest = DeltaCurve.ends
     monkeypatch.setattr(
-        composition, "worst_deltas", lambda *given: [0.99 * d for d in honest(*given)]
+        DeltaCurve, "ends", lambda self, e: [change(*each) for each in honest(self, e)]
     )
+
+
+def test_a_delta_that_is_too_small_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    changed(monkeypatch, lambda low, high: (low, 0.99 * high))
     found = curve()
     assert any(f > best_test(ROUNDS, r) for r, f in zip(RATES, found, strict=True))
 
@@ -122,7 +137,7 @@ class Asked:
 @pytest.mark.parametrize("rate", [0.0, 0.01, 0.05, 0.3, 0.9])
 def test_lines_are_looked_for_at_the_top_of_a_parabola(rate: float) -> None:
     asked = Asked()
-    [found] = curve_below(asked, [rate])  # type: ignore[arg-type]
+    [found] = below(asked, [rate])
     grid, *finer = asked.together
     spent = max(min(rate, 1 - rate) / 1000, 1e-12)
     reach = GDP(1.0).epsilon(spent)
@@ -141,7 +156,7 @@ def test_lines_are_looked_for_at_the_top_of_a_parabola(rate: float) -> None:
 
 def test_a_hundred_rates_share_their_lines() -> None:
     asked, rates = Asked(), [k / 101 for k in range(1, 101)]
-    found = curve_below(asked, rates)  # type: ignore[arg-type]
+    found = below(asked, rates)
     assert sum(map(len, asked.together)) < 200
     for rate, misses in zip(rates, found, strict=True):
         exact = GDP(1.0).tradeoff(rate)
@@ -162,8 +177,8 @@ def test_a_parabola_that_is_misread_is_seen(factor: float, monkeypatch: pytest.M
     exact = np.array([GDP(3.0).tradeoff(rate) for rate in rates])
     with monkeypatch.context() as planted:
         planted.setattr(tradeoff, "_tops", elsewhere)
-        short = exact - np.array(curve_below(GDP(3.0), rates))
-    full = exact - np.array(curve_below(GDP(3.0), rates))
+        short = exact - np.array(below(GDP(3.0), rates))
+    full = exact - np.array(below(GDP(3.0), rates))
     assert np.all(short >= 0)
     assert np.all(full >= 0)
     assert full.max() < short.max() / 2
@@ -177,9 +192,106 @@ def test_what_reveals_all_with_certainty_is_asked_how_often() -> None:
 
 def test_no_rates_ask_nothing_and_one_that_reveals_all_is_answered() -> None:
     asked = Asked()
-    assert curve_below(asked, []) == ()  # type: ignore[arg-type]
+    assert below(asked, []) == ()
     assert asked.together == []
-    assert curve_below(PureDP(math.inf), [0.0, 0.5, 1.0]) == (0.0, 0.0, 0.0)
-    assert curve_below(ApproxDP(0.0, 0.25), [0.5]) == (pytest.approx(0.25, rel=1e-12),)
+    assert below(PureDP(math.inf), [0.0, 0.5, 1.0]) == (0.0, 0.0, 0.0)
+    assert below(ApproxDP(0.0, 0.25), [0.5]) == (pytest.approx(0.25, rel=1e-12),)
     with pytest.raises(InvalidInput, match="false_positive_rate"):
-        curve_below(GDP(1.0), [1.5])
+        below(GDP(1.0), [1.5])
+
+
+FINE = [k / 40 for k in range(41)]
+
+
+@pytest.mark.parametrize("rounds", [ROUNDS, [(0.5, 0.0)], [(3.0, 0.0), (0.1, 1e-9)]])
+def test_both_ends_enclose_the_best_test(rounds: list[tuple[float, float]]) -> None:
+    found = compose((PureDP(0.0), 1), *[(ApproxDP(*each), 1) for each in rounds])
+    for rate, ends in zip(FINE, found.tradeoff_brackets(FINE), strict=True):  # type: ignore[attr-defined]
+        truth = best_test(rounds, rate)
+        assert mpf(ends.lower) <= truth + mpf("1e-35")
+        assert mpf(ends.upper) >= truth - mpf("1e-35")  # the oracle has forty digits
+        if rate:  # without false alarms the upper end does not know what reveals all
+            assert ends.upper - ends.lower <= 2e-4
+
+
+@pytest.mark.parametrize("mu", [0.05, 1.0, 4.0, 20.0])
+def test_both_ends_enclose_the_gaussian_curve(mu: float) -> None:
+    """Exact δ in, Neyman and Pearson's curve out, down to rates that are next to nothing."""
+    rates = [0.0, 1e-300, 1e-30, 1e-9, 1e-3, *FINE[1:-1], 1 - 1e-3, 1 - 1e-9, 1.0]
+    exact = GDP(mu)
+
+    def ends(epsilons: Any) -> list[tuple[float, float]]:
+        with mp.workdps(60):
+            return [outward(gaussian_delta(mu, e)) for e in epsilons]
+
+    for rate, found in zip(rates, curve_ends(exact, ends, rates), strict=True):
+        with mp.workdps(60):
+            # Symmetric about 0, so that small rates keep their digits.
+            truth = mp.ncdf(-inverse_normal(mpf(rate)) - mu) if 0 < rate < 1 else 1 - mpf(rate)
+            assert mpf(found.lower) <= truth <= mpf(found.upper)
+        assert found.upper - found.lower <= 5e-3  # forty steps up to where δ is 1e-12
+
+
+def outward(value: mpf) -> tuple[float, float]:
+    near = float(value)
+    return max(math.nextafter(near, -1.0), 0.0), math.nextafter(near, 2.0)
+
+
+def inverse_normal(p: mpf) -> mpf:
+    """The quantile, by bisection."""
+    low, high = mpf(-40), mpf(40)
+    for _ in range(250):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mp.ncdf(middle) < p else (low, middle)
+    return (low + high) / 2
+
+
+def test_a_lower_bound_of_delta_that_is_too_large_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    total = compose(*[(ApproxDP(*each), 1) for each in ROUNDS])
+    honest = total.tradeoff_brackets(FINE)  # type: ignore[attr-defined]
+    changed(monkeypatch, lambda low, high: (1.01 * low, 1.01 * high))
+    found = total.tradeoff_brackets(FINE)  # type: ignore[attr-defined]
+    truth = [best_test(ROUNDS, rate) for rate in FINE]
+    assert all(ends.upper >= exact for ends, exact in zip(honest, truth, strict=True))
+    assert sum(ends.upper < exact for ends, exact in zip(found, truth, strict=True)) > 10
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        compose((poisson_subsampled_gaussian(1.0, 0.01, "add-remove"), 400)),
+        compose((poisson_subsampled_gaussian(1.0, 0.2, "add-remove"), 1)),
+        compose((poisson_subsampled_gaussian(1.0, 1e-4, "add-remove"), 50)),
+        compose((laplace(4.0, "add-remove"), 6)),
+        compose((PureDP(0.1), 50)),
+        compose((PureDP(0.1), 20), (PureDP(0.3), 10)),
+        laplace(1.0, "add-remove"),
+    ],
+)
+def test_every_composition_has_both_ends(total: Guarantee) -> None:
+    rates = [0.001, 0.01, *FINE[1:-1]]
+    lower = total.tradeoffs(rates)
+    both = total.tradeoff_brackets(rates)  # type: ignore[attr-defined]
+    for one, ends in zip(lower, both, strict=True):
+        assert ends.lower == pytest.approx(one, abs=1e-6)
+        assert ends.upper - ends.lower <= 5e-4
+        assert one <= ends.upper
+    # No line of any enclosed (ε, δ) is above the upper ends, and none of them above 1 - α.
+    for epsilon in (0.0, 0.3, 1.0, 2.5):
+        delta = total.delta_bracket(epsilon).upper  # type: ignore[attr-defined]
+        for rate, ends in zip(rates, both, strict=True):
+            line = max(
+                1 - delta - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - delta - rate)
+            )
+            assert line <= ends.upper
+            assert ends.upper <= (1 - rate) * (1 + 1e-14)
+
+
+def test_the_worst_and_the_best_of_several_answer_rates_together() -> None:
+    parts = GDP(1.0), PureDP(0.7), ApproxDP(0.2, 0.1)
+    each = [part.tradeoffs(FINE) for part in parts]
+    worst = WorstOf(tuple(enumerate(parts)))
+    assert worst.tradeoffs(FINE) == tuple(map(min, zip(*each, strict=True)))
+    assert BestOf(parts).tradeoffs(FINE) == tuple(map(max, zip(*each, strict=True)))
+    assert worst.tradeoff(0.3) == worst.tradeoffs([0.3])[0]
+    assert BestOf(parts).tradeoff(0.3) == BestOf(parts).tradeoffs([0.3])[0]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dpcalc import checks
-from dpcalc.accounting.composition.curve import upper_deltas
+from dpcalc.accounting.composition.curve import FARTHEST, DeltaCurve
 from dpcalc.accounting.composition.driver import worst_direction
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.neighbours import current_neighbours
@@ -26,6 +26,7 @@ from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 __all__ = [
+    "DeltaCurve",
     "bracket_delta",
     "bracket_epsilon",
     "certain_epsilon",
@@ -35,12 +36,6 @@ __all__ = [
 ]
 
 Losses = Iterable[tuple[PrivacyLoss, int]]
-
-_FARTHEST = 1e200
-"""δ at a larger ε is at most that here; times an order it would be no double."""
-
-_ROUNDED = 1e-9
-"""More than what probabilities of infinite losses are rounded by."""
 
 
 def bracket_epsilon(
@@ -96,25 +91,19 @@ def worst_delta(
     """`bracket_delta` for the direction in which δ is largest."""
     checks.non_negative("epsilon", epsilon)
     totals, width = [LossSum.of(each) for each in directions], relative_width or default_width()
-    found = worst_direction(totals, DeltaAt(min(epsilon, _FARTHEST), width))
-    if epsilon <= _FARTHEST:
+    found = worst_direction(totals, DeltaAt(min(epsilon, FARTHEST), width))
+    if epsilon <= FARTHEST:
         return found
-    certain = max((total.infinite_mass for total in totals), default=0.0) * (1 - _ROUNDED)
+    certain = max((total.certain_mass for total in totals), default=0.0)
     return Bracket(min(found.lower, certain), found.upper, found.method)
 
 
 @own_arithmetic
 def worst_deltas(directions: Iterable[Losses], epsilons: Sequence[float]) -> list[float]:
-    """Upper bounds of δ at each of increasing ε, in the worst direction at each.
-
-    Far cheaper than one `worst_delta` after the other: a contour serves its neighbours too.
-    """
+    """Upper bounds of δ at each of several ε, in the worst direction at each; see `DeltaCurve`."""
     for epsilon in epsilons:
         checks.non_negative("epsilon", epsilon)
-    near = sorted({min(epsilon, _FARTHEST) for epsilon in epsilons})
-    each = [upper_deltas(LossSum.of(losses), near) for losses in directions]
-    found = dict(zip(near, map(max, zip(*each, strict=True)), strict=True))
-    return [found[min(epsilon, _FARTHEST)] for epsilon in epsilons]
+    return [high for _, high in DeltaCurve.of(directions).ends(epsilons)]
 
 
 def certain_epsilon(directions: Iterable[Losses]) -> float:

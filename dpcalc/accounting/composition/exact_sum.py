@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dpcalc.accounting.losses.density_pair import DensityPair
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 
 _CELLS, _MOST_CELLS = 2000, 100_000
+_CURVE_CELLS = 20_000
 _CUTS = 3
 _SINGLE = "single round, sum over its outcomes"
 _OUTCOMES = "sum over all outcomes"
@@ -40,6 +42,33 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> B
     if isinstance(loss, DensityPair):
         return _of_cells(loss, query)
     return None if loss.delta(0.0) is None else _between(loss, loss, query)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A single round cut once for all ε: each falls into one of many cells.
+
+    Attributes:
+        above: the law with losses rounded up.
+        below: that with losses rounded down.
+    """
+
+    above: LossDistribution
+    below: LossDistribution
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Bounds of δ(ε)."""
+        high, low = self.above.delta(epsilon), self.below.delta(epsilon)
+        return 0.0 if low is None else low[0], 1.0 if high is None else high[1]
+
+
+def cells(total: LossSum) -> Cells | None:
+    """Those of a single round of continuous losses."""
+    if total.rounds != 1 or not isinstance(pair := total.parts[0][0], DensityPair):
+        return None
+    total.require_tractable()
+    edges = plan_cells(pair, pair.truncation_interval(SMALLEST_TAIL), 1.0).edges(_CURVE_CELLS)
+    return Cells(*upper_and_lower(pair, edges, SMALLEST_TAIL))
 
 
 def _of_cells(pair: DensityPair, query: Query) -> Bracket:

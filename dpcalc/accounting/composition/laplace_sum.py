@@ -44,27 +44,34 @@ _METHOD = "sum over the rounds' ends"
 def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> Bracket | None:
     """The sum; None for other mechanisms, many rounds, or where too many digits cancel."""
     del estimate
-    rounds = [(law.epsilon, count) for law, count in total.parts if isinstance(law, LaplaceLoss)]
-    if len(rounds) < len(total.parts) or not _few(rounds):
+    terms = mixture(total)
+    if terms is None:
         return None
-    total.require_tractable()
-    mixture = _mixture(tuple(rounds))
     found = Bracket(
         *query.read(
-            lambda epsilon: mixture.delta(epsilon)[1],
-            lambda epsilon: mixture.delta(epsilon)[0],
-            0.9 * mixture.largest,
-            0.1 * mixture.largest,
-            1e-14 * mixture.largest,
-            mixture.largest,
+            lambda epsilon: terms.delta(epsilon)[1],
+            lambda epsilon: terms.delta(epsilon)[0],
+            0.9 * terms.largest,
+            0.1 * terms.largest,
+            1e-14 * terms.largest,
+            terms.largest,
         ),
         _METHOD,
     )
     return found if query.narrow(found, 0.0) else None
 
 
+def mixture(total: LossSum) -> Mixture | None:
+    """The terms of the sum, which serve every ε; None for other mechanisms or many rounds."""
+    rounds = [(law.epsilon, count) for law, count in total.parts if isinstance(law, LaplaceLoss)]
+    if len(rounds) < len(total.parts) or not _few(rounds):
+        return None
+    total.require_tractable()
+    return _mixture(tuple(rounds))
+
+
 @dataclass(frozen=True, slots=True)
-class _Mixture:
+class Mixture:
     """The terms of the sum.
 
     Attributes:
@@ -118,7 +125,7 @@ def _few(rounds: Sequence[tuple[float, int]]) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _mixture(rounds: tuple[tuple[float, int], ...]) -> _Mixture:
+def _mixture(rounds: tuple[tuple[float, int], ...]) -> Mixture:
     """The terms, those of the smallest b first."""
     total = sum(count for _, count in rounds)
     top = sum((Fraction(ratio) * count for ratio, count in rounds), Fraction(0))
@@ -132,7 +139,7 @@ def _mixture(rounds: tuple[tuple[float, int], ...]) -> _Mixture:
     choices.sort()
     weights = np.array([ways * math.exp(-float(end)) for end, _, ways in choices])
     terms = weights[:, None] * np.array([coefficients[low] for _, low, _ in choices])
-    return _Mixture(top, tuple(end for end, _, _ in choices), weights, terms)
+    return Mixture(top, tuple(end for end, _, _ in choices), weights, terms)
 
 
 def _coefficients(rounds: int, width: int) -> list[list[float]]:

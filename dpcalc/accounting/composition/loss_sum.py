@@ -23,6 +23,9 @@ _ROUNDED, _POWER = 1e-12, 1e-15
 """Relative, more than what probabilities of largest and infinite losses are rounded by, and a power of
 one for every factor."""
 
+_CERTAIN = 1e-9
+"""More than what probabilities of infinite losses are rounded by."""
+
 _MOST_ROUNDS = 10**13
 _SMALLEST_LOSS, _LARGEST_LOSS = 1e-100, 1e12
 
@@ -99,6 +102,11 @@ class LossSum:
         certain = [(law, count) for law, count in self.exact if law.infinite_mass > 0]
         alone = len(certain) == 1 and certain[0][1] == 1
         return certain[0][0].infinite_mass if alone else infinite_mass(self.exact)
+
+    @property
+    def certain_mass(self) -> float:
+        """At most the probability of an infinite loss, as far as it is known."""
+        return self.infinite_mass * (1 - _CERTAIN)
 
     def epsilon_of_largest(self, delta: float) -> float:
         """The ε at which infinite losses and the largest finite one, of probability p, give δ.

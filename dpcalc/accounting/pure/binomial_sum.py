@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -24,16 +24,19 @@ import numpy as np
 from dpcalc import checks
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.enclosure import Bracket, relative_width
-from dpcalc.accounting.losses import RandomisedResponseLoss
+from dpcalc.accounting.losses import RandomisedResponseLoss, Reals
 from dpcalc.accounting.pure.chernoff import delta_by_chernoff, epsilon_by_chernoff
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
-from dpcalc.numerics.rounding import Extended, deflate, inflate
+from dpcalc.numerics.rounding import Extended, enclose_all
 
 _METHOD_EQUAL = "optimal composition, binomial sum"
 _METHOD_SUM = "plain sum"
 _CERTAIN = 700.0  # a round with a larger ε reveals all but for e^{-700}
 
 _REVEALING = 1e6
+_AT_ONCE = 500_000
+"""Numbers in one table of terms by ε."""
+
 _MOST_TERMS = 1_000_000
 _MOST_ROUNDS = 2**50
 
@@ -111,6 +114,20 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     return bracket_delta([(law, 1)], epsilon)
 
 
+def pure_deltas(rounds: Mapping[float, int], epsilons: Sequence[float]) -> list[Bracket]:
+    """`pure_delta` at several ε; equal rounds are summed once for all."""
+    parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
+    total = _sum(parts)
+    depth = 2 * max((e for e in epsilons if e < total), default=0.0) + 50
+    if len(parts) != 1 or _too_many(parts, depth):
+        return [pure_delta(rounds, epsilon) for epsilon in epsilons]
+    ((single, count),) = parts.items()
+    inside = [epsilon for epsilon in epsilons if epsilon < total]
+    found = dict(zip(inside, _Binomial(single, count, depth).deltas(inside), strict=True))
+    nothing = Bracket(0.0, 0.0, _METHOD_SUM)
+    return [found.get(epsilon, nothing) for epsilon in epsilons]
+
+
 def _sum(parts: Mapping[float, int], rounded: Callable[[Real], float] = round_up) -> float:
     total = mpf(0)
     for epsilon, count in parts.items():
@@ -175,19 +192,35 @@ class _Binomial:
 
     def delta(self, epsilon: float) -> Bracket:
         """An enclosure of δ(ε)."""
-        start = int(np.searchsorted(self._losses, Extended(epsilon), side="right"))
-        gap = self._losses[start:] - Extended(epsilon)
-        value = (self._terms[start:] * -np.expm1(-gap)).sum()
+        return self.deltas([epsilon])[0]
+
+    def deltas(self, epsilons: Sequence[float]) -> list[Bracket]:
+        """Enclosures of δ at several ε."""
+        together = max(_AT_ONCE // len(self._losses), 1)
+        pieces = [
+            self._ends(np.array(epsilons[k : k + together]))
+            for k in range(0, len(epsilons), together)
+        ]
+        return [
+            Bracket(low, min(1.0, high), _METHOD_EQUAL)
+            for lows, highs in pieces
+            for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
+        ]
+
+    def _ends(self, epsilons: Reals) -> tuple[Reals, Reals]:
+        at = epsilons.astype(Extended)[:, None]
+        start = int(np.searchsorted(self._losses, at.min(), side="right"))
+        gap = np.maximum(self._losses[start:] - at, 0)
+        value = (self._terms[start:] * -np.expm1(-gap)).sum(axis=1)
         # A loss is rounded once; where ε is next to it, that is all there is.
         slip = np.finfo(Extended).eps * max(abs(self._losses[0]), abs(self._losses[-1]))
-        near = int(np.searchsorted(self._losses, Extended(epsilon) - slip))
-        shift = slip * self._terms[near:].sum()
-        beyond = shift + self._beyond + (self._before if near == 0 else 0)
-        return Bracket(
-            max(deflate(value, self._operations) - inflate(shift, self._operations), 0.0),
-            min(1.0, inflate(value + beyond, self._operations)),
-            _METHOD_EQUAL,
-        )
+        near = np.searchsorted(self._losses, at[:, 0] - slip)
+        mass = np.append(np.cumsum(self._terms[near.min() :][::-1])[::-1], Extended(0))
+        shift = slip * mass[near - near.min()]
+        beyond = shift + self._beyond + np.where(near == 0, self._before, Extended(0))
+        low, high = enclose_all(value, value + beyond, self._operations)
+        slipped = enclose_all(shift, shift, self._operations)[1]
+        return np.maximum(low - slipped, 0.0), high
 
     def epsilon(self, delta: float) -> Bracket:
         """An enclosure of the smallest ε with δ(ε) <= ``delta``, to a few doubles."""
