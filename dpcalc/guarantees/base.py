@@ -7,10 +7,12 @@ import math
 import textwrap
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
+from dpcalc.guarantees.as_share import delta_as_share
 from dpcalc.markup import html_table
 from dpcalc.numerics.arithmetic import OwnArithmetic
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
@@ -249,7 +251,12 @@ class Guarantee(OwnArithmetic, ABC):
             return 1.0
         rare, common = sorted((mpf(prior), 1 - mpf(prior)))
         odds = max(0.0, round_down(context().log(common / rare)))
-        return min(1.0, round_up(common + rare * mpf(self.delta(odds))))
+        enclose = getattr(self, "delta_bracket", None)
+        if enclose is None:
+            delta = self.delta(odds)
+        else:
+            delta = delta_as_share(partial(enclose, odds), float(common / rare))
+        return min(1.0, round_up(common + rare * mpf(delta)))
 
     def closed_group(self, size: int) -> Guarantee | None:
         """The guarantee for data sets that differ in ``size`` records, where it has a closed form.

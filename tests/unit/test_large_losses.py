@@ -205,15 +205,17 @@ def test_the_answer_is_located_from_far_off(
     exact = twice(sigma, rate, epsilon)
     total = LossSum.of([(PoissonRemove(sigma, rate), 2)])
     start = Bracket(0.0, far * epsilon, "about")
-    found = large_losses.locate(total, EpsilonAt(float(exact), 1e-6), start)
-    assert found is not None
+    located = large_losses.locate(total, EpsilonAt(float(exact), 1e-6), start)
+    assert located is not None
+    found = located.found
     assert found.lower <= epsilon <= found.upper
     assert found.upper <= start.upper
     assert found.relative_width <= large_losses.FAR_OFF or far > 1.2
-    there = large_losses.locate(
+    located = large_losses.locate(
         total, DeltaAt(epsilon, 1e-6), Bracket(0.0, far * float(exact), "about")
     )
-    assert there is not None
+    assert located is not None
+    there = located.found
     assert there.lower <= exact <= there.upper
     assert there.relative_width <= large_losses.FAR_OFF
 

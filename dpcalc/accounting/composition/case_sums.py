@@ -148,7 +148,13 @@ def _term(
     upper = contour_sum(case.rounds, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
     if below is None:
         return Term(case, contour, upper, None, None)
-    lower = contour_sum(below.rounds, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
+    lower = contour_sum(
+        below.rounds,
+        contour,
+        smoothing=smoothing,
+        most_nodes=_MOST_NODES,
+        likely=upper.evaluated,
+    )
     if case.key:  # infinite losses are counted once, where no loss is large
         lower = replace(lower, infinite=0.0)
     return Term(case, contour, upper, below, lower)

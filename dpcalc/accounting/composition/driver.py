@@ -29,7 +29,7 @@ from dpcalc.accounting.composition import (
 )
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.composition.query import Estimate, Query, settled_for
+from dpcalc.accounting.composition.query import DeltaAt, Estimate, Query, settled_for
 from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search
 from dpcalc.errors import NumericalFailure
@@ -129,7 +129,7 @@ def finish(
     found, estimate = beginning.found, beginning.estimate
     if found is None:
         unit = 0.0 if estimate is None else 1 / estimate.contour.c
-        steps = better_first(total, estimate)
+        steps = better_first(total, estimate, query)
         for step in steps:
             if step is lattice_sum.enclose:
                 near = intersection(found, known)
@@ -162,16 +162,19 @@ def large_apart(
 
     During a search a lattice, which then is coarse too, costs less.
     """
-    if current_search() is not None or not large_losses.suit(total):
+    if current_search() is not None or not large_losses.suit(total, query):
         return None
-    far_off = large_losses.FAR_OFF
+    far_off, located = large_losses.FAR_OFF, None
     if estimate is not None and (found is None or found.relative_width > far_off):
         start = intersection(found, query.start(estimate.upper))
-        found = intersection(found, attempt(large_losses.locate, total, query, start))
+        located = attempt(large_losses.locate, total, query, start)
+        found = intersection(found, None if located is None else located.found)
     if found is None or found.relative_width > far_off:
         coarse = replace(query, relative_width=far_off)
         found = intersection(found, attempt(lattice_sum.enclose, total, coarse, estimate))
-    return attempt(large_losses.enclose, total, query, found)
+        if found is not None and found.relative_width <= query.relative_width:
+            return found
+    return attempt(large_losses.enclose, total, query, found, located)
 
 
 def remembered(
@@ -197,8 +200,15 @@ def _kept(
     return []
 
 
-def better_first(total: LossSum, estimate: Estimate | None) -> tuple[Step, Step]:
-    """The general methods; in a search one that was outdone at the last place comes second."""
+def better_first(
+    total: LossSum, estimate: Estimate | None, query: Query | None = None
+) -> tuple[Step, Step]:
+    """The general methods; in a search one that was outdone at the last place comes second.
+
+    At ε = 0 a contour comes first: what happens in nearly every round decides δ(0).
+    """
+    if isinstance(query, DeltaAt) and query.at <= 0 and estimate is not None:
+        return contour_integral.enclose, lattice_sum.enclose
     first, second = general_methods(total, estimate)
     search = current_search()
     if search is not None and search.outdone.get(total.kind) is first:

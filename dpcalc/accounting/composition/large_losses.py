@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,7 +26,7 @@ from dpcalc.accounting.composition.parted_laws import (
     more_than,
     parted,
 )
-from dpcalc.accounting.composition.query import EpsilonAt, Query
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
 from dpcalc.accounting.contour.shared import TAILS, kept, on_grid
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import LossDistribution
@@ -44,7 +44,7 @@ _FEW = 2
 
 _PASSES = 6
 _MOST_CELLS = 40_000
-_FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1250, 400, 1e-4, 3.0
+_FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1250, 400, 1e-4, 12.0
 """Cells at first, fewer for an enclosure of at least that relative width; and how many times more in
 the next pass at most."""
 
@@ -68,40 +68,55 @@ _TRIES, _COARSE = 3, 0.02
 relative width they are made."""
 
 
-def suit(total: LossSum) -> bool:
-    """Whether there are losses that may be parted."""
+def suit(total: LossSum, query: Query) -> bool:
+    """Whether there are losses that may be parted; at ε = 0 none is larger than the others."""
+    if isinstance(query, DeltaAt) and query.at <= 0:
+        return False
     return any(isinstance(loss, DensityPair) for loss, _ in total.parts)
 
 
-def enclose(total: LossSum, query: Query, known: Bracket | None) -> Bracket | None:
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What coarse passes tell.
+
+    Attributes:
+        found: where the answer is.
+        next: for what and how finely to compute after them.
+    """
+
+    found: Bracket
+    next: Setting
+
+
+def enclose(
+    total: LossSum, query: Query, known: Bracket | None, located: Located | None = None
+) -> Bracket | None:
     """The sum; None where large losses are not rare, or nothing is known of the answer.
 
     Args:
         total: the losses.
         query: what is asked.
         known: what other methods tell.
+        located: what coarse passes for the same query tell, if they were made.
     """
-    if known is None or not 0 < known.upper < math.inf:
+    located = located or locate(total, query, known)
+    if located is None or known is None:
         return None
-    total.require_tractable()
-    found = Bracket(known.lower, known.upper, METHOD)
-    setting = _first(query, found)
-    if setting.epsilon <= 0:
-        return None
+    found, setting = located.found.narrowed(known.lower, known.upper), located.next
     for _ in range(_PASSES):
+        if found.upper <= 0 or found.relative_width <= _CLOSE * query.relative_width:
+            break
         sums = _summed(total, setting)
         if sums is None:
             return None
         before, found = found, _narrowed(found, query, setting, sums)
-        if found.upper <= 0 or found.relative_width <= _CLOSE * query.relative_width:
-            break
         setting, moved = _next(query, setting, sums, found)
         if not moved and found.upper - found.lower > _SLOW * (before.upper - before.lower):
             break
     return found
 
 
-def locate(total: LossSum, query: Query, known: Bracket | None) -> Bracket | None:
+def locate(total: LossSum, query: Query, known: Bracket | None) -> Located | None:
     """The same, coarse and from far off; as wide as it may be where that does not find the answer."""
     if known is None or not 0 < known.upper < math.inf:
         return None
@@ -113,9 +128,10 @@ def locate(total: LossSum, query: Query, known: Bracket | None) -> Bracket | Non
         if sums is None:
             return None
         found = _narrowed(found, query, setting, sums)
-        if found.upper <= 0 or found.relative_width <= FAR_OFF:
+        finer, moved = _next(query, setting, sums, found)
+        if found.upper <= 0 or (found.relative_width <= FAR_OFF and not moved):
             break
-    return found
+    return Located(found, replace(finer, smoothing={}))
 
 
 def _narrowed(found: Bracket, query: Query, setting: Setting, sums: CaseSums) -> Bracket:

@@ -62,7 +62,13 @@ def upper_and_lower_sums(
     highest = contour_sum(upper, contour, smoothing=smoothing, most_nodes=most)
     if not cells:
         return highest, highest
-    return highest, contour_sum(lower, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
+    return highest, contour_sum(
+        lower,
+        contour,
+        smoothing=smoothing,
+        most_nodes=_MOST_NODES,
+        likely=highest.evaluated,
+    )
 
 
 def upper_sum(

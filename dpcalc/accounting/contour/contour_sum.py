@@ -67,6 +67,7 @@ class ContourSum:
         largest: the largest finite value of S.
         orders: orders above c at which Chernoff's inequality is evaluated.
         exponents: ln of the smoothed moment function at the orders.
+        evaluated: how many nodes were evaluated.
     """
 
     c: float
@@ -81,6 +82,7 @@ class ContourSum:
     largest: float
     orders: Reals
     exponents: Reals
+    evaluated: int = 0
 
     def upper(self, epsilon: float) -> float:
         """An upper bound of δ(ε)."""
@@ -140,7 +142,7 @@ class ContourSum:
 
 
 def contour_sum(
-    rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes: int
+    rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes: int, likely: int = 0
 ) -> ContourSum:
     """Evaluate the integrand on a contour until its nodes are negligible or too many.
 
@@ -149,12 +151,13 @@ def contour_sum(
         contour: where to integrate.
         smoothing: s, at most `LARGEST_SMOOTHING`.
         most_nodes: nodes to evaluate at most; those left out are bounded, not ignored.
+        likely: how many a sum like this one needed, if known.
     """
     c, step = contour.c, 2 * math.pi / contour.period
     laws = [(tilted(law, c), count) for law, count in rounds]
     gain = smoothing**2 / 2
     last = math.ceil(_CUTOFF / smoothing / step)
-    evaluated = Nodes(laws, c, step, gain)
+    evaluated = Nodes(laws, c, step, gain, likely)
 
     def omitted(last: int) -> float:
         return OmittedNodes(laws, c, step, evaluated.gain, evaluated.count).bound(last)
@@ -187,5 +190,6 @@ def contour_sum(
         infinite=infinite_mass(rounds),
         largest=sum(count * law.supremum for law, count in rounds) * (1 + 1e-12),
         orders=orders,
+        evaluated=evaluated.count,
         exponents=exponents + gain * orders * (orders + 1),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.losses import (
     ELEMENTARY_ERROR,
     UNIT_ROUNDOFF,
@@ -18,6 +20,9 @@ from dpcalc.accounting.losses.fourier import FEW_USES
 _NEGLIGIBLE = 1e-17
 _FIRST_BLOCK, _FIRST_TRANSFORM = 32, 256
 _LARGE_BLOCK = 2**14
+_FARTHEST = 4
+"""Doublings of the number of nodes at once at most: what is expected of moduli is a guess."""
+
 _BLOCKWISE_WORK = 10_000_000
 """Nodes times atoms, taken one by one, after which blocks are large."""
 
@@ -30,12 +35,25 @@ class Nodes:
         values: the integrand there.
         rounding: bound on the sum of the errors of ``values``.
         gain: s²/2.
+
+    Args:
+        tilted: the distributions and how often each is used.
+        c: real part.
+        step: h.
+        gain: s²/2.
+        likely: how many nodes are not negligible, where a sum like this one has told.
     """
 
     def __init__(
-        self, tilted: Sequence[tuple[TiltedDistribution, int]], c: float, step: float, gain: float
+        self,
+        tilted: Sequence[tuple[TiltedDistribution, int]],
+        c: float,
+        step: float,
+        gain: float,
+        likely: int = 0,
     ):
         self._tilted, self._c, self._step, self.gain = tilted, c, step, gain
+        self._likely = likely
         self._base = sum(n * law.rounding for law, n in tilted) + 6 * ELEMENTARY_ERROR
         self._blocks: list[Complexes] = []
         self.count, self.rounding = 0, 0.0
@@ -60,11 +78,31 @@ class Nodes:
             if self.count * atoms > _BLOCKWISE_WORK:  # from here on by Fourier transforms
                 # Of whole lengths: a transform for fewer nodes is as long.
                 stop = max(_LARGE_BLOCK, 2 ** (4 * self.count - 1).bit_length())
+            if few and self.count and not is_shared():
+                stop = max(stop, self._far_enough(np.abs(self._blocks[-1])))
             stop = min(stop, last + 1)
             modulus = np.abs(self._evaluate(self.count, stop))
             size = 2 * size if stop > 2 * _FIRST_BLOCK else size
             if modulus[-(len(modulus) // 4 + 1) :].max() < _NEGLIGIBLE:
                 break
+
+    def _far_enough(self, modulus: Reals) -> int:
+        """Where nodes are likely to be negligible, as the last block's moduli fall.
+
+        A transform that begins at 0 every time costs less if it is made once.
+        """
+        if self._likely > self.count:
+            return self._likely
+        middle, end = modulus[len(modulus) // 4 : len(modulus) // 2], modulus[-len(modulus) // 4 :]
+        rest = math.log(max(float(end.max()), _NEGLIGIBLE) / _NEGLIGIBLE)
+        fallen = math.log(max(float(middle.max()), _NEGLIGIBLE) / _NEGLIGIBLE) - rest
+        for doublings in range(1, _FARTHEST):
+            stop = self.count << doublings
+            y = self._step * stop
+            smoothed = self.gain * y * y * (1 - 0.25**doublings)
+            if doublings * max(fallen, 0.0) + smoothed >= rest:
+                return stop
+        return self.count << _FARTHEST
 
     def extend(self, last: int) -> None:
         """Evaluate all nodes up to ``last``."""
