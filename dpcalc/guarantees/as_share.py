@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dpcalc.accounting.enclosure import Bracket, relative_width, with_relative_width
 
-_COARSE = 1e-3
+_COARSE = 0.05
 """Relative width of the first enclosure, which tells how large δ is."""
 
 

@@ -51,6 +51,9 @@ _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
 _LIKELY = 0.3
 """Where nothing else is narrow, losses are certain but for at most this probability."""
 
+_BULK = 0.2
+"""Expected events from which on a contour suits δ(0)."""
+
 _RARE = 1.0
 """Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
 
@@ -205,9 +208,11 @@ def better_first(
 ) -> tuple[Step, Step]:
     """The general methods; in a search one that was outdone at the last place comes second.
 
-    At ε = 0 a contour comes first: what happens in nearly every round decides δ(0).
+    At ε = 0 no digits cancel: a contour comes first unless rounds are two or events are rare, where
+    nodes hardly fall.
     """
-    if isinstance(query, DeltaAt) and query.at <= 0 and estimate is not None:
+    bulk = isinstance(query, DeltaAt) and query.at <= 0 and estimate is not None
+    if bulk and total.rounds > 2 and total.expected_events >= _BULK:
         return contour_integral.enclose, lattice_sum.enclose
     first, second = general_methods(total, estimate)
     search = current_search()
