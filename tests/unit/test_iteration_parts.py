@@ -125,6 +125,36 @@ def test_the_best_number_of_visits_to_count(participation: Participation, diamet
     assert last[0] <= descent.mu(with_no_steps.latest(1), 1e-9)
 
 
+def test_numbers_of_visits_that_surely_differ_are_told_apart_in_doubles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sixty digits for the number that is chosen and for all visits alone."""
+    asked: list[Participation] = []
+    inner = NoisyContraction.mu
+
+    def counted(self, participation, start=0):
+        asked.append(participation)
+        return inner(self, participation, start)
+
+    participation = Participation(50, 20, 3, 0, 18)
+    best = NoisyContraction(real(0.99), real(1), real(1)).mu_bounded(participation, real(4))[1]
+    monkeypatch.setattr(NoisyContraction, "mu", counted)
+    for c, few in ((0.99, True), (1 - 1e-9, False)):
+        asked.clear()
+        descent = NoisyContraction(real(c), real(1), real(1))
+        descent.mu_bounded(participation, real(4), best)
+        assert (len(asked) <= 2) == few
+
+
+@pytest.mark.parametrize("c", [1.0, 0.999999, 0.5, 1e-3])
+def test_comparisons_in_doubles_are_right(c: float) -> None:
+    descent, participation = NoisyContraction(real(c), real(1), real(1)), Participation(12, 7, 2)
+    rough = descent._roughly(participation, real(3))
+    for count in range(12):
+        exact = descent.mu(participation.latest(count), real(3)) ** 2
+        assert math.isnan(rough(count)) or abs(rough(count) / exact - 1) < 1e-7
+
+
 def test_expanding_steps_by_plain_sums() -> None:
     c, s, w = 1.1, 0.7, 1.3
     expanding = Expanding(real(c), real(s), real(w))

@@ -14,12 +14,20 @@ Rounding
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, reduce
 from typing import Any
 
 from dpcalc.accounting.iteration.minorant import Point, convex_minorant, total_cost
 from dpcalc.numerics.precise import Real, context, mpf
+
+_STEEP, _LEAST_POWER = 1 - 1e-7, 1e-100
+"""Up to this contraction, and from this power of it on, differences of doubles keep eight digits."""
+
+_SURE = 1e-5
+"""Costs that differ by this share in doubles differ."""
 
 
 def contraction_factor(step_size: float, smoothness: float, strong_convexity: float = 0.0) -> Real:
@@ -126,12 +134,14 @@ class NoisyContraction:
             μ and the number of visits counted.
         """
 
+        @cache
         def at(count: int) -> Real:
             if count == participation.count:
                 return self.mu(participation)
             latest = participation.latest(count)
             return self.mu(latest, diameter) if latest.steps else mpf("inf")
 
+        costs = _Costs(at, self._roughly(participation, diameter))
         last = at(participation.count)
         best = 0
         if participation.count:
@@ -139,12 +149,51 @@ class NoisyContraction:
             # A last gap of its own makes the first two numbers differ in kind from the others.
             regular = 0 if participation.last_gap is None else min(2, most)
             if near is None:
-                best = _integer_minimum(at, regular, most)
+                best = _integer_minimum(costs, regular, most)
             else:
-                best = _downhill(at, max(near, regular), most)
-            best = min({best, *range(regular)}, key=at)
+                best = _downhill(costs, max(near, regular), most)
+            best = costs.least(*range(regular), best)
         found = at(best)
         return (found, best) if found < last else (last, participation.count)
+
+    def _roughly(self, participation: Participation, diameter: Real) -> Callable[[int], float]:
+        """The same μ² in doubles; not a number where those do not tell."""
+        c, s, noise = float(self.contraction), float(self.step_sensitivity), float(self.noise)
+        width, steep = float(diameter), c == 1 or 0 < c <= _STEEP
+
+        @cache
+        def at(count: int) -> float:
+            latest = participation.latest(count)
+            if not steep or not latest.steps or c**latest.steps < _LEAST_POWER:
+                return math.nan
+            points = sample_profile(c, s, noise, width, latest, _geometric_double)
+            return float(total_cost(points, convex_minorant(points)))
+
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Costs of numbers of visits, compared in doubles where those differ surely.
+
+    Attributes:
+        exact: with sixty digits.
+        rough: squared, in doubles; not a number where those do not tell.
+    """
+
+    exact: Callable[[int], Real]
+    rough: Callable[[int], float]
+
+    def less(self, one: int, other: int) -> bool:
+        """Whether the first costs less."""
+        first, second = self.rough(one), self.rough(other)
+        if abs(first - second) > _SURE * max(first, second):
+            return first < second
+        return bool(self.exact(one) < self.exact(other))
+
+    def least(self, *counts: int) -> int:
+        """The first that costs least."""
+        return reduce(lambda best, other: other if self.less(other, best) else best, counts)
 
 
 def sample_profile(
@@ -212,23 +261,26 @@ def _geometric(x: Real, count: int) -> Real:
     return mpf(count) if x == 1 else (1 - x**count) / (1 - x)
 
 
-def _downhill(function: Callable[[int], Real], near: int, high: int) -> int:
-    """A minimiser within 0..high of a function that first falls, then rises, one step at a time."""
+def _geometric_double(x: float, count: int) -> float:
+    return float(count) if x == 1 else (1 - x**count) / (1 - x)
+
+
+def _downhill(costs: _Costs, near: int, high: int) -> int:
+    """A minimiser within 0..high of costs that first fall, then rise, one step at a time."""
     best = min(near, high)
-    value = function(best)
     for step in (-1, 1):
-        while 0 <= best + step <= high and (further := function(best + step)) < value:
-            best, value = best + step, further
+        while 0 <= best + step <= high and costs.less(best + step, best):
+            best += step
     return best
 
 
-def _integer_minimum(function: Callable[[int], Real], low: int, high: int) -> int:
-    """A minimiser of a function that first falls, then rises."""
+def _integer_minimum(costs: _Costs, low: int, high: int) -> int:
+    """A minimiser of costs that first fall, then rise."""
     while high - low > 2:
         third = (high - low) // 3
         left, right = low + third, high - third
-        if function(left) <= function(right):
-            high = right
-        else:
+        if costs.less(right, left):
             low = left
-    return min(range(low, high + 1), key=function)
+        else:
+            high = right
+    return costs.least(*range(low, high + 1))
