@@ -37,6 +37,9 @@ Array = NDArray[np.float64]
 DELTA = 1e-6
 """δ at which certified budgets of the pure-DP papers are compared."""
 
+EXPONENTIAL = "exponential-norm noise, density ∝ exp(-α‖v‖), as printed or certified"
+"""The noise of the private methods of both papers."""
+
 WEIGHT_PER_RECORD = 1750 / 8000
 """C/B of zhang2019."""
 
@@ -55,19 +58,24 @@ class NetworkProblem:
     split: Split
     config: ExperimentConfig
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The setting, for under a picture."""
-        return self.setting(f"{self.problem.ridge:g}")
+    def setting(self, rounds: str, noise: str, *, ridges: str | None = None) -> tuple[str, ...]:
+        """What the curves rest on, for under a picture.
 
-    def setting(self, ridges: str) -> tuple[str, ...]:
-        """The same for a picture along ρ, whose places are named."""
+        Args:
+            rounds: T.
+            noise: its kind and where it is from, as `EXPONENTIAL`; empty without noise, where
+                nothing is private and no neighbours are said.
+            ridges: the values of ρ along an axis; left out where it is the problem's alone.
+        """
         p = self.problem
         size = f"{len(self.split.train[1])} training records of {p.records.dimension} columns"
+        ridge = f"{p.ridge:g}" if ridges is None else ridges
+        private = (noise, "one record replaced, every iterate released")
         return (
             self.split.source,
             f"{size} on {p.nodes} nodes",
-            f"ρ = {ridges}, one record replaced, every iterate released",
+            f"ρ = {ridge}, T = {rounds}",
+            *(private if noise else ("no noise",)),
         )
 
     def theorem(self, key: str, **parameters: Any) -> Theorem:

@@ -84,7 +84,7 @@ class ExperimentConfig:
             return _cut(source.load("builtin"), 1.0, None, share=0.1)
         if name == "adult":
             whole = _cut(source.load(str(path)), 1.0, train, share=0.1)
-            return replace(whole, source=f"UCI Adult, {len(whole.train[1])} records")
+            return replace(whole, source=f"UCI Adult, {_count(whole)} records")
         return self._with_test_file(name, path)
 
     def _path(self, name: str) -> Path | None:
@@ -106,6 +106,10 @@ class ExperimentConfig:
             return replace(_cut(first, bound, None, share=0.2), source=name)
         test = source.split(source.load(str(held_out), features=width), held_out=0, row_bound=bound)
         return replace(train, test=test.train, source=f"{name}, {name}.t")
+
+
+def _count(whole: Split) -> int:
+    return len(whole.train[1]) + len(whole.test[1])
 
 
 def _cut(data: Dataset, bound: float, train: int | None, share: float) -> Split:

@@ -18,6 +18,7 @@ from dpcalc.reproduction.drawing import draw
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel, Table
 from dpcalc.reproduction.network import (
     DELTA,
+    EXPONENTIAL,
     dual,
     nodes,
     penalties,
@@ -113,6 +114,8 @@ def check_outcome(found, outcome, *, private):
     kinds = {curve.noise for curve in outcome.curves}
     under = "; ".join(outcome.notes)
     assert "columns" in under
+    assert "T = " in under
+    assert "noise" in under
     assert ("replaced" in under or "added or removed" in under) or not private
     if private:
         assert "certified" in kinds
@@ -122,6 +125,29 @@ def check_outcome(found, outcome, *, private):
         assert len(x) > 0
         assert (low <= mean * (1 + 1e-12) + 1e-12).all()
         assert (mean <= high * (1 + 1e-12) + 1e-12).all()
+
+
+def test_under_a_picture_of_a_network_stand_its_rounds_and_its_noise(small):
+    on = nodes(ExperimentConfig(data=small), ring(4))
+    noisy = "; ".join(on.setting("50 or as named", EXPONENTIAL))
+    assert "3 columns on 4 nodes; ρ = 0.22, T = 50 or as named; exponential-norm noise" in noisy
+    assert noisy.endswith("as printed or certified; one record replaced, every iterate released")
+    exact = "; ".join(on.setting("7", "", ridges="0.1 to 1"))
+    assert exact.endswith("ρ = 0.1 to 1, T = 7; no noise")
+
+
+def test_the_records_of_adult_are_counted_before_they_are_parted(tmp_path):
+    rows = [
+        f"{20 + k}, Private, {k}, HS-grad, 9, Never-married, Sales, Own-child, White, Male, 0, 0, "
+        f"40, United-States, {'>50K' if k % 3 else '<=50K'}"
+        for k in range(40)
+    ]
+    (tmp_path / "adult.data").write_text("\n".join(rows[:25]) + "\n")
+    test = ["|1x3 Cross validator", *(f"{row}." for row in rows[25:])]
+    (tmp_path / "adult.test").write_text("\n".join(test) + "\n")
+    split = ExperimentConfig(data=tmp_path).split("adult", train=30)
+    assert split.source == "UCI Adult, 40 records"
+    assert len(split.train[1]) == 30
 
 
 @pytest.mark.parametrize(

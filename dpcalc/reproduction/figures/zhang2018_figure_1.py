@@ -37,7 +37,7 @@ def compute(config: ExperimentConfig) -> Outcome:
         curves.append(Curve(panel="b", name=f"q₁ = {growth:g}", x=x, y=found["loss"]))
     best = on.optimum()
     curves += [Curve(panel=panel, name="optimum", x=[1, rounds], y=[best, best]) for panel in "ab"]
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{rounds}", ""))
 
 
 EXPERIMENT = Experiment(

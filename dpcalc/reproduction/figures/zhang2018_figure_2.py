@@ -14,7 +14,7 @@ from dpcalc.reproduction.figures._private_m_admm import (
     privacy_panel,
     settings,
 )
-from dpcalc.reproduction.network import nodes
+from dpcalc.reproduction.network import EXPONENTIAL, nodes
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -32,7 +32,7 @@ def compute(config: ExperimentConfig) -> Outcome:
     curves += budgets(on, three, "c") + budgets(on, five, "d")
     for panel, epsilon in (("e", 3.0), ("f", 1.0)):
         curves += at_equal_budget(on, epsilon, ROUNDS, panel)
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
 
 
 EXPERIMENT = Experiment(

@@ -14,7 +14,7 @@ from dpcalc.reproduction.figures._private_m_admm import (
     privacy_panel,
     settings,
 )
-from dpcalc.reproduction.network import nodes
+from dpcalc.reproduction.network import EXPONENTIAL, nodes
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -30,7 +30,7 @@ def compute(config: ExperimentConfig) -> Outcome:
     chosen = settings(3.0, ROUNDS, full=config.full)
     curves = as_printed(on, chosen, "a") + budgets(on, chosen, "b")
     curves += at_equal_budget(on, 3.0, ROUNDS, "c")
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
 
 
 EXPERIMENT = Experiment(

@@ -13,6 +13,8 @@ from dpcalc.training.metrics import error
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
 
+ROUNDS = 50
+
 
 def compute(config: ExperimentConfig) -> Outcome:
     """Errors after 50 rounds of ADMM, and those of the central optimum."""
@@ -23,15 +25,16 @@ def compute(config: ExperimentConfig) -> Outcome:
     after, best = [], []
     for ridge in weights:
         on = nodes(config, erdos_renyi(5, 0.6, 4), train=train, ridge=float(ridge))
-        _, found = on.run("decentralised-admm", rounds=50, penalty=1.0)
+        _, found = on.run("decentralised-admm", rounds=ROUNDS, penalty=1.0)
         after.append(found["error"][0, -1])
         central = on.problem.optimum()[None, :]
         best.append(error(on.problem.loss, central, *on.split.test)[0])
     curves = [
-        Curve(panel="a", name="ADMM, 50 rounds", x=weights, y=after),
+        Curve(panel="a", name=f"ADMM, {ROUNDS} rounds", x=weights, y=after),
         Curve(panel="a", name="central optimum", x=weights, y=best),
     ]
-    return Outcome(curves=curves, notes=on.setting(f"{weights[0]:g} to {weights[-1]:g}"))
+    ridges = f"{weights[0]:g} to {weights[-1]:g}"
+    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS}", "", ridges=ridges))
 
 
 EXPERIMENT = Experiment(

@@ -14,7 +14,7 @@ from dpcalc.reproduction.figures._private_r_admm import (
     network_of_figures,
     without_noise,
 )
-from dpcalc.reproduction.network import recycled
+from dpcalc.reproduction.network import EXPONENTIAL, recycled
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -33,7 +33,7 @@ def compute(config: ExperimentConfig) -> Outcome:
             curves += both
             errors.append(found)
         curves += error_curves("c", gammas, errors, f"α={alpha:g}")
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS}", EXPONENTIAL))
 
 
 EXPERIMENT = Experiment(

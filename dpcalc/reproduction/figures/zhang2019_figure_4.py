@@ -15,7 +15,7 @@ from dpcalc.reproduction.figures._private_r_admm import (
     privacy_panel,
     without_noise,
 )
-from dpcalc.reproduction.network import privacy_curves, recycled
+from dpcalc.reproduction.network import EXPONENTIAL, privacy_curves, recycled
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -34,7 +34,7 @@ def compute(config: ExperimentConfig) -> Outcome:
             curves += both + privacy_curves(on, contender, alpha, privacy)
             errors.append(found)
         curves += error_curves("e", growths, errors, f"α={alpha:g}")
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS}", EXPONENTIAL))
 
 
 EXPERIMENT = Experiment(

@@ -17,6 +17,7 @@ from dpcalc.reproduction.figures._private_r_admm import (
 )
 from dpcalc.reproduction.network import (
     DELTA,
+    EXPONENTIAL,
     ComparedMethod,
     NetworkProblem,
     dual,
@@ -82,7 +83,7 @@ def compute(config: ExperimentConfig) -> Outcome:
             equal.setdefault(one.name, []).append(errors)
     curves += _errors("j", ALPHAS, printed, "printed")
     curves += _errors("k", budgets, equal, "certified")
-    return Outcome(curves=curves, notes=on.notes)
+    return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
 
 
 def _as_printed(
