@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from dpcalc import packed
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.files import refuse_pipe
 from dpcalc.numerals import comma_hint
@@ -50,13 +51,6 @@ _FIRST_BYTES = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
-_PACKED = {
-    b"\x1f\x8b": ("gzip", ".gz"),
-    b"\xfd7zXZ\0": ("xz", ".xz"),
-    **{b"BZh%d1AY&" % level: ("bzip2", ".bz2") for level in range(1, 10)},
-    b"\x28\xb5\x2f\xfd": ("Zstandard", ""),
-}
-"""First bytes of a file packed as a whole: by what, and the suffix by which it is unpacked here."""
 
 
 class Row(NamedTuple):
@@ -81,7 +75,7 @@ def rows(
     """The rows of a table, each as wide as the first; a line of headings is a row like any other.
 
     Args:
-        path: a text file, plain, .xz, .gz or .bz2.
+        path: a text file, plain or packed (.xz, .gz, .bz2, .zst).
         delimiter: between cells; comma, semicolon, tab or bar if left out, whichever the first
             line has.
         comments: whether lines that begin with ``#`` are left out; else they are rows.
@@ -124,7 +118,7 @@ def cells_of(line: str, where: str) -> tuple[str, ...]:
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Line numbers, from 1, and lines of a text file, plain, .xz, .gz or .bz2, without their ends.
+    """Line numbers, from 1, and lines of a text file, plain or packed, without their ends.
 
     Raises:
         InvalidInput: if the file cannot be read, is no UTF-8 text, or is too large.
@@ -134,19 +128,20 @@ def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
     file = Path(path)
     refuse_unless_text(file)
     try:
-        with _opened(file) as raw:
+        refuse_pipe(file)
+        with packed.opened(file) as raw:
             head = raw.peek(8)[:8]  # type: ignore[attr-defined]  # readers of all three kinds have it
             for start, what in _FIRST_BYTES.items():
                 if head.startswith(start):
                     raise _no_text(file, what)
-            for start, (what, suffix) in _PACKED.items():
+            for start, (what, suffix) in packed.FIRST_BYTES.items():
                 if head.startswith(start):
                     raise _packed(file, what, suffix)
             yield from _decoded(raw, str(file))
     except (OSError, EOFError, lzma.LZMAError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidInput(
-            f"expected a readable text file, plain, .xz, .gz or .bz2; got {str(file)!r} ({reason})"
+            f"expected a readable text file, {packed.KINDS}; got {str(file)!r} ({reason})"
         ) from error
 
 
@@ -155,22 +150,6 @@ def refuse_unless_text(file: Path) -> None:
     what = _SUFFIXES.get(file.suffix.lower())
     if what:
         raise _no_text(file, what)
-
-
-def _opened(file: Path) -> IO[bytes]:
-    import bz2
-    import gzip
-    import lzma
-
-    refuse_pipe(file)
-    match file.suffix.lower():
-        case ".xz":
-            return lzma.open(file, "rb")
-        case ".bz2":
-            return bz2.open(file, "rb")
-        case ".gz":
-            return gzip.open(file, "rb")  # type: ignore[return-value]  # reads bytes as well
-    return file.open("rb")
 
 
 def _decoded(raw: IO[bytes], name: str) -> Iterator[tuple[int, str]]:
@@ -206,14 +185,12 @@ def _no_text(file: Path, what: str) -> InvalidInput:
 
 
 def _packed(file: Path, what: str, suffix: str) -> InvalidInput:
-    unpacked = file.suffix.lower() in (".gz", ".xz", ".bz2")
-    hint = "unpack it, and give the text" + (", or pack that as .gz" if not suffix else "")
-    if suffix and not unpacked:
-        hint = f"give it a name that ends in {suffix}, such as {file.name + suffix!r}, or unpack it"
-    within = f" within its {file.suffix}" if unpacked else ""
+    within, hint = "", f"give it a name that ends in {suffix}, such as {file.name + suffix!r}, or "
+    if packed.is_packed(file):
+        within, hint = f" within its {file.suffix}", ""
     return InvalidInput(
-        f"expected a text file, plain, .xz, .gz or .bz2; {str(file)!r} is packed by {what}{within}; "
-        + hint
+        f"expected a text file, {packed.KINDS}; {str(file)!r} is packed by {what}{within}; {hint}"
+        + ("unpack it" if hint else "unpack it, and give the text")
     )
 
 

@@ -22,6 +22,7 @@ _EXTRAS = {
     "matplotlib": ("matplotlib", "plots"),
     "distributed": ("distributed", "scale"),
     "pyarrow": ("pyarrow", "scale"),
+    "zstandard": ("zstandard", "scale"),
     "dp_accounting": ("dp-accounting", "dp-accounting"),
     "flint": ("python-flint", "certify"),
     "diffprivlib": ("diffprivlib", "libraries"),

@@ -88,7 +88,7 @@ def _reading_options() -> list[click.Option]:
             show_default=True,
             help="builtin, builtin-regression; adult, a9a, a8a, ijcnn1 (fetched by scikit-learn); "
             "or a path: CSV with a header, Parquet, Arrow, .npy, LIBSVM, a folder with adult.data; "
-            "text also as .xz, .gz, .bz2.",
+            "text also as .xz, .gz, .bz2, .zst.",
         ),
         option(["--label"], help="Label column of a CSV file; the last one unless given."),
         option(

@@ -41,8 +41,8 @@ def _names() -> list[str]:
 @click.option(
     "--data",
     type=click.Path(exists=True, path_type=Path),
-    help="Folder with adult.data, adult.test, a9a, a9a.t, ... (plain, .xz, .gz or .bz2), or one file; "
-    "generated data unless given.",
+    help="Folder with adult.data, adult.test, a9a, a9a.t, ... (plain, .xz, .gz, .bz2 or .zst), or one "
+    "file; generated data unless given.",
 )
 @click.option(
     "--fetch",

@@ -2,8 +2,8 @@
 
     python -m dpcalc.estimators.comparison FOLDER --out docs/comparison.md
 
-FOLDER has a9a, a9a.t, a8a, a8a.t, ijcnn1, ijcnn1.t (LIBSVM) and adult.data, adult.test (UCI), plain,
-.xz or .gz. Results are kept in a JSON file beside the page, cell by cell: an interrupted comparison
+FOLDER has a9a, a9a.t, a8a, a8a.t, ijcnn1, ijcnn1.t (LIBSVM) and adult.data, adult.test (UCI), plain
+or packed. Results are kept in a JSON file beside the page, cell by cell: an interrupted comparison
 resumes. diffprivlib is compared with where it is installed.
 """
 
@@ -36,6 +36,7 @@ from dpcalc.estimators.comparison_page import (
     page,
 )
 from dpcalc.files import write_text
+from dpcalc.packed import existing
 from dpcalc.training.data import load, split
 from dpcalc.training.defaults import LENGTH, STEP, noise_norm, small_ridge
 
@@ -80,10 +81,10 @@ def dealt_again(data: Problem, seed: int) -> Problem:
 
 
 def _file(folder: Path, stem: str) -> Path:
-    for suffix in ("", ".xz", ".gz"):
-        if (folder / (stem + suffix)).exists():
-            return folder / (stem + suffix)
-    raise click.ClickException(f"{folder} has no {stem}")
+    found = existing(folder, stem)
+    if found is None:
+        raise click.ClickException(f"{folder} has no {stem}")
+    return found
 
 
 def of_ours(kind: type[PrivateClassifier]) -> Callable[[Problem, float], Array]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.errors import InvalidInput
+from dpcalc.packed import existing
 from dpcalc.reproduction.memory import Sizes, most_at_once
 from dpcalc.training import data as source
 from dpcalc.training.data import Split
@@ -90,19 +91,16 @@ class ExperimentConfig:
     def _path(self, name: str) -> Path | None:
         if self.data is None or not self.data.is_dir():
             return None
-        wanted = self.data if name == "adult" else None
-        stem = "adult.data" if name == "adult" else name
-        for suffix in ("", ".xz", ".gz"):
-            if (self.data / (stem + suffix)).exists():
-                return wanted or self.data / (stem + suffix)
-        return None
+        if name == "adult":
+            return self.data if existing(self.data, "adult.data") else None
+        return existing(self.data, name)
 
     def _with_test_file(self, name: str, path: Path) -> Split:
         bound, width = ROW_BOUNDS[name], FEATURES[name]
         first = source.load(str(path), features=width)
         train = source.split(first, held_out=0, row_bound=bound)
-        held_out = path.with_name(path.name.replace(name, f"{name}.t", 1))
-        if not held_out.exists():
+        held_out = existing(path.parent, f"{name}.t")
+        if held_out is None:
             return replace(_cut(first, bound, None, share=0.2), source=name)
         test = source.split(source.load(str(held_out), features=width), held_out=0, row_bound=bound)
         return replace(train, test=test.train, source=f"{name}, {name}.t")

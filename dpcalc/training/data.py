@@ -120,7 +120,7 @@ def load(
 
     Args:
         name: one of `BUILT_IN` or `FETCHED`; a folder with the files of UCI Adult; a CSV file with
-            a header line; a Parquet file; or a LIBSVM file. Text may be packed as .xz, .gz or .bz2.
+            a header line; a Parquet file; or a LIBSVM file. Text may be packed: .xz, .gz, .bz2, .zst.
         label: of a CSV or Parquet file, the label column; the last one if left out.
         positive: of a CSV, Parquet or LIBSVM file, the label value that is +1.
         schema: public ranges and categories of the columns; numbers are scaled by the ranges.

@@ -57,7 +57,7 @@ def template_of(path: Path, label: str | None = None) -> Template:
     """The columns of a table, and whether every entry of one is a number.
 
     Args:
-        path: CSV, plain, .xz, .gz or .bz2; or Parquet, Arrow or .npy, whose columns say what they are.
+        path: CSV, plain or packed; or Parquet, Arrow or .npy, whose columns say what they are.
         label: the label column; the last one if left out.
 
     Raises:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 ORDER = [
     {"errors", "vocabulary", "extras", "markup"},
-    {"checks", "files", "numerals"},
+    {"checks", "files", "numerals", "packed"},
     {"archive", "delimited", "execution", "pictures", "sealed", "store", "trail"},
     {"numerics"},
     {"accounting"},
@@ -43,6 +43,7 @@ ALGORITHMS_MAY = {
     "files",
     "store",
     "delimited",
+    "packed",
     "transcript",
     "algorithms",
 }

@@ -25,6 +25,7 @@ LIBRARIES = (
     "flint",
     "distributed",
     "pyarrow",
+    "zstandard",
 )
 OWN = ("dpcalc.estimators", "dpcalc.certificates", "dpcalc.cli", "dpcalc.execution")
 """Modules that may have been loaded while the libraries were there."""

@@ -50,7 +50,7 @@ def test_packed_text_is_the_text_and_damaged_packs_are_refused(
     assert [row.cells for row in delimited.rows(path)] == [("a", "b"), ("1", "2")]
     path.write_bytes(whole[:-9])
     with pytest.raises(
-        InvalidInput, match=r"expected a readable text file, plain, \.xz, \.gz or \.bz2; got"
+        InvalidInput, match=r"expected a readable text file, plain, \.xz, \.gz, \.bz2 or \.zst; got"
     ):
         list(delimited.rows(path))
     path.write_bytes(pack(b"PAR1"))

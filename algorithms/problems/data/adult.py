@@ -23,6 +23,7 @@ from dpcalc.algorithms.problems.data.dataset import Dataset, bad_row, lines
 from dpcalc.algorithms.problems.records import bounded_rows
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
+from dpcalc.packed import SUFFIXES, existing
 
 if TYPE_CHECKING:
     import os
@@ -98,7 +99,7 @@ def load_adult(
     """Read and prepare Adult from the files of the UCI repository.
 
     Args:
-        path: one file, or a folder with ``adult.data`` and ``adult.test``; plain, .xz or .gz.
+        path: one file, or a folder with ``adult.data`` and ``adult.test``; plain or packed.
         maxima: what to divide numeric columns by; `MAXIMA` if left out.
 
     Raises:
@@ -138,10 +139,12 @@ def fetch_adult(
 
 
 def _one_of(folder: Path, name: str) -> Path:
-    for suffix in ("", ".xz", ".gz"):
-        if (folder / (name + suffix)).exists():
-            return folder / (name + suffix)
-    raise InvalidInput(f"expected a file {name}, {name}.xz or {name}.gz in {str(folder)!r}")
+    found = existing(folder, name)
+    if found is None:
+        raise InvalidInput(
+            f"expected a file {name}, plain or packed ({', '.join(SUFFIXES)}), in {str(folder)!r}"
+        )
+    return found
 
 
 def _prepared(

@@ -72,7 +72,7 @@ class Dataset:
 
 
 def lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Line numbers, from 1, and stripped lines of a text file, plain or with .xz, .gz or .bz2.
+    """Line numbers, from 1, and stripped lines of a text file, plain or with .xz, .gz, .bz2 or .zst.
 
     Raises:
         InvalidInput: if the file cannot be read.

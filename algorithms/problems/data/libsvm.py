@@ -25,7 +25,7 @@ def load_libsvm(
     classes: bool | None = True,
     positive: str | None = None,
 ) -> Dataset:
-    """Read a LIBSVM file, plain, .xz, .gz or .bz2, into a dense table.
+    """Read a LIBSVM file, plain, .xz, .gz, .bz2 or .zst, into a dense table.
 
     Args:
         path: the file.

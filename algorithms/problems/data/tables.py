@@ -32,7 +32,7 @@ def load_table(
     missing: Sequence[str] = ("", "?", "NA"),
     delimiter: str | None = None,
 ) -> Dataset:
-    """Read a CSV file with a header line, plain, .xz, .gz or .bz2.
+    """Read a CSV file with a header line, plain, .xz, .gz, .bz2 or .zst.
 
     Columns keep their scale; `records.bounded_rows` brings rows to a bounded norm. A file without a
     header would lose its first record unseen, so a label column called like one of its own text
