@@ -12,7 +12,7 @@ from dpcalc import checks
 from dpcalc.accounting.composition.neighbours import neighbouring
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.answers.asked import delta_asked
-from dpcalc.claims.tables import as_real
+from dpcalc.claims.tables import as_real, fields
 from dpcalc.errors import DpcalcError, InvalidInput, missing_delta
 from dpcalc.guarantees.composition import compose
 from dpcalc.numerics.arithmetic import own_arithmetic
@@ -189,6 +189,7 @@ def _claimed(theorem: Theorem, delta: float) -> float | None:
 def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     from dpcalc.claims.mechanisms import release_from
 
+    _check_fields(sweep.name, given)
     place = _place(axis, given)
     delta = _delta(given) or 0.0
     if "rounds" in given:
@@ -202,3 +203,15 @@ def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
         return compose((found.guarantee, found.count)).epsilon(delta)
 
     return Asked(bound, {"neighbours": found.relation.name}, place)
+
+
+def _check_fields(name: str, given: Point) -> None:
+    """Refuse what a composition says of a release and a sweep says in another place."""
+    from dpcalc.claims.named import mechanism
+
+    if "count" in given:
+        raise InvalidInput(
+            f"{name}: unknown field 'count'; how often the mechanism is used is its rounds; try "
+            f"rounds = {given['count']!r}"
+        )
+    fields(name, given, ("delta", "rounds", *mechanism(name).fields))

@@ -8,6 +8,7 @@ import pytest
 
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
+from dpcalc.sweep.carry_out import rows_of
 from dpcalc.sweep.grid import Sweep, read_sweep
 
 
@@ -86,3 +87,29 @@ def test_values_that_differ_are_taken_as_they_are(file: Path) -> None:
 def test_promises_are_made_of_theorems_alone(asked: str, file: Path) -> None:
     with pytest.raises(InvalidInput, match="attest makes promises of a theorem"):
         sweep_of(f'{asked}\nattest = "all"', file)
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (
+            "surplus = 1",
+            "unknown field 'surplus'; known: adjacency, delta, noise_multiplier, "
+            "noise_over_sensitivity, rounds",
+        ),
+        (
+            "rounds = 3\ncount = 5",
+            "unknown field 'count'; how often the mechanism is used is its rounds; try rounds = 5",
+        ),
+        ('mechanism = "laplace"', "unknown field 'mechanism'; known: adjacency, delta, "),
+        ('name = "first"', "unknown field 'name'; known: adjacency, delta, "),
+    ],
+)
+def test_fields_of_a_mechanism_are_those_of_a_sweep(extra: str, said: str, tmp_path: Path) -> None:
+    """A second mechanism stood in the place of the first, and of two counts one was left out."""
+    file = tmp_path / "grid.toml"
+    text = (
+        f'mechanism = "gaussian"\ndelta = 1e-6\n[parameters]\nnoise_multiplier = [1, 2]\n{extra}\n'
+    )
+    for row in rows_of(sweep_of(text, file)):
+        assert row["refused"].startswith(f"gaussian: {said}")
