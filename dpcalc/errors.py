@@ -7,7 +7,7 @@
     ├── Infeasible            no noise meets the budget; says what to change
     ├── MissingExtra          a library that the base installation leaves out is needed
     ├── OutputFailed          a result could not be written to its file
-    ├── WorkersLost           processes or machines that were computing went away
+    ├── WorkersLost           processes or machines that were computing went away or hung
     └── NumericalFailure      a computation could not be carried to a certified answer
 
 A message reads: what was expected; ``name=value`` that was given; what to try.
@@ -70,7 +70,7 @@ class OutputFailed(DpcalcError, OSError):
 
 
 class WorkersLost(DpcalcError, RuntimeError):
-    """Processes or machines that were computing went away; nothing was concluded without them."""
+    """Whoever was computing went away or hung; nothing is concluded without them."""
 
 
 class NumericalFailure(DpcalcError):

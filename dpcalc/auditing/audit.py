@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.advice import Unused
@@ -28,6 +29,7 @@ from dpcalc.auditing.targets.target import Target
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Verdict, strength
 from dpcalc.auditing.versions import versions
 from dpcalc.errors import AssumptionViolated, InvalidInput
+from dpcalc.execution import where_it_can_be_ended
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 if TYPE_CHECKING:
@@ -137,15 +139,20 @@ def run_audit(
     _same_adjacency(target, claim)
     clock = Clock(seconds)
     watch = RunOptions(clock=clock, progress=progress, checkpoint=checkpoint, executor=executor)
-    findings = deterministic_findings(
-        target, claim, seed=seed, error=design.for_checks, seconds=seconds
-    )
+    checks = partial(
+        own_arithmetic(deterministic_findings),
+        target, claim, seed=seed, error=design.for_checks, seconds=seconds,
+    )  # fmt: skip
+    findings = where_it_can_be_ended(checks, executor, what="set of checks")
     if executor is not None:
         _ready_for_workers(target, findings)
     if any(finding.severity is Severity.REFUTES for finding in findings):
         findings += _late(clock, design, None)
         return _concluded(target, claim, design, seed, findings), None
-    experiment = carry_out(of_one_layout(target, seed), claim, design, seed=seed, watch=watch)
+    target = where_it_can_be_ended(
+        partial(of_one_layout, target, seed), executor, what="first look"
+    )
+    experiment = carry_out(target, claim, design, seed=seed, watch=watch)
     evidence, more = evaluate(experiment, claim)
     findings += more
     known: dict[str, str] = {}

@@ -97,7 +97,7 @@ def _carried_out(
     work = {"work": f"audit {target}", "seed": seed}
     with (
         kept_work(given["checkpoint"], work, resume=given["resume"]) as kept,
-        workers_of(given["workers"], given["scheduler"], "dpcalc.auditing.experiment") as executor,
+        workers_of(given, "dpcalc.auditing.experiment") as executor,
         live_progress(len(cases)) as live,
     ):
         results = carry_out(

@@ -35,10 +35,9 @@ def judge(
     checkpoint: Path | None,
     resume: bool,
     report: Path | None,
-    workers: int,
-    scheduler: str | None,
     as_json: bool,
     certify: Path | None,
+    **who: Any,
 ) -> int:
     """The exit status of a file of claims, after all is printed and written."""
     from dpcalc.claims.file import default_file, read_claims
@@ -46,7 +45,7 @@ def judge(
 
     if not audit:
         refuse_given(("alpha", "runs", "seed", "memory"), "--audit")
-        refuse_workers(workers, scheduler, "--audit")
+        refuse_workers(who, "--audit")
         refuse_checkpoint(checkpoint, "--audit", resume=resume)
     if as_json:
         refuse_given(("details",), "text, --json has them")
@@ -61,7 +60,7 @@ def judge(
     if audit:
         terms = {"alpha": alpha, "runs": runs, "seed": seed, "memory": memory}
         kept = kept_work(checkpoint, _work(judgements, terms), resume=resume)
-        with kept as store, workers_of(workers, scheduler, _ATTACKS) as executor:
+        with kept as store, workers_of(who, _ATTACKS) as executor:
             attacks = _attacked(judgements, terms | {"checkpoint": store, "executor": executor})
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
     answer: dict[str, Any] = {"claims": records}

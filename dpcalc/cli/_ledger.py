@@ -29,7 +29,7 @@ def write_ledger(target: str | None, given: dict[str, Any]) -> int:
     work = {"work": " ".join(("audit --ledger", *names)), "seed": seed, "alpha": given["alpha"]}
     with (
         kept_work(given["checkpoint"], work, resume=given["resume"]) as kept,
-        workers_of(given["workers"], given["scheduler"]) as executor,
+        workers_of(given) as executor,
         Console(stderr=True).status("audits") as status,
     ):
         how: dict[str, Any] = {"say": status.update, "executor": executor}

@@ -88,7 +88,7 @@ _GO_WITH_SCORES = {
 
 _FOR_TARGETS = (
     *("names", "bugs", "theorem", "settings", "certified", "delta", "runs", "seconds", "memory"),
-    *("early_stop", "controls", "checkpoint", "resume", "workers", "scheduler"),
+    *("early_stop", "controls", "checkpoint", "resume", "workers", "scheduler", "timeout"),
 )
 """Parameters that say how runs are made, or about whose theorem."""
 

@@ -26,11 +26,10 @@ def swept(
     *,
     out: Path | None,
     plot: Path | None,
-    workers: int,
-    scheduler: str | None,
     checkpoint: Path | None,
     resume: bool,
     as_json: bool,
+    **who: Any,
 ) -> int:
     """The exit status of a grid, after all is shown and written."""
     from dpcalc.cli._outputs import Writing
@@ -42,7 +41,7 @@ def swept(
     _check_outputs(file, out=out, plot=plot)
     with (
         kept_work(checkpoint, sweep.plan(), resume=resume) as store,
-        workers_of(workers, scheduler) as executor,
+        workers_of(who) as executor,
         _told(sweep) as progress,
     ):
         rows = _rows(sweep, executor=executor, store=store, progress=progress)

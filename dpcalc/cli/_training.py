@@ -64,13 +64,11 @@ def carried_out(
         return _apart(ready, common)
     groups = len(repetition.groups)
     if groups == 1:
-        refuse_workers(common["workers"], common["scheduler"], _SHARED)
+        refuse_workers(common, _SHARED)
     work = _bits(ready, split, common, repetition)
     with (
         kept_work(common["checkpoint"], work, resume=common["resume"], secret=True) as kept,
-        workers_of(
-            common["workers"], common["scheduler"], "dpcalc.training.repetition"
-        ) as executor,
+        workers_of(common, "dpcalc.training.repetition") as executor,
         _rounds_done(ready.method.key, groups * ready.algorithm.rounds) as progress,
     ):
         return repeated(
@@ -94,7 +92,7 @@ def _apart(ready: PreparedRun, common: dict[str, Any]) -> Transcript:
         raise InvalidInput(
             f"--apart needs a method on a network, such as private-r-admm; got {algorithm.key}"
         )
-    refuse_workers(common["workers"], common["scheduler"], "a run that is not --apart")
+    refuse_workers(common, "a run that is not --apart")
     refuse_checkpoint(common["checkpoint"], "a run that is not --apart", resume=common["resume"])
     with _rounds_done(ready.method.key, algorithm.rounds) as progress:
         return carry_out_apart(

@@ -107,8 +107,8 @@ def group() -> None:
       2    bad use
       3, 4 audit: too weak to say more; a precondition failed; --certify: 3, not certified
       70   a defect of dpcalc (DPCALC_DEBUG=1 shows where)
-      74   the output or a file could not be written; 75 workers went away;
-           130 interrupted; 141 reader left
+      74   the output or a file could not be written; 75 workers went away or
+           hung; 130 interrupted; 141 reader left
     """
 
 
@@ -116,8 +116,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error.
 
     Exit status: 0 fine, 1 a claim is refuted or a budget exceeded, 2 bad use, 70 a defect of dpcalc,
-    74 the output or a file could not be written, 75 workers went away, 130 interrupted, 141 the
-    reader closed the pipe.
+    74 the output or a file could not be written, 75 workers went away or hung, 130 interrupted, 141
+    the reader closed the pipe.
     """
     # Read when numpy is first imported: threads cost more than they bring for products this small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

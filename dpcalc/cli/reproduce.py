@@ -87,11 +87,10 @@ def command(
     formats: tuple[str, ...],
     seed: int,
     memory: float | None,
-    workers: int,
-    scheduler: str | None,
     checkpoint: Path | None,
     resume: bool,
     as_json: bool,
+    **who: Any,
 ) -> None:
     r"""Recompute a figure or table of a paper; without NAME, list them all.
 
@@ -124,7 +123,7 @@ def command(
     plan["digest_of_the_data"] = None if data is None else _digest(data)
     with (
         kept_work(checkpoint, plan, resume=resume) as store,
-        workers_of(workers, scheduler, "dpcalc.reproduction.catalogue") as executor,
+        workers_of(who, "dpcalc.reproduction.catalogue") as executor,
     ):
         records = _all(wanted, settings, out, formats, executor, store)
     if as_json:

@@ -55,6 +55,6 @@ def command(file: Path, **given: Any) -> int:
     is computed, and thousands of settings cost as much as a few hundred.
     A setting that makes no sense keeps its row, with the reason in the column refused.
 
-    Exit status: 0 answered, 2 bad use or every setting refused, 75 workers went away.
+    Exit status: 0 answered, 2 bad use or every setting refused, 75 workers went away or hung.
     """
     return swept(file, **given)

@@ -11,7 +11,9 @@ what order, and how often it had to be begun again. Threads of linear algebra ar
 them: give every process as many (``OPENBLAS_NUM_THREADS=1``, as the command line does).
 """
 
-from dpcalc.execution.order import in_order, is_enough, workers_of
+from dpcalc.execution.executors import is_enough, workers_of
+from dpcalc.execution.limited import Limited
+from dpcalc.execution.order import in_order, where_it_can_be_ended
 from dpcalc.execution.processes import Processes
 
-__all__ = ["Processes", "in_order", "is_enough", "workers_of"]
+__all__ = ["Limited", "Processes", "in_order", "is_enough", "where_it_can_be_ended", "workers_of"]

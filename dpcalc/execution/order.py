@@ -5,7 +5,10 @@ Statement
     is raised when its turn comes, as without workers. A piece whose worker was lost is made again,
     at most `ATTEMPTS` times in all, and said so in the log; then, or when nobody takes work any
     more, `WorkersLost` is raised: no answer is ever left out. Nobody can tell a worker that hangs
-    from a long piece: where none comes back for long, the log says what is waited for.
+    from a long piece: where none comes back for long, the log says what is waited for. Where the
+    executor has a limit (``piece_timeout``), a piece that takes longer is ended, if its process can
+    be (``end_late``), and made again, at most `TIMEOUTS` times in all; of other executors nothing
+    more is waited for once none came back for so long. Then `WorkersLost` is raised, too.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from dpcalc.errors import InvalidInput, WorkersLost
+from dpcalc.errors import WorkersLost
+from dpcalc.execution.executors import check_executor, workers_of
 from dpcalc.execution.pieces import answer, opened, packed
 
 Item = TypeVar("Item")
@@ -28,14 +32,14 @@ Answer = TypeVar("Answer")
 ATTEMPTS = 3
 """How often a piece is begun before it is given up."""
 
+TIMEOUTS = 2
+"""How often a piece is begun that takes too long: one that always does would do so for ever."""
+
 _AHEAD = 4
 """Pieces sent ahead for each worker, so that none waits."""
 
 _UNKNOWN = 16
 """Workers that an executor is taken to have where it does not say."""
-
-_WIDTHS = ("_max_workers", "num_workers", "max_workers")
-"""Where executors say it: the standard library and loky, mpi4py, others."""
 
 _SILENT = 60.0
 """Seconds without a finished piece after which it is said what is waited for."""
@@ -103,25 +107,18 @@ def in_order(
                 return
 
 
-def is_enough(count: int, executor: Executor | None) -> bool:
-    """Whether so many pieces of different lengths keep all workers of an executor busy."""
-    workers = None if executor is None else workers_of(executor)
-    return workers is not None and count >= 2 * workers
+def where_it_can_be_ended(
+    function: Callable[[], Answer], executor: Executor | None, *, what: str
+) -> Answer:
+    """The function's answer: from a worker if the executor has a limit of time, else made here."""
+    if getattr(executor, "piece_timeout", None) is None:
+        return function()
+    with closing(in_order(_call, [function], executor, what=what)) as made:
+        return next(made)
 
 
-def workers_of(executor: Executor) -> int | None:
-    """How many workers an executor has; None where it does not say."""
-    found = (getattr(executor, name, None) for name in _WIDTHS)
-    return next((number for number in found if isinstance(number, int) and number > 0), None)
-
-
-def check_executor(executor: Any) -> None:
-    """Refuse what does not take work."""
-    if not callable(getattr(executor, "submit", None)):
-        raise InvalidInput(
-            "expected an executor, with submit(function, ...) as that of concurrent.futures; got "
-            f"{type(executor).__name__}; try dpcalc.execution.Processes(2)"
-        )
+def _call(function: Callable[[], Answer]) -> Answer:
+    return function()
 
 
 @dataclass(slots=True)
@@ -135,7 +132,10 @@ class _Line:
         finished: see `in_order`.
         sent: pieces under way, each with its item.
         back: outcomes that wait for their turn.
-        tries: how often a piece was sent.
+        tries: how often a piece was sent, but for when it was ended with others.
+        late: pieces that were ended since they took too long.
+        beside: pieces that were ended with them.
+        ended: how often a piece took too long.
     """
 
     executor: Executor
@@ -145,6 +145,9 @@ class _Line:
     sent: dict[int, tuple[Any, Future[bytes]]] = field(default_factory=dict)
     back: dict[int, tuple[bool, Any]] = field(default_factory=dict)
     tries: dict[int, int] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)
+    beside: set[int] = field(default_factory=set)
+    ended: dict[int, int] = field(default_factory=dict)
 
     def send(self, number: int, item: Any, cause: BaseException | None = None) -> None:
         """Send a piece, for the first time or again."""
@@ -164,7 +167,7 @@ class _Line:
         """Wait for at least one piece, and take all that are finished."""
         waiting = {number: future for number, (_, future) in self.sent.items()}
         alive = getattr(self.executor, "alive", None)
-        if not _wait(list(waiting.values()), alive, self.waited):
+        if not _wait(list(waiting.values()), alive, self.waited, self.watch, self.limit):
             raise WorkersLost(
                 f"expected an answer to {self.what} {min(waiting) + 1}; whoever gives out the work "
                 "is gone; nothing is concluded from the rest; see whether the scheduler runs"
@@ -174,24 +177,75 @@ class _Line:
             try:
                 self.back[number] = opened(future.result())
             except _LOST as error:
-                _log.warning(
-                    "%s %d was lost with its worker (%s); it is made again",
-                    self.what, number + 1, _said(error),
-                )  # fmt: skip
-                self.send(number, item, error)
+                self.again(number, item, error)
                 continue
+            finally:
+                self.late.discard(number)
+                self.beside.discard(number)
             done, value = self.back[number]
             if done and self.finished is not None:
                 self.finished(number, value)
 
+    def again(self, number: int, item: Any, error: BaseException) -> None:
+        """Send a piece that was lost once more, and say why."""
+        if number in self.late:
+            self.ended[number] = self.ended.get(number, 0) + 1
+            if self.ended[number] >= TIMEOUTS:
+                raise WorkersLost(
+                    f"expected {self.what} {number + 1} to end within {self.limit:g} s (timeout); it "
+                    f"was ended {self.ended[number]} times; nothing is concluded from the rest; see "
+                    "whether it hangs, or allow more; what was finished is kept with --checkpoint, "
+                    "and --resume goes on from there"
+                ) from error
+            _log.warning(
+                "%s %d took longer than %g s and was ended with its worker; it is made again",
+                self.what, number + 1, self.limit,
+            )  # fmt: skip
+        elif number not in self.beside:
+            _log.warning(
+                "%s %d was lost with its worker (%s); it is made again",
+                self.what, number + 1, _said(error),
+            )  # fmt: skip
+            self.send(number, item, error)
+            return
+        self.tries[number] -= 1  # that was no fault of a worker
+        self.send(number, item, error)
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds that a piece may take."""
+        return getattr(self.executor, "piece_timeout", None)
+
+    def watch(self, seconds: float) -> None:
+        """End what takes too long; where it cannot be ended, stop waiting after so long a silence."""
+        if self.limit is None:
+            return
+        end_late = getattr(self.executor, "end_late", None)
+        if end_late is not None:
+            ended = end_late()
+            late = {number for number, (_, future) in self.sent.items() if future in ended}
+            self.late |= late
+            self.beside |= self.sent.keys() - late if ended else set()
+        elif seconds > self.limit:
+            raise WorkersLost(
+                f"expected a finished piece within {self.limit:g} s (timeout); {self._waiting()} did "
+                "not come back; nothing is concluded from the rest; these workers cannot be ended "
+                "from here: see whether they hang, or allow more; what was finished is kept with "
+                "--checkpoint, and --resume goes on from there"
+            )
+
+    def _waiting(self) -> str:
+        """What is under way."""
+        first, more = min(self.sent), len(self.sent) - 1
+        return f"{self.what} {first + 1}" + (f" and {more} more" if more else "")
+
     def waited(self, seconds: float) -> None:
         """Say that nothing came back for so long."""
-        first, more = min(self.sent), len(self.sent) - 1
         _log.warning(
-            "nothing was finished for %.0f s; waiting for %s %d%s: long work, or a worker that "
-            "hangs; what was finished is kept with --checkpoint, so Ctrl-C and --resume go on "
+            "nothing was finished for %.0f s; waiting for %s: long work, or a worker that "
+            "hangs%s; what was finished is kept with --checkpoint, so Ctrl-C and --resume go on "
             "from there",
-            seconds, self.what, first + 1, f" and {more} more" if more else "",
+            seconds, self._waiting(), ", which --timeout ends" if self.limit is None else "",
         )  # fmt: skip
 
     def turn(self, number: int) -> Any:
@@ -212,6 +266,8 @@ def _wait(
     futures: list[Future[bytes]],
     alive: Callable[[], bool] | None,
     waited: Callable[[float], None],
+    watch: Callable[[float], None],
+    limit: float | None,
 ) -> bool:
     """Until one is done; False if whoever gives out the work is no longer there.
 
@@ -220,16 +276,20 @@ def _wait(
     """
     plain = all(isinstance(future, Future) for future in futures)
     pause, begun, told = 0.001, time.monotonic(), _SILENT
+    longest = 1.0 if limit is None else min(1.0, limit / 4)
     while not any(future.done() for future in futures):
         if alive is not None and not alive():
             return False
         if plain:
-            wait(futures, timeout=min(1.0, told), return_when=FIRST_COMPLETED)
+            wait(futures, timeout=min(longest, told), return_when=FIRST_COMPLETED)
         else:
             time.sleep(pause)
-            pause = min(1.5 * pause, 1.0)
+            pause = min(1.5 * pause, longest)
         silent = time.monotonic() - begun
-        if silent >= told and not any(future.done() for future in futures):
+        if any(future.done() for future in futures):
+            continue
+        watch(silent)
+        if silent >= told:
             waited(silent)
             told = 2 * silent
     return True

@@ -43,7 +43,7 @@ def answer(function: bytes, item: bytes) -> bytes:
     import cloudpickle
 
     try:
-        whole = (True, _unpacked(function)(pickle.loads(item)))  # noqa: S301 - packed by the process that called
+        whole = (True, unpacked(function)(pickle.loads(item)))  # noqa: S301 - packed by the process that called
         return bytes(cloudpickle.dumps(whole))
     except BaseException as error:  # noqa: BLE001 - raised again by `opened`
         return _failure(error)
@@ -67,8 +67,8 @@ def _failure(error: BaseException) -> bytes:
     return text
 
 
-def _unpacked(function: bytes) -> Callable[[Any], Any]:
-    """The function; threads have one each, so that they share nothing but what is global."""
+def unpacked(function: bytes) -> Callable[[Any], Any]:
+    """A packed function; threads have one each, so that they share nothing but what is global."""
     kept: dict[bytes, Callable[[Any], Any]] = _HERE.__dict__.setdefault("functions", {})
     if function not in kept:
         if len(kept) >= _KEPT:

@@ -1,4 +1,4 @@
-"""Processes of this machine, replaced when one of them dies."""
+"""Processes of this machine, replaced when one of them dies or takes too long."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
-from typing import ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
+from dpcalc.execution.clock import Clock, tell, timed
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -47,6 +48,9 @@ class Processes(Executor):
     made them, whatever ended it. Linear algebra has one thread in each, unless the environment says
     otherwise. A script that makes them needs ``if __name__ == "__main__":``.
 
+    With a timeout, a piece of dpcalc's work that takes longer is ended by killing the processes, made
+    again once, and then given up by name (`WorkersLost`).
+
     Example::
 
         from dpcalc.execution import Processes
@@ -55,12 +59,14 @@ class Processes(Executor):
                 print(executor.submit(pow, 2, 10).result())
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, *, timeout: float | None = None) -> None:
         """An executor; processes start with the first work.
 
         Args:
             workers: how many processes, 1 or above; at most 64, or 16 for every processor that this
                 process may use if that is more; on Windows at most 61.
+            timeout: seconds that one piece may take once its process has begun it, above 0; no limit
+                if left out.
 
         Raises:
             InvalidInput: for another number.
@@ -78,6 +84,8 @@ class Processes(Executor):
                 f"{'s' * (usable > 1)}, and more wait for one another; got workers={workers}; try "
                 f"{usable}"
             )
+        self.piece_timeout = None if timeout is None else checks.positive("timeout", timeout)
+        self._clock: Clock | None = None
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._lifeline: tuple[Connection, Connection] | None = None
@@ -99,11 +107,33 @@ class Processes(Executor):
                 if self._pool is None:
                     self._pool = self._begun()
                 try:
-                    return self._pool.submit(fn, *args, **kwargs)
+                    return self._given(self._pool, fn, *args, **kwargs)
                 except BrokenExecutor:
                     self._end(wait=True)
                     self._pool = self._begun()
-                    return self._pool.submit(fn, *args, **kwargs)
+                    return self._given(self._pool, fn, *args, **kwargs)
+
+    def _given(
+        self,
+        pool: ProcessPoolExecutor,
+        fn: Callable[Arguments, Answer],
+        /,
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Future[Answer]:
+        if self._clock is None:
+            return pool.submit(fn, *args, **kwargs)
+        number = self._clock.number()
+        future = pool.submit(timed, number, fn, *args, **kwargs)
+        self._clock.follow(number, future)
+        return future
+
+    def end_late(self) -> list[Future[Any]]:
+        """What has taken longer than the timeout; the processes are killed, and others begun later."""
+        with self._lock:
+            if self._clock is None or self.piece_timeout is None:
+                return []
+            return self._clock.end_late(self.piece_timeout)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As that of every executor."""
@@ -123,22 +153,25 @@ class Processes(Executor):
     def _begun(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         self._lifeline = context.Pipe(duplex=False)
+        self._clock = None if self.piece_timeout is None else Clock(context.Pipe(duplex=False))
         return ProcessPoolExecutor(
             self._max_workers,
             mp_context=context,
             initializer=_begin,
-            initargs=(self._lifeline[0],),
+            initargs=(self._lifeline[0], None if self._clock is None else self._clock.told),
         )
 
     def _end(self, *, wait: bool) -> None:
         """Cut the lifeline, which ends the processes in the middle of whatever they do."""
-        pool, line = self._pool, self._lifeline
-        self._pool = self._lifeline = None
+        pool, line, clock = self._pool, self._lifeline, self._clock
+        self._pool = self._lifeline = self._clock = None
         if line is not None:
             for end in line:
                 end.close()
         if pool is not None:
             pool.shutdown(wait=wait, cancel_futures=True)
+        if clock is not None:
+            clock.close()
 
 
 def _usable_processors() -> int:
@@ -148,8 +181,10 @@ def _usable_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _begin(lifeline: Connection) -> None:
+def _begin(lifeline: Connection, told: Connection | None) -> None:
     """First in every process: leave interruptions to the parent, and end with it."""
+    if told is not None:
+        tell(told)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 

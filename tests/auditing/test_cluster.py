@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -17,8 +18,8 @@ import pytest
 from dpcalc.auditing import Claim, audit, mechanism
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput, WorkersLost
+from dpcalc.execution import Limited, in_order
 from dpcalc.execution import cluster as own
-from dpcalc.execution import in_order
 
 distributed: Any = pytest.importorskip("distributed", reason="the extra scale is not installed")
 
@@ -128,6 +129,15 @@ def test_a_scheduler_that_goes_away_ends_it() -> None:
             cluster.close()
             with pytest.raises(WorkersLost):
                 list(found)
+
+
+def test_a_worker_that_hangs_is_not_waited_for_beyond_the_limit() -> None:
+    with (
+        local(1) as cluster,
+        own.cluster(cluster.scheduler_address) as executor,
+        pytest.raises(WorkersLost, match=r"run 1 and 1 more .* cannot be ended from here"),
+    ):
+        list(in_order(time.sleep, [600, 600], Limited(executor, timeout=1), what="run"))
 
 
 def test_an_address_where_nobody_answers_is_refused() -> None:
