@@ -15,6 +15,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -158,15 +159,19 @@ def remove_remains(path: str | os.PathLike[str]) -> None:
 
 
 @contextlib.contextmanager
-def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
+def held_alone(
+    path: str | os.PathLike[str], option: str, *, secret: bool = False
+) -> Iterator[None]:
     """Hold a file from which work is resumed, so that no other process uses it until this one ends.
 
-    A lock of the operating system, which ends with the process, whatever ended it.
+    Locks of the operating system, which end with the process, whatever ended it: one of the name, and
+    one of the file itself, which may have other names (hard links).
 
     Args:
-        path: the file, which need not exist yet; a link is followed. A hidden file ending in .lock is
-            made beside it.
+        path: the file, made empty if it is not there; a link is followed. A hidden file ending in
+            .lock is made beside it.
         option: what it was given to, for the error.
+        secret: whether nobody but the owner may read a file that is made.
 
     Raises:
         InvalidInput: if another process holds it, or it cannot be written.
@@ -179,19 +184,59 @@ def held_alone(path: str | os.PathLike[str], option: str) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise InvalidInput(
-            f"{option} needs a file that no other process holds; {str(path)!r} is held by another; "
-            "wait for it, or name another file"
-        ) from None
+        raise _held(path, option) from None
     except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         raise InvalidInput(
             f"{option} needs a file beside which a lock can be held; got {str(path)!r} ({error})"
         ) from error
     try:
         remove_remains(path)
-        yield
+        with _whole_held(path, target, option, 0o600 if secret else 0o666):
+            yield
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def _whole_held(
+    path: str | os.PathLike[str], target: Path, option: str, mode: int
+) -> Iterator[None]:
+    """A lock of the file by whatever name it is opened; where there is none, it has one name only."""
+    try:
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT, mode)
+    except OSError as error:
+        raise OutputFailed(f"{str(path)!r} could not be written: {_reason(error)}") from error
+    try:
+        if sys.platform == "win32":
+            _refuse_other_names(path, option)
+        else:
+            import fcntl
+
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise _held(path, option) from None
+            except OSError:  # a file system without such locks
+                _refuse_other_names(path, option)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_other_names(path: str | os.PathLike[str], option: str) -> None:
+    names = Path(path).stat().st_nlink
+    if names > 1:
+        raise InvalidInput(
+            f"{option} needs a file with one name, where the system cannot hold all of them; "
+            f"{str(path)!r} has {names} (hard links); make a copy, and name that"
+        )
+
+
+def _held(path: str | os.PathLike[str], option: str) -> InvalidInput:
+    return InvalidInput(
+        f"{option} needs a file that no other process holds; {str(path)!r} is held by another; "
+        "wait for it, or name another file"
+    )
 
 
 _NAME = 100

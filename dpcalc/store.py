@@ -183,13 +183,13 @@ def open_store(
             "out to begin"
         )
     refuse_pipe(path)
-    with held_alone(path, option.lstrip("-")):
-        if secret and not is_there(path):
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-        with contextlib.closing(_connected(path)) as connection:
-            store = Store(Path(path), connection)
-            store.begin(plan)
-            yield store
+    with (
+        held_alone(path, option.lstrip("-"), secret=secret),
+        contextlib.closing(_connected(path)) as connection,
+    ):
+        store = Store(Path(path), connection)
+        store.begin(plan)
+        yield store
 
 
 def plan_of(path: str | os.PathLike[str]) -> dict[str, Any] | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import random
 import sqlite3
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,11 +111,65 @@ def test_two_writers_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_a_second_writer_by_a_link_is_refused(tmp_path: Path) -> None:
-    file, link = tmp_path / "pieces", tmp_path / "link"
-    link.symlink_to(file)
-    with open_store(file, PLAN), pytest.raises(InvalidInput, match="is held by another"):  # noqa: SIM117
-        with open_store(link, PLAN):
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_second_writer_by_a_link_is_refused(
+    tmp_path: Path, link: Callable[[Path, Path], None], begun: bool
+) -> None:
+    file, other = tmp_path / "pieces", tmp_path / "elsewhere" / "link"
+    other.parent.mkdir()
+    if begun:
+        with open_store(file, PLAN):
+            pass
+    with open_store(file, PLAN):
+        link(other, file)
+        with pytest.raises(InvalidInput, match="is held by another"), open_store(other, PLAN):
+            pass
+    with open_store(other, PLAN) as store:
+        store.write("x", {})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of files are those of POSIX")
+def test_a_lock_of_all_names_ends_with_its_process(tmp_path: Path) -> None:
+    file, other = tmp_path / "pieces", tmp_path / "link"
+    code = (
+        "import sys, time\nfrom dpcalc.store import open_store\n"
+        f"with open_store({str(file)!r}, {PLAN!r}):\n"
+        "    print('held', flush=True)\n    time.sleep(600)\n"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        other.hardlink_to(file)
+        with pytest.raises(InvalidInput, match="is held by another"), open_store(other, PLAN):
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+    with open_store(other, PLAN):
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of files are those of POSIX")
+def test_where_not_all_names_can_be_held_there_may_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl: Any = pytest.importorskip("fcntl")
+    lock, file = fcntl.flock, tmp_path / "pieces"
+
+    def flock(descriptor: int, how: int) -> None:
+        if os.path.sameopenfile(descriptor, held.fileno()):
+            raise OSError(errno.ENOTSUP, "not supported")
+        lock(descriptor, how)
+
+    file.touch()
+    with file.open("rb") as held:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        with open_store(file, PLAN):
+            pass
+        (tmp_path / "link").hardlink_to(file)
+        with pytest.raises(InvalidInput, match=r"has 2 \(hard links\)"), open_store(file, PLAN):
             pass
 
 
