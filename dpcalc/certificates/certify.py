@@ -12,6 +12,7 @@ from dpcalc.certificates.checker import FORMAT, digest
 from dpcalc.certificates.evidence import evidence
 from dpcalc.certificates.formulas import with_closed_form
 from dpcalc.certificates.grammar import exact
+from dpcalc.certificates.mechanisms import dominating
 from dpcalc.certificates.statement import NotCovered, releases_of, written
 from dpcalc.certificates.verdicts import Contradicted, NotCertified
 from dpcalc.certificates.ways import Ways, by_chi_square, by_pairs
@@ -39,6 +40,12 @@ class Certified:
     certificate: dict[str, Any] | None
     upper: str
     lower: str
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether the lower end is one of pairs that dominate mechanisms which lose less."""
+        known = self.certificate
+        return known is not None and dominating(known["releases"], known["adjacency"])
 
 
 CERTIFIED = "certified"

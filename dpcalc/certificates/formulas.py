@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.grammar import Refused, number
+from dpcalc.certificates.grammar import BINARY, UNARY, Refused, number
 from dpcalc.certificates.statement import Release, written
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ def _called(tree: Any) -> bool:
 _SEVERAL = frozenset(" ·/^")
 _SIGNS = {"sum": " + ", "difference": " - ", "product": "·", "quotient": "/", "power": "^"}
 _NAMES = {"greatest": "max", "least": "min"}
+
+
+def is_formula(value: list[Any]) -> bool:
+    """Whether a list begins with an operation, as formulas do and lists of numbers do not."""
+    return isinstance(value[0] if value else None, str) and value[0] in {*BINARY, *UNARY}
 
 
 def shown(tree: Any) -> str:

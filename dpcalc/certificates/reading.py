@@ -10,7 +10,7 @@ from typing import Any
 from dpcalc.certificates.checker import check, unique
 from dpcalc.certificates.effort import EFFORT
 from dpcalc.certificates.effort import effort as effort_of
-from dpcalc.certificates.formulas import shown
+from dpcalc.certificates.formulas import is_formula, shown
 from dpcalc.certificates.grammar import Refused
 from dpcalc.errors import InvalidInput
 from dpcalc.files import read_text
@@ -112,13 +112,19 @@ def _described(release: dict[str, Any]) -> str:
 
 def _shown(value: Any) -> str:
     """A number as it stands, a double in hexadecimal also by its shortest decimal; tables if short."""
-    if isinstance(value, list) and isinstance(value[0] if value else None, str):
-        return shown(value)
-    if isinstance(value, list):
-        rows = "; ".join(" ".join(map(_shown, row)) for row in value[:_ROWS])
+    if isinstance(value, list) and not is_formula(value):
+        rows = "; ".join(map(_row, value[:_ROWS]))
         return rows if len(value) <= _ROWS else f"{rows}; and {len(value) - _ROWS:,} more"
+    if isinstance(value, list):
+        return shown(value)
     text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
     return f"{text} (about {float.fromhex(text):.6g})" if text.startswith("0x") else text
+
+
+def _row(row: Any) -> str:
+    """Numbers or formulas side by side, or one alone."""
+    several = isinstance(row, list) and not is_formula(row)
+    return " ".join(map(_shown, row)) if several else _shown(row)
 
 
 _ROWS = 4

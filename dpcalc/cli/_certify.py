@@ -67,13 +67,21 @@ class Certificates:
         """
         if self._path is None:
             return
-        from dpcalc.certificates.certify import certify
+        from dpcalc.certificates.certify import CERTIFIED, certify
+        from dpcalc.report.enclosures import PAIR, WORST_CASE
 
         lower = ends.get("epsilon_lower")
         found = certify(parts, adjacency, delta, ends["epsilon"], lower, formulas)
         self._found.append(found)
         file = None if found.certificate is None else str(self._path)
-        record["certificate"] = {"file": file, "upper": found.upper, "lower": found.lower}
+        of_pairs = found.of_pairs or ends.get("epsilon_lower_of") == PAIR
+        of_what = (PAIR if of_pairs else WORST_CASE) if found.lower == CERTIFIED else None
+        record["certificate"] = {
+            "file": file,
+            "upper": found.upper,
+            "lower": found.lower,
+            "lower_of": of_what,
+        }
 
     def add_guarantee(
         self,
@@ -115,13 +123,15 @@ def print_certificate(record: dict[str, Any]) -> None:
     if "certificate" not in record:
         return
     from dpcalc.certificates.certify import CERTIFIED
+    from dpcalc.report.enclosures import PAIR
     from dpcalc.report.text import console, escaped
 
     out, found = console(), record["certificate"]
     ends = [end for end in ("upper", "lower") if found[end] == CERTIFIED]
     if ends:
         which = "both ends" if len(ends) == 2 else f"the {ends[0]} end"
-        out.print(escaped(f"{which} certified; verify with: dpcalc check {found['file']}"))
+        of_what = " (lower end: of the dominating pair)" if found["lower_of"] == PAIR else ""
+        out.print(escaped(f"{which} certified{of_what}; verify with: dpcalc check {found['file']}"))
     elif found["file"] is not None:
         out.print(escaped(f"a larger ε is certified; verify with: dpcalc check {found['file']}"))
     for end in ("upper", "lower"):

@@ -1,0 +1,62 @@
+"""What the command line says of certificates: of what a lower end is one, and lists of numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpcalc.certificates.reading import _described
+from dpcalc.cli.main import main
+from dpcalc.report.enclosures import PAIR, WORST_CASE
+
+pytest.importorskip("flint")
+
+PLAN = """
+delta = 1e-2
+adjacency = "{}"
+[[release]]
+mechanism = "finite-distributions"
+p = [0.25, 0.5, 0.25]
+q = [0.5, 0.375, 0.125]
+count = 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "of_what", "says"),
+    [
+        ("replace-one", PAIR, "both ends certified (lower end: of the dominating pair); verify"),
+        ("add-remove", WORST_CASE, "both ends certified; verify"),
+    ],
+)
+def test_a_lower_end_of_the_pair_is_called_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], adjacency: str, of_what: str, says: str
+) -> None:
+    """In either order each round loses less than the pair that dominates it in both."""
+    plan, out = tmp_path / "plan.toml", tmp_path / "out.json"
+    plan.write_text(PLAN.format(adjacency))
+    with pytest.raises(SystemExit):
+        main(["compose", str(plan), "--certify", str(out), "--json"])
+    record = json.loads(capsys.readouterr().out)
+    assert record["certificate"]["lower_of"] == record["certified"]["epsilon_lower_of"] == of_what
+    with pytest.raises(SystemExit):
+        main(["compose", str(plan), "--certify", str(out)])
+    assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_lists_of_numbers_are_no_formulas() -> None:
+    shift = {
+        "mechanism": "shifted-gaussian",
+        "start": "0",
+        "steps": [["1/2", "1", ["power", "5", "1/2"]], ["1/2", "0", "1"]],
+        "shifts": ["0", ["quotient", "1", "3"], "0"],
+        "count": 1,
+    }
+    assert _described(shift) == (
+        "1 × shifted-gaussian, start 0, steps 1/2 1 5^(1/2); 1/2 0 1, shifts 0; 1/3; 0"
+    )
+    assert _described({"mechanism": "m", "x": ["0"] * 6, "count": 2}) == (
+        "2 × m, x 0; 0; 0; 0; and 2 more"
+    )
