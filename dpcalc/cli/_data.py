@@ -39,7 +39,9 @@ def split_data(common: dict[str, Any], kind: type[Method]) -> Split:
         how = {**reading, **dealing, "intercept": common["intercept"]}
         split = stored_split(common["data"], memory=common["memory"], schema=schema, **how)
         return click.get_current_context().with_resource(split)
-    table = source.load(common["data"], schema=schema, features=common["features"], **reading)
+    table = source.load(
+        common["data"], schema=schema, features=common["features"], sparse=True, **reading
+    )
     intercept = common["intercept"]
     return source.split(
         table, intercept=table.row_bound is not None if intercept is None else intercept, **dealing

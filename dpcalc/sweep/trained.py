@@ -78,5 +78,8 @@ def _split(name: str | None, label: str | None, positive: str | None) -> Split:
     from dpcalc.training import data as source
     from dpcalc.training.schema import Schema
 
-    table = source.load(name or "builtin", label=label, positive=positive, schema=Schema({}, {}))
+    nothing = Schema({}, {})
+    table = source.load(
+        name or "builtin", label=label, positive=positive, schema=nothing, sparse=True
+    )
     return source.split(table, intercept=table.row_bound is not None)

@@ -71,10 +71,11 @@ class Split:
     def digest(self) -> str:
         """What tells these records from all others, wherever they were read."""
         from dpcalc.algorithms.engine.fingerprint import parts_of
+        from dpcalc.algorithms.problems.sparse import is_sparse
         from dpcalc.algorithms.problems.stored_rows import is_stored
 
         rows = {"features": self.table.features, "labels": self.table.labels}
-        if is_stored(self.table.features):
+        if is_stored(self.table.features) or is_sparse(self.table.features):
             return checksum({name: parts_of(values) for name, values in rows.items()}, {})[:_DIGITS]
         return checksum({}, rows)[:_DIGITS]
 
@@ -115,6 +116,7 @@ def load(
     schema: Schema | None = None,
     row_bound: float | None = None,
     features: int | None = None,
+    sparse: bool = False,
 ) -> Dataset:
     """A data set by name, or the file or folder of that path.
 
@@ -126,6 +128,8 @@ def load(
         schema: public ranges and categories of the columns; numbers are scaled by the ranges.
         row_bound: how long a row may be; says of a CSV file without ranges that it is scaled.
         features: of a LIBSVM file, how many there are.
+        sparse: whether rows of a LIBSVM file of which most numbers are 0 stay a sparse matrix; with
+            ranges, which bring 0 elsewhere, they become an array.
 
     Raises:
         InvalidInput: if there is no such data, a row cannot be used, or a numeric column of a CSV
@@ -141,7 +145,8 @@ def load(
     if name in BUILT_IN:
         found = built_in(name)
     elif file:
-        found = from_path(path, label, positive, schema, features)
+        thin = sparse and not schema.ranges
+        found = from_path(path, label, positive, schema, features, sparse=thin)
     elif name == "adult":
         found = fetched(adult.fetch_adult, name)
     elif name in FETCHED:

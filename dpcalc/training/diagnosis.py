@@ -19,6 +19,7 @@ from dpcalc.training.metrics import baseline_error, error
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.problems.losses import Loss
+    from dpcalc.algorithms.problems.sparse import Rows
     from dpcalc.training.data import Split
     from dpcalc.training.prepared_run import PreparedRun
 
@@ -127,18 +128,29 @@ def _measured(data: Split) -> tuple[Array, Array]:
     return data.test if len(data.test[1]) else data.train
 
 
-def _own_scale(data: Split) -> tuple[Array, Array]:
-    """Rows whose columns have mean 0 and spread 1 over all records, with a constant column."""
+def _own_scale(data: Split) -> tuple[Rows, Rows]:
+    """Rows whose columns have mean 0 and spread 1 over all records, with a constant column.
+
+    Columns of a sparse matrix keep their means, which the constant column makes up for.
+    """
+    from dpcalc.algorithms.problems import sparse
+
     table = data.table.features
-    spread = table.std(axis=0)
-    spread[spread == 0] = 1.0
-    rows = np.hstack([(table - table.mean(axis=0)) / spread, np.ones((len(table), 1))])
+    if sparse.is_sparse(table):
+        mean = table.mean(axis=0)
+        spread = np.sqrt(np.maximum(table.power(2).mean(axis=0) - mean**2, 0))
+        spread[spread == 0] = 1.0
+        rows = sparse.with_column(sparse.columns_divided(table, spread), 1.0)
+    else:
+        spread = table.std(axis=0)
+        spread[spread == 0] = 1.0
+        rows = sparse.with_column((table - table.mean(axis=0)) / spread, 1.0)
     rows /= math.sqrt(rows.shape[1])
     train, test = data.order
     return rows[train], rows[test if len(test) else train]
 
 
-def _best_linear(loss: Loss, rows: tuple[Array, Array], data: Split) -> float:
+def _best_linear(loss: Loss, rows: tuple[Rows, Rows], data: Split) -> float:
     """The error of the exact minimum of a smooth loss of the same kind, on rows to measure by."""
     from dpcalc.algorithms.problems.consensus import smooth_sum
     from dpcalc.algorithms.problems.losses import Huber, Logistic

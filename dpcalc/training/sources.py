@@ -44,6 +44,8 @@ def from_path(
     positive: str | None,
     schema: Schema,
     features: int | None,
+    *,
+    sparse: bool = False,
 ) -> Dataset:
     """What a file or a folder holds, told by its name."""
     from dpcalc.algorithms.problems.data import adult, libsvm, tables
@@ -64,7 +66,9 @@ def from_path(
             positive=positive,
             delimiter=delimiter_of(path),
         )
-    return libsvm.load_libsvm(path, features=features, classes=None, positive=positive)
+    return libsvm.load_libsvm(
+        path, features=features, classes=None, positive=positive, sparse=sparse
+    )
 
 
 def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema) -> TableParts:

@@ -148,13 +148,20 @@ def test_a_table_by_another_name_is_refused_with_the_name_to_give(
         (
             "+1 1:1 2000000000:1\n-1 2:1\n",
             (),
-            "index 2000000000 in line 1 of 'd.svm' makes 2000000000 columns of 2 records, which need 264 "
-            "GB; this machine has 16 GB; number the features that occur from 1 on, or train on sparse",
+            "index 2000000000 in line 1 of 'd.svm' makes 2000000000 columns, whose names alone need 200 GB; "
+            "this machine has 16 GB; number the features that occur from 1 on",
         ),
         (
             "+1 1:1\n-1 2:1\n",
             ("--features", "3000000000"),
-            "features=3000000000 of 'd.svm' makes 3000000000 columns of 2 records",
+            "features=3000000000 of 'd.svm' makes 3000000000 columns, whose names alone need 300 GB",
+        ),
+        (
+            "+1 1:1 2000000000:1\n-1 2:1\n",
+            ("--scale", "*=0:1"),
+            "where rows are held with their zeros; index 2000000000 in line 1 of 'd.svm' makes 2000000000 "
+            "columns of 2 records, which need 264 GB; this machine has 16 GB; number the features that "
+            "occur from 1 on, or leave out ranges, with which no number stays 0",
         ),
         (
             "+1 1:1\n-1 3000000000:1\n",
@@ -177,12 +184,12 @@ def test_an_index_beyond_memory_is_refused_with_its_line(
 
 
 def test_a_limit_of_the_process_is_told_like_that_of_the_machine(tmp_path, monkeypatch):
-    def refuse(shape):
-        raise MemoryError(shape)
+    def refuse(matrix):
+        raise MemoryError(matrix.shape)
 
     (tmp_path / "d.svm").write_text("+1 1:1\n-1 2:1\n")
     monkeypatch.setattr(libsvm, "_memory", lambda: np.inf)
-    monkeypatch.setattr(libsvm.np, "zeros", refuse)
+    monkeypatch.setattr("scipy.sparse.csr_array.toarray", refuse)
     with pytest.raises(InvalidInput, match=r"index 2 in line 2 of .* need 2.64e-07 GB; number the"):
         load(str(tmp_path / "d.svm"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, lin
 from dpcalc.delimited import is_number
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.extras import need
+
+if TYPE_CHECKING:
+    from dpcalc.algorithms.problems.sparse import Rows
 
 ON_OPENML = {"a8a": "a8a", "a9a": "a9a", "ijcnn1": "ijcnn"}
 """Data sets of shang2021 by the name that OpenML gives them; training and test part are one there."""
@@ -24,8 +28,9 @@ def load_libsvm(
     features: int | None = None,
     classes: bool | None = True,
     positive: str | None = None,
+    sparse: bool = False,
 ) -> Dataset:
-    """Read a LIBSVM file, plain, .xz, .gz, .bz2 or .zst, into a dense table.
+    """Read a LIBSVM file, plain, .xz, .gz, .bz2 or .zst.
 
     Args:
         path: the file.
@@ -34,6 +39,8 @@ def load_libsvm(
         classes: whether labels are two classes, to become -1 and +1, or numbers to keep; None if two
             different ones are classes and more are numbers.
         positive: the label that becomes +1, all others -1.
+        sparse: whether rows of which most numbers are 0 stay a sparse matrix; else they become an
+            array.
 
     Raises:
         InvalidInput: if a line has no label, or an entry that is not index:value with increasing
@@ -55,7 +62,7 @@ def load_libsvm(
             )
         width = features
     said = f"index {width} in line {entries.widest}" if width == entries.width else f"{features=}"
-    table = entries.table(path, width, said)
+    table = entries.table(path, width, said, sparse=sparse)
     values = np.frombuffer(entries.labels)
     y, said_classes = _labelled(path, values, classes, positive)
     said_of = "" if said_classes is None else f"; +1 is {said_classes[1]}, -1 is {said_classes[0]}"
@@ -98,6 +105,9 @@ _LARGEST_INDEX = 2**31 - 1
 _COPIES = 2
 """Tables in memory at once: this one, and the one that is split."""
 
+_RARE = 1 / 3
+"""Share of numbers that are not 0 up to which a sparse matrix takes half of an array's memory."""
+
 _EACH_NAME = 100
 """Bytes of the name of a column."""
 
@@ -115,7 +125,7 @@ class _Entries:
 
     def __init__(self) -> None:
         self.labels, self._values = array("d"), array("d")
-        self._rows, self._columns = array("q"), array("q")  # eight bytes a number
+        self._ends, self._columns = array("q", [0]), array("i")  # as a matrix in CSR form has them
         self.width, self.widest = 0, 0
 
     def add(self, path: object, number: int, content: list[str]) -> None:
@@ -140,33 +150,36 @@ class _Entries:
             if index > _LARGEST_INDEX:
                 raise bad_row(path, number, f"indices up to {_LARGEST_INDEX}", entry)
             last = index
-            self._rows.append(len(self.labels))
             self._columns.append(index - 1)
             self._values.append(value)
         if last > self.width:
             self.width, self.widest = last, number
         self.labels.append(label)
+        self._ends.append(len(self._values))
 
-    def table(self, path: object, width: int, said: str) -> Array:
-        """All numbers, zeros included; refused, with what made it so wide, if they are too many."""
-        count = len(self.labels)
-        needed = width * (8 * _COPIES * count + _EACH_NAME)
-        there = _memory()
+    def table(self, path: object, width: int, said: str, *, sparse: bool) -> Rows:
+        """All numbers; refused, with what made it so wide, if they are too many."""
+        from scipy.sparse import csr_array
+
+        count, there = len(self.labels), _memory()
+        sparse = sparse and len(self._values) <= _RARE * count * width
+        needed = width * (_EACH_NAME + (0 if sparse else 8 * _COPIES * count))
+        columns = np.frombuffer(self._columns, np.intc)
+        parts = (np.frombuffer(self._values), columns, np.frombuffer(self._ends, np.int64))
+        rows = csr_array(parts, shape=(count, width))
         try:
-            table = None if needed > there else np.zeros((count, width))
+            if needed <= there:
+                return rows if sparse else rows.toarray()
         except (MemoryError, ValueError):  # a limit of the process; more bytes than have addresses
-            table = None
-        if table is None:
-            has = "" if math.isinf(there) else f"; this machine has {there / 1e9:.3g} GB"
-            raise InvalidInput(
-                f"expected a table that fits into memory, where rows are held with their zeros; {said} "
-                f"of {str(path)!r} makes {width} columns of {count} records, which need "
-                f"{needed / 1e9:.3g} GB{has}; number the features that occur from 1 on, or train on "
-                "sparse rows by an estimator (dpcalc.estimators)"
-            )
-        places = np.frombuffer(self._rows, np.int64), np.frombuffer(self._columns, np.int64)
-        table[places] = np.frombuffer(self._values)
-        return table
+            pass
+        has = "" if math.isinf(there) else f"; this machine has {there / 1e9:.3g} GB"
+        held = "" if sparse else ", where rows are held with their zeros"
+        of = ", whose names alone" if sparse else f" of {count} records, which"
+        raise InvalidInput(
+            f"expected a table that fits into memory{held}; {said} of {str(path)!r} makes {width} "
+            f"columns{of} need {needed / 1e9:.3g} GB{has}; number the features that occur from 1 on"
+            + ("" if sparse else ", or leave out ranges, with which no number stays 0")
+        )
 
 
 def fetch_libsvm(name: str, *, cache: str | os.PathLike[str] | None = None) -> Dataset:
