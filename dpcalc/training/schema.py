@@ -3,11 +3,13 @@
     age = [18, 90]
     city = ["Bonn", "Ulm"]
     income = [0, 200_000]
+    country = {categories = ["DE", "FR"], other = true}
 
 Statement
     A number is clipped to its range and mapped onto [-1, 1]; a category becomes a column of zeros
-    and ones. With p ranges and q lists of categories no row is longer than √(p + q), whatever the
-    data are. Every entry is looked at alone, with public numbers, so that nothing is spent.
+    and ones, and so do all other values of a column, where they are said to be one category more.
+    With p ranges and q lists of categories no row is longer than √(p + q), whatever the data are.
+    Every entry is looked at alone, with public numbers, so that nothing is spent.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.column_names import OTHER
 from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.training.scaling import Range, Scaling
 
@@ -40,30 +43,38 @@ class Schema:
     Attributes:
         ranges: of numeric columns by name; `REST` stands for all others.
         categories: of columns of words: the values each may have.
+        other: columns of words that may have other values too, which are one more category.
     """
 
     ranges: Mapping[str, Range]
     categories: Mapping[str, tuple[str, ...]]
+    other: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> Self:
         """A schema from two numbers or a list of words per column.
 
+        Of a column that may have other words too, ``{"categories": [...], "other": True}``.
+
         Raises:
             InvalidInput: if a column has something else, or has yet to be filled in.
         """
-        ranges, categories = {}, {}
+        ranges, categories, other = {}, {}, set()
         for name, fact in columns.items():
+            if isinstance(fact, Mapping):
+                categories[name] = _listed(name, fact)
+                other |= {name} if fact.get("other", False) else set()
+                continue
             if isinstance(fact, Range):
                 ranges[name] = fact
                 continue
-            listed = isinstance(fact, Iterable) and not isinstance(fact, str | Mapping)
+            listed = isinstance(fact, Iterable) and not isinstance(fact, str)
             given = list(fact) if listed else []
             if given and all(isinstance(value, str) for value in given):
                 categories[name] = _words(name, given)
             else:
                 ranges[name] = _range(name, fact, given)
-        return cls(ranges, categories)
+        return cls(ranges, categories, frozenset(other))
 
     def joined(self, other: Schema) -> Schema:
         """Both together.
@@ -78,7 +89,11 @@ class Schema:
                     f"expected one range or list of categories per column; got two for {name!r}; "
                     "leave one out"
                 )
-        return Schema({**self.ranges, **other.ranges}, {**self.categories, **other.categories})
+        return Schema(
+            {**self.ranges, **other.ranges},
+            {**self.categories, **other.categories},
+            self.other | other.other,
+        )
 
     def __bool__(self) -> bool:
         """Whether anything is said."""
@@ -119,6 +134,7 @@ class Schema:
                 "categories have columns of their own; rename one"
             )
         zero_one = {f"{name}={value}" for name, known in self.categories.items() for value in known}
+        zero_one |= {f"{name}={OTHER}" for name in self.other}
         rest = self.ranges.get(REST)
         return Scaling(
             names=tuple(names),
@@ -245,6 +261,24 @@ def _double(number: Any) -> float:
         return float(number)
     except OverflowError:
         return math.inf
+
+
+def _listed(name: str, fact: Mapping[str, Any]) -> tuple[str, ...]:
+    """The categories of a column of which it is said whether it may have other values."""
+    given, other = fact.get("categories"), fact.get("other", False)
+    words = list(given) if isinstance(given, list | tuple) else []
+    known = {*fact} <= {"categories", "other"} and isinstance(other, bool)
+    if not (known and words and all(isinstance(word, str) for word in words)):
+        raise InvalidInput(
+            f'column {name!r} needs {{categories = ["A", "B"], other = true}}, where all other values '
+            f"are one more category; got {shortened(repr(dict(fact)))}"
+        )
+    if other and OTHER in words:
+        raise InvalidInput(
+            f"column {name!r} needs categories other than {OTHER!r}, which is what all others are "
+            "called; rename it, or leave out other"
+        )
+    return _words(name, words)
 
 
 def _words(name: str, given: list[str]) -> tuple[str, ...]:

@@ -63,6 +63,7 @@ def from_path(
             path,
             column,
             categories=schema.categories,
+            other=schema.other,
             positive=positive,
             delimiter=delimiter_of(path),
         )
@@ -81,7 +82,8 @@ def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema
     from dpcalc.algorithms.problems.data.columnar import columnar_parts
 
     if not is_array(path):
-        return columnar_parts(path, label, categories=schema.categories, positive=positive)
+        known, other = schema.categories, schema.other
+        return columnar_parts(path, label, categories=known, other=other, positive=positive)
     if schema.categories:
         raise InvalidInput(
             f"categories need columns of words; got numbers in {str(path)!r}; leave out the categories"

@@ -17,7 +17,7 @@ COMMAS = "numbers with commas"
 _MISSING = ("", "?", "NA")
 _EMPTY = {
     NUMBER: "[LOWEST, HIGHEST]",
-    WORDS: 'every value it may have: ["A", "B"]',
+    WORDS: 'every value it may have: ["A", "B"]; others as one: {categories = ["A"], other = true}',
     COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file",
 }
 

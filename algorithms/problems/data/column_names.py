@@ -8,6 +8,9 @@ from collections.abc import Iterable, Sequence
 from dpcalc.delimited import is_number
 from dpcalc.errors import InvalidInput
 
+OTHER = "(other)"
+"""In place of a value: all that are none of the categories of their column, where they are one more."""
+
 
 def empty_table(path: object) -> InvalidInput:
     """The error for a table without a first line."""

@@ -18,7 +18,7 @@ from dpcalc.extras import need
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 ARROW = (".arrow", ".feather", ".ipc")
 """How the names of Arrow files end."""
@@ -32,6 +32,7 @@ def columnar_parts(
     label: str | None = None,
     *,
     categories: Mapping[str, Sequence[str]] | None = None,
+    other: Collection[str] = (),
     positive: str | None = None,
 ) -> TableParts:
     """The table in a Parquet or Arrow file.
@@ -43,6 +44,7 @@ def columnar_parts(
         path: the file: Parquet, or Arrow's file format, also known as Feather.
         label: name of the label column; the last one if left out.
         categories: for every column that is not numeric, the categories it may have, a public fact.
+        other: columns whose values beyond their categories are one more category.
         positive: the label value that becomes +1, all others -1; without it the labels are numbers,
             and two distinct ones become -1 and +1.
 
@@ -56,7 +58,8 @@ def columnar_parts(
         refuse_index(path, _index_of(file.schema))
     if not names:
         raise InvalidInput(f"expected columns; got none in {str(path)!r}")
-    columns = Columns(path, names, label or names[-1], positive, dict(categories or {}))
+    known = dict(categories or {})
+    columns = Columns(path, names, label or names[-1], positive, known, frozenset(other))
     reader = _Reader(path, columns)
 
     def count() -> int:
@@ -195,6 +198,8 @@ class _Reader:
             return self._finite(f"a number in column {name!r}", column, numbers, hint)[:, None]
         words = np.array(self._words(column), dtype=object)
         found = words[:, None] == np.array([str(c) for c in known], dtype=object)
+        if name in self.columns.other:
+            found = np.hstack([found, ~found.any(axis=1, keepdims=True)])
         if not found.any(axis=1).all():
             k = int(np.argmin(found.any(axis=1)))
             needed = f"one of the categories of {name!r}"

@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcalc.algorithms.problems.data.column_names import check_names, empty_table, without_names
+from dpcalc.algorithms.problems.data.column_names import (
+    OTHER,
+    check_names,
+    empty_table,
+    without_names,
+)
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
 from dpcalc.delimited import Row, has_commas, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from dpcalc.algorithms.problems.sparse import Rows
@@ -28,6 +33,7 @@ def load_table(
     label: str,
     *,
     categories: Mapping[str, Sequence[str]] | None = None,
+    other: Collection[str] = (),
     positive: str | None = None,
     missing: Sequence[str] = ("", "?", "NA"),
     delimiter: str | None = None,
@@ -43,6 +49,7 @@ def load_table(
         label: name of the label column.
         categories: for every column that is not numeric, the categories it may have. They are a
             public fact: a list taken from the data would be a look at the data.
+        other: columns whose values beyond their categories are one more category, `OTHER`.
         positive: the label value that becomes +1, all others -1; without it the labels are numbers,
             and two distinct ones become -1 and +1.
         missing: entries that mean "no value"; rows with one are left out, unless the column's
@@ -55,7 +62,8 @@ def load_table(
     """
     found = rows(path, delimiter=delimiter, comments=False)
     header = next(found, Row(1, ())).cells
-    columns = Columns(path, header, label, positive, dict(categories or {}))
+    known = dict(categories or {})
+    columns = Columns(path, header, label, positive, known, frozenset(other))
     features, labels = array("d"), array("d")  # eight bytes a number
     incomplete, said = 0, set[str]()
     for number, fields in found:
@@ -109,6 +117,7 @@ class Columns:
     label: str
     positive: str | None
     categories: Mapping[str, Sequence[str]]
+    other: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.header:
@@ -121,13 +130,17 @@ class Columns:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers; a category's is column=category."""
-        known = self.categories
         return tuple(
             entry
             for name in self.header
             if name != self.label
-            for entry in ([f"{name}={c}" for c in known[name]] if name in known else [name])
+            for entry in (self.of_words(name) if name in self.categories else [name])
         )
+
+    def of_words(self, name: str) -> list[str]:
+        """Names of the numbers of a column of words."""
+        words = [*self.categories[name], *([OTHER] if name in self.other else [])]
+        return [f"{name}={word}" for word in words]
 
     def label_of(self, row: int, fields: Sequence[str]) -> float:
         """The label of a row."""
@@ -199,14 +212,18 @@ class Columns:
                     "schema, which dpcalc schema prints to fill in"
                 )
                 found.append(_number(self.path, row, field, f"a number in column {name!r}", hint))
-            elif field in known:
+            elif field in known or name in self.other:
                 found += [float(field == c) for c in known]
+                found += [float(field not in known)] if name in self.other else []
             else:
                 raise bad_row(self.path, row, f"one of the categories of {name!r}", field, CATEGORY)
         return found
 
 
-CATEGORY = "list every value that the column may have"
+CATEGORY = (
+    "list every value that the column may have, or make all others one category, in a schema: "
+    "{categories = [...], other = true}"
+)
 """What to try where a category is none of those that were said."""
 
 NOT_FINITE = "leave the cell empty, and its row is left out"
