@@ -7,11 +7,26 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.accounting.losses import DiscreteLoss, LaplaceLoss
+from dpcalc.accounting.losses.batch_moments import batch_moments
+from dpcalc.accounting.losses.closed_moments import (
+    atoms_moments,
+    laplace_moments,
+    response_moments,
+)
+from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.accounting.losses.sampled_moments import log_moments
-from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonPair, PoissonRemove
+from dpcalc.accounting.losses.subsampled_gaussian import (
+    PoissonAdd,
+    PoissonPair,
+    PoissonRemove,
+    WithoutReplacement,
+)
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
+from dpcalc.guarantees.pure import PureDP
+from dpcalc.guarantees.renyi import RDP, ZCDP
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
@@ -21,30 +36,71 @@ Array = NDArray[np.float64]
 def divergences(guarantee: Guarantee, orders: Array) -> Array:
     """Upper bounds of the divergences at orders above 1, which increase; infinite where unknown.
 
-    Rounding: Gaussian and Poisson-sampled Gaussian noise in doubles, enlarged by more than they may
-    be off; of others as `Guarantee.renyi`.
+    Rounding: in doubles, enlarged by more than they may be off, for mechanisms but exponential-norm
+    noise and for bare guarantees; of others as `Guarantee.renyi`.
     """
-    if isinstance(guarantee, GDP) and 0 < guarantee.mu < math.inf:
-        with np.errstate(over="ignore"):
-            return _up(orders * guarantee.mu * guarantee.mu / 2)
-    pairs = _sampled(guarantee)
-    if pairs:
-        found = np.max([log_moments(pair, orders) for pair in pairs], axis=0)
-        return _up(found / (orders - 1))
+    with np.errstate(over="ignore"):
+        match guarantee:
+            case GDP(mu=mu) if 0 < mu < math.inf:
+                return _up(orders * mu * mu / 2)
+            case ZCDP(rho=rho) if 0 < rho < math.inf:
+                return _up(orders * rho)
+            case PureDP(bound=bound) if 0 < bound < math.inf:
+                return _at_most(bound, response_moments(bound, orders), orders)
+            case RDP(points=points) if points:
+                return _between(points, orders)
+            case DominatedMechanism():
+                found = _of_mechanism(guarantee, orders)
+                if found is not None:
+                    return _at_most(guarantee.largest, found, orders)
     return np.array([float(guarantee.renyi(float(order))) for order in orders])
 
 
-def _sampled(guarantee: Guarantee) -> set[PoissonPair]:
-    """The pairs of one Poisson-sampled round; none for anything else.
+def _at_most(largest: float, log_moments: Array, orders: Array) -> Array:
+    """The divergences of log-moments, none above the largest loss."""
+    return np.minimum(_up(log_moments / (orders - 1)), largest)
+
+
+def _of_mechanism(guarantee: DominatedMechanism, orders: Array) -> Array | None:
+    """The larger of the log-moments of its directions; None where a loss has no formula here.
 
     What bounds a record that is removed bounds one that is added, which is left out.
     """
-    found: set[PoissonPair] = set()
-    for losses in guarantee.directions if isinstance(guarantee, DominatedMechanism) else ():
-        pair, count = losses[0] if len(losses) == 1 else (None, 0)
-        if not isinstance(pair, PoissonPair) or count != 1:
-            return set()
-        found.add(PoissonRemove(pair.sigma, pair.rate) if isinstance(pair, PoissonAdd) else pair)
+    losses: set[PrivacyLoss] = set()
+    for direction in guarantee.directions:
+        loss, count = direction[0]
+        if len(direction) > 1 or count != 1:
+            return None
+        losses.add(PoissonRemove(loss.sigma, loss.rate) if isinstance(loss, PoissonAdd) else loss)
+    found = [_of_loss(loss, orders) for loss in losses]
+    known = [moments for moments in found if moments is not None]
+    return np.max(known, axis=0) if len(known) == len(found) else None
+
+
+def _of_loss(loss: PrivacyLoss, orders: Array) -> Array | None:
+    match loss:
+        case PoissonPair():
+            return log_moments(loss, orders)
+        case WithoutReplacement():
+            return batch_moments(loss, orders)
+        case LaplaceLoss():
+            return laplace_moments(loss.epsilon, orders)
+        case DiscreteLoss() if loss.infinite_mass == 0:
+            return atoms_moments(loss, orders)
+    return None
+
+
+def _between(points: tuple[tuple[float, float], ...], orders: Array) -> Array:
+    """Chords of (α-1)β(α), as in `RDP.from_points`; sums of positive terms."""
+    known, betas = np.array(points).T
+    right = np.searchsorted(known, orders)
+    found = np.full(len(orders), math.inf)
+    found[right == 0] = betas[0]
+    for place in np.flatnonzero((right > 0) & (right < len(known))):
+        k, x = right[place], orders[place] - 1
+        a, b = known[k - 1] - 1, known[k] - 1
+        chord = (a * betas[k - 1] * (b - x) + b * betas[k] * (x - a)) / (b - a) / x
+        found[place] = betas[k] if x == b else chord * (1 + 1e-14)
     return found
 
 

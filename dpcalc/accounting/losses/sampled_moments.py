@@ -28,6 +28,7 @@ Rounding
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -44,10 +45,13 @@ _LEFT = -11.0
 _REACH = 10.0
 """How far points go beyond the two peaks of the integrand, at 0 and α/σ."""
 
-_FARTHEST = 128.0
-"""α/σ up to which orders are summed; above it the closed forms serve."""
+_BLOCKS = 15.0, 128.0
+"""α/σ up to which orders are summed, at one set of points and at another; then closed forms serve."""
 
 _MOST_POINTS = 4096
+
+_LEAST = -700.0
+"""Logarithms below are enlarged to it: smaller numbers have less precision, and take longer."""
 
 _LARGE = math.log(1000)
 """ln(q e^{(α-1)/2σ²}) above which Minkowski's inequality loses little."""
@@ -58,16 +62,37 @@ _ROUNDING = 2.0**-49
 def log_moments(pair: PoissonPair, orders: Reals) -> Reals:
     """Upper bounds of ln E_Q[(P/Q)^α] at orders α above 1, which increase; 0 or above."""
     both = isinstance(pair, PoissonReplace)
-    found = np.minimum(
-        np.array([pair.log_moment_bound(float(order - 1)) for order in orders]),
-        _minkowski(pair, orders, both),
-    )
+    with np.errstate(over="ignore"):
+        found = np.minimum(_all_sampled(pair, orders), _minkowski(pair, orders, both))
     sigma, rate = pair.sigma, pair.rate
-    largest = min(1 + 2 * sigma * sigma * (_LARGE - math.log(rate)), _FARTHEST * sigma)
-    few = int(np.searchsorted(orders, largest))
-    if few and rate < 1:
-        found[:few] = np.minimum(found[:few], _summed(sigma, rate, orders[:few], both))
+    largest = 1 + 2 * sigma * sigma * (_LARGE - math.log(rate))
+    for part in blocks(orders, sigma, largest) if rate < 1 else ():
+        found[part] = np.minimum(found[part], _summed(sigma, rate, orders[part], both))
     return np.maximum(found, 0.0)
+
+
+def blocks(orders: Reals, sigma: float, largest: float) -> Iterator[slice]:
+    """Orders that are summed at the same points, up to the largest; few points serve small ones.
+
+    Args:
+        orders: increasing.
+        sigma: standard deviation over the distance of the two centres.
+        largest: order from which on closed forms serve.
+    """
+    few, most = _BLOCKS
+    reach = min(largest / sigma, most)
+    start = 0
+    for end in (reach,) if reach < 2 * few else (few, reach):
+        stop = int(np.searchsorted(orders, end * sigma))
+        if stop > start:
+            yield slice(start, stop)
+            start = stop
+
+
+def _all_sampled(pair: PoissonPair, orders: Reals) -> Reals:
+    """α(α-1)/2 times the square of what moves the mean where every record is sampled."""
+    shift = pair.signal_to_noise
+    return np.asarray(orders * shift * (orders - 1) * shift / 2 * (1 + 1e-14) + 1e-300)
 
 
 def _minkowski(pair: PoissonPair, orders: Reals, both: bool) -> Reals:
@@ -91,21 +116,26 @@ def _summed(sigma: float, rate: float, orders: Reals, both: bool) -> Reals:
     if not 1 < count <= _MOST_POINTS:
         return infinite
     y = left + step * np.arange(count, dtype=np.float64)
-    loss, off = _loss(y, sigma, rate)
-    a = orders[:, None]
-    exponents = a * (loss + (off + _ROUNDING * np.abs(loss)))
+    losses, off = _loss(np.concatenate([y, -y]) if both else y, sigma, rate)
+    size = _ROUNDING * np.abs(losses)
+    rise = (losses + (off + size))[:count]
+    if both:  # a·rise - (a-1)·fall = a(rise - fall) + fall
+        fall = (losses - (off + size))[count:]
+        rise += size[:count] + size[count:] - fall
+    exponents = np.multiply.outer(orders, rise)
     if both:
-        mirrored, mirrored_off = _loss(-y, sigma, rate)
-        exponents -= (a - 1) * (mirrored - (mirrored_off + _ROUNDING * np.abs(mirrored)))
+        exponents += fall
     squares = y * y / 2
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.exp(-squares)
         terms = np.expm1(np.minimum(exponents, 1.0)) * weights
         large = exponents > 1
-        terms[large] = (np.exp(np.where(large, exponents - squares, 0.0)) - weights)[large]
+        exponents -= squares
+        far = np.exp(np.maximum(exponents, _LEAST, out=exponents), out=exponents)
+        np.copyto(terms, far - weights, where=large)
         slack = _ROUNDING * (4 + 2 * squares) + count * 2.0**-52
         total = (terms.sum(axis=1) + np.abs(terms) @ slack) * step / math.sqrt(2 * math.pi)
-        total += _right(y[-1], loss[-1] + off[-1], sigma, rate, orders, both)
+        total += _right(y[-1], losses[count - 1] + off[count - 1], sigma, rate, orders, both)
         total = (total + 2 * _AWAY) * (1 + 2 * _AWAY)
         total += 8 * 2.0**-52 * np.abs(total)
         found = np.log1p(np.maximum(total, 0.0)) * (1 + _ROUNDING)
@@ -113,12 +143,17 @@ def _summed(sigma: float, rate: float, orders: Reals, both: bool) -> Reals:
 
 
 def _step(sigma: float, last: float, both: bool) -> float:
-    """A distance of points with ``2πa/h = G + 47`` at the largest order, hence at all."""
-    bent = 1 + (last - 1) / (4 * sigma * sigma) if both else 1.0
-    a = min((1.5 if both else 3.0) * sigma, math.sqrt(2 * _EXACT / bent))
-    growth = a * a / 2
-    if both:
-        growth -= (last - 1) * math.log(math.cos(a / (2 * sigma)))
+    """The largest of some distances of points with ``2πa/h = G + 47`` at the largest order."""
+    if not both:
+        a = min(3.0 * sigma, math.sqrt(2 * _EXACT))
+        return 2 * math.pi * a / (a * a / 2 + _EXACT)
+    bent = 1 + (last - 1) / (4 * sigma * sigma)
+    widest = math.sqrt(2 * _EXACT / bent)
+    return max(_step_within(min(a * sigma, widest), sigma, last) for a in (1.5, 2.0, 2.5))
+
+
+def _step_within(a: float, sigma: float, last: float) -> float:
+    growth = a * a / 2 - (last - 1) * math.log(math.cos(a / (2 * sigma)))
     return 2 * math.pi * a / (growth + _EXACT)
 
 
