@@ -10,10 +10,12 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpcalc.accounting.composition import large_losses, lattice_sum, worst_epsilon
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import EpsilonAt
 from dpcalc.accounting.contour.nodes import Nodes
 from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.losses.discretisation import coarse_upper
-from dpcalc.accounting.losses.subsampled_gaussian import WithoutReplacement
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, WithoutReplacement
 from dpcalc.guarantees import compose
 from dpcalc.guarantees.as_share import delta_as_share
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
@@ -112,3 +114,37 @@ def test_nothing_is_added_twice() -> None:
     assert delta_as_share(lambda: Bracket(0.0, 0.0, "none"), 1.0) == 0.0
     ends = iter([Bracket(0.1, 0.4, "wide"), Bracket(0.2, 0.45, "wider above")])
     assert delta_as_share(lambda: next(ends), 1.0) == 0.4
+
+
+def test_twenty_different_rounds_ask_one_contour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every way to draw large losses from twenty laws once took minutes, a lattice for each seconds."""
+
+    def never(*_: object) -> None:
+        raise AssertionError("another method was asked")
+
+    monkeypatch.setattr(lattice_sum, "enclose", never)
+    monkeypatch.setattr(large_losses, "_summed", never)
+    parts = [
+        (poisson_subsampled_gaussian(0.85 + k / 1000, 0.0105, "add-remove"), 1) for k in range(20)
+    ]
+    found = worst_epsilon(compose(*parts).losses() or (), 1e-6)
+    assert found.relative_width <= 1e-6
+    assert found.lower <= 1.2401901607  # both ends of another run, by large losses apart
+    assert found.upper >= 1.2401891477
+
+
+def test_too_many_ways_to_draw_large_losses_are_left_to_other_methods(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sums = [0]
+
+    def counted(*_: object) -> None:
+        sums[0] += 1
+
+    monkeypatch.setattr(large_losses, "summed", counted)
+    for many, done in ((2, 1), (40, 0)):
+        parts = [(PoissonRemove(0.85 + k / 1000, 0.001), 1) for k in range(many)]
+        sums[0] = 0
+        setting = large_losses._first(EpsilonAt(1e-6, 1e-2), Bracket(0.0, 0.1, ""))
+        assert large_losses._summed(LossSum.of(parts), setting) is None
+        assert sums[0] == done

@@ -32,6 +32,7 @@ from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, Estimate, Query, settled_for
 from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search
+from dpcalc.accounting.losses.density_pair import DensityPair
 from dpcalc.errors import NumericalFailure
 
 Step = Callable[[LossSum, Query, Estimate | None], Bracket | None]
@@ -56,6 +57,10 @@ _BULK = 0.2
 
 _RARE = 1.0
 """Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
+
+
+_SOME = 0.03
+"""Events of which more are expected in different rounds leave a contour better off than a lattice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +245,9 @@ def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, St
 
 def rare_events(total: LossSum, estimate: Estimate | None) -> bool:
     """Whether a contour needs many nodes because rounds that differ are rare."""
+    different = sum(isinstance(loss, DensityPair) for loss, _ in total.parts)
+    if different > 2 and total.expected_events >= _SOME:
+        return False  # a lattice convolves them one by one, as fine as the finest needs
     most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
     strained = estimate is None or estimate.nodes > most
     return strained and total.expected_events <= _RARE

@@ -42,6 +42,10 @@ _MOST, _MOST_EXPECTED = 5, 0.5
 _FEW = 2
 """More large losses than this are told apart in half as many classes."""
 
+_MOST_WAYS, _MOST_CASES = 5_000, 48
+"""Ways to draw the classes of large losses that are looked at, and those that are summed: of many
+different laws there are more, and a contour for all of them, or a lattice, costs less."""
+
 _PASSES = 6
 _MOST_CELLS = 40_000
 _FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1250, 400, 1e-4, 12.0
@@ -190,7 +194,12 @@ def _summed(total: LossSum, setting: Setting) -> CaseSums | None:
         return None
     # Where many large losses matter, few classes: cases are as many as ways to draw from them.
     thresholds = setting.thresholds if most <= _FEW else setting.thresholds[::2]
-    above, left_out = cases(_parted(uppers, thresholds), most, negligible / 8)
+    apart = _parted(uppers, thresholds)
+    if math.comb(sum(len(part.large) for part in apart) + most, most) > _MOST_WAYS:
+        return None
+    above, left_out = cases(apart, most, negligible / 8)
+    if len(above) > _MOST_CASES:
+        return None
     below = {case.key: case for case in cases(_parted(lowers, thresholds), most, 0.0)[0]}
     return summed(above, below, left_out, setting)
 
