@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
 import pytest
 from PIL import Image
+
+from dpcalc.reproduction.catalogue import experiment, names
 
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
@@ -67,3 +70,31 @@ def test_the_setting_under_a_picture_ends_with_the_version(picture: Path) -> Non
     lines = picture.with_suffix(".svg").read_text(encoding="utf-8")
     words = " ".join(" ".join(re.findall(r"<!-- (.*?) -->", lines, re.DOTALL)).split())
     assert re.search(r"dpcalc \d+\.\d+", words), words[-300:]
+
+
+REPRODUCED = [name for name in map(_name, PICTURES) if name in names()]
+CURVES = "panel,curve,noise,certified_epsilon,delta,noisy_rounds,x,mean,lowest,highest"
+
+
+@pytest.mark.parametrize("name", REPRODUCED)
+def test_the_numbers_of_a_reproduced_picture_stand_beside_it(name: str) -> None:
+    """As `dpcalc reproduce` writes them, for every panel, and the page leads to them."""
+    lines = (FIGURES / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+    panels = experiment(name).panels
+    if panels:
+        assert lines[0] == CURVES
+        rows = list(csv.DictReader(lines))
+        assert {row["panel"] for row in rows} == {panel.key for panel in panels}
+        for row in rows:
+            low, mean, high = (float(row[key]) for key in ("lowest", "mean", "highest"))
+            assert low <= mean * (1 + 1e-5) + 1e-9
+            assert mean <= high * (1 + 1e-5) + 1e-9
+    assert len(lines) > 1
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert f"(figures/{name}.csv)" in page
+
+
+def test_the_numbers_are_small() -> None:
+    files = sorted(FIGURES.rglob("*.csv"))
+    assert [path.stem for path in files] == REPRODUCED
+    assert sum(path.stat().st_size for path in files) < 2e6
