@@ -56,7 +56,7 @@ def _check_memory(common: dict[str, Any], kind: type[Method]) -> None:
         able = ", ".join(name for name in methods() if method(name).in_blocks)
         raise InvalidInput(
             f"--memory needs a method that goes through records in blocks, {able}; {kind.key} "
-            "takes single records in a round; leave out --memory"
+            "does not; leave out --memory"
         )
     for option in ("apart", "scheduler", "features"):
         if common[option]:

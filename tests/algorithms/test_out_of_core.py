@@ -279,7 +279,6 @@ def test_exact_minimisers_keep_to_the_memory(runs: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("gradient-admm --data {}", "gradient-admm takes single records in a round"),
         ("dp-admm", "memory (--memory) needs a file that can be read in blocks"),
         ("dp-admm --data {}.csv", "memory (--memory) needs a file that can be read in blocks"),
         ("private-dual-averaging --nodes 3 --apart --data {}", "got --apart too"),
@@ -296,6 +295,17 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert stopped.value.code == 2
     shown = capsys.readouterr().err
     assert told in " ".join(shown.split())
+
+
+def test_a_method_that_needs_all_rows_is_refused_with_those_that_do_not(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(method("acc-admm"), "in_blocks", False)
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "acc-admm", "--data", str(table), "--memory", "1MB"])
+    assert stopped.value.code == 2
+    assert "gradient-admm-noisy-oracle" in (shown := capsys.readouterr().err)
+    assert "acc-admm does not; leave out --memory" in shown
 
 
 def test_another_memory_is_another_plan(

@@ -29,6 +29,7 @@ class GradientADMM(Method):
     title: ClassVar[str] = "Noisy gradient ADMM, one pass over users, last iterate released"
     theorem_key: ClassVar[str | None] = "admm-iteration-all-users"
     distributed: ClassVar[bool] = False
+    in_blocks: ClassVar[bool] = True
     attested: ClassVar[tuple[str, ...]] = (
         "gradient-difference",
         "convex",
