@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import mp
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -14,7 +15,9 @@ from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import EpsilonAt
 from dpcalc.accounting.contour.nodes import Nodes
 from dpcalc.accounting.enclosure import Bracket, relative_width
+from dpcalc.accounting.losses import fourier
 from dpcalc.accounting.losses.discretisation import coarse_upper
+from dpcalc.accounting.losses.fourier import change_at_nodes
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, WithoutReplacement
 from dpcalc.guarantees import compose
 from dpcalc.guarantees.as_share import delta_as_share
@@ -148,3 +151,21 @@ def test_too_many_ways_to_draw_large_losses_are_left_to_other_methods(
         setting = large_losses._first(EpsilonAt(1e-6, 1e-2), Bracket(0.0, 0.1, ""))
         assert large_losses._summed(LossSum.of(parts), setting) is None
         assert sums[0] == done
+
+
+@pytest.mark.parametrize("atoms", [1, 2, 4])
+@pytest.mark.parametrize("step", [1e-4, 0.3])
+def test_a_handful_of_atoms_is_evaluated_one_by_one(atoms: int, step: float) -> None:
+    losses = np.array([0.7, -0.31, 1e-3, 11.5])[:atoms]
+    weights = np.array([0.2, 0.3, 0.1, 1e-7])[:atoms]
+    found, error = change_at_nodes(losses, weights, step, 3000)
+    with mp.workdps(40):
+        for n in (0, 1, 7, 2999):
+            exact = mp.fsum(
+                mp.mpf(float(w)) * (mp.expj(mp.mpf(step) * n * mp.mpf(float(x))) - 1)
+                for w, x in zip(weights, losses, strict=True)
+            )
+            assert abs(mp.mpc(complex(found[n])) - exact) <= error
+    assert error <= 1e-15 * (atoms + float((weights * np.abs(losses)).sum()) * step * 3000)
+    _, transformed = fourier._by_bumps(losses, weights, step, 3000)
+    assert error < transformed

@@ -59,8 +59,9 @@ _RARE = 1.0
 """Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
 
 
-_SOME = 0.03
-"""Events of which more are expected in different rounds leave a contour better off than a lattice."""
+_MANY_LAWS, _SOME = 16, 0.03
+"""Different laws of any kind; and events of which more are expected in different rounds leave a contour
+better off than a lattice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,8 @@ def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, St
 def rare_events(total: LossSum, estimate: Estimate | None) -> bool:
     """Whether a contour needs many nodes because rounds that differ are rare."""
     different = sum(isinstance(loss, DensityPair) for loss, _ in total.parts)
-    if different > 2 and total.expected_events >= _SOME:
+    many = different > 2 or len(total.parts) > _MANY_LAWS
+    if many and total.expected_events >= _SOME:
         return False  # a lattice convolves them one by one, as fine as the finest needs
     most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
     strained = estimate is None or estimate.nodes > most
