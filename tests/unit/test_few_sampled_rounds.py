@@ -17,7 +17,7 @@ from dpcalc.accounting.contour.nodes import Nodes
 from dpcalc.accounting.enclosure import Bracket, relative_width
 from dpcalc.accounting.losses import fourier
 from dpcalc.accounting.losses.discretisation import coarse_upper
-from dpcalc.accounting.losses.fourier import change_at_nodes
+from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, WithoutReplacement
 from dpcalc.guarantees import compose
 from dpcalc.guarantees.as_share import delta_as_share
@@ -167,5 +167,8 @@ def test_a_handful_of_atoms_is_evaluated_one_by_one(atoms: int, step: float) -> 
             )
             assert abs(mp.mpc(complex(found[n])) - exact) <= error
     assert error <= 1e-15 * (atoms + float((weights * np.abs(losses)).sum()) * step * 3000)
+    moduli = moduli_at_nodes(losses, weights, 1 - float(weights.sum()), step, 3000)
+    np.testing.assert_array_less(np.abs(1 + found), moduli + 1e-300)
+    np.testing.assert_allclose(moduli, np.abs(1 + found), rtol=0, atol=2e-15 + 2 * error)
     _, transformed = fourier._by_bumps(losses, weights, step, 3000)
     assert error < transformed

@@ -188,8 +188,16 @@ def moduli_at_nodes(losses: Reals, weights: Reals, rest: float, step: float, sto
     """At least |rest + Σ w e^{iyl}| for n = 0..stop-1.
 
     ``e^{iyl}`` is interpolated between six lattice points, Δ apart, which is off by at most
-    (yΔ)⁶·max|Π(t - k)|/6!: that holds for complex values too (Hermite and Genocchi).
+    (yΔ)⁶·max|Π(t - k)|/6!: that holds for complex values too (Hermite and Genocchi). A handful of atoms
+    is evaluated one by one.
     """
+    if len(losses) <= _HANDFUL:
+        change, error = _one_by_one(losses, weights, step, stop)
+        whole = rest + float(weights.sum())
+        return np.asarray(
+            np.abs(whole + change) * (1 + 8 * UNIT_ROUNDOFF) + error + 8 * UNIT_ROUNDOFF,
+            dtype=np.float64,
+        )
     size = 4 * 2 ** math.ceil(math.log2(stop))
     turns = losses * (step / (2 * np.pi)) * size
     left = np.floor(turns)
