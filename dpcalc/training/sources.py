@@ -99,8 +99,8 @@ def delimiter_of(path: Path) -> str | None:
 def last_column(path: Path) -> str:
     """Name of the last column.
 
-    A first line that ends in a number is most likely a record, which would be lost without a word;
-    it is refused unless its numbers count the columns, as pandas writes columns without names.
+    A first line with a number can be a record, which would be lost without a word; it is refused
+    unless its numbers count the columns, as pandas writes columns without names.
     """
     from dpcalc.algorithms.problems.data.column_names import empty_table
     from dpcalc.delimited import Row, is_number, rows
@@ -118,7 +118,7 @@ def last_column(path: Path) -> str:
     counted = len(header) > 2 and all(
         name == str(k) for k, name in enumerate(header) if is_number(name)
     )
-    if is_number(header[-1]) and not counted:
+    if any(map(is_number, header)) and not counted:
         shown = (delimiter or ",").join(
             header if len(header) < 6 else [*header[:2], "...", *header[-2:]]
         )

@@ -13,11 +13,13 @@ from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
 COMMAS = "numbers with commas"
+TIMES = "dates or times"
 
 _MISSING = ("", "?", "NA")
 _EMPTY = {
     NUMBER: "[LOWEST, HIGHEST]",
     WORDS: 'every value it may have: ["A", "B"]; others as one: {categories = ["A"], other = true}',
+    TIMES: "dates or times: take it out of the file, or write it as a number: [LOWEST, HIGHEST]",
     COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file",
 }
 
@@ -27,7 +29,7 @@ class Template:
     """Names and kinds of columns.
 
     Attributes:
-        kinds: `NUMBER`, `WORDS` or `COMMAS` by column, without the label.
+        kinds: `NUMBER`, `WORDS`, `COMMAS` or `TIMES` by column, without the label.
         label: name of the label column.
     """
 
@@ -63,7 +65,13 @@ def template_of(path: Path, label: str | None = None) -> Template:
     Raises:
         InvalidInput: if it is no table, or its first line is a record.
     """
-    from dpcalc.algorithms.problems.data.column_names import check_names, empty_table, without_names
+    from dpcalc.algorithms.problems.data.column_names import (
+        check_names,
+        empty_table,
+        label_alone,
+        name_again,
+        without_names,
+    )
     from dpcalc.delimited import Row, is_number, rows
 
     if is_binary(path):
@@ -81,10 +89,15 @@ def template_of(path: Path, label: str | None = None) -> Template:
     if label not in header:
         raise unknown_name(f"column of {str(path)!r}", label, header)
     check_names(path, header)
+    if len(header) == 1:
+        raise label_alone(path, label)
     kinds, place = [NUMBER] * len(header), header.index(label)
     for _, cells in found:
         if cells[place] == label and not is_number(label):
             raise without_names(path, label)
+        for name, cell in zip(header, cells, strict=True):
+            if cell == name and not is_number(name):
+                raise name_again(path, name)
         kinds = [_kind(cell, before) for cell, before in zip(cells, kinds, strict=True)]
     return Template(
         {name: kind for name, kind in zip(header, kinds, strict=True) if name != label}, label
@@ -93,11 +106,13 @@ def template_of(path: Path, label: str | None = None) -> Template:
 
 def _kind(cell: str, before: str) -> str:
     """What a column is of, by what it was before this cell."""
-    from dpcalc.delimited import has_commas, is_number
+    from dpcalc.algorithms.problems.data.meant import is_comma_number, is_time
+    from dpcalc.delimited import is_number
 
     if before == WORDS or cell in _MISSING or is_number(cell):
         return before
-    return COMMAS if has_commas(cell) else WORDS
+    found = TIMES if is_time(cell) else COMMAS if is_comma_number(cell) else WORDS
+    return found if before in (NUMBER, found) else WORDS
 
 
 def _of_binary(path: Path, label: str | None) -> Template:

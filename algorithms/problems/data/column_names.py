@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from dpcalc.delimited import is_number
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 
 OTHER = "(other)"
 """In place of a value: all that are none of the categories of their column, where they are one more."""
@@ -20,11 +20,29 @@ def empty_table(path: object) -> InvalidInput:
     )
 
 
+def label_alone(path: object, label: str) -> InvalidInput:
+    """The error for a table whose one column is the label."""
+    return InvalidInput(
+        f"expected columns to learn from beside the label in {str(path)!r}; got one column, "
+        f"{shortened(label)!r}; put a comma, semicolon, tab or bar between columns, or add those that "
+        "the label is to be told by"
+    )
+
+
 def without_names(path: object, label: str, known: str = "") -> InvalidInput:
     """The error for a first line that is a record: its label is one of the column's own."""
     return InvalidInput(
         f"expected a line of column names first in {str(path)!r}; got a label column called {label!r}, "
         f"which is one of its labels{known}; put the names of the columns above the first record"
+    )
+
+
+def name_again(path: object, name: str) -> InvalidInput:
+    """The error for a column whose name is one of its own values."""
+    return InvalidInput(
+        f"expected a line of column names first in {str(path)!r}; got a column called {name!r}, which "
+        "is one of its values below; if the first line is a record, put the names of the columns above "
+        "it; if it stands there again, take out the second one; if this is its name, give it another"
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcalc.algorithms.problems.data.column_names import check_names, refuse_index
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
+from dpcalc.algorithms.problems.data.meant import NUMBERED
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
 from dpcalc.algorithms.problems.data.tables import CATEGORY, Columns
 from dpcalc.errors import InvalidInput
@@ -220,6 +221,7 @@ class _Reader:
 
         if not _is_number(column.type):
             given = f"values of type {column.type}"
+            hint = NUMBERED if pa.types.is_temporal(column.type) else hint
             raise InvalidInput(f"expected {needed}; got {given} in {str(self.path)!r}; {hint}")
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())

@@ -14,10 +14,12 @@ from dpcalc.algorithms.problems.data.column_names import (
     OTHER,
     check_names,
     empty_table,
+    label_alone,
     without_names,
 )
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
-from dpcalc.delimited import Row, has_commas, is_number, rows
+from dpcalc.algorithms.problems.data.meant import meant
+from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -126,6 +128,8 @@ class Columns:
             if name not in self.header:
                 raise unknown_name(f"column of {str(self.path)!r}", name, self.header)
         check_names(self.path, self.header)
+        if len(self.header) == 1:
+            raise label_alone(self.path, self.label)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -262,8 +266,8 @@ _NO_VALUE = ("null", "none", "n/a", "#n/a", "nil", "missing", ".", "-", "--")
 
 def _instead(field: str, of_words: str) -> str:
     """What to try with a cell that is no number, by what it may have been meant as."""
-    if has_commas(field):
-        return "write numbers with a decimal point, and thousands without a mark"
+    if looks_like := meant(field):
+        return looks_like
     if field.lower() in _NO_VALUE:
         return f"if it means that there is no value, leave the cell empty; if it is one, {of_words}"
     return of_words
