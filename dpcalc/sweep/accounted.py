@@ -14,12 +14,14 @@ from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.answers.asked import delta_asked
 from dpcalc.claims.tables import as_real, fields
 from dpcalc.errors import DpcalcError, InvalidInput, missing_delta
-from dpcalc.guarantees.composition import compose
+from dpcalc.guarantees.best import BestOf
+from dpcalc.guarantees.composition import Composition, compose
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.sweep.grid import all_numbers
 from dpcalc.sweep.lines import answered
 
 if TYPE_CHECKING:
+    from dpcalc.guarantees import Guarantee
     from dpcalc.sweep.grid import Sweep
     from dpcalc.theorems.base import Theorem
 
@@ -27,6 +29,9 @@ _WITH_DELTA = "delta = 1e-6"
 
 _ROUNDS_SHARE = ("gaussian-without-replacement",)
 """Mechanisms of which some numbers of rounds share what is computed for others."""
+
+Ends = tuple[float, float]
+"""What is not above the exact ε, and a certified ε."""
 
 Row = dict[str, Any]
 Point = dict[str, Any]
@@ -41,12 +46,12 @@ class Asked:
     """One setting with what can be said without numerical work.
 
     Attributes:
-        bound: its certified ε; costs what a composition costs.
+        bound: its certified ε, and what is not above the exact one; costs what a composition costs.
         row: columns that are known already; with ``refused`` if the setting makes no sense.
         place: where it stands along the line, the more private the larger.
     """
 
-    bound: Callable[[], float]
+    bound: Callable[[], Ends]
     row: Row
     place: float
 
@@ -66,10 +71,13 @@ def line(sweep: Sweep, axis: str | None, points: Sequence[Point]) -> list[Row]:
     settings = [number for number, one in enumerate(asked) if "refused" not in one.row]
     settings.sort(key=lambda number: asked[number].place)
 
+    floors: dict[int, float] = {}
+
     def bound(number: int) -> float | None:
         try:
             with with_relative_width(min(sweep.tolerance / 2, _WIDEST)):
-                return asked[number].bound()
+                floors[number], epsilon = asked[number].bound()
+                return epsilon
         except DpcalcError as error:
             asked[number].row["refused"] = str(error)
             return None
@@ -78,7 +86,7 @@ def line(sweep: Sweep, axis: str | None, points: Sequence[Point]) -> list[Row]:
         found = [bound(number) for number in settings]
     else:
         with neighbouring():
-            found = answered(bound, settings, sweep.tolerance / 2)
+            found = answered(bound, settings, sweep.tolerance / 2, floors.__getitem__)
     for number, epsilon in zip(settings, found, strict=True):
         asked[number].row["certified"] = epsilon
     return [_ordered(one.row) for one in asked]
@@ -128,7 +136,7 @@ def _asked(
     try:
         return ask(sweep, axis, dict(sweep.fixed) | point)
     except DpcalcError as error:
-        return Asked(partial(float), {"refused": str(error)}, 0.0)
+        return Asked(lambda: (0.0, 0.0), {"refused": str(error)}, 0.0)
 
 
 def _place(axis: str | None, given: Point) -> float:
@@ -169,11 +177,19 @@ def _about(theorem: Theorem) -> Row:
     return about | ({"if_promised": missing} if missing else {})
 
 
-def _certified(theorem: Theorem, delta: float) -> float:
+def _certified(theorem: Theorem, delta: float) -> Ends:
     from dpcalc.theorems.statements import Scope
 
     theorem.require(Scope.CERTIFIED)
-    return theorem.certified().guarantee.epsilon(delta)
+    return _ends(theorem.certified().guarantee, delta)
+
+
+def _ends(guarantee: Guarantee, delta: float) -> Ends:
+    """`Guarantee.epsilon`, and the lower end of its enclosure where it comes with one."""
+    if type(guarantee) in (BestOf, Composition):
+        found = guarantee.bracket(delta)  # type: ignore[attr-defined] # of both
+        return found.lower, found.upper
+    return 0.0, guarantee.epsilon(delta)
 
 
 def _claimed(theorem: Theorem, delta: float) -> float | None:
@@ -199,8 +215,8 @@ def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     if delta == 0 and found.guarantee.needs_delta():
         raise missing_delta(sweep.name, option=_WITH_DELTA)
 
-    def bound() -> float:
-        return compose((found.guarantee, found.count)).epsilon(delta)
+    def bound() -> Ends:
+        return _ends(compose((found.guarantee, found.count)), delta)
 
     return Asked(bound, {"neighbours": found.relation.name}, place)
 

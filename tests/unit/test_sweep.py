@@ -236,7 +236,28 @@ def test_many_settings_cost_what_few_do() -> None:
         return math.exp(-place / 10_000)
 
     answered(bound, range(10_000), 0.01)
-    assert len(asked) <= 2 * 100 + 1  # a factor e in steps of 1 %, and halving
+    assert len(asked) <= 105  # a factor e in steps of 1 %
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=200), st.floats(1e-9, 1), st.floats(0, 1))
+def test_a_stretch_goes_as_far_as_the_lower_end_of_its_last_enclosure_allows(
+    values: list[float], tolerance: float, width: float
+) -> None:
+    exact = sorted(values, reverse=True)
+    asked: set[int] = set()
+
+    def bound(place: int) -> float:
+        asked.add(place)
+        return exact[place] * (1 + width * tolerance)
+
+    def floor(place: int) -> float:
+        assert place in asked
+        return exact[place]
+
+    found = answered(bound, range(len(exact)), tolerance, floor)
+    for place, value in enumerate(found):
+        assert value is not None
+        assert exact[place] <= value <= exact[place] * (1 + 2 * tolerance) + 1e-300
 
 
 @pytest.mark.parametrize("text", [DP_ADMM, RATES], ids=["noise", "rate"])

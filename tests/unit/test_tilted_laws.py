@@ -20,6 +20,7 @@ from dpcalc.accounting.losses import (
     LossDistribution,
     RandomisedResponseLoss,
 )
+from dpcalc.accounting.losses.discrete import _rounded_sum
 from dpcalc.accounting.losses.distribution import LOG1P_ERROR, UNIT_ROUNDOFF
 from tests.unit.tilted_moments import ATOMS, LAWS, NAMES, log_ratios, moment
 
@@ -166,3 +167,13 @@ def test_products_keep_the_accuracy_that_many_uses_need(stop: int) -> None:
             off = [float(abs(mp.mpc(v) - e)) for v, e in zip(values, exact, strict=True)]
         assert np.all(np.array(off) <= errors)
         assert np.all(errors[1:] <= 1e-12 * np.abs(values[1:]))
+
+
+def test_terms_from_large_to_small_have_the_sum_of_any_order() -> None:
+    """The nearest double to the sum, whatever the order: no bit of a moment depends on it."""
+    random = np.random.default_rng(2)
+    for _ in range(50):
+        terms = random.standard_normal(400) * np.exp(random.uniform(-140, 3, 400))
+        assert _rounded_sum(terms) == math.fsum(terms) == math.fsum(random.permutation(terms))
+    assert _rounded_sum(np.array([1e16, 1.0, -1e16])) == 1.0
+    assert _rounded_sum(np.array([])) == 0.0

@@ -82,7 +82,7 @@ def parted(law: LossDistribution, count: int, thresholds: Sequence[float]) -> Pa
     edges = [*thresholds, math.inf]
     for number, (low, high) in enumerate(itertools.pairwise(edges)):
         held = (law.losses > low) & (law.losses <= high) & (law.masses > 0)
-        mass = math.fsum(law.masses[held])
+        mass = math.fsum(law.masses[held].tolist())
         if mass <= 0:
             continue
         each = DiscreteLoss(

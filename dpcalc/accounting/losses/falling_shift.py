@@ -153,10 +153,11 @@ def _widths(losses: Reals) -> Reals:
 def _lower_hull(x: Reals, y: Reals) -> list[int]:
     """Indices of the corners of the convex curve below points with rising x."""
     corners: list[int] = []
-    for i in range(len(x)):
+    xs, ys = x.tolist(), y.tolist()  # the same doubles, and a fifth of the time
+    for i, (right, height) in enumerate(zip(xs, ys, strict=True)):
         while len(corners) > 1:
             a, b = corners[-2:]
-            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
+            if (ys[b] - ys[a]) * (right - xs[a]) < (height - ys[a]) * (xs[b] - xs[a]):
                 break
             corners.pop()
         corners.append(i)
