@@ -28,7 +28,10 @@ _SUMMED = 1e-8
 _LAST_DIGITS = 1e-12
 """Relative width of a root beyond which the rounding of both sides decides."""
 
-_relative_width = ContextVar("relative width", default=1e-6)
+_USUAL, _OF_MANY, _MANY = 1e-6, 1e-5, 256
+"""Relative widths aimed at, the second for sums of more than so many different laws."""
+
+_relative_width: ContextVar[float | None] = ContextVar("relative width", default=None)
 
 
 @dataclass(slots=True, eq=False)
@@ -76,9 +79,17 @@ def _unhurried() -> Iterator[None]:
         _search.reset(token)
 
 
-def relative_width() -> float:
-    """The width, relative to the answer, that enclosures aim at unless told otherwise."""
-    return _relative_width.get()
+def relative_width(different: int = 1) -> float:
+    """The width, relative to the answer, that enclosures aim at.
+
+    Args:
+        different: laws that are summed; each of many has to be cut by itself, so that of very many
+            the enclosure is wider, unless a block says how wide.
+    """
+    told = _relative_width.get()
+    if told is not None:
+        return told
+    return _USUAL if different <= _MANY else _OF_MANY
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_deltas, pure_ep
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.claimed import ClaimedCurve
+from dpcalc.guarantees.counted_parts import counted_part, shared_relation
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import ZCDP
@@ -39,7 +40,6 @@ from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.precise import mpf, round_down, round_up
-from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
@@ -74,32 +74,9 @@ def compose(*parts: Guarantee | tuple[Guarantee, int]) -> Guarantee:
     Source: composition of dominating pairs, Zhu, Dong and Wang 2022, theorem 10; of Gaussian
     trade-offs, Dong, Roth and Su 2022; of Rényi divergences, Mironov 2017.
     """
-    counted = [_counted(part) for part in parts]
-    total, relation = _composed(_flattened(counted)), _shared_relation(counted)
+    counted = [counted_part(part) for part in parts]
+    total, relation = _composed(_flattened(counted)), shared_relation(counted)
     return total.under(relation) if relation else total
-
-
-def _counted(part: object) -> tuple[Guarantee, int]:
-    if isinstance(part, Guarantee):
-        return part, 1
-    if isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], Guarantee):
-        return part[0], checks.count("count", part[1], minimum=0)
-    raise InvalidInput(
-        f"expected guarantees, or pairs (guarantee, count); got {part!r}; "
-        "try compose((PureDP(0.1), 100), GDP(0.5))"
-    )
-
-
-def _shared_relation(parts: Iterable[tuple[Guarantee, int]]) -> Adjacency | None:
-    """The relation of all that say one."""
-    said = list(dict.fromkeys(part.adjacency for part, n in parts if n and part.adjacency))
-    if len(said) > 1:
-        raise InvalidInput(
-            "expected releases under one neighbouring relation; got some under "
-            f"{' and some under '.join(said)}; state all of them under one, or compose apart those "
-            "of each"
-        )
-    return said[0] if said else None
 
 
 def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
@@ -177,7 +154,7 @@ class Composition(Guarantee):
             lower = certain_epsilon(self.losses() or ()) if pure is None else round_down(total)
             return Bracket(min(lower, upper), upper, "plain sum")
         found = _cached_epsilon(
-            self, delta, relative_width(), current_search(), current_neighbours()
+            self, delta, relative_width(len(self.parts)), current_search(), current_neighbours()
         )
         simple = self._plain_sum()
         if simple is not None and meant >= mpf(simple.failure) and simple.bound < found.upper:
@@ -217,8 +194,7 @@ class Composition(Guarantee):
     def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
         """Enclosures of the trade-off curve of the worst case of the parts, at several rates.
 
-        It is the largest convex and symmetric curve that lies below those of all dominating pairs,
-        in both orders: what the exact δ(ε) says, no less and no more.
+        It is the largest convex and symmetric one below those of all dominating pairs and orders.
 
         Args:
             false_positive_rates: shape (n,), each in [0, 1].

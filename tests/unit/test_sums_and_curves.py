@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpcalc.accounting.composition import contour_integral, curve, exact_sum, lattice_sum
+from dpcalc.accounting import enclosure
+from dpcalc.accounting.composition import (
+    contour_integral,
+    curve,
+    exact_sum,
+    lattice_sum,
+    worst_delta,
+    worst_epsilon,
+)
 from dpcalc.accounting.composition.contour_integral import estimate
 from dpcalc.accounting.composition.exact_sum import _finer_between
 from dpcalc.accounting.composition.loss_sum import LossSum
@@ -26,6 +34,8 @@ from dpcalc.accounting.losses.either_order import (
 )
 from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemove
+from dpcalc.guarantees import compose
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
 from tests.oracles.exact import gaussian_delta
 
 SAMPLED = LossSum.of([(PoissonRemove(1.0, 0.05), 200)])
@@ -316,3 +326,21 @@ def test_a_law_with_nothing_at_all() -> None:
     law = DiscreteLoss(np.zeros(0), np.zeros(0))
     assert law.supremum == 0.0
     assert law.delta(0.0) == (0.0, 0.0)
+
+
+def test_a_sum_of_very_many_laws_is_enclosed_less_narrowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless somebody says how narrowly; few laws, however often, are enclosed as ever."""
+    monkeypatch.setattr(enclosure, "_MANY", 3)
+    laws = [(PoissonRemove(1.0, 0.05 + 0.01 * k), 20) for k in range(4)]
+    wide = worst_epsilon([laws], 1e-5)
+    assert 1e-6 < wide.relative_width <= 1e-5
+    assert worst_delta([laws], 1.0).relative_width <= 1e-5
+    with enclosure.with_relative_width(1e-6):
+        narrow = worst_epsilon([laws], 1e-5)
+    assert narrow.relative_width <= 1e-6
+    assert narrow.lower <= wide.upper
+    assert wide.lower <= narrow.upper
+    assert worst_epsilon([laws[:3]], 1e-5).relative_width <= 1e-6
+    mechanisms = [poisson_subsampled_gaussian(1.0, 0.05 + 0.01 * k, "add-remove") for k in range(4)]
+    assert compose(*mechanisms).bracket(1e-5).relative_width > 1e-6  # type: ignore[attr-defined]
+    assert compose((mechanisms[0], 300)).bracket(1e-5).relative_width <= 1e-6  # type: ignore[attr-defined]

@@ -72,7 +72,7 @@ def worst_epsilon(
     """`bracket_epsilon` for the direction in which ε is largest."""
     checks.proper_delta(delta)
     totals = [LossSum.of(each) for each in directions]
-    query = EpsilonAt(delta, relative_width or default_width())
+    query = EpsilonAt(delta, relative_width or _width(totals))
     neighbours = current_neighbours()
     if neighbours is None:
         return worst_direction(totals, query)
@@ -90,12 +90,17 @@ def worst_delta(
 ) -> Bracket:
     """`bracket_delta` for the direction in which δ is largest."""
     checks.non_negative("epsilon", epsilon)
-    totals, width = [LossSum.of(each) for each in directions], relative_width or default_width()
+    totals = [LossSum.of(each) for each in directions]
+    width = relative_width or _width(totals)
     found = worst_direction(totals, DeltaAt(min(epsilon, FARTHEST), width))
     if epsilon <= FARTHEST:
         return found
     certain = max((total.certain_mass for total in totals), default=0.0)
     return Bracket(min(found.lower, certain), found.upper, found.method)
+
+
+def _width(totals: Sequence[LossSum]) -> float:
+    return default_width(max((len(total.parts) for total in totals), default=1))
 
 
 @own_arithmetic
