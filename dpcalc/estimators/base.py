@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from abc import abstractmethod
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +22,13 @@ from dpcalc.estimators.budget import FOLDS, shared, without_accountant
 from dpcalc.guarantees.composition import compose
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
-from dpcalc.training.prepared_run import prepare
+from dpcalc.training.prepared_run import PreparedRun, prepare
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.noise import Seed
     from dpcalc.algorithms.problems.records import Records
     from dpcalc.training.method import Method
-    from dpcalc.training.prepared_run import PreparedRun
 
 Array = NDArray[np.float64]
 
@@ -154,19 +153,27 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         ready = self._planned_for_one(X, targets)
         self._account(ready, records, len(targets))
         weights = []
+        rest = {part.name: getattr(ready, part.name) for part in fields(ready)}
+        del rest["records"], rest["algorithm"]
         for k, y in enumerate(targets):
-            if k:  # the same numbers of records and columns: the same method and the same noise
-                dealt = self._dealt(X, y, ready.network)
-                model = ready.method.algorithm(dealt, ready.network, ready.theorem)
-                ready = replace(ready, records=dealt, algorithm=model)
+            if k:
+                del ready  # before the rows of the next model are made
+                ready = self._prepared_again(X, y, rest)
             transcript = ready.run(_seed(self.random_state, k))
             weights.append(ready.method.weights(transcript)[0])
-        self.private_release_ = not transcript.experiment
+            self.private_release_ = not transcript.experiment
+            del transcript
         found = np.array(weights)
         if self.fit_intercept:
             found = found / np.sqrt(2)
             return np.hstack([found[:, :-1] / self.row_bound, found[:, -1:]])
         return np.hstack([found / self.row_bound, np.zeros((len(found), 1))])
+
+    def _prepared_again(self, X: Array, y: Array, rest: dict[str, Any]) -> PreparedRun:
+        """That of another model of as many records and columns: the same method and noise."""
+        dealt = self._dealt(X, y, rest["network"])
+        model = rest["method"].algorithm(dealt, rest["network"], rest["theorem"])
+        return PreparedRun(records=dealt, algorithm=model, **rest)
 
     def _planned_for_one(self, X: Array, targets: list[Array]) -> PreparedRun:
         """The first of several models that together keep to the budget."""
@@ -227,8 +234,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         """The linear functions at rows shortened as those of `fit` were; shape (n, models)."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
-        squares = rows.multiply(rows).sum(axis=1) if issparse(rows) else (rows * rows).sum(axis=1)
-        longer = np.maximum(np.sqrt(np.ravel(squares)) / self.row_bound, 1.0)
+        longer = np.maximum(np.sqrt(_squares(rows)) / self.row_bound, 1.0)
         products = rows @ np.atleast_2d(self.coef_).T
         return np.asarray(products / longer[:, None] + np.ravel(self.intercept_))
 
@@ -245,6 +251,20 @@ SCALING = (
     "these records. What is longer is shortened to its bound."
 )
 """What rows do not show."""
+
+_AT_ONCE = 2**12  # rows whose squares are in memory at once
+
+
+def _squares(rows: Any) -> Array:
+    """Sums of squares of rows, which may lie in a mapped file that is larger than memory."""
+    if issparse(rows):
+        return np.ravel(rows.multiply(rows).sum(axis=1))
+    found = np.empty(len(rows))
+    for first in range(0, len(rows), _AT_ONCE):
+        part = rows[first : first + _AT_ONCE]
+        found[first : first + _AT_ONCE] = (part * part).sum(axis=1)
+    return found
+
 
 _ROUNDING = 1e-9
 _SMALLER = 0.97
