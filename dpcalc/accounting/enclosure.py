@@ -28,8 +28,11 @@ _SUMMED = 1e-8
 _LAST_DIGITS = 1e-12
 """Relative width of a root beyond which the rounding of both sides decides."""
 
-_USUAL, _OF_MANY, _MANY = 1e-6, 1e-5, 256
-"""Relative widths aimed at, the second for sums of more than so many different laws."""
+MANY = 256
+"""Sums of more different laws are very many."""
+
+_USUAL, _OF_MANY = 1e-6, 1e-5
+"""Relative widths aimed at, the second for sums of very many laws."""
 
 _relative_width: ContextVar[float | None] = ContextVar("relative width", default=None)
 
@@ -89,7 +92,7 @@ def relative_width(different: int = 1) -> float:
     told = _relative_width.get()
     if told is not None:
         return told
-    return _USUAL if different <= _MANY else _OF_MANY
+    return _USUAL if different <= MANY else _OF_MANY
 
 
 @contextmanager

@@ -330,7 +330,7 @@ def test_a_law_with_nothing_at_all() -> None:
 
 def test_a_sum_of_very_many_laws_is_enclosed_less_narrowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless somebody says how narrowly; few laws, however often, are enclosed as ever."""
-    monkeypatch.setattr(enclosure, "_MANY", 3)
+    monkeypatch.setattr(enclosure, "MANY", 3)
     laws = [(PoissonRemove(1.0, 0.05 + 0.01 * k), 20) for k in range(4)]
     wide = worst_epsilon([laws], 1e-5)
     assert 1e-6 < wide.relative_width <= 1e-5
