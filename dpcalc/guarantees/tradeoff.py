@@ -109,7 +109,7 @@ def _above(grid: Reals, least: Reals, most: Reals, alpha: Reals) -> Reals:
     shrunk, low, high = (values[::-1] for values in (np.exp(-grid), 1 - most, 1 - least))
     flat = _Concave.through(shrunk, shrunk * low, shrunk * high)
     each = [_supremum(*corners, alpha) for corners in (steep.corners_beyond_one(), flat.corners())]
-    return np.minimum(np.maximum(*each), (1 - alpha) * (1 + _ROOM))
+    return np.minimum(np.maximum(*each), np.minimum((1 - alpha) * (1 + _ROOM), 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,11 @@ class _Concave:
     @classmethod
     def through(cls, t: Reals, low: Reals, high: Reals) -> _Concave:
         """From bounds at increasing places that are rounded: no share of it is less than that of t."""
+        t, kept = np.unique(t, return_index=True)  # places may differ by less than a double's share
         t, low, high = (
             np.append(0, t),
-            np.append(0, low * (1 - _ROOM)),
-            np.append(0, high * (1 + _ROOM)),
+            np.append(0, low[kept] * (1 - _ROOM)),
+            np.append(0, high[kept] * (1 + _ROOM)),
         )
         steps = np.diff(t)
         before = np.append(1.0, (high[1:] - low[:-1]) / steps * (1 + _ROOM))

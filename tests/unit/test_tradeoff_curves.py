@@ -295,3 +295,19 @@ def test_the_worst_and_the_best_of_several_answer_rates_together() -> None:
     assert BestOf(parts).tradeoffs(FINE) == tuple(map(max, zip(*each, strict=True)))
     assert worst.tradeoff(0.3) == worst.tradeoffs([0.3])[0]
     assert BestOf(parts).tradeoff(0.3) == BestOf(parts).tradeoffs([0.3])[0]
+
+
+@pytest.mark.parametrize("mu", [2.50662827e-12, 2.5066282752e-12])
+def test_places_that_are_the_same_double_are_one(mu: float) -> None:
+    """ε up to some 1e-16 matter, e^ε is 1 or the next double: 1 - α less some μφ(Φ^{-1}(α))."""
+    total = compose(GDP(mu), PureDP(1e-30))
+    with mp.workdps(40):
+        for rate, ends in zip(RATES, total.tradeoff_brackets(RATES), strict=True):  # type: ignore[attr-defined]
+            bent = mp.erfinv(1 - 2 * mpf(rate)) * mp.sqrt(2) if 0 < rate < 1 else mpf(0)
+            missed = mp.ncdf(bent - mpf(mu)) if 0 < rate < 1 else 1 - mpf(rate)
+            assert ends.lower <= missed <= ends.upper
+
+
+def test_no_rate_is_above_one() -> None:
+    for total in (compose((PureDP(1e-3), 2)), compose((ApproxDP(0.1, 0.2), 2))):
+        assert total.tradeoff_brackets([0.0])[0].upper <= 1  # type: ignore[attr-defined]
