@@ -11,6 +11,7 @@ from mpmath import mp, mpf
 
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
+from dpcalc.guarantees import PureDP, compose
 from tests.oracles import exact
 
 LOG_DELTAS = st.floats(-30, -0.5)
@@ -149,3 +150,12 @@ def test_a_wide_enclosure_is_not_kept_for_who_asks_for_a_narrow_one() -> None:
     narrow = pure_epsilon(rounds, 1e-6)
     assert wide.relative_width > 1e-4 > 1e-6 >= narrow.relative_width
     assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper
+
+
+def test_rounds_that_reveal_everything() -> None:
+    for total in (compose((PureDP(math.inf), 2)), compose((PureDP(math.inf), 2), PureDP(1.0))):
+        assert total.bracket(1e-5).lower == math.inf  # type: ignore[attr-defined]
+        assert total.epsilon(0.1) == math.inf
+        assert total.delta(1.0) == 1.0
+        assert total.deltas([0.0, 1.0]) == (1.0, 1.0)  # type: ignore[attr-defined]
+        assert total.tradeoffs([0.1]) == (0.0,)

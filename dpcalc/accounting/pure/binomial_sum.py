@@ -60,6 +60,8 @@ def _epsilon(rounds: tuple[tuple[float, int], ...], delta: float, width: float) 
     total = _sum(parts)
     if delta == 0 or not parts:
         return Bracket(_sum(parts, round_down), total, _METHOD_SUM)
+    if math.inf in parts:
+        return Bracket(math.inf, math.inf, _METHOD_SUM)
     if total / 2 <= delta:  # the total variation of ε-DP is tanh(ε/2) at most, and adds up
         return Bracket(0.0, 0.0, "total variation")
     small = _without_revealing(parts)
@@ -92,6 +94,8 @@ def pure_delta(rounds: Mapping[float, int], epsilon: float) -> Bracket:
     parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
     if not parts or epsilon >= _sum(parts):
         return Bracket(0.0, 0.0, _METHOD_SUM)
+    if math.inf in parts:
+        return Bracket(1.0, 1.0, _METHOD_SUM)
     small = _without_revealing(parts)
     if len(small) < len(parts):
         left = epsilon - _sum({e: n for e, n in parts.items() if e not in small})
@@ -119,7 +123,7 @@ def pure_deltas(rounds: Mapping[float, int], epsilons: Sequence[float]) -> list[
     parts = {e: n for e, n in rounds.items() if e > 0 and n > 0}
     total = _sum(parts)
     depth = 2 * max((e for e in epsilons if e < total), default=0.0) + 50
-    if len(parts) != 1 or _too_many(parts, depth):
+    if len(parts) != 1 or math.inf in parts or _too_many(parts, depth):
         return [pure_delta(rounds, epsilon) for epsilon in epsilons]
     ((single, count),) = parts.items()
     inside = [epsilon for epsilon in epsilons if epsilon < total]
