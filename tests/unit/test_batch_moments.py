@@ -128,3 +128,12 @@ def test_a_round_is_what_its_dominating_pair_has() -> None:
     one_by_one = np.array([guarantee.renyi(order) for order in orders.tolist()])
     np.testing.assert_allclose(divergences(guarantee, orders), one_by_one, rtol=1e-4)
     assert (divergences(guarantee, orders) <= one_by_one).all()
+
+
+def test_rates_next_to_nothing_with_little_noise() -> None:
+    """e^{μx} at the last point is beyond the doubles."""
+    found = batch_moments(WithoutReplacement(14.9, 1e-300), ORDERS)
+    assert (np.diff(found) > 0).all()
+    for place in (10, 42, 48):
+        order = float(ORDERS[place])
+        assert found[place] >= in_detail(14.9, 1e-300, order)

@@ -140,7 +140,7 @@ def _off(mu: float, rate: float, half: float, count: int, s: float) -> tuple[flo
 
 def _right(mu: float, rate: float, end: float, orders: Reals) -> Reals:
     """What lies right of the last interval; P(N > r) <= e^{-r²/2}/2."""
-    ratio = math.log1p(rate * math.expm1(mu * end)) - mu * end
+    ratio = float(mixture_loss(np.asarray(mu * end), rate)) - mu * end
     beyond = end + mu / 2 - orders * mu
     size = orders * mu * (orders - 1) * mu / 2
     slack = _EXPONENTS * (orders * mu * end + size + beyond * beyond)
