@@ -27,9 +27,13 @@ from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import PureDP
 from dpcalc.guarantees.renyi import RDP, ZCDP
+from dpcalc.numerals import at_least
 from dpcalc.numerics.arithmetic import own_arithmetic
 
 Array = NDArray[np.float64]
+
+_TINY = 2e-323
+"""More than what the few terms of a chord lose where they are no normal doubles."""
 
 
 @own_arithmetic
@@ -46,6 +50,7 @@ def divergences(guarantee: Guarantee, orders: Array) -> Array:
             case ZCDP(rho=rho) if 0 < rho < math.inf:
                 return _up(orders * rho)
             case PureDP(bound=bound) if 0 < bound < math.inf:
+                bound = at_least(bound)
                 return _at_most(bound, response_moments(bound, orders), orders)
             case RDP(points=points) if points:
                 return _between(points, orders)
@@ -91,7 +96,7 @@ def _of_loss(loss: PrivacyLoss, orders: Array) -> Array | None:
 
 
 def _between(points: tuple[tuple[float, float], ...], orders: Array) -> Array:
-    """Chords of (α-1)β(α), as in `RDP.from_points`; sums of positive terms."""
+    """Chords of (α-1)β(α), as in `RDP.from_points`; sums of positive terms, perhaps denormal ones."""
     known, betas = np.array(points).T
     right = np.searchsorted(known, orders)
     found = np.full(len(orders), math.inf)
@@ -99,8 +104,11 @@ def _between(points: tuple[tuple[float, float], ...], orders: Array) -> Array:
     for place in np.flatnonzero((right > 0) & (right < len(known))):
         k, x = right[place], orders[place] - 1
         a, b = known[k - 1] - 1, known[k] - 1
-        chord = (a * betas[k - 1] * (b - x) + b * betas[k] * (x - a)) / (b - a) / x
-        found[place] = betas[k] if x == b else chord * (1 + 1e-14)
+        if x == b:
+            found[place] = betas[k]
+            continue
+        left, rest = a / x * ((b - x) / (b - a)), b / x * ((x - a) / (b - a))
+        found[place] = (left * betas[k - 1] + rest * betas[k]) * (1 + 1e-14) + _TINY
     return found
 
 

@@ -62,7 +62,7 @@ class PureDP(Guarantee):
         # (sinh αε - sinh (α-1)ε)/sinh ε = cosh((α-½)ε)/cosh(ε/2), less 1 without cancellation
         excess = 2 * ctx.sinh(alpha * eps / 2) * ctx.sinh((alpha - 1) * eps / 2)
         log_moment = ctx.log1p(excess / ctx.cosh(eps / 2))
-        return min(self.bound, round_up(log_moment / (alpha - 1)))
+        return min(at_least(self.bound), round_up(log_moment / (alpha - 1)))
 
     def losses(self) -> Directions | None:
         """Randomised response."""

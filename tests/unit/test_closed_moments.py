@@ -19,6 +19,7 @@ from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.distribution import Reals
 from dpcalc.guarantees import RDP, ZCDP, Guarantee, PureDP
 from dpcalc.guarantees.many_orders import divergences
+from dpcalc.numerals import number
 from dpcalc.odometer import Odometer
 
 ORDERS = 1 + np.geomspace(1e-2, 1e5, 96)
@@ -168,3 +169,24 @@ def test_no_round_of_an_odometer_asks_for_one_order_after_the_other(
         patched.setattr(kind, "renyi", refused)
         assert 0 < odometer.spend(release) < 10
     assert odometer.accountant.epsilon_spent() <= odometer.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("typed", ["42.9", "25.3263"])
+def test_a_bound_as_it_was_typed(typed: str) -> None:
+    """The nearest double is smaller, and so much is spent at large orders."""
+    guarantee = PureDP(number(typed))
+    with mp.workdps(60):
+        for order, found in zip(ORDERS.tolist(), divergences(guarantee, ORDERS), strict=True):
+            s, e = mp.mpf(order) - 1, mp.mpf(typed)
+            exact = mp.log((mp.exp(s * e) + mp.exp(-(s + 1) * e)) / (1 + mp.exp(-e))) / s
+            assert mp.mpf(float(found)) >= exact
+            assert mp.mpf(float(guarantee.renyi(order))) >= exact
+
+
+def test_a_bound_that_is_a_large_whole_number() -> None:
+    assert divergences(PureDP(10**20 + 1), ORDERS)[-1] >= 1e20
+
+
+def test_chords_of_denormal_divergences() -> None:
+    found = divergences(RDP.from_points({1 + 1e-12: 1e-320, 2: 1e-320}), ORDERS)
+    assert (found >= 1e-320).all()
