@@ -146,6 +146,18 @@ def test_numbers_of_visits_that_surely_differ_are_told_apart_in_doubles(
         assert (len(asked) <= 2) == few
 
 
+@pytest.mark.parametrize(("noise", "diameter"), [(1e200, 1.0), (1.0, 1e300), (1e-200, 1e-300)])
+def test_squares_that_are_no_doubles(noise: float, diameter: float) -> None:
+    descent, participation = (
+        NoisyContraction(real(0.5), real(1), real(noise)),
+        Participation(5, 3, 2),
+    )
+    found, counted = descent.mu_bounded(participation, real(diameter))
+    each = [descent.mu(participation.latest(k), real(diameter)) for k in range(5)]
+    each.append(descent.mu(participation))
+    assert found == each[counted] == min(each)
+
+
 @pytest.mark.parametrize("c", [1.0, 0.999999, 0.5, 1e-3])
 def test_comparisons_in_doubles_are_right(c: float) -> None:
     descent, participation = NoisyContraction(real(c), real(1), real(1)), Participation(12, 7, 2)

@@ -166,8 +166,11 @@ class NoisyContraction:
             latest = participation.latest(count)
             if not steep or not latest.steps or c**latest.steps < _LEAST_POWER:
                 return math.nan
-            points = sample_profile(c, s, noise, width, latest, _geometric_double)
-            return float(total_cost(points, convex_minorant(points)))
+            try:
+                points = sample_profile(c, s, noise, width, latest, _geometric_double)
+                return float(total_cost(points, convex_minorant(points)))
+            except OverflowError:  # a square that is no double
+                return math.nan
 
         return at
 
