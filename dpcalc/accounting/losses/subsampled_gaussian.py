@@ -228,14 +228,19 @@ def _gaussian_window(
     return (-left * unit, right * unit), rest + 1e-12 * (growth + size + _FARTHEST**2)
 
 
+_EXPONENT = 700.0
+"""Up to it e^t is a double, and 1 + q(e^t - 1) loses nothing where t + ln q would cancel."""
+
+
 def mixture_loss(t: Reals, rate: float) -> Reals:
     """ln(1 - q + q e^t), accurate for tiny results, for huge t, and where q is near one."""
-    small = np.minimum(t, 30.0)
+    rest = math.log1p(-rate) if rate < 1 else -math.inf
     with np.errstate(over="ignore", divide="ignore"):
-        large = t + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(t, 30.0)))
-        result = np.where(t <= 30.0, np.log1p(rate * np.expm1(small)), large)
+        large = np.logaddexp(rest, math.log(rate) + t)
+        result = np.where(
+            t <= _EXPONENT, np.log1p(rate * np.expm1(np.minimum(t, _EXPONENT))), large
+        )
     if rate > 0.5:  # 1 - q + q e^t may be a small difference of numbers near one
-        rest = math.log1p(-rate) if rate < 1 else -math.inf
         result = np.where(t < -0.5, np.logaddexp(rest, math.log(rate) + t), result)
     return np.asarray(result, dtype=np.float64)
 
