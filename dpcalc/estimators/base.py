@@ -152,8 +152,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         """
         ready = self._planned_for_one(X, targets)
         self._account(ready, records, len(targets))
-        weights = []
-        rest = {part.name: getattr(ready, part.name) for part in fields(ready)}
+        weights, rest = [], {part.name: getattr(ready, part.name) for part in fields(ready)}
         del rest["records"], rest["algorithm"]
         for k, y in enumerate(targets):
             if k:
@@ -191,6 +190,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             together = compose((ready.theorem.certified().guarantee, models))
             if together.epsilon(self.delta) <= self.epsilon:
                 return ready
+            del ready  # before the rows are made again
             epsilon *= _SMALLER
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcalc.estimators import ADMMClassifier, AveragingClassifier
+from dpcalc.estimators import ADMMClassifier, AveragingClassifier, NetworkClassifier
 
 COUNT, WIDTH = 60_000, 50
 
@@ -38,6 +38,21 @@ def test_rows_are_copied_once_to_fit_and_never_to_predict(kind: Any, rows: Any) 
     classes = np.digitize(rows[:, 0], [-0.5, 0.5])
     model.fit(rows[:600], classes[:600])  # what is imported and compiled once
     assert _peak(lambda: model.fit(rows, classes)) < 1.6
+    assert _peak(lambda: model.predict(rows)) < 0.5
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_objective_perturbation_has_one_copy_of_rows_and_one_in_single_precision(
+    classes: int, rows: Any
+) -> None:
+    """However often a part of the budget is looked for that several models can have each.
+
+    The first fit leaves the laws of the noise behind, whose size is that of no rows.
+    """
+    model = NetworkClassifier(epsilon=1, delta=1e-6, row_bound=9, random_state=0)
+    labels = np.digitize(rows[:, 0], [-0.5, 0.5][: classes - 1])
+    model.fit(rows, labels)
+    assert _peak(lambda: model.fit(rows, labels)) < 1.8
     assert _peak(lambda: model.predict(rows)) < 0.5
 
 
