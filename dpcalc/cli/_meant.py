@@ -41,6 +41,8 @@ _OPTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "--batch-size": (("--sample", "--sample, with --population for the records in all"),),
     "--sigma": (("--noise-multiplier", "--noise-multiplier, σ over one record's largest norm"),),
     "--clip": (("--noise-multiplier", "--noise-multiplier, which is σ over the clipping norm"),),
+    "--repeat": (("--runs", "--runs, independent runs of which each spends the budget"),),
+    "--repeats": (("--runs", "--runs, independent runs of which each spends the budget"),),
     "--neighbours": (("--adjacency", "--adjacency"),),
     "--neighbors": (("--adjacency", "--adjacency"),),
 }
