@@ -43,7 +43,9 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, click.exceptions.Abort):
         return Failure("Interrupted", "interrupted", 130)
     if isinstance(error, MemoryError):
-        return Failure(kind, "there is not enough memory; try fewer rounds or nodes", 70)
+        said = f": {error}" if str(error) else ""
+        hint = "try fewer rounds, runs, nodes, columns or records"
+        return Failure(kind, f"there is not enough memory{said}; {hint}", 70)
     return Failure(
         "Defect",
         f"a defect of dpcalc, not of your input: {kind}: {error}; please report the command with "

@@ -45,8 +45,20 @@ class CompositeMethod(Method):
             records=records,
             loss=get_loss(self.loss),
             regulariser=ElasticNet(l1=self.l1, l2=self.l2),
-            constraint=self._constraint(records.dimension),
+            constraint=self._constraint_in_memory(records.dimension),
         )
+
+    def _constraint_in_memory(self, dimension: int) -> Constraint:
+        """The constraint; refused, with what made it so large, where memory does not hold it."""
+        try:
+            return self._constraint(dimension)
+        except MemoryError as error:
+            raise InvalidInput(
+                f"expected columns whose constraint fits into memory; got {dimension:,} columns, "
+                "with the constant one if there is one, for which each matrix of Ax + By = c of "
+                f"{self.key} takes {8 * dimension**2 / 1e9:.3g} GB or more; leave out rare columns "
+                "or add them up"
+            ) from error
 
     def _constraint(self, dimension: int) -> Constraint:
         from dpcalc.algorithms.problems.constraints import copies
