@@ -89,3 +89,43 @@ def test_a_run_names_the_category_among_its_coefficients(run, tmp_path):
     assert status == 0, err
     assert "city=(other)" in json.dumps(json.loads(out))
     assert "other = true" in run("schema", tmp_path / "d.csv")[1]
+
+
+@pytest.mark.parametrize(
+    ("listed", "cell", "said"),
+    [
+        ("Bonn", "bonn", "can be 'Bonn' written in another way or another value"),
+        ("Bonn ", "Bonn", "can be 'Bonn ' written in another way"),
+        ("New York", "New  York", "can be 'New York' written in another way"),
+        ("1", "1.0", "can be '1' written in another way"),
+        ("Bonn", "null", "can be another value or mean that there is none"),
+        ("Bonn", "nan", "can be another value or mean that there is none"),
+        ("Bonn", "-", "can be another value or mean that there is none"),
+    ],
+)
+def test_a_value_that_may_be_a_category_or_none_is_refused(tmp_path, listed, cell, said):
+    (tmp_path / "d.csv").write_text(f"c,y\n{listed},0\nUlm,1\n{cell},1\n")
+    facts = {"categories": [listed], "other": True}
+    with pytest.raises(InvalidInput) as caught:
+        load(str(tmp_path / "d.csv"), schema=Schema.of({"c": facts}))
+    assert said in str(caught.value)
+    both = Schema.of({"c": {"categories": sorted({listed.strip(), cell}), "other": True}})
+    assert load(str(tmp_path / "d.csv"), schema=both).features[2, -1] == 0
+
+
+def test_codes_of_seven_digits_in_a_column_with_gaps_keep_their_digits(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"code": [1234567.0, 1234568.0, 0.25, None], "y": [0, 1, 1, 0]})
+    frame.to_parquet(tmp_path / "d.parquet")
+    facts = {"code": {"categories": ["1234567", "0.25"], "other": True}}
+    found = load(str(tmp_path / "d.parquet"), schema=Schema.of(facts))
+    assert found.features.tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_a_row_that_may_be_a_category_is_named_in_tables_of_numbers(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"city": ["Ulm", None, "Kiel", "bonn"], "y": [0, 1, 1, 0]})
+    frame.to_parquet(tmp_path / "d.parquet")
+    facts = {"city": {"categories": ["Bonn"], "other": True}}
+    with pytest.raises(InvalidInput, match=r"got 'bonn' in row 4 .*can be 'Bonn' written"):
+        load(str(tmp_path / "d.parquet"), schema=Schema.of(facts))

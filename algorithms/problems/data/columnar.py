@@ -13,7 +13,7 @@ from dpcalc.algorithms.problems.data.column_names import check_names, refuse_ind
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
 from dpcalc.algorithms.problems.data.meant import NUMBERED
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
-from dpcalc.algorithms.problems.data.tables import CATEGORY, Columns
+from dpcalc.algorithms.problems.data.tables import Columns
 from dpcalc.errors import InvalidInput
 from dpcalc.extras import need
 
@@ -199,12 +199,14 @@ class _Reader:
             return self._finite(f"a number in column {name!r}", column, numbers, hint)[:, None]
         words = np.array(self._words(column), dtype=object)
         found = words[:, None] == np.array([str(c) for c in known], dtype=object)
+        beyond = ~found.any(axis=1, keepdims=True)
+        for word, k in zip(*np.unique(words[beyond[:, 0]].astype(str), return_index=True), strict=True):
+            if refused := self.columns.not_listed(name, str(word)):
+                row = int(numbers[np.flatnonzero(beyond)[k]])
+                needed = f"one of the categories of {name!r}"
+                raise bad_row(self.path, row, needed, str(word), refused, where="row")
         if name in self.columns.other:
-            found = np.hstack([found, ~found.any(axis=1, keepdims=True)])
-        if not found.any(axis=1).all():
-            k = int(np.argmin(found.any(axis=1)))
-            needed = f"one of the categories of {name!r}"
-            raise bad_row(self.path, int(numbers[k]), needed, words[k], CATEGORY, where="row")
+            found = np.hstack([found, beyond])
         return found.astype(np.float64)
 
     def _labels(self, column: Any, numbers: Any) -> tuple[Array, set[str]]:
@@ -235,7 +237,9 @@ class _Reader:
 
     @staticmethod
     def _words(column: Any) -> list[str]:
-        """Values as text; whole numbers without a point."""
-        return [
-            f"{value:g}" if isinstance(value, float) else str(value) for value in column.to_pylist()
-        ]
+        """Values as text, with all their digits; whole numbers without a point."""
+        from pyarrow import types
+
+        if types.is_floating(column.type):
+            return [np.format_float_positional(value, trim="-") for value in np.asarray(column)]
+        return [str(value) for value in column.to_pylist()]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.beyond import no_value, two_readings
 from dpcalc.algorithms.problems.data.column_names import (
     OTHER,
     check_names,
@@ -216,12 +217,16 @@ class Columns:
                     "schema, which dpcalc schema prints to fill in"
                 )
                 found.append(_number(self.path, row, field, f"a number in column {name!r}", hint))
-            elif field in known or name in self.other:
-                found += [float(field == c) for c in known]
-                found += [float(field not in known)] if name in self.other else []
-            else:
-                raise bad_row(self.path, row, f"one of the categories of {name!r}", field, CATEGORY)
+                continue
+            if field not in known and (refused := self.not_listed(name, field)):
+                raise bad_row(self.path, row, f"one of the categories of {name!r}", field, refused)
+            found += [float(field == c) for c in known]
+            found += [float(field not in known)] if name in self.other else []
         return found
+
+    def not_listed(self, name: str, field: str) -> str:
+        """What to try where a value is none of a column's categories; "" if it may be none."""
+        return two_readings(field, self.categories[name]) if name in self.other else CATEGORY
 
 
 CATEGORY = (
@@ -260,15 +265,11 @@ def _left_out(incomplete: int) -> str:
     return f"; {incomplete} incomplete row{'s' if incomplete > 1 else ''} left out"
 
 
-_NO_VALUE = ("null", "none", "n/a", "#n/a", "nil", "missing", ".", "-", "--")
-"""Cells, in lower case, by which other programs mean "no value"."""
-
-
 def _instead(field: str, of_words: str) -> str:
     """What to try with a cell that is no number, by what it may have been meant as."""
     if looks_like := meant(field):
         return looks_like
-    if field.lower() in _NO_VALUE:
+    if no_value(field):
         return f"if it means that there is no value, leave the cell empty; if it is one, {of_words}"
     return of_words
 
