@@ -133,4 +133,6 @@ def _of_pair(pair: DensityPair, exponent: float) -> float:
     except NumericalFailure:  # next to no noise
         return math.inf
     value = _of_law(law, exponent)
-    return float(np.logaddexp(value, log_rest)) if value > 1 else value + math.exp(log_rest)
+    if max(value, log_rest) > 1:
+        return float(np.logaddexp(value, log_rest))
+    return value + math.exp(log_rest)

@@ -11,6 +11,7 @@ from mpmath import mp, mpf
 
 from dpcalc.guarantees import GDP, RDP, ZCDP
 from dpcalc.guarantees.groups import group
+from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian
 from dpcalc.guarantees.mixture import GaussianMixture
 from dpcalc.guarantees.through_renyi import ApproximateRDP
 
@@ -150,3 +151,14 @@ def test_the_divergence_near_order_one_bounds_the_total_variation_and_nothing_le
     assert exact <= guarantee.delta(0.0) <= exact * (1 + epsilon**2 / 10 + mpf("1e-6"))
     assert guarantee.epsilon(float(exact) * (1 - 1e-9)) > 0
     assert guarantee.epsilon(float(exact) * (1 + epsilon**2 / 10 + 1e-6)) == 0
+
+
+@pytest.mark.parametrize("excess", [5e8, 1e9, 2e9])
+def test_a_rest_beyond_the_doubles_is_no_error_where_large_noise_meets_large_orders(
+    excess: float,
+) -> None:
+    """Sampling saves something of the divergence without it, and no more than ln(1/rate)."""
+    sigma, rate = 9571.0, 6.5e-6
+    found = poisson_subsampled_gaussian(sigma, rate, "add-remove").renyi(1 + excess)
+    whole = (1 + excess) / 2 / sigma**2
+    assert max(whole - math.log(1 / rate) * (1 + 2 / excess), 0.0) <= found <= whole * (1 + 1e-9)
