@@ -8,6 +8,7 @@ import json
 import lzma
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpcalc.algorithms.problems.data import libsvm
@@ -245,3 +246,26 @@ def test_numbers_to_predict_come_from_a_libsvm_file(run, tmp_path):
     status, _, err = run(*line, "--data", svm, "--scale", "*=0:1")
     assert status == 2
     assert "say it, --scale label=LOW:HIGH, or, of classes, which one becomes +1" in err
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "svm"])
+def test_labels_that_differ_in_the_seventh_digit_are_two_classes(run, tmp_path, kind):
+    x = np.random.default_rng(5).normal(size=(120, 2))
+    y = np.where(x[:, 0] > 0, 1234568.0, 1234567.0)
+    path = tmp_path / f"codes.{kind}"
+    if kind == "npy":
+        np.save(path, np.column_stack([x, y]))
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        pd.DataFrame({"0": x[:, 0], "1": x[:, 1], "2": y}).to_parquet(path)
+    else:
+        path.write_text("".join(f"{b:.0f} 1:{a[0]} 2:{a[1]}\n" for a, b in zip(x, y, strict=True)))
+    line = ["run", "dp-admm", "--data", str(path), "--positive", "1234568", *BUDGET]
+    line += ["--row-bound", "9"] if kind == "svm" else ["--label", "2", "--scale", "*=-9:9"]
+    status, out, err = run(*line)
+    assert status == 0, err
+    assert "1234568" in out
+    line[line.index("1234568")] = "1.23457e+06"
+    status, _, err = run(*line)
+    assert status == 2
+    assert "1234567" in err

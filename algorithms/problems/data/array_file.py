@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
+from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
 from dpcalc.algorithms.problems.data.tables import Columns
 from dpcalc.algorithms.problems.stored_rows import StoredRows
@@ -83,7 +84,7 @@ def _check(path: object, block: Array, first: int) -> None:
 
 def _labels(y: Array, positive: str | None) -> tuple[Array, set[str]]:
     if positive is None:
-        return y.copy(), {f"{value:g}" for value in np.unique(y)[:2]}
+        return y.copy(), {word(value) for value in np.unique(y)[:2]}
     values, place = np.unique(y, return_inverse=True)
-    words = [f"{value:g}" for value in values]
+    words = [word(value) for value in values]
     return np.array([float(word == positive) for word in words])[place], set(words)

@@ -12,6 +12,7 @@ import numpy as np
 from dpcalc.algorithms.problems.data.column_names import check_names, refuse_index
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
 from dpcalc.algorithms.problems.data.meant import NUMBERED
+from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
 from dpcalc.algorithms.problems.data.tables import Columns
 from dpcalc.errors import InvalidInput
@@ -200,11 +201,12 @@ class _Reader:
         words = np.array(self._words(column), dtype=object)
         found = words[:, None] == np.array([str(c) for c in known], dtype=object)
         beyond = ~found.any(axis=1, keepdims=True)
-        for word, k in zip(*np.unique(words[beyond[:, 0]].astype(str), return_index=True), strict=True):
-            if refused := self.columns.not_listed(name, str(word)):
+        unlisted = np.unique(words[beyond[:, 0]].astype(str), return_index=True)
+        for said, k in zip(*unlisted, strict=True):
+            if refused := self.columns.not_listed(name, str(said)):
                 row = int(numbers[np.flatnonzero(beyond)[k]])
                 needed = f"one of the categories of {name!r}"
-                raise bad_row(self.path, row, needed, str(word), refused, where="row")
+                raise bad_row(self.path, row, needed, str(said), refused, where="row")
         if name in self.columns.other:
             found = np.hstack([found, beyond])
         return found.astype(np.float64)
@@ -216,7 +218,7 @@ class _Reader:
         hint = "say which label becomes +1: --positive VALUE"
         needed = f"a number as label in column {self.columns.label!r}"
         y = self._finite(needed, column, numbers, hint)
-        return y, {f"{value:g}" for value in np.unique(y)[:2]}
+        return y, {word(value) for value in np.unique(y)[:2]}
 
     def _finite(self, needed: str, column: Any, numbers: Any, hint: str) -> Array:
         import pyarrow as pa
@@ -241,5 +243,5 @@ class _Reader:
         from pyarrow import types
 
         if types.is_floating(column.type):
-            return [np.format_float_positional(value, trim="-") for value in np.asarray(column)]
+            return [word(value) for value in np.asarray(column)]
         return [str(value) for value in column.to_pylist()]

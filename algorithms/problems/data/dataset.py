@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc import delimited
+from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -100,11 +101,11 @@ def two_classes(labels: Array, source: str) -> Array:
     values = np.unique(labels)
     if len(values) == 1:
         raise InvalidInput(
-            f"expected two classes; got {values[0]:g} for every record in {source}; one class alone "
-            "leaves nothing to learn"
+            f"expected two classes; got {word(values[0])} for every record in {source}; one class "
+            "alone leaves nothing to learn"
         )
     if len(values) != 2:
-        shown = ", ".join(f"{value:g}" for value in values[:5])
+        shown = ", ".join(word(value) for value in values[:5])
         some = "; write 1 for one of them and -1 for all others" if len(values) > 2 else ""
         raise InvalidInput(f"expected two classes; got {len(values)} ({shown}) in {source}{some}")
     return np.where(labels == values[1], 1.0, -1.0)

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcalc import checks
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, lines, two_classes
+from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.delimited import is_number
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.extras import need
@@ -84,18 +85,18 @@ def _labelled(
     if positive is not None:
         found = float(positive) if is_number(positive) else math.nan
         if len(values) > 1 and found not in values:
-            known = ", ".join(f"{value:g}" for value in values[:8]) + ", ..." * (len(values) > 8)
+            known = ", ".join(word(value) for value in values[:8]) + ", ..." * (len(values) > 8)
             raise InvalidInput(
                 f"expected a label that occurs; got positive={positive!r}, which is not in "
                 f"{str(path)!r}; known: {known}"
             )
         if len(values) > 1:
-            return np.where(labels == found, 1.0, -1.0), ("any other", f"{found:g}")
+            return np.where(labels == found, 1.0, -1.0), ("any other", word(found))
     if classes is False or (classes is None and len(values) > 2):
         return labels, None
     y = two_classes(labels, str(path))
     own = values.tolist() == [-1.0, 1.0]
-    return y, None if own else (f"{values[0]:g}", f"{values[1]:g}")
+    return y, None if own else (word(values[0]), word(values[1]))
 
 
 LABEL = "label"

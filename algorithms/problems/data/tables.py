@@ -20,6 +20,7 @@ from dpcalc.algorithms.problems.data.column_names import (
 )
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
 from dpcalc.algorithms.problems.data.meant import meant
+from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.delimited import Row, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
 
@@ -183,7 +184,7 @@ class Columns:
         if self.positive is not None:
             return "any other", self.positive
         values = np.unique(labels)
-        return (f"{values[0]:g}", f"{values[1]:g}") if len(values) == 2 else None
+        return (word(values[0]), word(values[1])) if len(values) == 2 else None
 
     def check_labels(self, said: AbstractSet[str]) -> None:
         """Refuse labels that are the column's own name, lack the positive one, or are all alike."""
