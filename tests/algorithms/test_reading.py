@@ -193,6 +193,22 @@ def peak(function):
         tracemalloc.stop()
 
 
+def test_a_libsvm_file_takes_its_entries_and_the_table(tmp_path):
+    """Half of the numbers, with where they are, and the array; no sparse matrix in between."""
+    x = np.random.default_rng(0).random((4000, 100)).round(3)
+    x[:, ::2] = 0
+    path = tmp_path / "own.svm"
+    lines = (
+        " ".join([f"{k % 2}", *(f"{j + 1}:{row[j]}" for j in range(1, 100, 2))])
+        for k, row in enumerate(x)
+    )
+    path.write_text("\n".join(lines))
+    load(str(path))  # what is imported once
+    used, found = peak(lambda: load(str(path)))
+    np.testing.assert_array_equal(found.features, x)
+    assert used < 2.1 * x.nbytes
+
+
 def test_a_parquet_file_and_its_split_take_twice_the_table(tmp_path):
     """Rows as they are scaled by their ranges, and once more shortened and shuffled."""
     path, rows, columns = tmp_path / "own.parquet", 30_000, 50

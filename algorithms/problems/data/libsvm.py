@@ -8,6 +8,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, lines, two_classes
@@ -109,6 +110,8 @@ _COPIES = 2
 _RARE = 1 / 3
 """Share of numbers that are not 0 up to which a sparse matrix takes half of an array's memory."""
 
+_AT_ONCE = 2**9  # rows filled in together
+
 _EACH_NAME = 100
 """Bytes of the name of a column."""
 
@@ -167,10 +170,9 @@ class _Entries:
         needed = width * (_EACH_NAME + (0 if sparse else 8 * _COPIES * count))
         columns = np.frombuffer(self._columns, np.intc)
         parts = (np.frombuffer(self._values), columns, np.frombuffer(self._ends, np.int64))
-        rows = csr_array(parts, shape=(count, width))
         try:
             if needed <= there:
-                return rows if sparse else rows.toarray()
+                return csr_array(parts, shape=(count, width)) if sparse else _filled(*parts, width)
         except (MemoryError, ValueError):  # a limit of the process; more bytes than have addresses
             pass
         has = "" if math.isinf(there) else f"; this machine has {there / 1e9:.3g} GB"
@@ -181,6 +183,17 @@ class _Entries:
             f"columns{of} need {needed / 1e9:.3g} GB{has}; number the features that occur from 1 on"
             + ("" if sparse else ", or leave out ranges, with which no number stays 0")
         )
+
+
+def _filled(values: Array, columns: NDArray[np.intc], ends: NDArray[np.int64], width: int) -> Array:
+    """Entries as an array; a sparse matrix in between would copy where they are."""
+    table = np.zeros((len(ends) - 1, width))
+    for first in range(0, len(table), _AT_ONCE):
+        bounds = ends[first : first + _AT_ONCE + 1]
+        row = np.repeat(np.arange(first, first + len(bounds) - 1), np.diff(bounds))
+        part = slice(bounds[0], bounds[-1])
+        table[row, columns[part]] = values[part]
+    return table
 
 
 def fetch_libsvm(name: str, *, cache: str | os.PathLike[str] | None = None) -> Dataset:
