@@ -67,5 +67,6 @@ def _share(large: float, small: float, allowed: float) -> float:
     """Which part of a stretch comes first, such that both have a whole number of steps."""
     if not 0 < small < allowed < large < math.inf:
         return 0.5
-    steps = math.ceil(math.log(large / small) / math.log(allowed / small) * _MORE)
+    fallen = math.log(large) - math.log(small)  # their quotient may be no double
+    steps = math.ceil(fallen / math.log(allowed / small) * _MORE)
     return (steps // 2) / steps

@@ -56,6 +56,7 @@ ALLOWED_INSIDE = (
     "dpcalc.errors",
     "dpcalc.extras",
     "dpcalc.delimited",
+    "dpcalc.packed",
     "dpcalc.checks",
     "dpcalc.vocabulary",
 )

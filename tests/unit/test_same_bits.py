@@ -57,8 +57,8 @@ def shared(seven: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
     """One set of seven processes for every command."""
 
     class Kept:
-        def __init__(self, workers: int) -> None:
-            assert workers == 7
+        def __init__(self, workers: int, timeout: float | None = None) -> None:
+            assert (workers, timeout) == (7, None)
 
         def __enter__(self) -> Processes:
             return seven

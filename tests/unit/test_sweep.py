@@ -24,7 +24,7 @@ from dpcalc.store import open_store
 from dpcalc.sweep.accounted import line, shared_axis
 from dpcalc.sweep.carry_out import rows_of
 from dpcalc.sweep.grid import read_sweep
-from dpcalc.sweep.lines import answered
+from dpcalc.sweep.lines import _share, answered
 from dpcalc.theorems.catalogue import privacy_result
 
 DP_ADMM = """
@@ -394,3 +394,8 @@ def test_outputs_are_tried_before_any_work(here: Path, capsys: pytest.CaptureFix
 def test_memory_is_refused_where_nothing_is_bounded_by_it(asked: str, here: Path) -> None:
     with pytest.raises(InvalidInput, match="memory bounds what runs of an audit release"):
         sweep_of(f'{asked}\nmemory = "1GB"\n', here)
+
+
+def test_a_stretch_that_falls_beyond_the_doubles_has_a_share() -> None:
+    share = _share(4.0, 2.2250738585072014e-308, 4.450147717014403e-308)
+    assert share == pytest.approx(0.5, abs=1e-3)

@@ -16,6 +16,7 @@ AREAS = {
         "dpcalc.accountant",
         "dpcalc.delimited",
         "dpcalc.numerals",
+        "dpcalc.packed",
         "dpcalc.sealed",
         "dpcalc.archive",
         "dpcalc.auditing.sampling.observations",
