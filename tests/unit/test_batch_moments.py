@@ -90,6 +90,22 @@ def test_moments_at_random() -> None:
     assert near > 100
 
 
+@pytest.mark.parametrize("planted", ["weights", "order"])
+def test_a_moment_that_is_too_small_is_seen(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if weights were short of a billionth, or every order a ten millionth lower."""
+    pair, order = WithoutReplacement(1.3, 0.05), np.array([6.0])
+    exact = in_detail(1.3, 0.05, 6.0)
+    assert batch_moments(pair, order)[0] >= exact * (1 - 1e-12)
+    if planted == "weights":
+        monkeypatch.setattr(
+            "dpcalc.accounting.losses.batch_moments._rule",
+            lambda count: (_rule(count)[0], _rule(count)[1] * (1 - 1e-9)),
+        )
+    else:
+        order = order - 1e-7
+    assert batch_moments(pair, order)[0] < exact * (1 - 1e-12)
+
+
 @pytest.mark.parametrize(("mu", "rate"), [(1e-9, 0.5), (1e-150, 1e-9)])
 def test_hardly_any_loss(mu: float, rate: float) -> None:
     found = batch_moments(WithoutReplacement(mu, rate), ORDERS)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpcalc import mechanisms
+from dpcalc.accounting.losses import closed_moments
 from dpcalc.accounting.losses.closed_moments import (
     atoms_moments,
     laplace_moments,
@@ -58,6 +59,19 @@ def test_moments_of_one_noise(
             for place in places.choice(len(ORDERS), 8, replace=False):
                 exact = truth(epsilon, float(ORDERS[place]))
                 assert exact <= float(found[place]) <= exact * (1 + mp.mpf("1e-11")), epsilon
+
+
+def test_a_moment_that_is_too_small_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if g lacked a ten billionth of itself, or large logarithms no room were added to."""
+    with mp.workdps(60):
+        small, large = laplace(0.1, 3.0), responses(3.0, 1e5)
+        assert laplace_moments(0.1, np.array([3.0]))[0] >= small
+        honest = closed_moments._beyond_linear
+        monkeypatch.setattr(closed_moments, "_beyond_linear", lambda y: honest(y) * (1 - 1e-10))
+        assert laplace_moments(0.1, np.array([3.0]))[0] < small
+        assert response_moments(3.0, np.array([1e5]))[0] >= large
+        monkeypatch.setattr(closed_moments, "_ROOM", -1e-12)
+        assert response_moments(3.0, np.array([1e5]))[0] < large
 
 
 @pytest.mark.parametrize("formula", [response_moments, laplace_moments])

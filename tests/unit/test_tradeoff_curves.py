@@ -256,6 +256,16 @@ def test_a_lower_bound_of_delta_that_is_too_large_is_seen(monkeypatch: pytest.Mo
     assert sum(ends.upper < exact for ends, exact in zip(found, truth, strict=True)) > 10
 
 
+def test_a_corner_that_is_too_low_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the curve were its chords between the places that were asked, which lie below it."""
+    total = compose(*[(ApproxDP(*each), 1) for each in ROUNDS])
+    monkeypatch.setattr(tradeoff._Concave, "corners", lambda self: (self.t, self.high * (1 - 1e-9)))
+    monkeypatch.setattr(tradeoff._Concave, "corners_beyond_one", tradeoff._Concave.corners)
+    found = total.tradeoff_brackets(FINE)  # type: ignore[attr-defined]
+    exact = [best_test(ROUNDS, rate) for rate in FINE]
+    assert sum(ends.upper < truth for ends, truth in zip(found, exact, strict=True)) > 5
+
+
 @pytest.mark.parametrize(
     "total",
     [
