@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,21 +119,51 @@ class Certificates:
 
 
 def print_certificate(record: dict[str, Any]) -> None:
-    """For people: a line for each end that is not certified, or one for both."""
+    """For people: what is certified and how to verify it, then what is not."""
     if "certificate" not in record:
         return
-    from dpcalc.certificates.certify import CERTIFIED
-    from dpcalc.report.enclosures import PAIR
     from dpcalc.report.text import console, escaped
 
-    out, found = console(), record["certificate"]
+    file = record["certificate"]["file"]
+    first, *others = certificate_words(record["certificate"])
+    verified = "" if file is None else f"; verify with: dpcalc check {file}"
+    for line in (first + verified, *others):
+        console().print(escaped(line))
+
+
+def print_certificates(records: Sequence[dict[str, Any]]) -> None:
+    """For people: those of numbered answers, the numbers of which the same is said together."""
+    from dpcalc.report.claim_notes import ranges
+    from dpcalc.report.text import console, escaped, hanging
+
+    groups: dict[tuple[str, ...], list[int]] = {}
+    files = set()
+    for number, record in enumerate(records, start=1):
+        if "certificate" in record:
+            groups.setdefault(certificate_words(record["certificate"]), []).append(number)
+            files.add(record["certificate"]["file"])
+    if not groups:
+        return
+    out = console()
+    out.print("\n[bold]Certificates[/]")
+    for words, numbers in groups.items():
+        out.print(hanging(f"{ranges(numbers):>3}  ", escaped("; ".join(words))))
+    for file in files - {None}:
+        out.print(escaped(f"Verify with: dpcalc check {file}"))
+
+
+def certificate_words(found: dict[str, Any]) -> tuple[str, ...]:
+    """What is certified of an answer's ends, then what is not, of its field ``certificate``."""
+    from dpcalc.certificates.certify import CERTIFIED
+    from dpcalc.report.enclosures import PAIR
+
+    words = []
     ends = [end for end in ("upper", "lower") if found[end] == CERTIFIED]
     if ends:
         which = "both ends" if len(ends) == 2 else f"the {ends[0]} end"
         of_what = " (lower end: of the dominating pair)" if found["lower_of"] == PAIR else ""
-        out.print(escaped(f"{which} certified{of_what}; verify with: dpcalc check {found['file']}"))
+        words.append(f"{which} certified{of_what}")
     elif found["file"] is not None:
-        out.print(escaped(f"a larger ε is certified; verify with: dpcalc check {found['file']}"))
-    for end in ("upper", "lower"):
-        if found[end] != CERTIFIED:
-            out.print(escaped(f"{end} end {found[end]}"))
+        words.append("a larger ε is certified")
+    words += [f"{end} end {found[end]}" for end in ("upper", "lower") if found[end] != CERTIFIED]
+    return tuple(words)

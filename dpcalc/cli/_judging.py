@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.cli._certify import Certificates, print_certificate
+from dpcalc.cli._certify import Certificates, print_certificates
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import kept_work, refuse_checkpoint
 from dpcalc.cli._options import refuse_given
@@ -171,18 +171,7 @@ def _print(
     print_claims(judgements, file, details=details)
     if attacks is not None:
         print_attacks(judgements, attacks)
-    _print_certificates(records)
-
-
-def _print_certificates(records: Sequence[dict[str, Any]]) -> None:
-    from dpcalc.report.text import console, escaped
-
-    if any("certificate" in record for record in records):
-        console().print("\n[bold]Certificates[/]")
-    for number, record in enumerate(records, start=1):
-        if "certificate" in record:
-            console().print(escaped(f"{number:>3}  {record['name']}"))
-            print_certificate(record)
+    print_certificates(records)
 
 
 def _record(

@@ -60,3 +60,25 @@ def test_lists_of_numbers_are_no_formulas() -> None:
     assert _described({"mechanism": "m", "x": ["0"] * 6, "count": 2}) == (
         "2 × m, x 0; 0; 0; 0; and 2 more"
     )
+
+
+CLAIM = """
+[[claim]]
+name = "{}"
+epsilon = 6
+delta = 1e-5
+adjacency = "add-remove"
+rounds = "rounds.csv"
+"""
+
+
+def test_claims_of_which_the_same_is_certified_are_told_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claims, out = tmp_path / "claims.toml", tmp_path / "out.json"
+    claims.write_text(CLAIM.format("first") + CLAIM.format("second"))
+    (tmp_path / "rounds.csv").write_text("mechanism,noise_multiplier\ngaussian,1\n")
+    with pytest.raises(SystemExit):
+        main(["verify", str(claims), "--certify", str(out)])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Certificates 1-2 both ends certified Verify with: dpcalc check" in shown
