@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dpcalc.accounting.enclosure import Bracket
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
 
     Losses = tuple[tuple[PrivacyLoss, int], ...]
@@ -229,6 +230,12 @@ class Guarantee(OwnArithmetic, ABC):
             n values, in the same order.
         """
         return tuple(self.tradeoff(rate) for rate in false_positive_rates)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Enclosures of the trade-off curve that is stated; the method says where 1 - fpr is above."""
+        from dpcalc.guarantees.tradeoff_ends import below_chance
+
+        return below_chance(self.tradeoffs(false_positive_rates), false_positive_rates)
 
     def advantage(self) -> float:
         """The largest possible true-positive rate minus false-positive rate of an attack: δ(0)."""

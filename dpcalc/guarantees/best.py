@@ -10,6 +10,7 @@ from dpcalc.accounting.enclosure import Bracket, relative_width, with_relative_w
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.best_count import question
 from dpcalc.guarantees.groups import group
+from dpcalc.guarantees.tradeoff_ends import largest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,6 +60,11 @@ class BestOf(Guarantee):
         """The largest of the bounds' at each rate."""
         each = [bound.tradeoffs(false_positive_rates) for bound in self.bounds]
         return tuple(max(at) for at in zip(*each, strict=True))
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """The largest ends of the bounds'."""
+        each = [bound.tradeoff_brackets(false_positive_rates) for bound in self.bounds]
+        return tuple(largest(at) for at in zip(*each, strict=True))
 
     def parameters(self) -> Mapping[str, float]:
         """How many bounds there are."""

@@ -20,7 +20,13 @@ from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.accounting.composition import DeltaCurve, certain_epsilon, worst_delta, worst_epsilon
+from dpcalc.accounting.composition import (
+    DeltaCurve,
+    certain_delta,
+    certain_epsilon,
+    worst_delta,
+    worst_epsilon,
+)
 from dpcalc.accounting.composition.neighbours import Neighbours, current_neighbours
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, relative_width
 from dpcalc.accounting.gaussian import total_mu
@@ -33,7 +39,7 @@ from dpcalc.guarantees.counted_parts import counted_part, shared_relation
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
 from dpcalc.guarantees.renyi import ZCDP
-from dpcalc.guarantees.through_renyi import through_renyi
+from dpcalc.guarantees.through_renyi import concentrated, through_renyi
 from dpcalc.guarantees.tradeoff import curve_below, curve_ends
 from dpcalc.guarantees.two_valued import TWO_VALUED, few_rounds
 from dpcalc.guarantees.worst import WorstOf
@@ -90,17 +96,14 @@ def _composed(flat: list[tuple[Guarantee, int]]) -> Guarantee:
         if isinstance(part, WorstOf):
             return _over_cases(part, n, flat[:k] + flat[k + 1 :])
     if len(flat) == 1:
-        known = flat[0][0].repeated(flat[0][1])
-        if known is not None:
-            return known
+        rounds = flat[0][0].repeated(flat[0][1])
+        if rounds is not None:
+            return rounds
     if all(isinstance(part, GDP) for part, _ in flat):
         return GDP(total_mu((part.mu, n) for part, n in flat if isinstance(part, GDP)))
-    if all(isinstance(part, ZCDP) for part, _ in flat):
-        total = mpf(0)
-        for part, n in flat:
-            if isinstance(part, ZCDP):
-                total += mpf(part.rho) * n if math.isfinite(part.rho) else mpf("inf")
-        return ZCDP(round_up(total))
+    known = [(part, n) for part, n in flat if isinstance(part, ZCDP | GDP)]
+    if len(known) == len(flat):
+        return concentrated(known)
     if all(part.losses() is not None for part, _ in flat):
         return Composition(tuple(flat))
     return through_renyi(flat)
@@ -195,17 +198,9 @@ class Composition(Guarantee):
         """Enclosures of the trade-off curve of the worst case of the parts, at several rates.
 
         It is the largest convex and symmetric one below those of all dominating pairs and orders.
-
-        Args:
-            false_positive_rates: shape (n,), each in [0, 1].
-
-        Returns:
-            n enclosures of false-negative rates, in the same order.
-
-        Raises:
-            InvalidInput: for a rate outside its range.
         """
-        return curve_ends(self, self._delta_ends(both=True), false_positive_rates)
+        ends, certain = self._delta_ends(both=True), certain_delta(self.losses() or ())
+        return curve_ends(self, ends, false_positive_rates, certain)
 
     def _delta_ends(self, *, both: bool = False) -> Callable[[Sequence[float]], list[Ends]]:
         """Bounds of δ at finite ε, from sums that are made once."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.tradeoff_ends import in_closed_form
 from dpcalc.numerals import at_least
-from dpcalc.numerics.precise import mpf, normal_cdf, normal_quantile, round_down, round_up
+from dpcalc.numerics.precise import Real, mpf, normal_cdf, normal_quantile, round_down, round_up
 
 if TYPE_CHECKING:
+    from dpcalc.accounting.enclosure import Bracket
     from dpcalc.guarantees.base import Directions
 
 
@@ -67,12 +69,17 @@ class GDP(Guarantee):
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """Φ(Φ⁻¹(1 - fpr) - μ), exactly."""
-        fpr = checks.probability("false_positive_rate", false_positive_rate)
-        if self.mu == math.inf or fpr == 1:
-            return 0.0
-        if fpr == 0:
-            return 1.0
-        return max(0.0, round_down(normal_cdf(-normal_quantile(mpf(fpr)) - mpf(self.mu))))
+        rate = mpf(checks.probability("false_positive_rate", false_positive_rate))
+        return max(0.0, round_down(self._missed(rate)))
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """The same, rounded down and up."""
+        return in_closed_form(self._missed, false_positive_rates)
+
+    def _missed(self, rate: Real) -> Real:
+        if self.mu == math.inf or rate in (0, 1):
+            return mpf(1) if rate == 0 and self.mu < math.inf else mpf(0)
+        return normal_cdf(-normal_quantile(rate) - mpf(self.mu))
 
     def closed_group(self, size: int) -> GDP:
         """μ grows with the size of the group."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.profile import ProfileGuarantee
+from dpcalc.guarantees.tradeoff import Ends, curve_below
 from dpcalc.numerics.precise import context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
+
+_TRIES = 3
 
 
 def group(guarantee: Guarantee, size: int) -> Guarantee:
@@ -49,6 +52,24 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reach:
+    """About how far ε matters to a group, without a search."""
+
+    group: GroupProfile
+
+    def epsilon(self, delta: float) -> float:
+        """k·e for an e at which δ_k is about δ; no bound."""
+        base, size, share = self.group.base, self.group.size, 0.0
+        for _ in range(_TRIES):
+            share = base.epsilon(delta / size * math.exp(-min((size - 1) * share, 600.0)))
+        return size * share
+
+    def delta(self, epsilon: float) -> float:
+        """At ε/k."""
+        return self.group.deltas([epsilon])[0]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupProfile(ProfileGuarantee):
     """The guarantee for data sets that differ in several records.
 
@@ -78,10 +99,33 @@ class GroupProfile(ProfileGuarantee):
         best = minimise(logarithm, 0.0, most)[0] if most > 0 else 0.0
         return min(1.0, self._steps(best), self._steps(most))
 
+    def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
+        """The bound above at e = ε/k, all in one go."""
+        shares = [round_down(mpf(epsilon) / self.size) for epsilon in epsilons]
+        known = zip(shares, self.base.deltas(shares), strict=True)
+        return tuple(min(1.0, self._together(*each)) for each in known)
+
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """A lower bound of any attack's false-negative rate at a false-positive rate."""
+        return self.tradeoffs([false_positive_rate])[0]
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """The same at several rates, from the bounds of δ at some dozens of ε."""
+
+        def ends(epsilons: Sequence[float]) -> list[Ends]:
+            return [(0.0, delta) for delta in self.deltas(epsilons)]
+
+        return curve_below(_Reach(self), ends, false_positive_rates)
+
     def _steps(self, share: float) -> float:
-        each = mpf(self.base.delta(share))
+        return self._together(share, self.base.delta(share))
+
+    def _together(self, share: float, delta: float) -> float:
+        each = mpf(delta)
         if each == 0:
             return 0.0
+        if share == math.inf:
+            return 1.0
         ctx, e = context(), mpf(share)
         total = ctx.expm1(e * self.size) / ctx.expm1(e) if share > 0 else mpf(self.size)
         return round_up(each * total)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from dpcalc.numerics.products import product
 from dpcalc.numerics.rounding import sum_up
 
 if TYPE_CHECKING:
+    from dpcalc.accounting.enclosure import Bracket
     from dpcalc.guarantees.base import Directions
 
 
@@ -61,6 +62,12 @@ class GaussianMixture(ProfileGuarantee):
             total = float(product(weights, np.exp(exponents - top))) + rest * math.exp(-top)
             log_moment = (top * (1 + 1e-14) + math.log(total)) * (1 + 1e-13)
         return log_moment / (order - 1) * (1 + 1e-12)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Enclosures of the mixture's curve; see `Composition`."""
+        from dpcalc.guarantees.composition import Composition
+
+        return Composition(((self, 1),)).tradeoff_brackets(false_positive_rates)
 
     def losses(self) -> Directions:
         """The mixture of the components' normal laws."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.tradeoff import profile_ends
 from dpcalc.numerals import at_most
 from dpcalc.numerics.search import smallest_where
 
 if TYPE_CHECKING:
+    from dpcalc.accounting.enclosure import Bracket
     from dpcalc.guarantees.base import Directions
+    from dpcalc.guarantees.tradeoff import Ends
 
 _LARGEST_EPSILON = 1e300
 
@@ -70,6 +73,14 @@ class PrivacyProfile(ProfileGuarantee):
         """The profile at ε, cut to [0, 1]."""
         checks.non_negative_or_infinite("epsilon", epsilon)
         return min(1.0, max(0.0, self.profile(epsilon))) if epsilon < math.inf else 0.0
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Enclosures of the curve that the profile says at all ε, which some mechanism has."""
+
+        def ends(epsilons: Sequence[float]) -> list[Ends]:
+            return [(delta, delta) for delta in map(self.delta, epsilons)]
+
+        return profile_ends(self, ends, false_positive_rates)
 
     def parameters(self) -> Mapping[str, float]:
         """None: the profile is a function."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.tradeoff_ends import in_closed_form
 from dpcalc.numerals import at_least
-from dpcalc.numerics.precise import context, mpf, round_down, round_up
+from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 
 if TYPE_CHECKING:
+    from dpcalc.accounting.enclosure import Bracket
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
     from dpcalc.guarantees.base import Directions
 
@@ -71,6 +73,10 @@ class PureDP(Guarantee):
     def tradeoff(self, false_positive_rate: float) -> float:
         """max(0, 1 - e^{ε₀}·fpr, e^{-ε₀}(1 - fpr))."""
         return ApproxDP(self.bound, 0.0).tradeoff(false_positive_rate)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """The same, rounded down and up."""
+        return ApproxDP(self.bound, 0.0).tradeoff_brackets(false_positive_rates)
 
     def closed_group(self, size: int) -> PureDP:
         """ε₀ grows with the size of the group."""
@@ -151,9 +157,18 @@ class ApproxDP(Guarantee):
 
     def tradeoff(self, false_positive_rate: float) -> float:
         """max(0, 1 - δ₀ - e^{ε₀}·fpr, e^{-ε₀}(1 - δ₀ - fpr))."""
-        fpr = mpf(checks.probability("false_positive_rate", false_positive_rate))
-        if self.bound == math.inf:
-            return 0.0
-        grown = context().exp(mpf(self.bound))
+        rate = mpf(checks.probability("false_positive_rate", false_positive_rate))
+        return max(0.0, round_down(self._missed(rate)))
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """The same, rounded down and up."""
+        return in_closed_form(self._missed, false_positive_rates)
+
+    def _missed(self, rate: Real) -> Real:
         keep = 1 - mpf(self.failure)
-        return max(0.0, round_down(max(keep - grown * fpr, (keep - fpr) / grown)))
+        if self.bound == math.inf:
+            return mpf(0)
+        if rate == 0:
+            return keep
+        grown = context().exp(mpf(self.bound))
+        return max(keep - grown * rate, (keep - rate) / grown)

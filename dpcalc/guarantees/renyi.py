@@ -5,16 +5,36 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.tradeoff_ends import below_chance
+from dpcalc.guarantees.two_outcomes import (
+    about_concentrated,
+    concentrated,
+    covered_at,
+    covered_from,
+    least_missed,
+    searched_order,
+)
 from dpcalc.numerals import at_least, at_most
-from dpcalc.numerics.precise import context, mpf, round_up
+from dpcalc.numerics.precise import (
+    context,
+    mpf,
+    normal_cdf,
+    normal_quantile,
+    round_down,
+    round_up,
+)
 from dpcalc.numerics.search import minimise
+
+if TYPE_CHECKING:
+    from dpcalc.accounting.enclosure import Bracket
 
 
 class RenyiGuarantee(Guarantee):
@@ -91,6 +111,39 @@ class RenyiGuarantee(Guarantee):
             value = min(1.0, round_up(ctx.exp(log_delta)))
         return min(value, self._pinsker())
 
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """What the worst mechanism with two outcomes misses, see `dpcalc.guarantees.two_outcomes`."""
+        rate = checks.probability("false_positive_rate", false_positive_rate)
+        if rate == 1:
+            return 0.0
+        if rate == 0:  # what has a finite divergence happens under both neighbours
+            return float(
+                any(math.isfinite(self.renyi(order)) for order in self.telling_orders(0.5))
+            )
+        apart = round_down(1 - mpf(rate) - mpf(self._pinsker()))
+        return max(0.0, apart, least_missed(self.renyi, self.telling_orders(rate), rate))
+
+    def telling_orders(self, rate: float) -> tuple[float, ...]:
+        """Some orders that say much about a rate of false alarms."""
+        return (searched_order(self.renyi, *self.searched_orders(), rate),)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Enclosures of the least that a test misses, of all releases with these divergences."""
+        guessed = below_chance(self.tradeoffs(false_positive_rates), false_positive_rates)
+        each = zip(guessed, false_positive_rates, strict=True)
+        return tuple(self._enclosed(chance, rate) for chance, rate in each)
+
+    def _enclosed(self, chance: Bracket, rate: float) -> Bracket:
+        most = self.covered(chance.lower, rate) if 0 < rate < 1 else 1.0
+        if chance.lower == chance.upper or most >= chance.upper:
+            return chance
+        return chance.narrowed(0.0, most).named("two outcomes")
+
+    def covered(self, missed: float, rate: float) -> float:
+        """A false-negative rate, near one, that a release with these divergences has; else 1."""
+        del missed, rate
+        return 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(RenyiGuarantee):
@@ -122,6 +175,16 @@ class ZCDP(RenyiGuarantee):
     def parameters(self) -> Mapping[str, float]:
         """ρ."""
         return {"rho": self.rho}
+
+    def covered(self, missed: float, rate: float) -> float:
+        """That of Gaussian noise, or of two outcomes that surely are so."""
+        if self.rho in (0.0, math.inf):
+            return 1.0 if self.rho == 0 else 0.0
+        mu = context().sqrt(2 * mpf(self.rho))
+        gaussian = round_up(normal_cdf(-normal_quantile(mpf(rate)) - mu * (1 - mpf("1e-50"))))
+        near = about_concentrated(self.rho, missed, rate)
+        covers = partial(concentrated, self.rho, rate=rate)
+        return min(gaussian, covered_from(covers, near, rate))
 
     def closed_group(self, size: int) -> ZCDP:
         """ρ grows with the square of the group's size."""
@@ -183,6 +246,17 @@ class RDP(RenyiGuarantee):
         if delta == 0:
             return searched
         return min([searched, *(self._epsilon_at(order, delta) for order, _ in self.points)])
+
+    def telling_orders(self, rate: float) -> tuple[float, ...]:
+        """The orders given say all there is."""
+        given = tuple(order for order, _ in self.points)
+        return given or RenyiGuarantee.telling_orders(self, rate)
+
+    def covered(self, missed: float, rate: float) -> float:
+        """That of two outcomes which surely have the divergences given."""
+        if not self.points:
+            return 1.0
+        return covered_from(partial(covered_at, self.points, rate=rate), missed, rate)
 
     def searched_orders(self) -> tuple[float, float]:
         """Up to the largest order given, beyond which nothing is known."""

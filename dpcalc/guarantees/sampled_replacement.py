@@ -30,6 +30,7 @@ from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.profile import ProfileGuarantee
+from dpcalc.guarantees.tradeoff import curve_below
 from dpcalc.numerals import at_most
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.numerics.search import smallest_where
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcalc.guarantees.base import Guarantee
+    from dpcalc.guarantees.tradeoff import Ends
 
 _FEWEST_ROUNDS = 8
 _LARGEST_CHI_SQUARE = 9.0
@@ -105,6 +107,23 @@ class SampledRounds(Composition):
         return tuple(
             min(delta, self.limited.delta(epsilon))
             for delta, epsilon in zip(known, epsilons, strict=True)
+        )
+
+    def tradeoffs(self, false_positive_rates: Sequence[float]) -> tuple[float, ...]:
+        """From the smaller of both bounds of δ."""
+
+        def ends(epsilons: Sequence[float]) -> list[Ends]:
+            return [(0.0, delta) for delta in self.deltas(epsilons)]
+
+        return curve_below(self.pairs(), ends, false_positive_rates)
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """The same, and above it what records opposite to all others attain."""
+        attained = self.limited.opposite().tradeoff_brackets(false_positive_rates)
+        lower = self.tradeoffs(false_positive_rates)
+        return tuple(
+            Bracket(low, max(low, above.upper), above.method)
+            for low, above in zip(lower, attained, strict=True)
         )
 
     def pairs(self) -> Composition:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcalc import checks
+from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.renyi import failure, renyi_given_finite
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
-from dpcalc.guarantees.renyi import RDP, RenyiGuarantee
-from dpcalc.numerics.precise import mpf, round_up
+from dpcalc.guarantees.renyi import RDP, ZCDP, RenyiGuarantee
+from dpcalc.numerics.precise import Real, mpf, round_down, round_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,25 @@ class ApproximateRDP(Guarantee):
         held = 1 - mpf(self.failure)
         return min(1.0, round_up(self.failure + held * self.base.delta(epsilon)))
 
+    def tradeoff(self, false_positive_rate: float) -> float:
+        """The base's, shrunk by what the failure reveals."""
+        held, rate = self._shrunk(false_positive_rate)
+        scaled = round_up(rate)
+        return round_down(held * self.base.tradeoff(scaled)) if scaled < 1 else 0.0
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """Both ends likewise."""
+        return tuple(self._enclosed(rate) for rate in false_positive_rates)
+
+    def _enclosed(self, false_positive_rate: float) -> Bracket:
+        held, rate = self._shrunk(false_positive_rate)
+        [base] = self.base.tradeoff_brackets([min(1.0, max(0.0, round_down(rate)))])
+        return Bracket(self.tradeoff(false_positive_rate), round_up(held * base.upper), base.method)
+
+    def _shrunk(self, rate: float) -> tuple[Real, Real]:
+        held = 1 - mpf(self.failure)
+        return held, mpf(checks.probability("false_positive_rate", rate)) / held
+
     def parameters(self) -> Mapping[str, float]:
         """The base's numbers and the failure probability."""
         return {**self.base.parameters(), "failure": self.failure}
@@ -69,6 +89,14 @@ class _FiniteLossRDP(RenyiGuarantee):
 def _failure(part: Guarantee) -> float:
     """The probability of an infinite loss; zero if nothing is known of the losses."""
     return max((failure(losses) for losses in part.losses() or ()), default=0.0)
+
+
+def concentrated(parts: Sequence[tuple[ZCDP | GDP, int]]) -> ZCDP:
+    """Concentrated and Gaussian releases together: ρ adds up, that of μ-GDP is μ²/2."""
+    total = mpf(0)
+    for part, n in parts:
+        total += (mpf(part.rho) if isinstance(part, ZCDP) else mpf(part.mu) ** 2 / 2) * n
+    return ZCDP(round_up(total))
 
 
 def through_renyi(parts: Sequence[tuple[Guarantee, int]]) -> Guarantee:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,7 @@ from numpy.typing import NDArray
 from dpcalc import checks
 from dpcalc.accounting.enclosure import Bracket, with_relative_width
 from dpcalc.accounting.losses import Reals
-
-if TYPE_CHECKING:
-    from dpcalc.guarantees.base import Guarantee
+from dpcalc.guarantees.tradeoff_ends import Reaching
 
 Indices = NDArray[np.intp]
 
@@ -36,7 +33,8 @@ Ends = tuple[float, float]
 Curve = Callable[[Sequence[float]], list[Ends]]
 """What bounds δ at increasing ε."""
 
-_GRID, _ROUNDS = 41, 3
+
+_GRID, _ROUNDS, _FINE = 41, 3, 400
 _STEPS = 32
 """Between the neighbours of a best line; rates that are close together share a step."""
 
@@ -51,7 +49,7 @@ _ROOM = 4e-15
 _FARTHEST_CORNER = 1e300
 
 
-def curve_below(guarantee: Guarantee, ends: Curve, rates: Sequence[float]) -> tuple[float, ...]:
+def curve_below(guarantee: Reaching, ends: Curve, rates: Sequence[float]) -> tuple[float, ...]:
     """Lower bounds of any attack's false-negative rates at false-positive rates.
 
     Args:
@@ -66,21 +64,57 @@ def curve_below(guarantee: Guarantee, ends: Curve, rates: Sequence[float]) -> tu
     return tuple(_below(grid, deltas, alpha).tolist())
 
 
-def curve_ends(guarantee: Guarantee, ends: Curve, rates: Sequence[float]) -> tuple[Bracket, ...]:
-    """Enclosures of the curve that δ at all ε gives; arguments as for `curve_below`."""
+def curve_ends(
+    guarantee: Reaching, ends: Curve, rates: Sequence[float], certain: float = 0.0
+) -> tuple[Bracket, ...]:
+    """Enclosures of the curve that δ at all ε gives; arguments as for `curve_below`.
+
+    Args:
+        guarantee: says how far ε matters.
+        ends: bounds of its δ at several ε.
+        rates: false-positive rates.
+        certain: a lower bound of δ at every ε, the probability of an infinite loss.
+    """
     alpha = np.array([checks.probability("false_positive_rate", rate) for rate in rates])
     if len(alpha) == 0:
         return ()
     grid, least, deltas = _asked(guarantee, ends, alpha)
     below = _below(grid, deltas, alpha)
-    above = np.maximum(_above(grid, least, deltas, alpha), below)
+    least = np.maximum(least, certain)
+    above = np.maximum(_above(grid, least, deltas, alpha, 1 - certain), below)
     return tuple(
         Bracket(low, high, "lines of (ε, δ)")
         for low, high in zip(below.tolist(), above.tolist(), strict=True)
     )
 
 
-def _asked(guarantee: Guarantee, ends: Curve, alpha: Reals) -> tuple[Reals, Reals, Reals]:
+def profile_ends(guarantee: Reaching, ends: Curve, rates: Sequence[float]) -> tuple[Bracket, ...]:
+    """Enclosures of the supremum of all lines of a profile that falls, be it convex or not.
+
+    From one place to the next it is at least what it is at the next, and no line is above the one of
+    that δ through the former. Arguments as for `curve_below`.
+    """
+    alpha = np.array([checks.probability("false_positive_rate", rate) for rate in rates])
+    if len(alpha) == 0:
+        return ()
+    grid, _, deltas = _asked(guarantee, ends, alpha)
+    below = _below(grid, deltas, alpha)
+    grid = np.union1d(grid, np.linspace(0.0, float(grid[-1]), _FINE))
+    beyond = np.append(np.array(ends(grid.tolist()))[1:, 0], 0.0)
+    above = np.maximum(_highest(grid, beyond, alpha), below)
+    method = "lines of a falling profile"
+    return tuple(
+        Bracket(*each, method) for each in zip(below.tolist(), above.tolist(), strict=True)
+    )
+
+
+def _highest(grid: Reals, deltas: Reals, alpha: Reals) -> Reals:
+    """The best of the lines, rounded up, no higher than guessing."""
+    found = _lines(grid, deltas, alpha).max(axis=1).reshape(2, -1).max(axis=0)
+    return np.clip(found + 4 * _ROOM, 0.0, (1 - alpha) * (1 + _ROOM)).clip(max=1.0)
+
+
+def _asked(guarantee: Reaching, ends: Curve, alpha: Reals) -> tuple[Reals, Reals, Reals]:
     """Increasing ε, with lower and upper bounds of δ there."""
     grid = _grid(guarantee, alpha)
     found = np.array(ends(grid.tolist()))
@@ -103,12 +137,14 @@ def _below(grid: Reals, deltas: Reals, alpha: Reals) -> Reals:
     return np.maximum(np.nextafter(found * (1 - 1e-13) - 1e-15, -np.inf), 0.0)
 
 
-def _above(grid: Reals, least: Reals, most: Reals, alpha: Reals) -> Reals:
-    """At least the supremum of h(t) - tα over all t, from bounds of δ."""
+def _above(grid: Reals, least: Reals, most: Reals, alpha: Reals, limit: float) -> Reals:
+    """At least the supremum of h(t) - tα over all t, from bounds of δ, h at most a limit."""
     steep = _Concave.through(np.exp(grid), 1 - most, 1 - least)
     shrunk, low, high = (values[::-1] for values in (np.exp(-grid), 1 - most, 1 - least))
     flat = _Concave.through(shrunk, shrunk * low, shrunk * high)
-    each = [_supremum(*corners, alpha) for corners in (steep.corners_beyond_one(), flat.corners())]
+    each = [
+        _supremum(*corners, alpha) for corners in (steep.corners_beyond_one(limit), flat.corners())
+    ]
     return np.minimum(np.maximum(*each), np.minimum((1 - alpha) * (1 + _ROOM), 1.0))
 
 
@@ -156,13 +192,14 @@ class _Concave:
         top = np.maximum(start + rise * along, end - fall * (width - along)) * (1 + _ROOM)
         return np.append(self.t[:-1] + along, self.t), np.append(top, self.high)
 
-    def corners_beyond_one(self) -> tuple[Reals, Reals]:
-        """Likewise beyond the place after 0, and up to where it may reach 1 at last."""
+    def corners_beyond_one(self, limit: float) -> tuple[Reals, Reals]:
+        """Likewise beyond the place after 0, and up to where it may reach its limit at last."""
         t, high = self.corners()
         cells = len(self.t) - 1
         last, slope = float(self.high[-1]), float(self.before[-1])
-        further = min((1 - last) / slope, _FARTHEST_CORNER) if slope > 0 and last < 1 else 0.0
-        top = max(last, 1.0) if slope > 0 else last
+        rest = (limit - last) / slope if slope > 0 and last < limit else 0.0
+        further = min(rest, _FARTHEST_CORNER)
+        top = max(last, limit) if slope > 0 else last
         kept = np.r_[1:cells, cells + 1 : len(t)]
         return np.append(t[kept], self.t[-1] + further), np.append(high[kept], top * (1 + _ROOM))
 
@@ -172,7 +209,7 @@ def _supremum(t: Reals, high: Reals, alpha: Reals) -> Reals:
     return np.asarray((high * (1 + _ROOM) - alpha[:, None] * (t * (1 - _ROOM))).max(axis=1))
 
 
-def _grid(guarantee: Guarantee, rates: Reals) -> Reals:
+def _grid(guarantee: Reaching, rates: Reals) -> Reals:
     """Increasing ε from 0 on.
 
     From the last but those that infinite losses ask for on, lines at larger ε gain at most δ, a

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpcalc import checks
+from dpcalc.accounting.enclosure import Bracket
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.groups import group
+from dpcalc.guarantees.tradeoff_ends import smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,11 @@ class WorstOf(Guarantee):
         """The smallest of the cases' at each rate."""
         each = [case.tradeoffs(false_positive_rates) for _, case in self.cases]
         return tuple(min(at) for at in zip(*each, strict=True))
+
+    def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
+        """The least ends of the cases'."""
+        each = [case.tradeoff_brackets(false_positive_rates) for _, case in self.cases]
+        return tuple(smallest(at) for at in zip(*each, strict=True))
 
     def parameters(self) -> Mapping[str, float]:
         """How many cases there are."""

@@ -260,7 +260,9 @@ def test_a_corner_that_is_too_low_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
     """As if the curve were its chords between the places that were asked, which lie below it."""
     total = compose(*[(ApproxDP(*each), 1) for each in ROUNDS])
     monkeypatch.setattr(tradeoff._Concave, "corners", lambda self: (self.t, self.high * (1 - 1e-9)))
-    monkeypatch.setattr(tradeoff._Concave, "corners_beyond_one", tradeoff._Concave.corners)
+    monkeypatch.setattr(
+        tradeoff._Concave, "corners_beyond_one", lambda self, _: tradeoff._Concave.corners(self)
+    )
     found = total.tradeoff_brackets(FINE)  # type: ignore[attr-defined]
     exact = [best_test(ROUNDS, rate) for rate in FINE]
     assert sum(ends.upper < truth for ends, truth in zip(found, exact, strict=True)) > 5

@@ -29,6 +29,7 @@ __all__ = [
     "DeltaCurve",
     "bracket_delta",
     "bracket_epsilon",
+    "certain_delta",
     "certain_epsilon",
     "worst_delta",
     "worst_deltas",
@@ -109,6 +110,11 @@ def worst_deltas(directions: Iterable[Losses], epsilons: Sequence[float]) -> lis
     for epsilon in epsilons:
         checks.non_negative("epsilon", epsilon)
     return [high for _, high in DeltaCurve.of(directions).ends(epsilons)]
+
+
+def certain_delta(directions: Iterable[Losses]) -> float:
+    """At most δ at every ε: what infinite losses take, as far as they surely happen."""
+    return max((LossSum.of(each).certain_mass for each in directions), default=0.0)
 
 
 def certain_epsilon(directions: Iterable[Losses]) -> float:

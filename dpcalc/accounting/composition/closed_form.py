@@ -9,6 +9,10 @@ from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query
 from dpcalc.accounting.contour.saddle_points import infinite_mass
 from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import GaussianLoss
+
+_FAR, _REST = 9.0, 1e-15
+"""e^{-81/2} is below a hundredth of the second."""
 
 
 def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> Bracket | None:
@@ -42,4 +46,16 @@ def _delta(total: LossSum, query: DeltaAt) -> Bracket | None:
         return Bracket(0.0, 0.0, "nothing is released")
     if total.infinite_mass >= 1:
         return Bracket(1.0, 1.0, "everything is revealed")
+    if _tells_all(total, query.at):
+        return Bracket(1 - _REST, 1.0, "one release alone tells as good as all")
     return chernoff.enclose(total, query) if query.at >= total.largest else None
+
+
+def _tells_all(total: LossSum, epsilon: float) -> bool:
+    """Whether δ(ε) of the Gaussian rounds alone is as good as 1; that of all is no less.
+
+    With a = μ/2 - ε/μ > 0 and b = μ/2 + ε/μ it is 1 - Φ(-a) - e^{-a²/2}·e^{b²/2}Φ(-b), both terms at
+    most e^{-a²/2}/2.
+    """
+    mu = max((loss.mu for loss, _ in total.parts if isinstance(loss, GaussianLoss)), default=0.0)
+    return mu / 2 - epsilon / mu >= _FAR if mu > 0 else False

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dpcalc.accounting.composition import contour_integral, exact_sum, laplace_sum
-from dpcalc.accounting.composition.driver import Beginning, attempt, begin, finish, general_methods
+from dpcalc.accounting.composition.driver import (
+    Beginning,
+    attempt,
+    begin,
+    enclosed,
+    general_methods,
+)
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.sums import LatticeSum
 from dpcalc.accounting.composition.lattice_sum import convolved
@@ -30,6 +36,9 @@ Ends = tuple[float, float]
 
 _WIDTH = 1e-4
 """Relative width of δ aimed at."""
+
+_HOPELESS = 0.1
+"""Wider enclosures at two places, of much the same upper ends, are no narrower in between."""
 
 _POINTS = 4096
 
@@ -102,6 +111,7 @@ class DirectionCurve:
     both: bool = False
     _listed: Listed | None = field(init=False)
     _made: list[Stretch] = field(default_factory=list, init=False)
+    _known: dict[float, Ends] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._listed = _listed(self.total)
@@ -113,7 +123,7 @@ class DirectionCurve:
             for k, epsilon in enumerate(epsilons):
                 low, high = (0.0, 1.0) if self._listed is None else self._listed.delta(epsilon)
                 if high - low > _WIDTH * high:
-                    low, high = self._summed(epsilons, k)
+                    low, high = self._between(epsilon) or self._summed(epsilons, k)
                 # δ falls, so what was found before holds as well.
                 found.append((low, min(high, 1.0, found[-1][1] if found else 1.0)))
         return found
@@ -134,8 +144,43 @@ class DirectionCurve:
                 ends = made.ends(epsilon)
                 if ends is not None:
                     return ends
-        found = finish(self.total, query, beginning)
-        return found.lower, found.upper
+        return self._alone(epsilons, k)
+
+    def _alone(self, epsilons: Sequence[float], k: int) -> Ends:
+        """One question by itself; after another one, also ahead, to know what is in between."""
+        found = self._asked(epsilons[k])
+        ahead, step = epsilons[k + 1 :], len(epsilons) - 1 - k
+        while (
+            k
+            and epsilons[k - 1] in self._known
+            and step > 1
+            and not _settles(found, self._asked(ahead[step - 1]))
+        ):
+            step //= 2
+        return found
+
+    def _asked(self, epsilon: float) -> Ends:
+        if epsilon not in self._known:
+            found = enclosed(self.total, DeltaAt(epsilon, _WIDTH))
+            self._known[epsilon] = found.lower, found.upper
+        return self._known[epsilon]
+
+    def _between(self, epsilon: float) -> Ends | None:
+        """What questions on either side say, if another one would say no more."""
+        if epsilon in self._known:
+            return self._known[epsilon]
+        before = max((e for e in self._known if e < epsilon), default=None)
+        after = min((e for e in self._known if e > epsilon), default=None)
+        if before is None or after is None or not _settles(self._known[before], self._known[after]):
+            return None
+        return self._known[after][0], self._known[before][1]
+
+
+def _settles(one: Ends, other: Ends) -> bool:
+    """Whether δ, which falls from one to the other, is known in between as well as it will be."""
+    (low, high), (least, most) = one, other
+    wide = high - low > _HOPELESS * high and most - least > _HOPELESS * most
+    return least >= high * (1 - _WIDTH) or (wide and most >= high * (1 - _WIDTH))
 
 
 def _places(near: Sequence[Stretch], epsilons: Sequence[float], k: int) -> Iterator[float]:

@@ -114,7 +114,10 @@ def enclosed(total: LossSum, query: Query) -> Bracket:
     """The enclosure for one direction; losses that are as good as certain shift that of the others."""
     beginning = begin(total, query)
     if beginning.found is None and (certain := take_certain(total)) is not None:
-        return certain.enclose(query, enclosed)
+        found = certain.enclose(query, enclosed)
+        if found.relative_width <= _WIDE:
+            return found
+        return intersection(found, finish(total, query, beginning)) or found
     return finish(total, query, beginning)
 
 
