@@ -25,6 +25,7 @@ _CELLS = 2000
 _MOST_CELLS = 100_000
 _SHARPEST = 1e4
 _SAFE_EXPONENT = 600.0
+_TINY = 5e-324
 _FAR = 16.0
 """Standard deviations by which a moment moves a normal density, above which closed forms help."""
 
@@ -48,8 +49,10 @@ def renyi_given_finite(losses: Iterable[tuple[PrivacyLoss, int]], order: float) 
         if infinite >= 1:
             return math.inf
         given = _given_finite(loss) if isinstance(loss, DiscreteLoss) and infinite else loss
-        total += count * log_moment(given, order - 1)
-    return total / (order - 1) * (1 + 1e-14)
+        largest = given.supremum * (1 + 1e-12)
+        each = min(log_moment(given, order - 1) / (order - 1) * (1 + 1e-14), largest)
+        total += count * (each or (_TINY if largest > 0 else 0.0))
+    return total * (1 + 1e-14)
 
 
 @lru_cache(maxsize=256)
@@ -113,8 +116,11 @@ def _of_law(law: LossDistribution, exponent: float) -> float:
 def _of_far_atoms(law: DiscreteLoss, exponent: float) -> float:
     """ln(1 + Σ p e^{sl}), for when the largest term is astronomic."""
     held = law.masses > 0
-    exponents = np.log(law.masses[held]) + exponent * law.losses[held]
+    with np.errstate(over="ignore"):
+        exponents = np.log(law.masses[held]) + exponent * law.losses[held]
     top = float(exponents.max())
+    if top == math.inf:
+        return math.inf
     # A mass, its place between neighbouring atoms, and a loss may each be off by their errors.
     slack = (law.mass_error + 1e-14) * (2 + 4 * exponent * float(np.abs(law.losses).max()))
     size = float(np.exp(exponents - top).sum()) + math.exp(-max(top, 0.0))

@@ -185,7 +185,10 @@ def _shifted(rounds: Sequence[Round], epsilon: float) -> tuple[list[Round], floa
             losses, masses = law.losses, law.masses
             total = max(float(masses.sum()), 1e-300)
         mean = float((masses * losses).sum()) / total
-        variance += part.count * float((masses * (losses - mean) ** 2).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance += part.count * float((masses * (losses - mean) ** 2).sum())
+        if not variance < math.inf:
+            raise NumericalFailure("the squares of losses need to be doubles")
         shifted.append(replace(part, shift=mean))
     return shifted, math.sqrt(variance)
 

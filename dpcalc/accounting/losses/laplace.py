@@ -62,7 +62,7 @@ class _TiltedLaplace(TiltedDistribution):
         step = 1e-3 / epsilon / max(1.0, c * epsilon)
         near, error = self.log_ratio(step, 1, 2)
         self.mean = float(near[0].imag / step)
-        self.variance = float(max(-2 * near[0].real / step**2, 0.0))
+        self.variance = float(max(-2 * near[0].real / step / step, 0.0))
         self.spread = epsilon
         self.rounding = float(error[0])
 

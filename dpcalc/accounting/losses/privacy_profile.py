@@ -28,6 +28,8 @@ _GRID = 1200
 _FAR = 1e-30
 _NOTHING = 1e-290
 _LARGEST_EPSILON = 1e6
+_LEAST_EPSILON = 1e-25
+"""From here on e^ε of different doubles differ in sixty digits."""
 
 
 def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
@@ -39,6 +41,7 @@ def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
     known: dict[float, float] = {}
     for epsilon, delta in points:
         at = at_least(checks.non_negative("epsilon", epsilon))
+        at = max(at, _LEAST_EPSILON) if at > 0 else 0.0  # what holds at one ε holds above it
         most = min(1.0, at_least(checks.probability("delta", delta)))
         known[at] = min(most, known.get(at, 1.0))
     if not known:

@@ -108,7 +108,7 @@ class RandomisedResponseLoss(LossDistribution):
         e, n = np.array(self.epsilons)[:, None], np.array(self.counts, dtype=np.float64)
         slope = np.tanh(e * (orders + 0.5))
         moment, variance = _two_point_log_moment(e, orders), 1 - slope**2
-        return np.stack([product(n, part) for part in (moment, e * slope, e * e * variance)])
+        return np.stack([product(n, part) for part in (moment, e * slope, e * (e * variance))])
 
 
 def _two_point_log_moment(epsilon: Reals, c: Reals | float) -> Reals:
