@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcalc.auditing.suite.case import Case, ClaimSource
-from dpcalc.auditing.suite.run import carry_out, compute_tables
+from dpcalc.auditing.suite.run import carry_out_all
 from dpcalc.auditing.verdict import ALPHA
 from dpcalc.audits.suite.catalogue import audit_of, keys
 from dpcalc.report.ledger import Entry
@@ -41,8 +41,9 @@ def entries(
         audit_of(key).need_libraries()
     for key in names or keys():
         audit = audit_of(key)
-        results = carry_out(
+        results, tables = carry_out_all(
             audit.cases,
+            audit.exhibits,
             alpha=alpha,
             seed=seed,
             controls=False,
@@ -58,7 +59,7 @@ def entries(
                 results=[r for r in results if r.role != ClaimSource.BUG.value],
                 bugs=[r for r in results if r.role == ClaimSource.BUG.value],
                 theorems={case.key: case.theorem or audit.theorem for case in audit.cases},
-                tables=compute_tables(audit.exhibits, seed=seed, executor=executor),
+                tables=tables,
             )
         )
     return found

@@ -84,7 +84,7 @@ def _carried_out(
         refuse_given(("delta",), "--theorem")
     refuse_recorded(target, given)
     from dpcalc.auditing.sampling.runner import new_seed
-    from dpcalc.auditing.suite.run import carry_out, compute_tables
+    from dpcalc.auditing.suite.run import carry_out_all
     from dpcalc.cli._attacks import live_progress, send_along
 
     built_in, cases = _cases(target, given)
@@ -100,8 +100,9 @@ def _carried_out(
         workers_of(given, "dpcalc.auditing.experiment") as executor,
         live_progress(len(cases)) as live,
     ):
-        results = carry_out(
+        results, tables = carry_out_all(
             cases,
+            built_in.exhibits if built_in and not given["names"] and claim is None else (),
             alpha=given["alpha"],
             seed=seed,
             claim=claim,
@@ -117,8 +118,6 @@ def _carried_out(
             checkpoint=kept,
             executor=executor,
         )
-        shown = built_in.exhibits if built_in and not given["names"] and claim is None else ()
-        tables = compute_tables(shown, seed=seed, executor=executor)
     title = target if built_in is None else f"{built_in.title} ({built_in.reference})"
     return title, results, tables
 

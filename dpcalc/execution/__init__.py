@@ -13,7 +13,15 @@ them: give every process as many (``OPENBLAS_NUM_THREADS=1``, as the command lin
 
 from dpcalc.execution.executors import is_enough, workers_of
 from dpcalc.execution.limited import Limited
-from dpcalc.execution.order import in_order, where_it_can_be_ended
+from dpcalc.execution.order import handed_out, in_order, where_it_can_be_ended
 from dpcalc.execution.processes import Processes
 
-__all__ = ["Limited", "Processes", "in_order", "is_enough", "where_it_can_be_ended", "workers_of"]
+__all__ = [
+    "Limited",
+    "Processes",
+    "handed_out",
+    "in_order",
+    "is_enough",
+    "where_it_can_be_ended",
+    "workers_of",
+]

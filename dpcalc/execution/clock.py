@@ -52,8 +52,11 @@ class Clock:
         self._pieces[number] = future
         future.add_done_callback(lambda _: self._pieces.pop(number, None))
 
-    def end_late(self, seconds: float) -> list[Future[Any]]:
-        """Pieces that have taken longer; if there are any, all processes that are busy are killed."""
+    def end_late(self, seconds: float) -> dict[Future[Any], bool]:
+        """All pieces under way if one took longer, whose process is killed with all that are busy.
+
+        Each with whether it was one that took longer.
+        """
         while self._heard.poll():
             number, process, begins = _WORD.unpack(self._heard.recv_bytes())
             if begins:
@@ -62,13 +65,14 @@ class Clock:
                 self._running.pop(number, None)
         now = time.monotonic()
         late = {n for n, (_, begun) in self._running.items() if now - begun > seconds}
-        pieces = [future for n in late if (future := self._pieces.get(n)) is not None]
-        if pieces:
-            busy = {process for process, _ in self._running.values()}
-            for child in multiprocessing.active_children():
-                if child.pid in busy:
-                    child.kill()
-            self._running.clear()
+        pieces = {future: number in late for number, future in list(self._pieces.items())}
+        if not any(pieces.values()):
+            return {}
+        busy = {process for process, _ in self._running.values()}
+        for child in multiprocessing.active_children():
+            if child.pid in busy:
+                child.kill()
+        self._running.clear()
         return pieces
 
     def close(self) -> None:

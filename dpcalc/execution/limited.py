@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
@@ -49,13 +50,20 @@ class Limited(Executor):
         self.piece_timeout = checks.positive("timeout", timeout)
         self.num_workers = workers_of(executor)
         self.alive: Callable[[], bool] | None = getattr(executor, "alive", None)
+        self.heard = time.monotonic()
         self._executor = executor
 
     def submit(
         self, fn: Callable[Arguments, Answer], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Answer]:
         """As that of the executor."""
-        return self._executor.submit(fn, *args, **kwargs)
+        future = self._executor.submit(fn, *args, **kwargs)
+        if hasattr(future, "add_done_callback"):
+            future.add_done_callback(self._hear)
+        return future
+
+    def _hear(self, _: object) -> None:
+        self.heard = time.monotonic()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As that of the executor."""

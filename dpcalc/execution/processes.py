@@ -13,6 +13,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
@@ -85,6 +86,7 @@ class Processes(Executor):
                 f"{usable}"
             )
         self.piece_timeout = None if timeout is None else checks.positive("timeout", timeout)
+        self.ended: WeakKeyDictionary[Future[Any], bool] = WeakKeyDictionary()
         self._clock: Clock | None = None
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
@@ -128,12 +130,14 @@ class Processes(Executor):
         self._clock.follow(number, future)
         return future
 
-    def end_late(self) -> list[Future[Any]]:
-        """What has taken longer than the timeout; the processes are killed, and others begun later."""
+    def end_late(self) -> None:
+        """End what has taken longer than the timeout, and all beside it; `ended` says which was which.
+
+        The processes are killed; others are begun later.
+        """
         with self._lock:
-            if self._clock is None or self.piece_timeout is None:
-                return []
-            return self._clock.end_late(self.piece_timeout)
+            if self._clock is not None and self.piece_timeout is not None:
+                self.ended.update(self._clock.end_late(self.piece_timeout))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As that of every executor."""

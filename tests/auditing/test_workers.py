@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 from dpcalc.auditing import Claim, Target, World, audit, controls, mechanism
-from dpcalc.auditing.suite.run import carry_out
+from dpcalc.auditing.suite.case import ClaimSource, Instance, SupportingTable, case
+from dpcalc.auditing.suite.run import carry_out, carry_out_all
 from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.execution import Processes
@@ -89,6 +92,96 @@ def test_the_same_bits_for_cases_one_by_one_and_whole(two: Processes) -> None:
 
     assert records(cases, executor=two) == records(cases)
     assert records(cases[:1], executor=two) == records(cases[:1])
+
+
+def test_tables_are_computed_beside_the_cases_with_the_same_bits(two: Processes) -> None:
+    found = audit_of("dp-admm")
+    cases = [c for c in found.default_cases() if c.key != "as-printed"]
+
+    def record(chosen: Any, **more: Any) -> str:
+        results, tables = carry_out_all(
+            chosen, found.exhibits, seed=2, runs=60, controls=False, **more
+        )
+        assert len(tables) == len(found.exhibits) > 0
+        records = [{k: v for k, v in r.record().items() if k != "seconds"} for r in results]
+        return json.dumps([records, [table.record() for table in tables]])
+
+    whole, few = cases[:4], cases[:2]
+    with ThreadPoolExecutor(7) as seven:
+        assert record(whole, executor=two) == record(whole, executor=seven) == record(whole)
+    assert record(few, executor=two) == record(few) == record(few, executor=two, seconds=100)
+
+
+def test_a_table_is_there_before_the_cases_are(two: Processes, tmp_path: Path) -> None:
+    """A worker that computed it after them would compute it alone."""
+    begun, first = tmp_path / "begun", audit_of("dp-admm").case("zero-start")
+
+    def rows(_: int) -> list[list[float]]:
+        begun.touch()
+        return [[1.0]]
+
+    def instance() -> Any:
+        for _ in range(6000):
+            if begun.exists():
+                return first.instance()
+            time.sleep(0.01)
+        raise TimeoutError
+
+    table = SupportingTable(key="a", title="A", columns=("x",), rows=rows)
+    for count in (1, 4):  # whose runs are shared, and which are handed out whole
+        begun.unlink(missing_ok=True)
+        waiting = [replace(first, instance=instance)] * count
+        results, tables = carry_out_all(
+            waiting, [table], seed=1, runs=60, controls=False, executor=two
+        )
+        assert len(results) == count
+        assert tables[0].rows == ((1.0,),)
+
+
+def test_the_runs_of_the_last_case_are_shared(two: Processes, tmp_path: Path) -> None:
+    """The others are carried out whole; so is the last where its runs cannot be shared."""
+    own, hidden = os.getpid(), np.random.default_rng(1)
+
+    def release(data: float, _: np.random.Generator, runs: int) -> Any:
+        return data + hidden.laplace(size=runs)
+
+    of_its_own = mechanism(release, 1.0, 0.0, adjacency="add-remove")
+
+    def noted(number: int, target: Target) -> Any:
+        def instance() -> Instance:
+            with (tmp_path / str(number)).open("a") as file:
+                file.write("here " if os.getpid() == own else "there ")
+            return Instance(target=target, claim=PURE)
+
+        return case(str(number), "", ClaimSource.OWN, instance, (), runs=60)
+
+    for last, expected in ((controls.gaussian(1.0), "here "), (of_its_own, "here there ")):
+        cases = [noted(n, last if n == 3 else controls.gaussian(1.0)) for n in range(4)]
+        found = carry_out(cases, seed=1, controls=False, executor=two)
+        assert [r.key for r in found] == ["0", "1", "2", "3"]
+        said = [(tmp_path / str(n)).read_text() for n in range(4)]
+        assert said == ["there ", "there ", "there ", expected]
+        for n in range(4):
+            (tmp_path / str(n)).unlink()
+
+
+def test_what_the_first_case_raises_is_raised(two: Processes) -> None:
+    """Whatever later ones raise, and the last one whose runs are shared."""
+
+    def failing(number: int) -> Any:
+        def instance() -> Instance:
+            raise InvalidInput(f"case {number}")
+
+        return case(str(number), "", ClaimSource.OWN, instance, (), runs=60)
+
+    sound = audit_of("dp-admm").case("zero-start")
+    for cases in (
+        [sound, failing(1), sound, failing(3)],
+        [sound, failing(1), failing(2), sound],
+        [sound, sound, sound, failing(1)],
+    ):
+        with pytest.raises(InvalidInput, match="case 1"):
+            carry_out(cases, seed=1, runs=60, controls=False, executor=two)
 
 
 def test_the_same_noise_is_looked_at(two: Processes) -> None:

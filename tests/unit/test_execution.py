@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from typing import Any
 import pytest
 
 from dpcalc.errors import InvalidInput, WorkersLost
-from dpcalc.execution import Processes, in_order, workers_of
-from dpcalc.execution.order import ATTEMPTS
+from dpcalc.execution import Processes, handed_out, in_order, workers_of
+from dpcalc.execution.line import ATTEMPTS
 from dpcalc.execution.processes import THREADS
 
 
@@ -132,6 +133,28 @@ def test_who_stops_early_takes_back_what_was_not_begun() -> None:
     found.close()
     assert len(futures) <= 21
     assert all(f.cancelled() for f in futures[1:])
+
+
+def test_what_is_handed_out_is_sent_before_all_else() -> None:
+    sent: list[int] = []
+
+    class Noting(ThreadPoolExecutor):
+        def submit(self, fn: Any, /, *args: Any, **_: Any) -> Future[Any]:
+            sent.append(pickle.loads(args[1]))  # noqa: S301 - packed here
+            return super().submit(fn, *args)
+
+    with Noting(2) as executor, handed_out(square, range(30), executor) as found:
+        assert list(in_order(square, [50, 51], executor)) == [2500, 2601]
+        assert sent == [*range(30), 50, 51]
+        assert found.come_down_to(2)
+        assert list(found) == [n * n for n in range(30)]
+    with handed_out(square, range(3)) as found:
+        assert found.come_down_to(2)
+        assert list(found) == [0, 1, 4]
+    with Noting(2) as executor, handed_out(failing, range(10), executor) as numbers:
+        assert not numbers.come_down_to(0)
+        with pytest.raises(ZeroDivisionError, match="five"):
+            list(numbers)
 
 
 class Job:
@@ -309,7 +332,8 @@ def test_more_processes_than_anybody_has_processors_for_are_refused() -> None:
 def test_what_hangs_is_told_and_told_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The piece ends once it has been told three times, however slow the machine is."""
     # Not by the module's name: other tests import the library a second time.
-    monkeypatch.setitem(in_order.__globals__, "_SILENT", 0.02)
+    line = in_order.__globals__["Line"]
+    monkeypatch.setitem(line.collect.__globals__, "_SILENT", 0.02)
     told: list[logging.LogRecord] = []
     enough = tmp_path / "told"
 

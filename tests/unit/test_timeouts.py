@@ -18,7 +18,7 @@ import pytest
 
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput, WorkersLost
-from dpcalc.execution import Limited, Processes, in_order, workers_of
+from dpcalc.execution import Limited, Processes, handed_out, in_order, workers_of
 
 _LONG = 600
 
@@ -66,6 +66,31 @@ def test_a_piece_that_hung_once_is_made_again(
         assert list(in_order(hangs_once, places, executor, what="run")) == list(range(20))
     told = [r.getMessage() for r in caplog.records]
     assert told == ["run 4 took longer than 3 s and was ended with its worker; it is made again"]
+
+
+def test_a_piece_that_hangs_beside_other_work_is_named_and_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Who waits for other pieces ends it too, and nothing counts against those."""
+    with Processes(2, timeout=3) as executor, caplog.at_level(logging.WARNING):
+        with handed_out(hangs, [3], executor, what="table") as found:
+            assert list(in_order(abs, [-n for n in range(8)], executor)) == list(range(8))
+            with pytest.raises(WorkersLost, match=r"table 1 to end within 3 s .* ended 2 times"):
+                list(found)
+        with handed_out(abs, [-1], executor, what="table") as found:
+            with pytest.raises(WorkersLost, match=r"run 1 to end within 3 s .* ended 2 times"):
+                list(in_order(hangs, [3], executor, what="run"))
+            assert list(found) == [1]
+    assert not any("was lost" in r.getMessage() for r in caplog.records)
+
+
+def test_a_piece_waits_for_others_beyond_the_limit_of_threads() -> None:
+    """What is limited is a silence, of all that share the threads."""
+    with ThreadPoolExecutor(1) as pool:
+        executor = Limited(pool, timeout=4)
+        with handed_out(time.sleep, [1.5] * 4, executor) as slept:
+            assert list(in_order(abs, [-1], executor)) == [1]
+            assert list(slept) == [None] * 4
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sleep is a function of POSIX")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from dpcalc.auditing.audit import run_audit
 from dpcalc.auditing.claim import Claim
@@ -15,7 +16,8 @@ from dpcalc.auditing.experiment import Experiment, Progress
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.suite.case import Case, ComputedTable, Instance, SupportingTable
 from dpcalc.auditing.verdict import ALPHA, DEFAULT_DETECTABLE_RATIO, Outcome, Verdict
-from dpcalc.execution import in_order, is_enough
+from dpcalc.errors import AssumptionViolated, DpcalcError
+from dpcalc.execution import handed_out, in_order, is_enough, workers_of
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.store import Store
 
@@ -66,8 +68,9 @@ def carry_out(
 ) -> list[AuditResult]:
     """Attack the cases one by one.
 
-    Workers get whole cases if there are enough of them, else the runs of one case after the other:
-    the verdicts are the same.
+    Workers get whole cases if there are enough of them, but for the last, whose runs are shared by
+    those that have nothing else to do; else the runs of one case after the other. The verdicts are
+    the same.
 
     Args:
         cases: what is attacked.
@@ -91,7 +94,7 @@ def carry_out(
             yield case
 
     if is_enough(len(cases), executor) and checkpoint is None and seconds is None:
-        return list(in_order(partial(carried_out, terms), begun(), executor, what="case"))
+        return _whole_but_the_last(terms, list(begun()), progress, executor)
     return [
         carried_out(
             terms,
@@ -102,6 +105,25 @@ def carry_out(
         )
         for case in begun()
     ]
+
+
+def _whole_but_the_last(
+    terms: Terms, cases: Sequence[Case], progress: CaseProgress | None, executor: Executor | None
+) -> list[AuditResult]:
+    """Whole cases from workers, and the last one's runs from those that the others leave idle."""
+    whole, last = partial(carried_out, terms), cases[-1]
+    with handed_out(whole, cases[:-1], executor, what="case") as found:
+        if not found.come_down_to(None if executor is None else workers_of(executor)):
+            return list(found)  # which raises what one of them raised
+        try:
+            told = None if progress is None else partial(progress, last)
+            ending = carried_out(terms, last, progress=told, executor=executor)
+        except AssumptionViolated:  # of runs that cannot be shared, or of the case
+            (ending,) = in_order(whole, [last], executor, what="case")
+        except DpcalcError:
+            list(found)  # what an earlier case raised comes first
+            raise
+        return [*found, ending]
 
 
 @own_arithmetic
@@ -187,11 +209,35 @@ def _result(
     )
 
 
-def compute_tables(
-    exhibits: Sequence[SupportingTable], *, seed: int, executor: Executor | None = None
-) -> list[ComputedTable]:
-    """The tables of several exhibits."""
-    return list(in_order(partial(compute_table, seed=seed), exhibits, executor, what="table"))
+def carry_out_all(
+    cases: Sequence[Case],
+    exhibits: Sequence[SupportingTable],
+    *,
+    seed: int,
+    seconds: float | None = None,
+    executor: Executor | None = None,
+    **more: Any,
+) -> tuple[list[AuditResult], list[ComputedTable]]:
+    """Attack the cases, and compute the tables of exhibits: beside them where there are workers.
+
+    Tables are handed out before the cases, so that none is left for a single worker at the end; after
+    them if time is limited, since it is the cases'.
+
+    Args:
+        cases: what is attacked.
+        exhibits: whose tables are computed.
+        seed: of all of them.
+        seconds: for all cases together.
+        executor: who does the work; this process if left out.
+        more: further options of `carry_out`.
+    """
+    table = partial(compute_table, seed=seed)
+    first = exhibits if seconds is None else ()
+    with handed_out(table, first, executor, what="table") as tables:
+        results = carry_out(cases, seed=seed, seconds=seconds, executor=executor, **more)
+        if seconds is None:
+            return results, list(tables)
+    return results, list(in_order(table, exhibits, executor, what="table"))
 
 
 @own_arithmetic
