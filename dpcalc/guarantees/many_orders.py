@@ -15,6 +15,8 @@ from dpcalc.accounting.losses.closed_moments import (
     response_moments,
 )
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
+from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
+from dpcalc.accounting.losses.norm_moments import norm_moments
 from dpcalc.accounting.losses.sampled_moments import log_moments
 from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonAdd,
@@ -40,8 +42,8 @@ _TINY = 2e-323
 def divergences(guarantee: Guarantee, orders: Array) -> Array:
     """Upper bounds of the divergences at orders above 1, which increase; infinite where unknown.
 
-    Rounding: in doubles, enlarged by more than they may be off, for mechanisms but exponential-norm
-    noise and for bare guarantees; of others as `Guarantee.renyi`.
+    Rounding: in doubles, enlarged by more than they may be off, for mechanisms and for bare
+    guarantees; of others as `Guarantee.renyi`.
     """
     with np.errstate(over="ignore"):
         match guarantee:
@@ -90,6 +92,8 @@ def _of_loss(loss: PrivacyLoss, orders: Array) -> Array | None:
             return batch_moments(loss, orders)
         case LaplaceLoss():
             return laplace_moments(loss.epsilon, orders)
+        case ExponentialNorm():
+            return norm_moments(loss, orders)
         case DiscreteLoss() if loss.infinite_mass == 0:
             return atoms_moments(loss, orders)
     return None
