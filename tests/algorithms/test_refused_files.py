@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpcalc.algorithms.problems.data import libsvm
+from dpcalc.algorithms.problems.data import entries, libsvm
 from dpcalc.auditing.scores import read_scores
 from dpcalc.errors import InvalidInput
 from dpcalc.training.data import load
@@ -191,7 +191,7 @@ def test_a_limit_of_the_process_is_told_like_that_of_the_machine(tmp_path, monke
 
     (tmp_path / "d.svm").write_text("+1 1:1\n-1 2:1\n")
     monkeypatch.setattr(libsvm, "_memory", lambda: np.inf)
-    monkeypatch.setattr(libsvm, "_filled", refuse)
+    monkeypatch.setattr(entries, "_filled", refuse)
     with pytest.raises(InvalidInput, match=r"index 2 in line 2 of .* need 2.64e-07 GB; number the"):
         load(str(tmp_path / "d.svm"))
 

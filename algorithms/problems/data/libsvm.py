@@ -8,10 +8,10 @@ from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcalc import checks
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, lines, two_classes
+from dpcalc.algorithms.problems.data.entries import Entries
 from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.delimited import is_number
 from dpcalc.errors import InvalidInput, unknown_name
@@ -48,14 +48,14 @@ def load_libsvm(
         InvalidInput: if a line has no label, or an entry that is not index:value with increasing
             indices from 1 and finite values; if the table is larger than memory.
     """
-    entries = _Entries()
+    read = _Table()
     for number, line in lines(path):
         content = line.split("#", 1)[0].split()
         if content:
-            entries.add(path, number, content)
-    if not entries.labels:
+            read.add(path, number, content)
+    if not read.labels:
         raise InvalidInput(f"expected at least one record; got none in {str(path)!r}")
-    width = entries.width
+    width = read.width
     if features is not None:
         checks.count("features", features)
         if width > features:
@@ -63,9 +63,9 @@ def load_libsvm(
                 f"expected indices up to features={features}; got {width} in {str(path)!r}"
             )
         width = features
-    said = f"index {width} in line {entries.widest}" if width == entries.width else f"{features=}"
-    table = entries.table(path, width, said, sparse=sparse)
-    values = np.frombuffer(entries.labels)
+    said = f"index {width} in line {read.widest}" if width == read.width else f"{features=}"
+    table = read.rows(path, width, said, sparse=sparse)
+    values = np.frombuffer(read.labels)
     y, said_classes = _labelled(path, values, classes, positive)
     said_of = "" if said_classes is None else f"; +1 is {said_classes[1]}, -1 is {said_classes[0]}"
     return Dataset(
@@ -110,8 +110,6 @@ _COPIES = 2
 _RARE = 1 / 3
 """Share of numbers that are not 0 up to which a sparse matrix takes half of an array's memory."""
 
-_AT_ONCE = 2**9  # rows filled in together
-
 _EACH_NAME = 100
 """Bytes of the name of a column."""
 
@@ -124,12 +122,11 @@ def _memory() -> float:
         return math.inf
 
 
-class _Entries:
-    """Labels, and entries that are not 0, as they are read."""
+class _Table:
+    """Labels and numbers, as they are read."""
 
     def __init__(self) -> None:
-        self.labels, self._values = array("d"), array("d")
-        self._ends, self._columns = array("q", [0]), array("i")  # as a matrix in CSR form has them
+        self.labels, self.numbers = array("d"), Entries()
         self.width, self.widest = 0, 0
 
     def add(self, path: object, number: int, content: list[str]) -> None:
@@ -154,25 +151,20 @@ class _Entries:
             if index > _LARGEST_INDEX:
                 raise bad_row(path, number, f"indices up to {_LARGEST_INDEX}", entry)
             last = index
-            self._columns.append(index - 1)
-            self._values.append(value)
+            self.numbers.add(index - 1, value)
         if last > self.width:
             self.width, self.widest = last, number
         self.labels.append(label)
-        self._ends.append(len(self._values))
+        self.numbers.end_row()
 
-    def table(self, path: object, width: int, said: str, *, sparse: bool) -> Rows:
+    def rows(self, path: object, width: int, said: str, *, sparse: bool) -> Rows:
         """All numbers; refused, with what made it so wide, if they are too many."""
-        from scipy.sparse import csr_array
-
         count, there = len(self.labels), _memory()
-        sparse = sparse and len(self._values) <= _RARE * count * width
+        sparse = sparse and self.numbers.count <= _RARE * count * width
         needed = width * (_EACH_NAME + (0 if sparse else 8 * _COPIES * count))
-        columns = np.frombuffer(self._columns, np.intc)
-        parts = (np.frombuffer(self._values), columns, np.frombuffer(self._ends, np.int64))
         try:
             if needed <= there:
-                return csr_array(parts, shape=(count, width)) if sparse else _filled(*parts, width)
+                return self.numbers.matrix(width) if sparse else self.numbers.array(width)
         except (MemoryError, ValueError):  # a limit of the process; more bytes than have addresses
             pass
         has = "" if math.isinf(there) else f"; this machine has {there / 1e9:.3g} GB"
@@ -183,17 +175,6 @@ class _Entries:
             f"columns{of} need {needed / 1e9:.3g} GB{has}; number the features that occur from 1 on"
             + ("" if sparse else ", or leave out ranges, with which no number stays 0")
         )
-
-
-def _filled(values: Array, columns: NDArray[np.intc], ends: NDArray[np.int64], width: int) -> Array:
-    """Entries as an array; a sparse matrix in between would copy where they are."""
-    table = np.zeros((len(ends) - 1, width))
-    for first in range(0, len(table), _AT_ONCE):
-        bounds = ends[first : first + _AT_ONCE + 1]
-        row = np.repeat(np.arange(first, first + len(bounds) - 1), np.diff(bounds))
-        part = slice(bounds[0], bounds[-1])
-        table[row, columns[part]] = values[part]
-    return table
 
 
 def fetch_libsvm(name: str, *, cache: str | os.PathLike[str] | None = None) -> Dataset:

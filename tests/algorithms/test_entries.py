@@ -1,0 +1,85 @@
+"""Numbers that are read entry after entry take at most twice the memory of the table they make."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcalc.algorithms.problems.data.dataset import Dataset
+from dpcalc.algorithms.problems.data.entries import Entries
+from dpcalc.training.data import load, split
+
+WIDTH = 100
+
+
+def _peak(work: Callable[[], Any]) -> tuple[int, Any]:
+    """Bytes held at most while it worked, and what came out."""
+    tracemalloc.start()
+    try:
+        found = work()
+        return tracemalloc.get_traced_memory()[1], found
+    finally:
+        tracemalloc.stop()
+
+
+def _drawn(count: int, share: float) -> Any:
+    rng = np.random.default_rng(0)
+    return (rng.random((count, WIDTH)) < share) * rng.random((count, WIDTH)) / 10
+
+
+def _read(rows: list[list[float]]) -> Entries:
+    entries = Entries()
+    for row in rows:
+        for column, value in enumerate(row):
+            entries.add(column, value)
+        entries.end_row()
+    return entries
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.66, 0.7, 1])
+def test_an_array_takes_twice_its_memory_while_it_is_read(share: float) -> None:
+    """Entries are kept with where they are, or with their zeros, and no matrix lies in between."""
+    x = _drawn(2000, share)
+    rows = x.tolist()
+    used, found = _peak(lambda: _read(rows).array(WIDTH))
+    np.testing.assert_array_equal(found, x)
+    assert used < 2.2 * x.nbytes
+
+
+def test_a_matrix_is_read_where_it_stays_and_split_into_as_much_again() -> None:
+    """Of twelve bytes for a number and its column, where columns of 64 bits made it sixteen."""
+    x = _drawn(20_000, 0.1)
+    rows = x.tolist()
+    size = 12 * np.count_nonzero(x) + 4 * len(x)
+    used, found = _peak(lambda: _read(rows).matrix(WIDTH))
+    assert (found.data.nbytes + found.indices.nbytes + found.indptr.nbytes) <= size + 4
+    assert used < 1.25 * size
+    table = Dataset(features=found, labels=x[:, 0], names=("a",) * WIDTH, source="")
+    split(table)  # what is imported once
+    used, parts = _peak(lambda: split(table))
+    np.testing.assert_array_equal(parts.train[0].toarray(), x[parts.order[0]])
+    assert used < 1.4 * size  # beside the table: a piece of 1,024 rows, and labels, on top
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_full_rows_between_sparse_ones_keep_their_place(tmp_path: Path, *, sparse: bool) -> None:
+    """Groups of them are wide as their own last column; zeros in the file are none of the matrix."""
+    rng = np.random.default_rng(0)
+    x = np.zeros((900, 400))
+    x[300:500, :60] = rng.random((200, 60)) + 1
+    x[600:800, 10:80] = rng.random((200, 70)) + 1
+    x[:, 399] = rng.random(900) < 0.3
+    path = tmp_path / "own.svm"
+    with path.open("w") as file:
+        for k, row in enumerate(x):
+            file.write(f"{k % 2} ")
+            file.writelines(f"{j + 1}:{row[j]} " for j in sorted({*np.flatnonzero(row), 399}))
+            file.write("\n")
+    found = load(str(path), sparse=sparse).features
+    assert not sparse or found.nnz == np.count_nonzero(x)
+    np.testing.assert_array_equal(found.toarray() if sparse else found, x)
