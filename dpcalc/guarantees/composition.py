@@ -15,7 +15,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, ClassVar
 
@@ -45,6 +44,7 @@ from dpcalc.guarantees.two_valued import TWO_VALUED, few_rounds
 from dpcalc.guarantees.worst import WorstOf
 from dpcalc.numerals import at_least, at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.numerics.kept import kept_within
 from dpcalc.numerics.precise import mpf, round_down, round_up
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Composition(Guarantee):
         return rounds
 
 
-@lru_cache(maxsize=256)
+@kept_within(2**26)
 def _cached_epsilon(
     composition: Composition,
     delta: float,

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TypeVar
 
 from dpcalc.accounting.composition import (
@@ -34,6 +33,7 @@ from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search
 from dpcalc.accounting.losses.density_pair import DensityPair
 from dpcalc.errors import NumericalFailure
+from dpcalc.numerics.kept import kept_within
 
 Step = Callable[[LossSum, Query, Estimate | None], Bracket | None]
 Result = TypeVar("Result")
@@ -203,7 +203,7 @@ def remembered(
     return kept[0]
 
 
-@lru_cache(maxsize=64)
+@kept_within(2**26)
 def _kept(
     step: Step, total: LossSum, query: Query, search: Search | None, shared: bool
 ) -> list[Bracket | None]:

@@ -35,7 +35,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +43,10 @@ from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.distribution import UNIT_ROUNDOFF, Reals
 from dpcalc.accounting.losses.falling_shift import Atoms, Scales, capped, mean_profile
 from dpcalc.accounting.losses.two_steps import Steps, lower_of, meet
+from dpcalc.numerics.kept import kept_within
+
+LAWS = 2**26
+"""Bytes of laws that are kept of either kind; one takes a megabyte, or ten."""
 
 _SLACK = 1e-12
 """More than what rounding makes the masses of a law exceed one by."""
@@ -82,7 +85,7 @@ class NoisyUpdate(Hashable, Protocol):
         """Largest gradients over standard deviations of normal noise whose mixture the noise is."""
 
 
-@lru_cache(maxsize=512)
+@kept_within(LAWS)
 def replacement_law(update: NoisyUpdate) -> DiscreteLoss:
     """What dominates the exchange of one record for another; symmetric."""
     half = _one_record(update)
@@ -100,7 +103,7 @@ def replacement_law(update: NoisyUpdate) -> DiscreteLoss:
     )
 
 
-@lru_cache(maxsize=512)
+@kept_within(LAWS)
 def removal_laws(update: NoisyUpdate) -> tuple[DiscreteLoss, DiscreteLoss]:
     """What dominates a record present against absent, and absent against present."""
     half = _one_record(update)
