@@ -24,7 +24,7 @@ def points_of(mu: float) -> SaddlePoints:
 
 
 def contour(c: float) -> Contour:
-    return Contour(c, 1.0, 2.0, 1.0, -5.0)
+    return Contour(c, 1.0, 2.0, 1.0, -5.0, c)
 
 
 def estimate(c: float = 1.0, upper: float = 5.0, nodes: int = 20) -> Estimate:

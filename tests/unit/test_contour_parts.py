@@ -84,7 +84,7 @@ def test_too_few_nodes_are_smoothed_more(epsilon: float, smoothing: float, most:
     rounds = [(RandomisedResponseLoss.of({0.7: 3}), 1)]
     p = 1 / (1 + math.exp(-0.7))
     atoms = [((2 * k - 3) * 0.7, math.comb(3, k) * p**k * (1 - p) ** (3 - k)) for k in range(4)]
-    contour = Contour(1.5, 40.0, 9.0, epsilon, -1.0)
+    contour = Contour(1.5, 40.0, 9.0, epsilon, -1.0, 1.5)
     found = contour_sum(rounds, contour, smoothing=smoothing, most_nodes=most)
     used = found.smoothing
     assert used == pytest.approx(min(6.6 / (most * 2 * math.pi / 40.0), 0.3), rel=1e-12)
@@ -112,7 +112,7 @@ def test_infinite_losses_count_whole() -> None:
 
 def test_what_a_sum_says_of_itself() -> None:
     rounds = [(LAPLACE, 5), (RESPONSES, 2)]
-    contour = Contour(1.5, 40.0, 9.0, 1.0, -3.0)
+    contour = Contour(1.5, 40.0, 9.0, 1.0, -3.0, 1.5)
     found = contour_sum(rounds, contour, smoothing=0.1, most_nodes=4000)
     assert found.c == 1.5
     assert found.step == 2 * math.pi / 40.0

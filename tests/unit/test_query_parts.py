@@ -65,9 +65,9 @@ def test_small_answers_of_queries() -> None:
     assert EPSILON.contour(points_of(1.0)) == contour
     assert DELTA.contour(points_of(1.0)) == points_of(1.0).contour_for_epsilon(2.0)
     assert EPSILON.first_width(contour) == pytest.approx(1e-6 * contour.epsilon)
-    near = Contour(2.0, 1.0, 3.0, 0.001, -1.0)
+    near = Contour(2.0, 1.0, 3.0, 0.001, -1.0, 4.0)
     assert EPSILON.first_width(near) == pytest.approx(1e-6 * 0.05)
-    assert DELTA.first_width(near) == pytest.approx(5e-7)
+    assert DELTA.first_width(near) == pytest.approx(2.5e-7)
 
 
 def test_the_tail_of_a_query_at_an_epsilon_is_a_share_of_delta() -> None:

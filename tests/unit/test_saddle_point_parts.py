@@ -79,6 +79,7 @@ def test_contours_for_a_delta_and_an_epsilon(mu: float, delta: float) -> None:
     assert found.epsilon == pytest.approx(max(np.interp(-math.log(delta), -logs, at), 0.0))
     period, line, order = cheapest(c, value, found.epsilon, found.log_delta)
     assert (found.period, found.c, found.order) == pytest.approx((period, line, order))
+    assert found.slope == pytest.approx(np.interp(found.epsilon, at, c))
     back = points.contour_for_epsilon(found.epsilon)
     assert back.epsilon == found.epsilon
     assert back.log_delta == pytest.approx(min(np.interp(found.epsilon, at, logs), 0.0))

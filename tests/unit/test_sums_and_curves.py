@@ -94,6 +94,21 @@ def test_a_contour_integral_is_as_narrow_as_asked_in_few_passes(
     assert contour_integral.enclose(SAMPLED, query, None) is None
 
 
+def test_cells_are_planned_for_the_saddle_point_and_not_for_the_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The line of these rounds stands at a bit more than half the order: cells were too few for it."""
+    counter = Counter(monkeypatch, contour_integral, "upper_and_lower_sums")
+    parts = [(PoissonRemove(0.8 + 0.006 * k, 0.015 + 6e-5 * k), 7) for k in range(40)]
+    total, query = LossSum.of(parts), EpsilonAt(1e-6, 1e-5)
+    first = estimate(total, query)
+    assert first.contour.slope > 1.5 * first.contour.c
+    found = contour_integral.enclose(total, query, first)
+    assert found is not None
+    assert found.relative_width <= 1e-5
+    assert len(counter.calls) == 1
+
+
 def test_gaussian_rounds_by_the_integral_are_the_closed_form() -> None:
     total = LossSum.of([(GaussianLoss(0.5), 4)])
     for query, truth in ((DeltaAt(1.5, 1e-9), float(gaussian_delta(1.0, 1.5))),):

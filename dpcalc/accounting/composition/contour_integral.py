@@ -61,7 +61,7 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
         return None
     contour, width = estimate.contour, query.relative_width
     smoothing, cells = initial_resolution(
-        total, estimate.tail, contour.c, query.first_width(contour)
+        total, estimate.tail, contour.slope, query.first_width(contour)
     )
     best, lost = query.start(estimate.upper).named(METHOD), False
     for _ in range(_ATTEMPTS):

@@ -263,7 +263,7 @@ def _contours(
     if estimate is None:
         return None
     width = query.first_width(estimate.contour) / _MARGIN
-    smoothing, cells = initial_resolution(total, estimate.tail, estimate.contour.c, width)
+    smoothing, cells = initial_resolution(total, estimate.tail, estimate.contour.slope, width)
     asked = (total, estimate.tail, estimate.contour, smoothing, cells)
     return upper_and_lower_sums(*asked) if both else (upper_sum(*asked), None)
 

@@ -266,7 +266,7 @@ class DeltaAt(Query):
 
     def first_width(self, contour: Contour) -> float:
         """A relative change of δ is worth |dε/d ln δ| times as much of ε."""
-        return self.relative_width / contour.c
+        return self.relative_width / contour.slope
 
     def narrow(self, found: Bracket, unit: float, patience: float = 1.0) -> bool:
         """Relative to δ."""

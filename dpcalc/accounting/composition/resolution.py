@@ -19,21 +19,27 @@ _MOST_CELLS = 60_000
 
 
 def initial_resolution(
-    total: LossSum, tail: float, c: float, width: float
+    total: LossSum, tail: float, slope: float, width: float
 ) -> tuple[float, dict[DensityPair, float]]:
     """Smoothing and numbers of cells that should enclose ε within ``width``.
 
-    Near the saddle point smoothing widens by 2s²(c+1), cells by (c+1)/8·Σ n·(mean square width);
-    each gets a third. Given the sum of the cells, the optimal numbers go as the cube root of what
-    each round contributes.
+    With c the order of the saddle point, smoothing widens by 2s²(c+1), cells by
+    (c+1)/8·Σ n·(mean square width, tilted by c); each gets a third. Given the sum of the cells, the
+    optimal numbers go as the cube root of what each round contributes.
+
+    Args:
+        total: the losses.
+        tail: P-mass that may be left outside the window of a round.
+        slope: c, which is not that of the line where the line stands away from the saddle point.
+        width: of ε.
     """
-    smoothing = min(math.sqrt(width / 6 / (c + 1)), LARGEST_SMOOTHING)
+    smoothing = min(math.sqrt(width / 6 / (slope + 1)), LARGEST_SMOOTHING)
     spreads = {
-        loss: math.cbrt(plan_cells(loss, loss.truncation_interval(tail), c).spread * count)
+        loss: math.cbrt(plan_cells(loss, loss.truncation_interval(tail), slope).spread * count)
         for loss, count in total.parts
         if isinstance(loss, DensityPair)
     }
-    allowed = 8 * width / (3 * (c + 1))
+    allowed = 8 * width / (3 * (slope + 1))
     scale = math.sqrt(sum(spreads.values()) / allowed)
     return smoothing, {loss: min(max(s * scale, 64), _MOST_CELLS) for loss, s in spreads.items()}
 
@@ -92,7 +98,9 @@ def _discretised(
         if isinstance(loss, LossDistribution):
             above = below = loss
         else:
-            edges = plan_cells(loss, loss.truncation_interval(tail), contour.c).edges(cells[loss])
+            edges = plan_cells(loss, loss.truncation_interval(tail), contour.slope).edges(
+                cells[loss]
+            )
             above, below = upper_and_lower(loss, edges, tail)
         upper.append((above, count))
         lower.append((below, count))

@@ -40,6 +40,8 @@ class Contour:
         order: the order above c at which Chernoff's inequality best bounds the aliases.
         epsilon: where the contour serves, and a little to the left of it.
         log_delta: about ln δ(ε) there.
+        slope: about |d ln δ/dε| there, the order of the saddle point. The line may stand away from it;
+            how much an error of the losses moves δ is a matter of the saddle point.
     """
 
     c: float
@@ -47,6 +49,7 @@ class Contour:
     order: float
     epsilon: float
     log_delta: float
+    slope: float
 
 
 def summed_cumulants(rounds: Rounds, orders: Reals) -> Reals:
@@ -134,6 +137,7 @@ class SaddlePoints:
             )
         allowed = max(most, float(np.nanmin(growth)) + 2.0)
         candidates = np.flatnonzero(growth[:-1] <= allowed)
+        slope = self._where(self.epsilons, epsilon, self.orders)
         best: Contour | None = None
         for j in candidates[:: max(1, len(candidates) // 40)]:
             c, above = float(self.orders[j]), self.orders[j + 1 :]
@@ -144,7 +148,7 @@ class SaddlePoints:
             winner = int(np.nanargmin(right))
             period = on_grid(max(need / c, float(right[winner])), up=True)
             if best is None or period < best.period:
-                best = Contour(c, period, float(above[winner]), epsilon, log_delta)
+                best = Contour(c, period, float(above[winner]), epsilon, log_delta, slope)
         if best is None:
             raise NumericalFailure(
                 f"no contour was found for epsilon={epsilon!r}; try a larger delta or fewer rounds"

@@ -236,12 +236,12 @@ def mixture_loss(t: Reals, rate: float) -> Reals:
     """ln(1 - q + q e^t), accurate for tiny results, for huge t, and where q is near one."""
     rest = math.log1p(-rate) if rate < 1 else -math.inf
     with np.errstate(over="ignore", divide="ignore"):
-        large = np.logaddexp(rest, math.log(rate) + t)
-        result = np.where(
-            t <= _EXPONENT, np.log1p(rate * np.expm1(np.minimum(t, _EXPONENT))), large
-        )
+        result = np.log1p(rate * np.expm1(np.minimum(t, _EXPONENT)))
+    apart = t > _EXPONENT
     if rate > 0.5:  # 1 - q + q e^t may be a small difference of numbers near one
-        result = np.where(t < -0.5, np.logaddexp(rest, math.log(rate) + t), result)
+        apart |= t < -0.5
+    if np.any(apart):
+        result = np.where(apart, np.logaddexp(rest, math.log(rate) + t), result)
     return np.asarray(result, dtype=np.float64)
 
 
