@@ -28,6 +28,15 @@ settings.register_profile(
 settings.load_profile(os.environ.get("DPCALC_HYPOTHESIS", "short"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What the marker ``few`` leaves of a grid is run every time, the rest is a campaign."""
+    from tests.grids import campaigns
+
+    for item in campaigns(items):
+        item.add_marker("campaign")
+
+
 @pytest.fixture
 def fifty_digits() -> Iterator[None]:
     """Oracles carry fifty digits, also where numbers are only compared."""

@@ -42,6 +42,10 @@ CLASSIFIERS = [
 ]
 
 
+def kind_of(model):
+    return type(model).__name__
+
+
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: repr(m)[:60])
 def test_a_classifier_learns_for_its_budget(model):
     """Seeded; generous budget, so that a sign error or noise out of scale shows."""
@@ -149,11 +153,13 @@ def three_classes(records=3000, seed=0):
     return centres[codes] + 0.25 * rng.normal(size=(records, 2)), np.array(["a", "b", "c"])[codes]
 
 
-@pytest.mark.parametrize("kind", [ADMMClassifier, AveragingClassifier, NetworkClassifier])
-def test_several_classes_share_one_budget(kind):
+@pytest.mark.parametrize(
+    "model", [ADMMClassifier(), AveragingClassifier(), NetworkClassifier(rounds=20)], ids=kind_of
+)
+def test_several_classes_share_one_budget(model):
     """Three fits on the same records: composed they spend the budget, alone each far less."""
     X, y = three_classes()
-    model = kind(epsilon=2.0, delta=1e-6, row_bound=1.5, random_state=1).fit(X, y)
+    model = model.set_params(epsilon=2.0, delta=1e-6, row_bound=1.5, random_state=1).fit(X, y)
     one = model.plan_.certified().guarantee
     assert model.coef_.shape == (3, 2)
     assert model.decision_function(X).shape == (3000, 3)
