@@ -28,13 +28,25 @@ settings.register_profile(
 settings.load_profile(os.environ.get("DPCALC_HYPOTHESIS", "short"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--of-a-file",
+        type=int,
+        help="so many tests of every file, one case of each; tests named file::test are run whole",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What the marker ``few`` leaves of a grid is run every time, the rest is a campaign."""
-    from tests.grids import campaigns
+    from tests.grids import campaigns, representatives
 
     for item in campaigns(items):
         item.add_marker("campaign")
+    if of_a_file := config.getoption("--of-a-file", default=None):
+        ran = [item for item in items if not item.get_closest_marker("campaign")]
+        whole = [str(argument) for argument in config.args if "::" in str(argument)]
+        items[:] = representatives(ran, of_a_file, whole)
 
 
 @pytest.fixture

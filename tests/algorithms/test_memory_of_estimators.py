@@ -41,7 +41,8 @@ def test_rows_are_copied_once_to_fit_and_never_to_predict(kind: Any, rows: Any) 
     assert _peak(lambda: model.predict(rows)) < 0.5
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("classes", [3, 2])
 def test_objective_perturbation_has_one_copy_of_rows_and_one_in_single_precision(
     classes: int, rows: Any
 ) -> None:
@@ -49,7 +50,7 @@ def test_objective_perturbation_has_one_copy_of_rows_and_one_in_single_precision
 
     The first fit leaves the laws of the noise behind, whose size is that of no rows.
     """
-    model = NetworkClassifier(epsilon=1, delta=1e-6, row_bound=9, random_state=0)
+    model = NetworkClassifier(epsilon=1, delta=1e-6, row_bound=9, rounds=20, random_state=0)
     labels = np.digitize(rows[:, 0], [-0.5, 0.5][: classes - 1])
     model.fit(rows, labels)
     assert _peak(lambda: model.fit(rows, labels)) < 1.8

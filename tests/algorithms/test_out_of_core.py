@@ -146,6 +146,7 @@ PRIVATE = ["penalty-perturbation", "dual-variable-perturbation", "private-r-admm
 
 
 @pytest.mark.parametrize("name", [*PRIVATE, "decentralised-admm", "m-admm", "r-admm", "mr-admm"])
+@pytest.mark.few(4)
 def test_exact_minimisers_have_the_bits_of_large_records_in_memory(
     name: str, table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

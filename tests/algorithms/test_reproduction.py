@@ -160,6 +160,7 @@ def test_the_records_of_adult_are_counted_before_they_are_parted(tmp_path):
     ],
     ids=lambda c: c.name,
 )
+@pytest.mark.few(2)
 def test_a_contender_runs_the_algorithm_that_its_theorem_covers(contender, small):
     """Rates times sensitivities of the algorithm's own accesses: at most the certified sum."""
     on = nodes(ExperimentConfig(data=small), ring(4))

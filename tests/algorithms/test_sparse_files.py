@@ -31,6 +31,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("key", methods())
+@pytest.mark.few(6)
 def test_a_method_learns_from_sparse_rows_what_it_learns_from_an_array(run, folder, key):
     budget = ("--epsilon", 3, "--delta", 1e-5) if method(key).theorem_key else ()
     rounds = ("--rounds", 8) if "rounds" in method(key).from_parameters({}).inputs() else ()

@@ -54,6 +54,7 @@ def test_accuracy(known):
 
 
 @BY_NAME
+@pytest.mark.few(3)
 def test_answers_of_a_rule_that_may_pass_runs_over(known):
     """The rule from 200 runs, the bound from 400 others."""
     seen = observed(known, 600, 14)

@@ -115,6 +115,7 @@ def noticed(claim: Claim, answers: Any, share: float, rest: str, pairs: int, **o
         (APPROXIMATE, of_epsilon, 0.1, "constant"),
     ],
 )
+@pytest.mark.few(2)
 def test_what_would_have_been_noticed_is(claim, answers, share, rest):
     assert 36 <= noticed(claim, answers, share, rest, 60) < 60
 

@@ -192,6 +192,7 @@ def test_batches_do_not_matter(claim):
     [(PURE, response(1.0)), (GAUSS, gauss(1.0)), (PURE, lambda i, r: i + r.laplace(size=i.size))],
     ids=["randomised response", "Gaussian curve", "Laplace"],
 )
+@pytest.mark.few(2)
 def test_true_claims_are_refuted_no_more_often_than_they_may(claim, draw):
     """60 streams of 400 runs, many looks: 10 alarms come once in 1,000 at a level of .05."""
     alarms = sum(stopped_at(draw, claim, 400, seed, step=50) < math.inf for seed in range(60))

@@ -119,7 +119,7 @@ def test_reconstruction_improves_with_the_rounds() -> None:
 def test_a_private_penalty_can_be_read_off_the_broadcasts() -> None:
     """A wrong penalty gives a wrong direction; the estimated one the right one."""
     ((_, true, estimate, cosine, guessed),) = reconstruction.with_private_penalty(
-        3, horizons=(1000,)
+        3, horizons=(300,)
     )
     assert estimate == pytest.approx(true, rel=0.15)
     assert cosine > 0.99

@@ -19,6 +19,7 @@ DELTA = 1e-3
 
 
 @pytest.mark.parametrize("mu", [0.26, 1.0])
+@pytest.mark.few(1)
 def test_a_true_curve_survives(mu: float) -> None:
     """Weights that forget the tilted half raise an alarm in three of ten repetitions.
 

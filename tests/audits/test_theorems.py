@@ -188,6 +188,7 @@ def test_every_privacy_result_has_an_audit() -> None:
 
 
 @pytest.mark.parametrize(("key", "given", "delta", "exact"), list(cases()))
+@pytest.mark.few(1, each="key")
 def test_lower_bounds_stay_below_the_certified_and_reach_an_exact_one(
     key: str, given: dict[str, Any], delta: float, exact: bool
 ) -> None:

@@ -62,11 +62,11 @@ def test_an_instance_above_its_bound_is_told(
 @pytest.mark.parametrize(
     ("draw", "count"),
     [
-        (exponential_update, 12),
-        (normal_update, 12),
+        (exponential_update, 6),
+        (normal_update, 6),
         (averaged, 60),
         (ordered_at_random, 8),
-        (between_walls, 12),
+        (between_walls, 6),
         (sampled_between_walls, 1),
     ],
 )

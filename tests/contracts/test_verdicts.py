@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
 import pytest
 
+from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.claims.verdict import Claim, judge
 from dpcalc.errors import AssumptionViolated, Infeasible
 from dpcalc.report.rates import comparison
@@ -19,6 +21,7 @@ from dpcalc.theorems.catalogue import keys, privacy_result
 from dpcalc.vocabulary import Status
 from tests.contracts.instances import drawn
 
+LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
 DELTA = 1e-3
 """Every claim of a δ-dependent formula is made here, and other formulas are converted."""
 
@@ -46,7 +49,7 @@ def _privacy_instances(key: str) -> Iterator[Theorem]:
         and not i.violations(Scope.CERTIFIED)
         and not i.violations(Scope.CLAIMED)
     )
-    for instance in islice(within, 4):
+    for instance in islice(within, 4 if LONG else 2):
         yield instance
         with contextlib.suppress(Infeasible):
             yield instance.prescribed(0.5, DELTA)
@@ -54,7 +57,18 @@ def _privacy_instances(key: str) -> Iterator[Theorem]:
 
 @pytest.mark.parametrize("key", keys(privacy=True))
 def test_the_word_on_a_privacy_claim_is_the_rule_on_its_numbers(key: str) -> None:
+    """Whatever the width of an enclosure: with wide ones there are as many words and they come sooner."""
     seen: Counter[str] = Counter()
+    with with_relative_width(1e-2):
+        seen.update(_words(key))
+    assert seen, "no instance was judged"
+    if privacy_result(key).status is Status.FALSE_SOMEWHERE:
+        assert "REFUTED" in seen, "no instance exceeds a statement that is called false"
+    else:
+        assert set(seen) <= {"HOLDS", "LOOSE"}, "the statement is called proved"
+
+
+def _words(key: str) -> Iterator[str]:
     for instance in _privacy_instances(key):
         judged = judge(Claim("claim", _with_all_promises(instance), None, DELTA))
         assert judged.claimed is not None
@@ -64,12 +78,7 @@ def test_the_word_on_a_privacy_claim_is_the_rule_on_its_numbers(key: str) -> Non
         assert record["verdict"] == word, instance
         assert record["certified"]["epsilon"] == judged.certified
         assert bool(record["provided"]) == (word != "REFUTED")
-        seen[word] += 1
-    assert seen, "no instance was judged"
-    if privacy_result(key).status is Status.FALSE_SOMEWHERE:
-        assert "REFUTED" in seen, "no instance exceeds a statement that is called false"
-    else:
-        assert set(seen) <= {"HOLDS", "LOOSE"}, "the statement is called proved"
+        yield word
 
 
 @pytest.mark.parametrize("key", keys(privacy=False))

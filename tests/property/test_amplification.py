@@ -24,10 +24,10 @@ from tests.oracles.random_instances import (
 @pytest.mark.parametrize(
     ("draw", "count", "closest"),
     [
-        (convex_admm, 200, 0.9),
-        (strongly_convex_admm, 60, 0.9),
-        (repeated_admm, 60, 0.9),
-        (expanding_admm, 60, 0.9),
+        (convex_admm, 70, 0.9),
+        (strongly_convex_admm, 24, 0.9),
+        (repeated_admm, 24, 0.9),
+        (expanding_admm, 24, 0.9),
     ],
 )
 def test_no_exact_law_exceeds_its_bound(draw: Draw, count: int, closest: float) -> None:

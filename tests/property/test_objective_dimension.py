@@ -35,6 +35,7 @@ SECOND = SETTING | {"n_records": 9044, "noise_rate": "3:1.01", "rounds": 50}
         (PenaltyPerturbation, SECOND | {"penalty": "0.5:1.04"}, 105, 0.629, 0.658),
     ],
 )
+@pytest.mark.few(3)
 def test_the_papers_settings(
     kind: type[RecycledADMM | PenaltyPerturbation],
     changes: dict[str, object],

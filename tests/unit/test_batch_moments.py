@@ -77,7 +77,7 @@ def test_moments_at_random() -> None:
     """Off by less than a millionth where they are summed at all, but for 1e-15 in all."""
     random = np.random.default_rng(3)
     near = 0
-    for mu, rate in cases(17, 60):
+    for mu, rate in cases(17, 24):
         found = batch_moments(WithoutReplacement(mu, rate), ORDERS)
         for place in random.choice(int(np.searchsorted(ORDERS, 600 / mu)), 3, replace=False):
             order = float(ORDERS[place])
@@ -87,7 +87,7 @@ def test_moments_at_random() -> None:
             if order * mu < 128 and grown < math.log(999) and mu < 15 and exact < 600:
                 near += 1
                 assert found[place] <= exact * (1 + 1e-6) + 1e-15, (mu, rate, order)
-    assert near > 100
+    assert near > 36
 
 
 @pytest.mark.parametrize("planted", ["weights", "order"])

@@ -115,6 +115,7 @@ CHOICES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", CHOICES)
+@pytest.mark.few(2)
 def test_no_choice_makes_the_enclosure_miss(changes: dict[str, Any]) -> None:
     low, high = truth()
     value = found(**changes)

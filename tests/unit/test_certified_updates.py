@@ -185,6 +185,7 @@ def test_few_draws_leave_a_larger_epsilon(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.few(2)
 def test_what_the_engine_finds_is_certified(adjacency: str, *, tied: bool) -> None:
     """Where falling derivatives gain nothing the bounds are the same."""
     part = perturbed_update(Update(0.3, 0.02, 20, tied, 60), adjacency, 1.0)

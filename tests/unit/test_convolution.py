@@ -61,6 +61,7 @@ PAIRS = [
 @pytest.mark.parametrize("pair", PAIRS, ids=repr)
 @pytest.mark.parametrize("rounds", [2, 7])
 @pytest.mark.parametrize("delta", [1e-4, 1e-12])
+@pytest.mark.few(8)
 def test_both_ways_have_the_truth_in_common(pair, rounds: int, delta: float) -> None:
     guess = bracket_epsilon([(pair, rounds)], delta, relative_width=1e-2)
     query, start = EpsilonAt(delta, 1e-4), 2 * guess.upper
@@ -79,7 +80,8 @@ def test_a_finer_lattice_narrows_both_ends() -> None:
     assert narrow.relative_width <= 1e-4
 
 
-@pytest.mark.parametrize("delta", [1e-6, 1e-20])
+@pytest.mark.parametrize("delta", [1e-20, 1e-6])
+@pytest.mark.few(1)
 def test_rare_events_that_no_contour_reaches(delta: float) -> None:
     sigma, rate = 1.0, 1 / 32561
     found = bracket_epsilon([(PoissonRemove(sigma, rate), 2)], delta)

@@ -210,6 +210,7 @@ _LONG = "a sentence about what was computed from, and by whom, on which of all n
 
 
 @pytest.mark.parametrize("panels", [0, 1, 2, 3, 5])
+@pytest.mark.few(3)
 def test_no_word_leaves_the_canvas(tmp_path, monkeypatch, panels):
     kept = []
     monkeypatch.setattr(plt, "close", kept.append)

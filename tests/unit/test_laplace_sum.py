@@ -97,9 +97,10 @@ def test_two_rounds(one: float, other: float, shares: tuple[float, ...]) -> None
 
 @pytest.mark.parametrize("ratio", [0.1, 1.0])
 @pytest.mark.parametrize("n", [3, 7, 10])
+@pytest.mark.few(3)
 def test_equal_rounds(n: int, ratio: float) -> None:
     with mp.workdps(40):
-        for share in (-0.5, 0.0, 0.3, 0.9, 0.99):
+        for share in (-0.5, 0.0, 0.3, 0.9, 0.99) if n < 10 else (0.3, 0.99):
             found = delta_at(share * n * ratio, (ratio, n))
             true = equal_rounds(n, ratio, share * n * ratio)
             slack = mpf("1e-25")

@@ -170,6 +170,7 @@ def test_sums_below_the_floor_are_moved_up_left_out_or_told_apart() -> None:
         (PoissonReplace(0.666, 4.3e-8), 6099, 8.6e-13, 1e-5),
     ],
 )
+@pytest.mark.few(3)
 def test_rare_events_over_many_rounds_are_enclosed_narrowly(pair, rounds, delta, width) -> None:
     found = bracket_epsilon([(pair, rounds)], delta, relative_width=width / 2)
     assert 0 < found.lower <= found.upper

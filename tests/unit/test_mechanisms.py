@@ -34,6 +34,7 @@ def normal(centre: float):
 
 
 @pytest.mark.parametrize(("bound", "dimension", "epsilon"), [(1.0, 2, 0.3), (1.5, 5, 0.7)])
+@pytest.mark.few(1)
 def test_one_round_is_the_integral_over_radius_and_angle(
     bound: float, dimension: int, epsilon: float
 ) -> None:

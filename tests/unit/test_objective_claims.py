@@ -24,6 +24,7 @@ def test_the_sum_of_the_largest_losses_is_attained_without_delta() -> None:
 
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("dimension", [None, 1, 2, 105])
+@pytest.mark.few(3)
 def test_attained_is_below_certified(dimension: int | None, adjacency: str) -> None:
     theorem = _theorem(dimension=dimension, adjacency=adjacency, rounds=5)
     for delta in (1e-3, 1e-6):

@@ -60,6 +60,7 @@ def _neighbours(records: int, adjacency: str) -> Any:
 @pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(("records", "batch"), [(3, 2), (4, 2), (4, 3), (5, 1)])
 @pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.few(5)
 def test_no_data_leak_more_than_is_certified(
     adjacency: str, records: int, batch: int, rounds: int
 ) -> None:

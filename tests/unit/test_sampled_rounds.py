@@ -112,7 +112,7 @@ def test_the_smaller_epsilon_is_certified_without_a_lower_end(
     out, plan = tmp_path / "out.json", tmp_path / "plan.toml"
     plan.write_text(
         f"""delta = {DELTA}\n[[release]]\nmechanism = "gaussian-without-replacement"
-noise_multiplier = 4\nsample = 20\npopulation = 1000\ncount = 2000"""
+noise_multiplier = 4\nsample = 20\npopulation = 1000\ncount = 200"""
     )
     with pytest.raises(SystemExit) as status:
         main(["compose", str(plan), "--certify", str(out), "--json"])
