@@ -23,7 +23,7 @@ from dpcalc.errors import NumericalFailure
 
 _CELLS = 2000
 _MOST_CELLS = 100_000
-_SHARPEST = 1e4
+_SHARP, _SHARPEST = 20.0, 1e4
 _SAFE_EXPONENT = 600.0
 _TINY = 5e-324
 _FAR = 16.0
@@ -92,11 +92,12 @@ def log_moment(loss: PrivacyLoss, exponent: float) -> float:
     """An upper bound of ln E_P[e^{sL}; L < ∞] for s = ``exponent`` above 0; infinite if unknown."""
     if isinstance(loss, DensityPair):
         coarse = loss.log_moment_bound(exponent)
-        # Next to no noise sampling saves next to nothing, and losses outgrow the doubles.
+        sharp = loss.signal_to_noise > _SHARP
+        if isinstance(loss, PoissonPair) and (sharp or exponent > _FAR * loss.sigma):
+            coarse = min(coarse, float(log_moments(loss, np.array([1 + exponent]))[0]))
+        # Next to no noise losses outgrow the doubles.
         if loss.signal_to_noise > _SHARPEST:
             return coarse
-        if isinstance(loss, PoissonPair) and exponent > _FAR * loss.sigma:
-            coarse = min(coarse, float(log_moments(loss, np.array([1 + exponent]))[0]))
         return min(_of_pair(loss, exponent), coarse)
     return _of_law(loss, exponent)
 

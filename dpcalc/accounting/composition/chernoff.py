@@ -6,6 +6,7 @@ At every order c > 0, with K(c) = ln E e^{cS}: ``δ(ε) <= e^{K(c) - cε} c^c/(1
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from dpcalc.accounting.losses import Reals
 from dpcalc.accounting.renyi import failure, log_moment
 
 METHOD = "weaker: Chernoff bound"
-_ORDERS = 97
+_ORDERS, _PASSES, _FINER = 97, 2, 8
+_RANGE = 1e-6, 1e8
 
 
 def enclose(total: LossSum, query: Query, estimate: Estimate | None = None) -> Bracket:
@@ -32,9 +34,13 @@ def _epsilon(total: LossSum, delta: float) -> Bracket:
     if spare <= 0:
         surely = total.infinite_mass * (1 - 1e-12) > delta
         return Bracket(math.inf if surely else lower, math.inf, METHOD)
-    orders, exponents = _exponents(total)
-    with np.errstate(over="ignore"):
-        best = float(np.min((exponents - math.log(spare)) / orders)) * (1 + 1e-9)
+    log_spare = math.log(spare)
+
+    def bounds(orders: Reals) -> Reals:
+        with np.errstate(over="ignore"):
+            return np.asarray((_exponents(total, orders) - log_spare) / orders)
+
+    best = _least(bounds)[1] * (1 + 1e-9)
     return Bracket(lower, max(0.0, min(best, total.largest)), METHOD)
 
 
@@ -42,18 +48,32 @@ def _delta(total: LossSum, epsilon: float) -> Bracket:
     revealed, surely = failure(total.parts), max(0.0, total.infinite_mass * (1 - 1e-12))
     if epsilon >= total.largest:
         return Bracket(surely, revealed, "no finite loss is larger")
-    orders, exponents = _exponents(total)
-    logarithms = exponents - orders * epsilon
-    slack = 1 + 1e-9 + 1e-15 * epsilon * float(orders[np.argmin(logarithms)])
-    value = max(math.exp(min(float(logarithms.min()), 0.0)) * slack, SMALLEST_DOUBLE)
+    order, logarithm = _least(lambda orders: _exponents(total, orders) - orders * epsilon)
+    slack = 1 + 1e-9 + 1e-15 * epsilon * order
+    value = max(math.exp(min(logarithm, 0.0)) * slack, SMALLEST_DOUBLE)
     return Bracket(surely, min(1.0, revealed + value), METHOD)
 
 
-def _exponents(total: LossSum) -> tuple[Reals, Reals]:
-    """Orders c and K(c) + c ln c - (1+c) ln(1+c)."""
-    orders = np.geomspace(1e-6, 1e8, _ORDERS)
+def _least(bounds: Callable[[Reals], Reals]) -> tuple[float, float]:
+    """An order with about the least of some bounds, and that bound: on a grid, then next to it."""
+    orders = np.geomspace(*_RANGE, _ORDERS)
+    values = bounds(orders)
+    for _ in range(_PASSES):
+        best = int(np.argmin(values))
+        ends = orders[max(best - 1, 0)], orders[min(best + 1, len(orders) - 1)]
+        between = np.geomspace(*ends, _FINER + 2)[1:-1]
+        orders = np.concatenate([ends[:1], between, ends[1:], orders[best : best + 1]])
+        values = np.append(bounds(orders[:-1]), values[best])
+        order = orders.argsort()
+        orders, values = orders[order], values[order]
+    best = int(np.argmin(values))
+    return float(orders[best]), float(values[best])
+
+
+def _exponents(total: LossSum, orders: Reals) -> Reals:
+    """K(c) + c ln c - (1+c) ln(1+c) at orders c."""
     moments = np.array(
         [sum(n * log_moment(loss, float(c)) for loss, n in total.parts) for c in orders]
     )
     entropy = orders * np.log(orders / (1 + orders)) - np.log1p(orders)
-    return orders, np.where(np.isnan(moments), np.inf, moments) + entropy
+    return np.where(np.isnan(moments), np.inf, moments) + entropy
