@@ -11,7 +11,9 @@ import pytest
 
 from dpcalc.accounting.composition import bracket_delta, bracket_epsilon
 from dpcalc.accounting.composition.certain_losses import take_certain
+from dpcalc.accounting.composition.driver import enclosed
 from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.query import EpsilonAt
 from dpcalc.accounting.losses import (
     DiscreteLoss,
     GaussianLoss,
@@ -175,3 +177,27 @@ def test_responses_that_hardly_ever_fail_leave_no_enclosure_empty() -> None:
     assert found.relative_width < 1e-5
     middle = 27.28 * 824_909_915 + 2.02 * math.tanh(1.01) * 2_080_152 + 11.6**2 / 2
     assert found.lower == pytest.approx(middle, abs=8 * math.sqrt(2_080_152 * 2 + 11.6**2))
+
+
+@pytest.mark.parametrize(("rounds", "each"), [(2000, 6.0), (20_000, 9.9), (100_000, 9.0)])
+@pytest.mark.parametrize("delta", [1e-3, 1e-12])
+def test_a_few_other_answers_among_many(rounds: int, each: float, delta: float) -> None:
+    """Their number's law next to the Gaussian profile, with fifty digits; none may be forgotten."""
+    total = LossSum.of([(RandomisedResponseLoss.of({each: rounds}), 1), (GaussianLoss(1.0), 1)])
+    assert take_certain(total) is None
+    likely = take_certain(total, 0.3)
+    assert likely is not None
+    found = likely.enclose(EpsilonAt(delta, 1e-6), enclosed)
+    assert found.upper - found.lower <= 0.02 * rounds * each + 30
+
+    def exact(epsilon: float) -> mp.mpf:
+        rare, summed = 1 / (1 + mp.exp(mp.mpf(each))), mp.mpf(0)
+        for k in range(120):
+            weight = mp.binomial(rounds, k) * rare**k * (1 - rare) ** (rounds - k)
+            rest = mp.mpf(epsilon) - (rounds - 2 * k) * mp.mpf(each)
+            profile = mp.ncdf(0.5 - rest) - mp.exp(rest) * mp.ncdf(-0.5 - rest)
+            summed += weight * profile
+        return summed
+
+    with mp.workdps(50):
+        assert exact(found.upper) <= delta <= exact(found.lower)

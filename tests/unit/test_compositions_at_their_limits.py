@@ -28,7 +28,11 @@ from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import Composition
 from dpcalc.guarantees.conversion import rho_for, to_gdp, to_rdp, to_zcdp
 from dpcalc.guarantees.distributions import finite_distributions
-from dpcalc.guarantees.mechanisms import exponential_norm, laplace
+from dpcalc.guarantees.mechanisms import (
+    exponential_norm,
+    laplace,
+    poisson_subsampled_gaussian,
+)
 from dpcalc.guarantees.selection import RandomSelection, stop_for
 from dpcalc.theorems.catalogue import privacy_result
 from tests.unit.limit_sums import Told, refused
@@ -298,3 +302,14 @@ def test_below_what_infinite_losses_take_nothing_finite_follows(shown: float) ->
     pair = finite_distributions([shown, 1 - shown], [0.0, 1.0], "add-remove")
     assert pair.epsilon(math.nextafter(shown, 0.0)) == math.inf
     assert pair.epsilon(shown * (1 + 1e-9)) < 1e-6
+
+
+def test_next_to_zero_large_losses_are_told_apart_too() -> None:
+    """ε is a small share of |dε/d ln δ| here; it was enclosed to 2e-5 of itself by a contour alone."""
+    rare = poisson_subsampled_gaussian(0.132, 9.8e-9, "replace-one")
+    total = compose((ApproxDP(3e-5, 1.9e-144), 7_800_000), (rare, 136))
+    found = total.bracket(9e-4)  # type: ignore[attr-defined]
+    assert found.relative_width <= 1e-6
+    assert (
+        0.1627378839811316 <= found.lower <= found.upper <= 0.16274168757208013
+    )  # a contour's own

@@ -29,6 +29,9 @@ from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd
 LOST = 1e-8
 """p at most."""
 
+_FEW = 0.01
+"""Of many answers, how many may be the other one."""
+
 _EXCESS = 1e-9
 """How far an added record's loss may be below its supremum, as a share of that."""
 
@@ -94,10 +97,10 @@ def take_certain(total: LossSum, most: float = LOST) -> CertainLosses | None:
     allowed = most / max(len(total.parts), 1)
     for loss, count in total.parts:
         if isinstance(loss, RandomisedResponseLoss) and loss.infinite_mass == 0:
-            remaining, each, failed = _responses(loss, count, allowed)
+            remaining, *sums = _responses(loss, count, allowed)
             if remaining is not None:
                 rest.append((remaining, count))
-            taken.append((each, each, failed))
+            taken.append((sums[0], sums[1], sums[2]))
         elif isinstance(loss, PoissonAdd) and (found := _added(loss, count, allowed)) is not None:
             taken.append(found)
         else:
@@ -112,21 +115,29 @@ def take_certain(total: LossSum, most: float = LOST) -> CertainLosses | None:
 
 def _responses(
     loss: RandomisedResponseLoss, count: int, allowed: float
-) -> tuple[RandomisedResponseLoss | None, float, float]:
-    """What is left of the responses, the sum of those certain, and how likely one of them is not.
+) -> tuple[RandomisedResponseLoss | None, float, float, float]:
+    """What is left of the responses, least and largest sum of the others, how likely it is less.
 
-    That is at most ``allowed``.
+    That is at most ``allowed``. Where it may be likely, so may be a few other answers among many: of
+    mean m, more than m + √(2mt) + 2t/3 with t = -ln(allowed) are no likelier (Bernstein).
     """
     left: dict[float, int] = {}
-    sums, lost = [0.0], 0.0
+    low, high, lost = [0.0], [0.0], 0.0
+    each = allowed / len(loss.epsilons)
     for epsilon, rounds in zip(loss.epsilons, loss.counts, strict=True):
-        failed = count * rounds * math.exp(-epsilon)
-        if failed <= allowed / len(loss.epsilons):
-            sums.append(count * rounds * epsilon)
-            lost += failed
-        else:
+        number, mean = count * rounds, count * rounds * math.exp(-epsilon)
+        others, chance = 0.0, mean
+        if mean > each:
+            spare = -math.log(each)
+            others, chance = math.ceil(mean + math.sqrt(2 * mean * spare) + spare), each
+        if others and (allowed <= LOST or others > _FEW * number):
             left[epsilon] = rounds
-    return (RandomisedResponseLoss.of(left) if left else None), math.fsum(sums), lost
+            continue
+        low.append((number - 2 * others) * epsilon)
+        high.append(number * epsilon)
+        lost += chance
+    remaining = RandomisedResponseLoss.of(left) if left else None
+    return remaining, math.fsum(low), math.fsum(high), lost
 
 
 def _added(loss: PoissonAdd, count: int, allowed: float) -> tuple[float, float, float] | None:

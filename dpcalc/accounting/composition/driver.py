@@ -41,6 +41,7 @@ Result = TypeVar("Result")
 _WIDE, _WIDEST = 0.05, 0.5
 """An enclosure is wide above the first; above the second too where a wide one was asked for."""
 
+_NEAR_ZERO = 1e-2
 _PATIENCE = 10
 """How much wider than aimed at an enclosure may be before both general methods are tried."""
 
@@ -164,6 +165,9 @@ def finish(
             if found.upper < beginning.upper and settled_for(found, query, unit, fair):
                 return query.clipped(found, total)  # a search asks for no lower end
     asked = min(_PATIENCE * query.relative_width, _WIDEST)
+    if found is not None and asked < found.relative_width < _NEAR_ZERO and found.upper >= floor:
+        # Narrow next to zero alone: of |dε/d ln δ|, not of ε.
+        found = intersection(found, large_apart(total, query, estimate, found))
     return query.clipped(weakened(found, total, query, max(_WIDE, asked)), total)
 
 
