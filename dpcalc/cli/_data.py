@@ -99,9 +99,9 @@ def _reading_options() -> list[click.Option]:
         option(
             ["--categories"],
             multiple=True,
-            metavar="COLUMN=A|B|C",
+            metavar="COLUMN=A|B|*",
             help="Values that a column of a CSV file may have, where they are not numbers; each "
-            "becomes a column of zeros and ones. May be repeated.",
+            "becomes a column of zeros and ones, and so do all others with *. May be repeated.",
         ),
         option(
             ["--scale"],

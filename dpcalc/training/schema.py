@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.beyond import REST
 from dpcalc.algorithms.problems.data.column_names import OTHER
 from dpcalc.errors import InvalidInput, shortened, unknown_name
+from dpcalc.training.facts import categories_of, each_once, range_of, without_rest
 from dpcalc.training.scaling import Range, Scaling
 
 if TYPE_CHECKING:
@@ -32,16 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["REST", "Range", "Schema", "read_schema", "schema_of_options", "without_range"]
 
-REST = "*"
-"""In place of a column's name: every numeric column that is not named."""
-
 
 @dataclass(frozen=True, slots=True)
 class Schema:
     """What is public about the columns of a table.
 
     Attributes:
-        ranges: of numeric columns by name; `REST` stands for all others.
+        ranges: of numeric columns by name; `REST` stands for all that are not named.
         categories: of columns of words: the values each may have.
         other: columns of words that may have other values too, which are one more category.
     """
@@ -62,7 +61,7 @@ class Schema:
         ranges, categories, other = {}, {}, set()
         for name, fact in columns.items():
             if isinstance(fact, Mapping):
-                categories[name] = _listed(name, fact)
+                categories[name] = categories_of(name, fact)
                 other |= {name} if fact.get("other", False) else set()
                 continue
             if isinstance(fact, Range):
@@ -71,9 +70,9 @@ class Schema:
             listed = isinstance(fact, Iterable) and not isinstance(fact, str)
             given = list(fact) if listed else []
             if given and all(isinstance(value, str) for value in given):
-                categories[name] = _words(name, given)
+                categories[name] = each_once(name, without_rest(name, given))
             else:
-                ranges[name] = _range(name, fact, given)
+                ranges[name] = range_of(name, fact, given)
         return cls(ranges, categories, frozenset(other))
 
     def joined(self, other: Schema) -> Schema:
@@ -182,7 +181,6 @@ def without_range(missing: list[str], where: str) -> InvalidInput:
     )
 
 
-_NARROWEST = 1e-300
 _SHOWN = 6
 """Columns that an error lists."""
 
@@ -214,10 +212,29 @@ def schema_of_options(scale: Iterable[str], categories: Iterable[str]) -> Schema
         if not (name.strip() and equals and all(words)):
             raise InvalidInput(
                 f"categories needs column=A|B|C; got categories={text!r}; name every value that "
-                "the column may have"
+                f"the column may have, and all others as one with {REST}, such as column=A|B|{REST}"
             )
-        found = found.joined(Schema({}, {name.strip(): _words(name.strip(), words)}))
+        found = found.joined(_categories(name.strip(), words))
     return found
+
+
+def _categories(name: str, words: list[str]) -> Schema:
+    """The values of a column as the command line lists them, `REST` for all others."""
+    if OTHER in words:
+        raise InvalidInput(
+            f"{OTHER!r} of column {name!r} can be all values that are not listed or one that is called "
+            f"so; for all others write {REST}, such as {name}=A|B|{REST}; one that is called so is "
+            f'listed in a schema: {{categories = ["{OTHER}"]}}'
+        )
+    others = words.count(REST)
+    listed = [word for word in words if word != REST]
+    if others > 1 or not listed:
+        raise InvalidInput(
+            f"column {name!r} needs a value to tell from all others, and {REST} for these once; got "
+            f"{shortened('|'.join(words))!r}"
+        )
+    rest = frozenset({name} if others else ())
+    return Schema({}, {name: each_once(name, listed)}, rest)
 
 
 def _scale(text: str) -> tuple[str, Range]:
@@ -233,55 +250,4 @@ def _scale(text: str) -> tuple[str, Range]:
         raise InvalidInput(
             f"--scale needs COLUMN=LOW:HIGH, such as age=18:90; got {shortened(text)!r}"
         )
-    return name.strip(), _range(name.strip(), tail, ends)
-
-
-def _range(name: str, fact: Any, given: list[Any]) -> Range:
-    numbers = [
-        _double(x) for x in given if isinstance(x, int | float | np.number) and type(x) is not bool
-    ]
-    if not (len(numbers) == len(given) == 2 and all(map(math.isfinite, numbers))):
-        got = "nothing yet" if fact == [] else repr(fact)
-        raise InvalidInput(
-            f"column {name!r} needs its public range, [LOW, HIGH], or its categories, "
-            f'["A", "B"]; got {shortened(got)}'
-        )
-    found = Range(*numbers)
-    if not (found.low < found.high and found.half > _NARROWEST):
-        raise InvalidInput(
-            f"column {name!r} needs a range from a lower to a higher number; got "
-            f"{found.low:g} to {found.high:g}"
-        )
-    return found
-
-
-def _double(number: Any) -> float:
-    """A number as a double, infinite beyond them."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
-
-
-def _listed(name: str, fact: Mapping[str, Any]) -> tuple[str, ...]:
-    """The categories of a column of which it is said whether it may have other values."""
-    given, other = fact.get("categories"), fact.get("other", False)
-    words = list(given) if isinstance(given, list | tuple) else []
-    known = {*fact} <= {"categories", "other"} and isinstance(other, bool)
-    if not (known and words and all(isinstance(word, str) for word in words)):
-        raise InvalidInput(
-            f'column {name!r} needs {{categories = ["A", "B"], other = true}}, where all other values '
-            f"are one more category; got {shortened(repr(dict(fact)))}"
-        )
-    if other and OTHER in words:
-        raise InvalidInput(
-            f"column {name!r} needs categories other than {OTHER!r}, which is what all others are "
-            "called; rename it, or leave out other"
-        )
-    return _words(name, words)
-
-
-def _words(name: str, given: list[str]) -> tuple[str, ...]:
-    if len(set(given)) < len(given):
-        raise InvalidInput(f"column {name!r} needs every category once; got {given!r}")
-    return tuple(given)
+    return name.strip(), range_of(name.strip(), tail, ends)

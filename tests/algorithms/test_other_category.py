@@ -10,7 +10,7 @@ import pytest
 from dpcalc.errors import InvalidInput
 from dpcalc.training.data import load
 from dpcalc.training.out_of_core import stored_split
-from dpcalc.training.schema import Schema, read_schema
+from dpcalc.training.schema import Schema, read_schema, schema_of_options
 
 TEXT = "city,age,y\nBonn,20,0\nUlm,30,1\nKiel,40,1\n,50,0\n?,30,1\n"
 SCHEMA = 'city = {categories = ["Bonn"], other = true}\nage = [20, 40]\n'
@@ -129,3 +129,47 @@ def test_a_row_that_may_be_a_category_is_named_in_tables_of_numbers(tmp_path):
     facts = {"city": {"categories": ["Bonn"], "other": True}}
     with pytest.raises(InvalidInput, match=r"got 'bonn' in row 4 .*can be 'Bonn' written"):
         load(str(tmp_path / "d.parquet"), schema=Schema.of(facts))
+
+
+def test_the_command_line_makes_all_others_one_category_with_a_star(run, tmp_path):
+    """What the schema says with other = true."""
+    (tmp_path / "d.csv").write_text("city,y\n" + "Bonn,0\nUlm,1\nKiel,1\nBonn,1\n" * 10)
+    said = schema_of_options([], ["city=Bonn|*"])
+    assert said == Schema.of({"city": {"categories": ["Bonn"], "other": True}})
+    assert schema_of_options([], ["city = * | Bonn"]) == said
+    data = ("--data", tmp_path / "d.csv", "--seed", 1, "--epsilon", 1, "--delta", 1e-3, "--json")
+    status, out, err = run("run", "dp-admm", *data, "--categories", "city=Bonn|*")
+    assert status == 0, err
+    assert "city=(other)" in json.dumps(json.loads(out))
+    status, _, err = run("run", "dp-admm", *data, "--categories", "city=Bonn")
+    assert status == 2
+    assert "with *, such as A|B|*" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("city=Bonn|(other)", "can be all values that are not listed or one that is called so"),
+        ("city=*", "needs a value to tell from all others"),
+        ("city=Bonn|*|*", "for these once"),
+    ],
+)
+def test_others_that_can_be_read_in_two_ways_are_refused(given, said):
+    with pytest.raises(InvalidInput) as caught:
+        schema_of_options([], [given])
+    assert said in str(caught.value)
+
+
+def test_a_value_called_like_all_others_is_listed_as_such_or_refused(tmp_path):
+    """By a plain list, which has no others, and in the file, where others are one category."""
+    with pytest.raises(InvalidInput, match="can be all values that are not listed or one that is"):
+        Schema.of({"city": ["Bonn", "*"]})
+    (tmp_path / "d.csv").write_text("city,y\nBonn,0\nUlm,1\n*,1\n")
+    with pytest.raises(InvalidInput, match=r"got '\*' in line 4 .*another value or stand for all"):
+        load(str(tmp_path / "d.csv"), schema=schema_of_options([], ["city=Bonn|*"]))
+    for other, columns in ((True, 3), (False, 3)):
+        words = ["Bonn", "*"] if other else ["Bonn", "Ulm", "*"]
+        facts = {"city": {"categories": words, "other": other}}
+        found = load(str(tmp_path / "d.csv"), schema=Schema.of(facts))
+        assert found.features.tolist()[2][words.index("*")] == 1
+        assert len(found.names) == columns

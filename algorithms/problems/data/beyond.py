@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from dpcalc.delimited import is_number
 
-__all__ = ["no_value", "two_readings"]
+__all__ = ["REST", "no_value", "two_readings"]
+
+REST = "*"
+"""In place of a name or a value: all others, where somebody lists columns or values."""
 
 _NO_VALUE = ("null", "none", "n/a", "#n/a", "nil", "missing", ".", "-", "--")
 """Cells, in lower case, by which other programs mean "no value"."""
@@ -30,6 +33,11 @@ def two_readings(cell: str, known: Sequence[str]) -> str:
                 f"it can be {word!r} written in another way or another value; write it as {word!r}, or "
                 "list it as a category of its own"
             )
+    if cell == REST:
+        return (
+            "it can be another value or stand for all of them; write it in another way, or, if it is a "
+            f'category of its own, list it in a schema: {{categories = ["{REST}"], other = true}}'
+        )
     if no_value(cell) or cell.lower() == "nan":
         return (
             "it can be another value or mean that there is none; leave the cell empty, and its row is "

@@ -231,8 +231,8 @@ class Columns:
 
 
 CATEGORY = (
-    "list every value that the column may have, or make all others one category, in a schema: "
-    "{categories = [...], other = true}"
+    "list every value that the column may have, or make all others one category: with *, such as "
+    "A|B|*, or in a schema: {categories = [...], other = true}"
 )
 """What to try where a category is none of those that were said."""
 
