@@ -233,8 +233,8 @@ def test_what_is_no_public_fact_is_refused(facts):
             "city,y\nUlm,0\nRom,1\n",
             ["run", "dp-admm", *BUDGET, "--categories", "city=Bonn|Ulm", "--data"],
             "expected one of the categories of 'city'; got 'Rom' in line 3 of 'cities.csv'; list "
-            "every value that the column may have, or make all others one category, in a schema: "
-            "{categories = [...], other = true}",
+            "every value that the column may have, or make all others one category: with *, such "
+            "as A|B|*, or in a schema: {categories = [...], other = true}",
         ),
         (
             "grades.svm",
