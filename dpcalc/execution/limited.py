@@ -20,7 +20,8 @@ class Limited(Executor):
     """An executor from which waiting ends when nothing has come back for long.
 
     Threads and the workers of a cluster cannot be ended from here: they go on with what hangs, and
-    leaving a pool of threads waits for them. What ends is the work that waits, with `WorkersLost`.
+    leaving a pool of threads waits for them. What ends is the work that waits, with `WorkersLost`; a
+    line of the log names the piece at once, since leaving the pool may hide the error.
 
     Example::
 

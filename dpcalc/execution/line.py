@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,6 +139,11 @@ class Line:
             return
         heard = getattr(self.executor, "heard", None)  # by another line, too
         if (seconds if heard is None else min(seconds, time.monotonic() - heard)) > self.limit:
+            _log.warning(  # at once: a pool of threads that is left first waits, and says nothing
+                "%s did not come back within %g s and will not be waited for; leaving a pool of "
+                "threads still waits until they end, which Ctrl-C cuts short",
+                self._waiting(), self.limit,
+            )  # fmt: skip
             raise WorkersLost(
                 f"expected a finished piece within {self.limit:g} s (timeout); {self._waiting()} did "
                 "not come back; nothing is concluded from the rest; these workers cannot be ended "
@@ -171,6 +177,28 @@ class Line:
         for _, future in self.sent.values():
             with suppress(*_LOST):
                 future.cancel()
+
+
+@contextmanager
+def told_if_long(what: str) -> Iterator[None]:
+    """Say that something that this process does itself takes long, as of pieces that others make."""
+    done = threading.Event()
+    threading.Thread(target=_tell, args=(done, what), daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _tell(done: threading.Event, what: str) -> None:
+    begun, told = time.monotonic(), _SILENT
+    while not done.wait(begun + told - time.monotonic()):
+        told = 2 * (seconds := time.monotonic() - begun)
+        _log.warning(
+            "nothing was finished for %.0f s; waiting for the %s, made in this process: long work, or "
+            "something that hangs, which --timeout ends, or Ctrl-C",
+            seconds, what,
+        )  # fmt: skip
 
 
 def _wait(

@@ -19,7 +19,7 @@ from contextlib import closing, contextmanager
 from typing import Generic, TypeVar
 
 from dpcalc.execution.executors import check_executor, workers_of
-from dpcalc.execution.line import Line
+from dpcalc.execution.line import Line, told_if_long
 from dpcalc.execution.pieces import packed
 
 Item = TypeVar("Item")
@@ -149,7 +149,8 @@ def where_it_can_be_ended(
 ) -> Answer:
     """The function's answer: from a worker if the executor has a limit of time, else made here."""
     if getattr(executor, "piece_timeout", None) is None:
-        return function()
+        with told_if_long(what):
+            return function()
     with closing(in_order(_call, [function], executor, what=what)) as made:
         return next(made)
 

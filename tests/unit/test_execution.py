@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from dpcalc.errors import InvalidInput, WorkersLost
-from dpcalc.execution import Processes, handed_out, in_order, workers_of
+from dpcalc.execution import Processes, handed_out, in_order, where_it_can_be_ended, workers_of
 from dpcalc.execution.line import ATTEMPTS
 from dpcalc.execution.processes import THREADS
 
@@ -327,6 +327,30 @@ def test_more_processes_than_anybody_has_processors_for_are_refused() -> None:
     for workers in (10**6, 16 * (os.cpu_count() or 1) + 65):
         with pytest.raises(InvalidInput, match=r"at most \d+: this process may use \d+ processor"):
             Processes(workers)
+
+
+def test_what_this_process_does_itself_is_told_and_told_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = in_order.__globals__["Line"]
+    monkeypatch.setitem(line.collect.__globals__, "_SILENT", 0.02)
+
+    def slow() -> int:
+        for _ in range(6000):
+            if len(caplog.records) > 1:
+                return 5
+            time.sleep(0.01)
+        raise TimeoutError
+
+    for executor in (None, Shuffled(0)):
+        caplog.clear()
+        assert where_it_can_be_ended(slow, executor, what="set of checks") == 5
+        said = [record.getMessage() for record in caplog.records]
+        assert all("waiting for the set of checks, made in this process" in s for s in said)
+        if executor is not None:
+            executor.shutdown()
+    before, after = (record.args[0] for record in caplog.records[:2])  # type: ignore[index]
+    assert after >= 2 * before
 
 
 def test_what_hangs_is_told_and_told_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

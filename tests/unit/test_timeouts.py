@@ -99,7 +99,9 @@ def test_compiled_code_that_never_returns_is_ended() -> None:
         list(in_order(hangs_with_the_lock, range(3), executor))
 
 
-def test_of_threads_nothing_is_waited_for_once_nothing_came_for_long() -> None:
+def test_of_threads_nothing_is_waited_for_once_nothing_came_for_long(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     leave = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         executor = Limited(pool, timeout=2)
@@ -110,6 +112,10 @@ def test_of_threads_nothing_is_waited_for_once_nothing_came_for_long() -> None:
         try:
             with pytest.raises(WorkersLost, match=r"run 2 .* cannot be ended from here"):
                 list(in_order(_waits, range(3), executor, what="run"))
+            assert not leave.is_set()  # said before the pool is left, which waits
+            (said,) = (record.getMessage() for record in caplog.records)
+            assert said.startswith("run 2 did not come back within 2 s")
+            assert "leaving a pool of threads still waits" in said
         finally:
             leave.set()
 
