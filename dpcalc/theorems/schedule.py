@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from dpcalc.errors import InvalidInput, shortened
 from dpcalc.numerals import Written, nearest, number, ratio
 
 _MOST_ROUNDS = 2_000_000
+
+_FEW = 10_000
+"""Rounds of which the values are kept."""
+
+Ratio = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,10 @@ class Schedule:
                 f"{name}={self} leaves the range of numbers before round {rounds}; "
                 "try a factor nearer to 1"
             )
-        return [((value,) * nodes, 1) for value in _powers(self.start, self.factor, rounds)]
+        powers = _few_powers if rounds <= _FEW else _powers
+        return [
+            ((value,) * nodes, 1) for value in powers(ratio(self.start), ratio(self.factor), rounds)
+        ]
 
     def _tabulated(self, name: str, rounds: int, nodes: int) -> list[tuple[tuple[float, ...], int]]:
         height, width = len(self.table), len(self.table[0])
@@ -161,9 +170,15 @@ class Schedule:
         )
 
 
-def _powers(start: float, factor: float, count: int) -> Iterator[float]:
+@lru_cache(maxsize=64)
+def _few_powers(start: Ratio, factor: Ratio, count: int) -> tuple[float, ...]:
+    """`_powers`, which many settings share."""
+    return tuple(_powers(start, factor, count))
+
+
+def _powers(start: Ratio, factor: Ratio, count: int) -> Iterator[float]:
     """start·factor^t for t = 0, 1, ..., of the numbers as written, to seventy digits."""
-    (top, bottom), (up, down) = ratio(start), ratio(factor)
+    (top, bottom), (up, down) = start, factor
     for _ in range(count):
         yield nearest(top, bottom)
         top, bottom = top * up, bottom * down

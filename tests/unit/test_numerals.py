@@ -124,6 +124,16 @@ def test_a_schedule_has_the_powers_of_its_decimals() -> None:
         assert abs(Fraction(*ratio(value)) / exact - 1) < Fraction(1, 10**60)
 
 
+def test_powers_are_kept_for_the_numbers_as_they_were_written() -> None:
+    """A double and the decimal that it is nearest to have powers of their own."""
+    typed = Schedule.of("rate", "0.7:1.02").rounds("rate", 80, 1)
+    double = Schedule.of("rate", Schedule(float(number("0.7")) + 0.0, 1.02)).rounds("rate", 80, 1)
+    again = Schedule.of("rate", "0.7:1.02").rounds("rate", 80, 1)
+    assert [ratio(value) for (value,), _ in typed] == [ratio(value) for (value,), _ in again]
+    assert typed[0][0][0] is again[0][0][0]  # computed once
+    assert ratio(typed[1][0][0]) != ratio(double[1][0][0])
+
+
 def logistic_cost(rate: Any, penalty: Any) -> Any:
     """The largest over s in [0, 1] of a(1 + s) + ln(1 + κs(1-s)), by search in fifty digits."""
     given = privacy_result("penalty-perturbation").example

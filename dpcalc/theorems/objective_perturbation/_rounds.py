@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from dpcalc.accounting.enclosure import relative_width
 from dpcalc.accounting.losses.exponential_update import Update
 from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.guarantees import Guarantee, PureDP, WorstOf, compose
@@ -26,6 +27,9 @@ _MOST_NODES = 8
 
 _CELLS, _FEWEST_CELLS, _MOST_CELLS, _ALONE = 12_000, 80, 1000, 8000
 """Cells of all rounds' laws together, of one at least and at most, and of a single round."""
+
+_WIDE, _CELLS_OF_WIDE = 2.5e-3, 4000
+"""Relative width of enclosures from which on so few serve: they raise ε by some 5e-5 of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,8 @@ def composed(rounds: Rounds, noise: Noise | NormalNoise) -> Guarantee:
     """Rounds composed by the laws of their losses."""
     found = merged(rounds)
     most = _ALONE if sum(n for _, n in found) == 1 else _MOST_CELLS
-    cells = min(most, max(_FEWEST_CELLS, _CELLS // len(found)))
+    together = _CELLS if relative_width() < _WIDE else _CELLS_OF_WIDE
+    cells = min(most, max(_FEWEST_CELLS, together // len(found)))
     return compose(*[(noise.update(each, cells), n) for each, n in found])
 
 
