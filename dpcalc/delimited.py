@@ -112,6 +112,14 @@ def rows(
         yield Row(number, cells)
 
 
+def first_delimiter(path: str | os.PathLike[str]) -> str:
+    """The delimiter that the first line of content has."""
+    for number, line in lines(path):
+        if line.strip():
+            return _delimiter(line, f"line {number} of {str(path)!r}")
+    return ","
+
+
 def cells_of(line: str, where: str) -> tuple[str, ...]:
     """The cells of a line that stands for itself; ``where`` names it in errors."""
     return _cells(line, _delimiter(line, where), where)

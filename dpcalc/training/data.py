@@ -16,7 +16,7 @@ from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.files import is_there
 from dpcalc.training.file_kinds import NAME_IT, is_table, refuse_unused
 from dpcalc.training.schema import Schema
-from dpcalc.training.sources import BUILT_IN, FETCHED, built_in, fetched, from_path
+from dpcalc.training.sources import BUILT_IN, FETCHED, built_in, fetched, from_path, one_reading
 
 __all__ = [
     "BUILT_IN",
@@ -160,6 +160,8 @@ def load(
             f"expected a CSV or Parquet file for columns of categories; got data={name!r}; "
             f"leave out the categories{NAME_IT if file and path.is_file() else ''}"
         )
+    if schema.decimal and not own:
+        raise one_reading(name)
     if schema.ranges or (own and row_bound is None):
         return schema.scaled(found, where=repr(name))
     return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcalc.algorithms.problems.data.beyond import REST
 from dpcalc.algorithms.problems.data.column_names import OTHER
+from dpcalc.algorithms.problems.data.marks import COMMA, POINT
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.training.scaling import Range
 
@@ -60,6 +61,19 @@ def categories_of(name: str, fact: Mapping[str, Any]) -> tuple[str, ...]:
             "called; rename it, or leave out other"
         )
     return each_once(name, words)
+
+
+def mark_of(name: str, fact: Mapping[str, Any]) -> tuple[Range | None, str]:
+    """The range of a column of numbers, if it has one, and its decimal mark."""
+    mark, ends = fact["decimal"], fact.get("range")
+    if not ({*fact} <= {"range", "decimal"} and mark in (POINT, COMMA)):
+        raise InvalidInput(
+            f'column {name!r} needs {{range = [LOW, HIGH], decimal = ","}}, where decimal is "," or '
+            f'"."; got {shortened(repr(dict(fact)))}'
+        )
+    if ends is None:
+        return None, mark
+    return range_of(name, ends, list(ends) if isinstance(ends, list | tuple) else []), mark
 
 
 def without_rest(name: str, given: list[str]) -> list[str]:

@@ -4,6 +4,7 @@
     city = ["Bonn", "Ulm"]
     income = [0, 200_000]
     country = {categories = ["DE", "FR"], other = true}
+    rent = {range = [0, 5000], decimal = ","}
 
 Statement
     A number is clipped to its range and mapped onto [-1, 1]; a category becomes a column of zeros
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from dpcalc.algorithms.problems.data.beyond import REST
 from dpcalc.algorithms.problems.data.column_names import OTHER
 from dpcalc.errors import InvalidInput, shortened, unknown_name
-from dpcalc.training.facts import categories_of, each_once, range_of, without_rest
+from dpcalc.training.facts import categories_of, each_once, mark_of, range_of, without_rest
 from dpcalc.training.scaling import Range, Scaling
 
 if TYPE_CHECKING:
@@ -43,23 +44,31 @@ class Schema:
         ranges: of numeric columns by name; `REST` stands for all that are not named.
         categories: of columns of words: the values each may have.
         other: columns of words that may have other values too, which are one more category.
+        decimal: the decimal mark of numbers as text, "." or ",", by column; `REST` for all others.
     """
 
     ranges: Mapping[str, Range]
     categories: Mapping[str, tuple[str, ...]]
     other: frozenset[str] = frozenset()
+    decimal: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, columns: Mapping[str, Any]) -> Self:
         """A schema from two numbers or a list of words per column.
 
-        Of a column that may have other words too, ``{"categories": [...], "other": True}``.
+        Of a column that may have other words too, ``{"categories": [...], "other": True}``; of numbers
+        with a decimal comma, ``{"range": [0, 1], "decimal": ","}``, with or without the range.
 
         Raises:
             InvalidInput: if a column has something else, or has yet to be filled in.
         """
-        ranges, categories, other = {}, {}, set()
+        ranges: dict[str, Range] = {}
+        categories, other, decimal = {}, set(), {}
         for name, fact in columns.items():
+            if isinstance(fact, Mapping) and "decimal" in fact:
+                found, decimal[name] = mark_of(name, fact)
+                ranges |= {} if found is None else {name: found}
+                continue
             if isinstance(fact, Mapping):
                 categories[name] = categories_of(name, fact)
                 other |= {name} if fact.get("other", False) else set()
@@ -73,7 +82,7 @@ class Schema:
                 categories[name] = each_once(name, without_rest(name, given))
             else:
                 ranges[name] = range_of(name, fact, given)
-        return cls(ranges, categories, frozenset(other))
+        return cls(ranges, categories, frozenset(other), decimal)
 
     def joined(self, other: Schema) -> Schema:
         """Both together.
@@ -92,11 +101,12 @@ class Schema:
             {**self.ranges, **other.ranges},
             {**self.categories, **other.categories},
             self.other | other.other,
+            {**self.decimal, **other.decimal},
         )
 
     def __bool__(self) -> bool:
         """Whether anything is said."""
-        return bool(self.ranges or self.categories)
+        return bool(self.ranges or self.categories or self.decimal)
 
     def scaled(self, data: Dataset, *, where: str = "the data") -> Dataset:
         """The table with every number on [-1, 1] and the row bound that follows.

@@ -66,6 +66,7 @@ def from_path(
             other=schema.other,
             positive=positive,
             delimiter=delimiter_of(path),
+            decimal=schema.decimal,
         )
     return libsvm.load_libsvm(
         path, features=features, classes=None, positive=positive, sparse=sparse
@@ -76,11 +77,13 @@ def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema
     """How a .npy, Parquet or Arrow file is read in blocks.
 
     Raises:
-        InvalidInput: for categories of columns that are numbers anyway.
+        InvalidInput: for decimal marks, and categories of columns that are numbers anyway.
     """
     from dpcalc.algorithms.problems.data.array_file import array_parts
     from dpcalc.algorithms.problems.data.columnar import columnar_parts
 
+    if schema.decimal:
+        raise one_reading(path)
     if not is_array(path):
         known, other = schema.categories, schema.other
         return columnar_parts(path, label, categories=known, other=other, positive=positive)
@@ -89,6 +92,14 @@ def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema
             f"categories need columns of words; got numbers in {str(path)!r}; leave out the categories"
         )
     return array_parts(path, label, positive=positive)
+
+
+def one_reading(name: object) -> InvalidInput:
+    """The error for a decimal mark of numbers that are no text."""
+    return InvalidInput(
+        "expected a CSV file for numbers with a decimal mark of their own; got "
+        f"data={str(name)!r}, whose numbers have one reading; leave out decimal"
+    )
 
 
 def delimiter_of(path: Path) -> str | None:

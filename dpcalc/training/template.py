@@ -14,13 +14,16 @@ from dpcalc.training.sources import delimiter_of, last_column
 NUMBER, WORDS = "number", "words"
 COMMAS = "numbers with commas"
 TIMES = "dates or times"
+POINTS = "numbers whose points may set thousands apart"
 
 _MISSING = ("", "?", "NA")
 _EMPTY = {
     NUMBER: "[LOWEST, HIGHEST]",
     WORDS: 'every value it may have: ["A", "B"]; others as one: {categories = ["A"], other = true}',
     TIMES: "dates or times: take it out of the file, or write it as a number: [LOWEST, HIGHEST]",
-    COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file",
+    COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file; "
+    'of decimal commas: {range = [LOWEST, HIGHEST], decimal = ","}',
+    POINTS: '{range = [LOWEST, HIGHEST], decimal = "."}; "," if points set thousands apart',
 }
 
 
@@ -29,7 +32,7 @@ class Template:
     """Names and kinds of columns.
 
     Attributes:
-        kinds: `NUMBER`, `WORDS`, `COMMAS` or `TIMES` by column, without the label.
+        kinds: `NUMBER`, `WORDS`, `COMMAS`, `POINTS` or `TIMES` by column, without the label.
         label: name of the label column.
     """
 
@@ -72,7 +75,8 @@ def template_of(path: Path, label: str | None = None) -> Template:
         name_again,
         without_names,
     )
-    from dpcalc.delimited import Row, is_number, rows
+    from dpcalc.algorithms.problems.data.marks import Marks
+    from dpcalc.delimited import Row, first_delimiter, is_number, rows
 
     if is_binary(path):
         return _of_binary(path, label)
@@ -92,15 +96,24 @@ def template_of(path: Path, label: str | None = None) -> Template:
     if len(header) == 1:
         raise label_alone(path, label)
     kinds, place = [NUMBER] * len(header), header.index(label)
+    semicolons = delimiter_of(path) is None and first_delimiter(path) == ";"
+    marks = Marks.of(path, {}, header, semicolons=semicolons)
     for _, cells in found:
         if cells[place] == label and not is_number(label):
             raise without_names(path, label)
         for name, cell in zip(header, cells, strict=True):
             if cell == name and not is_number(name):
                 raise name_again(path, name)
+            if cell not in _MISSING:
+                marks.read(name, cell)
         kinds = [_kind(cell, before) for cell, before in zip(cells, kinds, strict=True)]
     return Template(
-        {name: kind for name, kind in zip(header, kinds, strict=True) if name != label}, label
+        {
+            name: POINTS if marks.doubtful.get(name) else kind
+            for name, kind in zip(header, kinds, strict=True)
+            if name != label
+        },
+        label,
     )
 
 

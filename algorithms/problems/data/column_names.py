@@ -20,6 +20,16 @@ def empty_table(path: object) -> InvalidInput:
     )
 
 
+def no_row(path: object, incomplete: int) -> InvalidInput:
+    """The error for a table without a complete row."""
+    why = "which has names of columns alone; add the records"
+    if incomplete:
+        why = (
+            f"whose rows are all incomplete ({incomplete}); take out columns that lack many values"
+        )
+    return InvalidInput(f"expected at least one complete row; got none in {str(path)!r}, {why}")
+
+
 def label_alone(path: object, label: str) -> InvalidInput:
     """The error for a table whose one column is the label."""
     return InvalidInput(

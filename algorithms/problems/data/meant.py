@@ -10,6 +10,7 @@ _DAY = r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2}))
 _HOUR = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
 _ZONE = r"(?: ?(?:Z|UTC|[AaPp][Mm]|[+-]\d{2}:?\d{2}))?"
 _TIME = re.compile(rf"(?:{_DAY}(?:[T ]{_HOUR}{_ZONE})?|{_HOUR}{_ZONE})")
+_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}")
 _POINTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
 
 NUMBERED = "take it out, or write it as a number, such as days since a fixed day"
@@ -30,10 +31,15 @@ def meant(cell: str) -> str:
     """What a cell looks like and what to do with its column; "" if it looks like nothing known."""
     if is_time(cell):
         return f"the column looks like dates or times: {NUMBERED}"
+    if _GROUPS.fullmatch(cell):
+        return (
+            "the column looks like whole numbers whose points set thousands apart: leave the points "
+            'out, or say decimal = "," of it in a schema'
+        )
     if _POINTS.fullmatch(cell) or (has_commas(cell) and not re.search(r",\d{3}(?:\D|$)", cell)):
         return (
             "the column looks like numbers with a decimal comma: write them with a decimal point, and "
-            "thousands without a mark"
+            'thousands without a mark, or say decimal = "," of it in a schema'
         )
     if has_commas(cell):
         return (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as default
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,14 @@ from dpcalc.algorithms.problems.data.column_names import (
     check_names,
     empty_table,
     label_alone,
+    no_row,
     without_names,
 )
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
+from dpcalc.algorithms.problems.data.marks import Marks
 from dpcalc.algorithms.problems.data.meant import meant
 from dpcalc.algorithms.problems.data.number_words import word
-from dpcalc.delimited import Row, is_number, rows
+from dpcalc.delimited import Row, first_delimiter, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ def load_table(
     positive: str | None = None,
     missing: Sequence[str] = ("", "?", "NA"),
     delimiter: str | None = None,
+    decimal: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Read a CSV file with a header line, plain, .xz, .gz, .bz2 or .zst.
 
@@ -59,15 +63,19 @@ def load_table(
         missing: entries that mean "no value"; rows with one are left out, unless the column's
             categories list it, or it is the positive label.
         delimiter: between the fields; the one that the first line has if left out.
+        decimal: the decimal mark by column, "." or ","; see `Marks`.
 
     Raises:
         InvalidInput: if a row has another number of fields than the header, an entry is neither
-            number nor category, or all labels are the same.
+            number nor category, numbers can be read in two ways, or all labels are the same.
     """
     found = rows(path, delimiter=delimiter, comments=False)
     header = next(found, Row(1, ())).cells
     known = dict(categories or {})
     columns = Columns(path, header, label, positive, known, frozenset(other))
+    numeric = [n for n in header if n not in known and (n != label or positive is None)]
+    semicolons = delimiter is None and first_delimiter(path) == ";"
+    columns = replace(columns, marks=Marks.of(path, decimal or {}, numeric, semicolons=semicolons))
     features, labels = array("d"), array("d")  # eight bytes a number
     incomplete, said = 0, set[str]()
     for number, fields in found:
@@ -77,6 +85,7 @@ def load_table(
             said.add(columns.said_label(fields))
             labels.append(columns.label_of(number, fields))
             features.extend(columns.entries(number, fields))
+    columns.marks.check(path)
     y = np.frombuffer(labels)
     rows_read = np.frombuffer(features).reshape(len(y), len(columns.names))
     return dataset_of(columns, rows_read, y, said, incomplete)
@@ -99,7 +108,7 @@ def dataset_of(
     """
     path = columns.path
     if not len(features):
-        raise _no_row(path, incomplete)
+        raise no_row(path, incomplete)
     columns.check_labels(said)
     return Dataset(
         features=features,
@@ -122,6 +131,7 @@ class Columns:
     positive: str | None
     categories: Mapping[str, Sequence[str]]
     other: frozenset[str] = frozenset()
+    marks: Marks = default(default_factory=Marks)
 
     def __post_init__(self) -> None:
         if not self.header:
@@ -154,7 +164,16 @@ class Columns:
         if self.positive is not None:
             return float(field == self.positive)
         hint = f"say which label becomes +1: positive={field!r} (--positive {quote(field)})"
-        return _number(self.path, row, field, f"a number as label in column {self.label!r}", hint)
+        needed = f"a number as label in column {self.label!r}"
+        return self._number(row, self.label, field, needed, hint)
+
+    def _number(self, row: int, name: str, field: str, needed: str, hint: str) -> float:
+        plain = self.marks.read(name, field)
+        if not plain and field:
+            comma = needed.replace("a number", "a number with a decimal comma", 1)
+            hint = 'write it so, or say decimal = "." of the column in the schema'
+            raise bad_row(self.path, row, comma, field, hint)
+        return _number(self.path, row, plain, needed, hint)
 
     def said_label(self, fields: Sequence[str]) -> str:
         """The label of a row as it stands in the file."""
@@ -217,7 +236,7 @@ class Columns:
                     f"list the values that it may have: --categories {quote(name + '=A|B|C')}, or a "
                     "schema, which dpcalc schema prints to fill in"
                 )
-                found.append(_number(self.path, row, field, f"a number in column {name!r}", hint))
+                found.append(self._number(row, name, field, f"a number in column {name!r}", hint))
                 continue
             if field not in known and (refused := self.not_listed(name, field)):
                 raise bad_row(self.path, row, f"one of the categories of {name!r}", field, refused)
@@ -238,16 +257,6 @@ CATEGORY = (
 
 NOT_FINITE = "leave the cell empty, and its row is left out"
 """What to try where a cell is a number, but none to compute with."""
-
-
-def _no_row(path: object, incomplete: int) -> InvalidInput:
-    """The error for a table without a complete row."""
-    why = "which has names of columns alone; add the records"
-    if incomplete:
-        why = (
-            f"whose rows are all incomplete ({incomplete}); take out columns that lack many values"
-        )
-    return InvalidInput(f"expected at least one complete row; got none in {str(path)!r}, {why}")
 
 
 _SHOWN = 8
