@@ -21,6 +21,7 @@ from dpcalc.accounting.composition.resolution import (
     less_smoothing,
     more_cells,
 )
+from dpcalc.accounting.contour.bend import Bend
 from dpcalc.accounting.enclosure import (
     Bracket,
     find_root,
@@ -49,7 +50,8 @@ def test_how_finely_a_first_sum_is_cut() -> None:
     pair, other = PoissonRemove(1.0, 0.1), PoissonRemove(2.0, 0.2)
     sum_ = total((pair, 7), (LAPLACE, 2), (other, 50))
     c, width, tail = 3.0, 1e-4, 1e-20
-    smoothing, cells = initial_resolution(sum_, tail, c, width)
+    slope = Bend.along(c)
+    smoothing, cells = initial_resolution(sum_, tail, slope, width)
     # 2s²(c+1) is a third of the width.
     assert 2 * smoothing**2 * (c + 1) == pytest.approx(width / 3)
     assert set(cells) == {pair, other}
@@ -62,9 +64,26 @@ def test_how_finely_a_first_sum_is_cut() -> None:
     assert used == pytest.approx(width / 3)
     ratio = cells[pair] / cells[other]
     assert ratio == pytest.approx((spread[pair] / spread[other]) ** (1 / 3))
-    assert initial_resolution(sum_, tail, c, 100.0)[0] == 0.3
-    assert set(initial_resolution(sum_, tail, c, 1e6)[1].values()) == {64}
-    assert set(initial_resolution(sum_, tail, c, 1e-14)[1].values()) == {60_000}
+    assert initial_resolution(sum_, tail, slope, 100.0)[0] == 0.3
+    assert set(initial_resolution(sum_, tail, slope, 1e6)[1].values()) == {64}
+    assert set(initial_resolution(sum_, tail, slope, 1e-14)[1].values()) == {60_000}
+
+
+def test_how_finely_it_is_cut_where_more_than_the_slope_is_known() -> None:
+    pair, other = PoissonRemove(1.0, 0.1), PoissonRemove(2.0, 0.2)
+    sum_ = total((pair, 7), (LAPLACE, 2), (other, 50))
+    bend = Bend(3.0, np.linspace(-9.0, 9.0, 50), np.linspace(1.0, 9.0, 50))
+    smoothing, cells = initial_resolution(sum_, 1e-20, bend, 1e-4)
+    assert 2 * smoothing**2 * 5.0 == pytest.approx(0.3e-4)
+    used = 0.0
+    for p, n in ((pair, 7), (other, 50)):
+        plan = plan_cells(p, p.truncation_interval(1e-20), 3.0, bend.at)
+        used += n * plan.spread / cells[p] ** 2 / 8
+    assert used == pytest.approx(0.5e-4)
+    # Without densities all is as if nothing more were known.
+    laplace = total((LAPLACE, 9))
+    known, unknown = (initial_resolution(laplace, 1e-20, b, 1e-4) for b in (bend, Bend.along(3.0)))
+    assert known == unknown == (pytest.approx(math.sqrt(1e-4 / 24)), {})
 
 
 def test_how_a_sum_is_refined() -> None:

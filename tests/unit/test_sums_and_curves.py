@@ -109,6 +109,22 @@ def test_cells_are_planned_for_the_saddle_point_and_not_for_the_line(
     assert len(counter.calls) == 1
 
 
+def test_cells_follow_the_density_of_the_sum_where_large_losses_are_rare(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The tilt alone asks for a seventh of the cells first, and for 25 times as many in the end."""
+    counter = Counter(monkeypatch, contour_integral, "upper_and_lower_sums")
+    total = LossSum.of([(PoissonRemove(0.8 + 0.001 * k, 0.001 + 1e-5 * k), 1) for k in range(10)])
+    query = EpsilonAt(1e-6, 1e-6)
+    found = contour_integral.enclose(total, query, estimate(total, query))
+    assert found is not None
+    assert found.relative_width <= 2e-6
+    assert len(counter.calls) <= 2
+    other = lattice_sum.enclose(total, EpsilonAt(1e-6, 1e-3), None)
+    assert other is not None
+    assert max(found.lower, other.lower) <= min(found.upper, other.upper)
+
+
 def test_gaussian_rounds_by_the_integral_are_the_closed_form() -> None:
     total = LossSum.of([(GaussianLoss(0.5), 4)])
     for query, truth in ((DeltaAt(1.5, 1e-9), float(gaussian_delta(1.0, 1.5))),):

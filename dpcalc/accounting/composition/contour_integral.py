@@ -16,6 +16,7 @@ from dpcalc.accounting.composition.resolution import (
     more_cells,
     upper_and_lower_sums,
 )
+from dpcalc.accounting.contour.bend import Bend, bend_of
 from dpcalc.accounting.contour.contour_sum import contour_sum
 from dpcalc.accounting.contour.saddle_points import SaddlePoints
 from dpcalc.accounting.contour.shared import TAILS, on_grid
@@ -41,8 +42,9 @@ def estimate(total: LossSum, query: Query) -> Estimate:
     coarse = total.coarse_upper(tail)
     points = SaddlePoints(coarse)
     contour, upper = query.contour(points), math.inf
+    served = contour
     for _ in range(_ATTEMPTS):
-        unit = 1 / contour.c
+        unit, served = 1 / contour.c, contour
         found = contour_sum(
             coarse, contour, smoothing=on_grid(min(0.1 * unit, 0.1)), most_nodes=_ESTIMATE_NODES
         )
@@ -52,7 +54,8 @@ def estimate(total: LossSum, query: Query) -> Estimate:
         if better is None:
             break
         contour = better
-    return Estimate(tail, points, contour, upper, len(found.nodes))
+    bend = bend_of(found, contour.epsilon, contour.slope) if served is contour else None
+    return Estimate(tail, points, contour, upper, len(found.nodes), bend)
 
 
 def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket | None:
@@ -60,12 +63,11 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
     if estimate is None:
         return None
     contour, width = estimate.contour, query.relative_width
-    smoothing, cells = initial_resolution(
-        total, estimate.tail, contour.slope, query.first_width(contour)
-    )
-    best, lost = query.start(estimate.upper).named(METHOD), False
+    bend = estimate.bend or Bend.along(contour.slope)
+    smoothing, cells = initial_resolution(total, estimate.tail, bend, query.first_width(contour))
+    best, lost, moved = query.start(estimate.upper).named(METHOD), False, False
     for _ in range(_ATTEMPTS):
-        sums = upper_and_lower_sums(total, estimate.tail, contour, smoothing, cells)
+        sums = upper_and_lower_sums(total, estimate.tail, contour, smoothing, cells, bend)
         unit, tolerance = 1 / contour.c, query.first_width(contour) / 20
         where = (contour.epsilon, unit, tolerance, sums[0].largest)
         low, high = query.read(sums[0].upper, sums[1].lower, *where)
@@ -77,7 +79,7 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
         hopeless = sums[0].truncated > 1 or (lost and lost_before)
         wide = best.upper - best.lower > _NARROW * min(best.upper, 1 / contour.c)
         if better is not None and wide and not hopeless:
-            contour = better
+            contour, moved = better, True
             continue
         if lost:
             break
@@ -86,9 +88,9 @@ def enclose(total: LossSum, query: Query, estimate: Estimate | None) -> Bracket 
         goal = max(width * best.upper / 2.5, 1e-300)
         finer = more_cells(cells, (high - low - smoothed) / goal)
         exhausted = smoothed <= goal or sums[0].smoothing > smoothing
-        stuck = best.upper - best.lower > (before.upper - before.lower) / 2
+        stuck = best.upper - best.lower > (before.upper - before.lower) / 2 and not moved
         if (finer == cells and exhausted) or (stuck and best.relative_width < _NARROW):
             break
-        cells = finer
+        cells, moved = finer, False
         smoothing = less_smoothing(sums[0].smoothing, goal / max(smoothed, 1e-300))
     return best

@@ -26,6 +26,7 @@ from dpcalc.accounting.composition.resolution import (
     upper_and_lower_sums,
     upper_sum,
 )
+from dpcalc.accounting.contour.bend import Bend
 from dpcalc.accounting.contour.contour_sum import ContourSum
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
@@ -263,7 +264,8 @@ def _contours(
     if estimate is None:
         return None
     width = query.first_width(estimate.contour) / _MARGIN
-    smoothing, cells = initial_resolution(total, estimate.tail, estimate.contour.slope, width)
+    bend = Bend.along(estimate.contour.slope)  # as good for the neighbours
+    smoothing, cells = initial_resolution(total, estimate.tail, bend, width)
     asked = (total, estimate.tail, estimate.contour, smoothing, cells)
     return upper_and_lower_sums(*asked) if both else (upper_sum(*asked), None)
 

@@ -60,9 +60,9 @@ _RARE = 1.0
 """Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
 
 
-_MANY_LAWS, _SOME = 16, 0.03
+_MANY_LAWS, _SOME, _SOME_OF_FEW = 16, 0.01, 0.03
 """Different laws of any kind; and events of which more are expected in different rounds leave a contour
-better off than a lattice."""
+better off than a lattice, the second in fewer than ten rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ def rare_events(total: LossSum, estimate: Estimate | None) -> bool:
     """Whether a contour needs many nodes because rounds that differ are rare."""
     different = sum(isinstance(loss, DensityPair) for loss, _ in total.parts)
     many = different > 2 or len(total.parts) > _MANY_LAWS
-    if many and total.expected_events >= _SOME:
+    if many and total.expected_events >= (_SOME if total.rounds >= 10 else _SOME_OF_FEW):
         return False  # a lattice convolves them one by one, as fine as the finest needs
     most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
     strained = estimate is None or estimate.nodes > most

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
+from dpcalc.accounting.contour.bend import Bend
 from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
 from dpcalc.accounting.enclosure import Bracket, current_search, invert_bound
 
@@ -40,6 +41,7 @@ class Estimate:
         contour: where to integrate.
         upper: an upper bound of the answer.
         nodes: how many nodes mattered.
+        bend: how far ε moves where losses are blurred, if the sum tells.
     """
 
     tail: float
@@ -47,6 +49,7 @@ class Estimate:
     contour: Contour
     upper: float
     nodes: int
+    bend: Bend | None = None
 
 
 @dataclass(frozen=True, slots=True)

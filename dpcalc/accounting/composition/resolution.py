@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.contour.bend import Bend
 from dpcalc.accounting.contour.contour_sum import LARGEST_SMOOTHING, ContourSum, contour_sum
 from dpcalc.accounting.contour.saddle_points import Contour, Rounds
 from dpcalc.accounting.losses import LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
+from dpcalc.accounting.losses.discretisation import CellPlan, plan_cells, upper_and_lower
 
 _MOST_NODES = 2**18
 _MOST_CHEAP_NODES = 2**20
@@ -17,29 +18,33 @@ _MOST_CHEAP_NODES = 2**20
 
 _MOST_CELLS = 60_000
 
+_SHARES = 0.3, 0.5
+"""Of the width: what smoothing and cells are to use up."""
+
 
 def initial_resolution(
-    total: LossSum, tail: float, slope: float, width: float
+    total: LossSum, tail: float, bend: Bend, width: float
 ) -> tuple[float, dict[DensityPair, float]]:
     """Smoothing and numbers of cells that should enclose ε within ``width``.
 
-    With c the order of the saddle point, smoothing widens by 2s²(c+1), cells by
-    (c+1)/8·Σ n·(mean square width, tilted by c); each gets a third. Given the sum of the cells, the
-    optimal numbers go as the cube root of what each round contributes.
+    Smoothing widens by 2s² times the bend at zero, cells by an eighth of Σ n·(mean of square width
+    times bend). Where only the order c of the saddle point is known, the bend is c + 1 times the tilt
+    by c, and each gets a third; otherwise what is planned comes true, and is more. Given the sum of
+    the cells, the optimal numbers go as the cube root of what each round contributes.
 
     Args:
         total: the losses.
         tail: P-mass that may be left outside the window of a round.
-        slope: c, which is not that of the line where the line stands away from the saddle point.
+        bend: how far ε moves where losses are blurred.
         width: of ε.
     """
-    smoothing = min(math.sqrt(width / 6 / (slope + 1)), LARGEST_SMOOTHING)
-    spreads = {
-        loss: math.cbrt(plan_cells(loss, loss.truncation_interval(tail), slope).spread * count)
-        for loss, count in total.parts
-        if isinstance(loss, DensityPair)
-    }
-    allowed = 8 * width / (3 * (slope + 1))
+    pairs = [(loss, count) for loss, count in total.parts if isinstance(loss, DensityPair)]
+    if not pairs:
+        bend = Bend.along(bend.slope)  # of atoms there is no density
+    smooth, cut = _SHARES if bend.measured else (1 / 3, 1 / 3)
+    smoothing = min(math.sqrt(smooth * width / 2 / bend.at_zero), LARGEST_SMOOTHING)
+    spreads = {loss: math.cbrt(_plan(loss, tail, bend).spread * count) for loss, count in pairs}
+    allowed = 8 * cut * width / (1.0 if bend.measured else bend.slope + 1)
     scale = math.sqrt(sum(spreads.values()) / allowed)
     return smoothing, {loss: min(max(s * scale, 64), _MOST_CELLS) for loss, s in spreads.items()}
 
@@ -61,9 +66,10 @@ def upper_and_lower_sums(
     contour: Contour,
     smoothing: float,
     cells: dict[DensityPair, float],
+    bend: Bend | None = None,
 ) -> tuple[ContourSum, ContourSum]:
     """Sums for an upper and for a lower distribution, which are one where all losses are exact."""
-    upper, lower = _discretised(total, tail, contour, cells)
+    upper, lower = _discretised(total, tail, bend or Bend.along(contour.slope), cells)
     most = _MOST_NODES if cells else _MOST_CHEAP_NODES
     highest = contour_sum(upper, contour, smoothing=smoothing, most_nodes=most)
     if not cells:
@@ -85,12 +91,17 @@ def upper_sum(
     cells: dict[DensityPair, float],
 ) -> ContourSum:
     """The sum for the upper distribution alone."""
-    upper, _ = _discretised(total, tail, contour, cells)
+    upper, _ = _discretised(total, tail, Bend.along(contour.slope), cells)
     return contour_sum(upper, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
 
 
+def _plan(pair: DensityPair, tail: float, bend: Bend) -> CellPlan:
+    window = pair.truncation_interval(tail)
+    return plan_cells(pair, window, bend.slope, bend.at if bend.measured else None)
+
+
 def _discretised(
-    total: LossSum, tail: float, contour: Contour, cells: dict[DensityPair, float]
+    total: LossSum, tail: float, bend: Bend, cells: dict[DensityPair, float]
 ) -> tuple[Rounds, Rounds]:
     upper: list[tuple[LossDistribution, int]] = []
     lower: list[tuple[LossDistribution, int]] = []
@@ -98,9 +109,7 @@ def _discretised(
         if isinstance(loss, LossDistribution):
             above = below = loss
         else:
-            edges = plan_cells(loss, loss.truncation_interval(tail), contour.slope).edges(
-                cells[loss]
-            )
+            edges = _plan(loss, tail, bend).edges(cells[loss])
             above, below = upper_and_lower(loss, edges, tail)
         upper.append((above, count))
         lower.append((below, count))

@@ -23,6 +23,7 @@ p and q agree to nine digits, as they do when one record in a billion is sampled
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -33,6 +34,9 @@ from dpcalc.accounting.losses.discrete import DiscreteLoss
 from dpcalc.accounting.losses.distribution import Reals
 from dpcalc.accounting.losses.quadrature import mass_errors
 from dpcalc.errors import NumericalFailure
+
+_TILTED = 0.1
+"""Of the cells: those that follow the tilt although more is known, in case it was not."""
 
 _MOST_CELLS = 200_000
 """Of one law: a hundred megabytes while its masses are integrated."""
@@ -87,8 +91,21 @@ class CellPlan:
         return edges
 
 
-def plan_cells(pair: DensityPair, window: tuple[float, float], c: float) -> CellPlan:
-    """The best cut of an interval for integration along Re z = c."""
+def plan_cells(
+    pair: DensityPair,
+    window: tuple[float, float],
+    c: float,
+    bend: Callable[[Reals], Reals] | None = None,
+) -> CellPlan:
+    """The best cut of an interval for integration along Re z = c.
+
+    Args:
+        pair: the densities.
+        window: the interval.
+        c: the tilt.
+        bend: what a loss weighs for P-mass 1, if more is known than the tilt. Most cells then follow
+            it, and ``spread`` is that of weights as they are, not of weights over their sum.
+    """
     x = np.linspace(*window, 801)
     middle, width = (x[1:] + x[:-1]) / 2, x[1] - x[0]
     losses = pair.loss(x)
@@ -97,11 +114,21 @@ def plan_cells(pair: DensityPair, window: tuple[float, float], c: float) -> Cell
     weight /= weight.sum()
     density = np.cbrt(weight * np.diff(losses) ** 2)
     total = float(density.sum())
+    floor = width / pair.max_cell_width(middle)
     if total == 0:  # the loss does not vary
-        return CellPlan(
-            x, np.full(len(density), 1 / len(density)), width / pair.max_cell_width(middle), 0.0
-        )
-    return CellPlan(x, density / total, width / pair.max_cell_width(middle), total**3)
+        return CellPlan(x, np.full(len(density), 1 / len(density)), floor, 0.0)
+    density /= total
+    if bend is None:
+        return CellPlan(x, density, floor, total**3)
+    inner = (losses[1:] + losses[:-1]) / 2
+    weight = np.exp(exponent - c * inner) * width * bend(inner)
+    if pair.mirrored:
+        weight += np.exp(exponent - (c + 1) * inner) * width * bend(-inner)
+    followed = np.cbrt(weight * np.diff(losses) ** 2)
+    total = float(followed.sum())
+    if total > 0:
+        density = (1 - _TILTED) * (followed / total) + _TILTED * density
+    return CellPlan(x, density, floor, total**3 / (1 - _TILTED) ** 2)
 
 
 def upper_and_lower(
