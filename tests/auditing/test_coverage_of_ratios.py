@@ -73,6 +73,7 @@ def test_importance_sampling():
 
 
 @BY_NAME
+@pytest.mark.few(3)
 def test_e_process_at_any_of_many_looks(known):
     seen = observed(known, 800, 8)
     right = np.cumsum((seen.score > 0) == seen.is_in, axis=1)

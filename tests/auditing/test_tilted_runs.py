@@ -158,6 +158,7 @@ def test_tilted_runs_keep_shapes():
 
 
 @pytest.mark.parametrize("rho", [0.05, 0.2, 1.0])
+@pytest.mark.few(2)
 def test_the_control_of_a_zcdp_claim_leaks_no_more_than_its_rho(rho):
     """Its ε(δ) would allow a larger ρ, which Rényi bounds rightly refute."""
     claim = Claim(guarantee=ZCDP(rho), delta=1e-3, adjacency="add-remove")

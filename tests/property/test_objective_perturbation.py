@@ -38,7 +38,7 @@ def _random_node(rng: np.random.Generator, d: int) -> Node:
 @pytest.mark.parametrize("d", [1, 2, 3, 6])
 def test_no_likelihood_ratio_exceeds_the_certified_cost(d: int) -> None:
     rng = np.random.default_rng(100 + d)
-    for _ in range(40):
+    for _ in range(15):
         node = _random_node(rng, d)
         assert worst_ratio(node, rng, 400) <= _cost(node) * (1 + 1e-12)
 

@@ -56,7 +56,7 @@ def best(p, gamma, law):
 weights = st.lists(st.floats(1e-4, 1.0), min_size=2, max_size=6)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     weights,
     st.randoms(use_true_random=False),

@@ -96,7 +96,7 @@ def test_the_division_is_that_of_a_general_optimiser(kernels: Kernels, iteration
 def test_undivided_noises_are_never_better() -> None:
     rng = np.random.default_rng(3)
     gains = []
-    for _ in range(60):
+    for _ in range(20):
         e, k = 10 ** rng.uniform(-3, 3), int(rng.integers(2, 200))
         shapes = [
             _convex(e),

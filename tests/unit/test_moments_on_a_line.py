@@ -99,7 +99,7 @@ def of_batches(mu: float, q: float, place: float | None) -> Any:
     return rare.rare(arb(mu), arb(q), arb(place)).small_along
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.floats(0.02, 8),
     st.floats(1e-6, 0.999),

@@ -106,12 +106,19 @@ def test_standard_input_is_named_where_it_has_a_name(
         read_toml(Path("-"))
 
 
-def test_no_file_is_read_or_written_in_the_encoding_of_the_country() -> None:
+def test_no_file_is_read_or_written_in_the_encoding_of_the_country(tmp_path: Path) -> None:
     """Python warns of every open without an encoding; ε is no character of code page 1252."""
-    script = "from dpcalc.cli.main import main\nmain(['verify', '--json'])"
+    script = "from dpcalc.cli.main import main\nmain(['verify', 'claims.toml', '--json', '--junit', 'found.xml'])"
+    (tmp_path / "claims.toml").write_text(
+        '[[claim]]\nname = "ε of one run"\ntheorem = "dp-admm"\nepsilon = 1\ndelta = 1e-5\n'
+        "[claim.parameters]\nn_records = 100\nrounds = 5\ngradient_bound = 1\nsigma = 1\n"
+        'dual_start = "zero"\nadjacency = "add-remove"\n',
+        encoding="utf-8",
+    )
     found = subprocess.run(
         [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning:dpcalc",
          "-c", script],
-        capture_output=True, check=False, cwd=ROOT,
+        capture_output=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert found.returncode == 0, found.stderr.decode(errors="replace")
+    assert "ε of one run" in (tmp_path / "found.xml").read_text(encoding="utf-8")

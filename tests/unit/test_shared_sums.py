@@ -29,6 +29,7 @@ def ask(law: WithoutReplacement | PoissonRemove, count: int) -> Bracket:
 
 
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.few(1)
 def test_shared_enclosures_meet_narrow_ones_and_are_narrow(
     law: WithoutReplacement | PoissonRemove,
 ) -> None:
