@@ -228,6 +228,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel says how much memory was in use")
 @pytest.mark.parametrize("what", ["dp-admm", "gaussian-mr-admm --nodes 2", "fixed-point-admm"])
+@pytest.mark.few(2)
 def test_no_more_memory_is_in_use_than_was_given(what: str, tmp_path: Path) -> None:
     """Beside what a run on a few records takes: 41 MB of rows within 12 MB."""
     peaks = []

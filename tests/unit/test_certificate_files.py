@@ -165,6 +165,7 @@ count = 600
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.few(1)
 def test_compose_and_check(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], adjacency: str
 ) -> None:

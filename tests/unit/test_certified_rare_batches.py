@@ -68,6 +68,7 @@ def test_small_losses_are_what_is_left_without_the_large_ones(mu: str, place: st
 
 
 @pytest.mark.parametrize("shift", ["0.05", "0.2", "0.25", "0.6", "1.5", "3"])
+@pytest.mark.few(3)
 def test_large_losses_are_bounded_beyond_a_height(shift: str) -> None:
     """With the line moved up once or twice; the bound falls, and is near the modulus somewhere."""
     with precision(120):

@@ -168,6 +168,7 @@ def test_rare_sampling_on_a_lattice_is_not_below_two_rounds_by_quadrature(*, rev
     assert exact * (1 - 1e-6) <= found < exact * 1.01
 
 
+@pytest.mark.campaign
 def test_few_draws_leave_a_larger_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if lines of 3,000 nodes were too long."""
     monkeypatch.setattr("dpcalc.certificates.lines._MOST_CHEAP_NODES", 100)

@@ -17,6 +17,23 @@ from dpcalc.files import check_output, remove_remains, write_atomically, write_t
 
 unix = pytest.mark.skipif(os.name != "posix", reason="devices, permissions and limits of Unix")
 OLD = "what was there"
+ROOT = Path(__file__).parents[2]
+CLAIM = """
+[[claim]]
+name = "number {0}"
+theorem = "dp-admm"
+epsilon = 50
+delta = 1e-5
+[claim.parameters]
+n_records = 100
+rounds = 5
+gradient_bound = 1
+sigma = 0.{0}
+dual_start = "zero"
+adjacency = "add-remove"
+"""
+CLAIMS = "".join(CLAIM.format(k) for k in range(1, 10))
+"""Their report takes more than a kilobyte."""
 RUN = ("run", "dp-admm", "--epsilon", "1", "--delta", "1e-6", "--rounds", "3")
 
 
@@ -175,12 +192,17 @@ def test_nothing_is_computed_for_a_file_that_cannot_be_written(
 @unix
 @pytest.mark.parametrize(
     ("words", "told"),
-    [((*RUN, "--seed", "1", "--json"), '"certified"'), (("verify", "--json"), '"verdict"')],
+    [
+        ((*RUN, "--seed", "1", "--json"), '"certified"'),
+        (("verify", "claims.toml", "--json"), '"verdict"'),
+    ],
 )
 def test_a_full_disk_keeps_the_old_file_and_the_answer_is_printed(
-    words: tuple[str, ...], told: str, tmp_path: Path
+    words: tuple[str, ...], told: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Every file of the process is limited to a kilobyte, which no report fits into."""
+    folder = tmp_path_factory.mktemp("claims")
+    (folder / "claims.toml").write_text(CLAIMS)
     file = tmp_path / "found.json"
     file.write_text(OLD)
     option = "--out" if words[0] == "run" else "--junit"
@@ -193,6 +215,8 @@ def test_a_full_disk_keeps_the_old_file_and_the_answer_is_printed(
         capture_output=True,
         text=True,
         check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 74, done.stderr
     assert told in done.stdout
