@@ -97,7 +97,13 @@ def _subsampled(given: Table, adjacency: str) -> Guarantee:
 
 def rate_of(given: Table) -> float:
     """The sampling probability: the field ``rate``, or sample over population, rounded up."""
-    if ("rate" in given) == ("sample" in given or "population" in given):
+    batch = " and ".join(name for name in ("sample", "population") if name in given)
+    if "rate" in given and batch:
+        raise InvalidInput(
+            f"expected rate, or sample and population; got rate and {batch}; leave out rate, or "
+            f"{batch}"
+        )
+    if "rate" not in given and not batch:
         raise InvalidInput("either rate, or sample and population, is needed")
     return real("rate", given) if "rate" in given else _share(given)
 

@@ -42,6 +42,14 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
         ("compose none.toml", "dpcalc new plan NAME writes one"),
         ("verify none.toml", "dpcalc new claim NAME writes one"),
         ("noise dp-sgd --epsilon 1", "its noise: dpcalc calibrate dp-sgd"),
+        (
+            "calibrate dp-sgd --sample 2 --population 9 --rate .1 --rounds 9 --epsilon 1 --delta .1",
+            "got rate and sample and population; leave out rate, or sample and population",
+        ),
+        (
+            "epsilon dp-sgd --sample 2 --rate .1 --noise-multiplier 1 --delta .1",
+            "got rate and sample; leave out rate, or sample",
+        ),
         ("epsilon profile --delta 1e-5", "whose fields are lists; try: dpcalc compose"),
         (
             "run recycled-admm --epsilon 1",
