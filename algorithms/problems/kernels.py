@@ -12,6 +12,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from dpcalc.algorithms.problems.registers import add_piece
+
 compiled = numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
 """Contract: a product and a sum are rounded once. What may raise is no vector instruction."""
 
@@ -41,24 +43,24 @@ def share_out(pairs: Any, sums: Any) -> None:
 def add_combination(
     values: Any, index: Any, start: Any, stop: Any, vectors: Any, total: Any
 ) -> None:
-    """Add Σ values[j]·vectors[index[j]] over start <= j < stop to ``total``."""
-    j = start
-    while j + 4 <= stop:
-        a, b, c, d = values[j], values[j + 1], values[j + 2], values[j + 3]
-        p, q, r, s = (
-            vectors[index[j]],
-            vectors[index[j + 1]],
-            vectors[index[j + 2]],
-            vectors[index[j + 3]],
-        )
-        for k in range(len(total)):
-            total[k] += a * p[k] + b * q[k] + c * r[k] + d * s[k]
-        j += 4
-    while j < stop:
-        a, p = values[j], vectors[index[j]]
-        for k in range(len(total)):
-            total[k] += a * p[k]
-        j += 1
+    """Add Σ values[j]·vectors[index[j]] over start <= j < stop to ``total``, term after term.
+
+    Four lines of the cache at a time, then one; what is left over, number by number.
+    """
+    if start == stop:
+        return
+    k, many, few = 0, 256 // total.itemsize, 64 // total.itemsize
+    while k + many <= len(total):
+        add_piece(values, index, start, stop, vectors, total, k, 256)
+        k += many
+    while k + few <= len(total):
+        add_piece(values, index, start, stop, vectors, total, k, 64)
+        k += few
+    for rest in range(k, len(total)):
+        number = total[rest]
+        for j in range(start, stop):
+            number += values[j] * vectors[index[j], rest]
+        total[rest] = number
 
 
 @compiled
@@ -126,7 +128,7 @@ def weighted(
         begin, stop = multiply_tile(starts, index, values, 0, tile, len(weights), vectors, m)
         for i in range(begin, stop):
             row, weight = m[i - begin], weights[i]
-            for k in range(len(row)):
+            for k in range(len(weight)):
                 row[k] *= weight[k]
         fold(tiles[tile], records, by_column, m, part)
         if (tile + 1) % together == 0 or tile + 1 == len(tiles):
@@ -154,7 +156,7 @@ def logistic(
     largest, to_binary, rounding, high, low, one, shift, bias = numbers
     for i in range(len(m)):
         row, bend = m[i], bends[i]
-        for k in range(len(row)):
+        for k in range(len(bend)):
             x = row[k]
             x = largest if x > largest else x  # noqa: FURB136 - min() would hide a NaN
             x = -largest if x < -largest else x  # noqa: FURB136
@@ -167,9 +169,9 @@ def logistic(
             for c in series[1:]:
                 p = p * r + c
             row[k] = p
-        for k in range(len(row)):
+        for k in range(len(bend)):
             exponents[k] = (exponents[k] << shift) + bias
-        for k in range(len(row)):
+        for k in range(len(bend)):
             s = -one / (one + row[k] * powers[k])
             b = -weight * (s + s * s)
             row[k] = s
