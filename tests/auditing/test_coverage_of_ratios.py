@@ -23,6 +23,7 @@ from tests.auditing.known_losses import ALPHA, BY_NAME, CASES, MOST, S, alarms, 
 
 
 @BY_NAME
+@pytest.mark.few(6)
 def test_hockey_stick_from_one_world(known):
     rng = np.random.default_rng(4)
     for is_in, truth in ((True, known.forward), (False, known.backward)):

@@ -105,6 +105,7 @@ def test_bounds_of_total_variation_noise_and_suprema() -> None:
 
 @pytest.mark.parametrize("exponent", [0.5, 8.0, 60.0])
 @pytest.mark.parametrize("pair", PAIRS[:9], ids=repr)
+@pytest.mark.few(12)
 def test_moments_beyond_their_window(pair: DensityPair, exponent: float) -> None:
     (low, high), log_rest = pair.moment_interval(exponent)
     if log_rest == math.inf:

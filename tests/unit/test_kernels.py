@@ -72,6 +72,7 @@ def _paired(kernels: Kernels, iterations: int) -> float:
 @pytest.mark.parametrize(
     "kernels", [_convex(0.4), _convex(2.0, square=False), _gradient(0.7, 5.0), _strongly(*TABLE[2])]
 )
+@pytest.mark.few(6)
 def test_the_division_is_that_of_a_general_optimiser(kernels: Kernels, iterations: int) -> None:
     shrink = float(kernels.contraction)
 

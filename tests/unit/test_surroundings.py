@@ -132,6 +132,7 @@ def test_strict_floating_point_settings_change_no_mechanism(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", keys(privacy=True))
+@pytest.mark.few(8)
 def test_strict_floating_point_settings_change_no_theorem(key: str) -> None:
     expected = _answers_of_theorem(key)
     with np.errstate(all="raise"):

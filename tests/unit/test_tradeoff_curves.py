@@ -215,6 +215,7 @@ def test_both_ends_enclose_the_best_test(rounds: list[tuple[float, float]]) -> N
 
 
 @pytest.mark.parametrize("mu", [0.05, 1.0, 4.0, 20.0])
+@pytest.mark.few(2)
 def test_both_ends_enclose_the_gaussian_curve(mu: float) -> None:
     """Exact δ in, Neyman and Pearson's curve out, down to rates that are next to nothing."""
     rates = [0.0, 1e-300, 1e-30, 1e-9, 1e-3, *FINE[1:-1], 1 - 1e-3, 1 - 1e-9, 1.0]
@@ -280,6 +281,7 @@ def test_a_corner_that_is_too_low_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
         laplace(1.0, "add-remove"),
     ],
 )
+@pytest.mark.few(4)
 def test_every_composition_has_both_ends(total: Guarantee) -> None:
     rates = [0.001, 0.01, *FINE[1:-1]]
     lower = total.tradeoffs(rates)
