@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
 from dpcalc.execution.kept import Keeping, in_order_kept
+from dpcalc.numerals import number as parsed
 from dpcalc.store import Store
 from dpcalc.sweep.accounted import Point, Row, line, shared_axis
 from dpcalc.sweep.grid import Sweep
@@ -64,9 +66,20 @@ def rows_of(
     return [_plain(point) | found[number] for number, point in enumerate(points)]
 
 
+_WORDS = ("case", "data", "graph", "label", "positive", "schema")
+"""What stays the text that it is, also where that looks like a number."""
+
+
 def _plain(point: Point) -> Point:
-    """Values as a table holds them: numbers as doubles."""
-    return {name: float(v) if isinstance(v, float) else v for name, v in point.items()}
+    """Values as a table holds them: numbers as doubles, also those written as text such as "1/3"."""
+    return {name: v if name in _WORDS else _double(v) for name, v in point.items()}
+
+
+def _double(value: Any) -> Any:
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            return float(parsed(value))
+    return float(value) if isinstance(value, float) else value
 
 
 def _answered(
