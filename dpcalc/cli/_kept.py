@@ -87,7 +87,8 @@ def kept_work(
             click.echo(
                 f"{finished} finished pieces are in {checkpoint}; the same command resumes"
                 if finished
-                else "nothing was finished, so nothing is kept",
+                else f"nothing was finished; {checkpoint} holds the question alone, and the same "
+                "command begins with it",
                 err=True,
             )
             raise

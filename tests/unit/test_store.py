@@ -349,3 +349,18 @@ def test_a_store_that_was_only_begun_is_begun_again(tmp_path: Path) -> None:
     assert plan_of(file) is None
     with open_store(file, PLAN) as store:
         assert isinstance(store, Store)
+
+
+def test_an_interruption_before_any_piece_says_what_the_file_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dpcalc.cli._kept import kept_work
+
+    file = tmp_path / "kept"
+    with pytest.raises(KeyboardInterrupt), kept_work(file, PLAN, resume=False):
+        raise KeyboardInterrupt
+    assert f"{file} holds the question alone" in capsys.readouterr().err
+    assert plan_of(file) == PLAN
+    with kept_work(file, PLAN, resume=True) as store:
+        assert store is not None
+        assert store.finished() == 0
