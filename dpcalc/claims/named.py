@@ -196,7 +196,7 @@ def mechanism(name: str) -> Mechanism:
     """The mechanism of a name; an unknown one is refused with the nearest known."""
     found = mechanism_key(name)
     if found not in _MECHANISMS:
-        raise unknown_name("mechanism", name, _MECHANISMS)
+        raise unknown_name("mechanism", name, [*_MECHANISMS, "dp-sgd"], meant=meant_by(name))
     return _MECHANISMS[found]
 
 
@@ -211,6 +211,23 @@ _OTHER_NAMES = {
     "dpsgd": "poisson-subsampled-gaussian",
     "randomized-response": "randomised-response",
 }
+
+_TRAINS = "it trains by dp-sgd"
+_CLIENTS = "rounds of sampled clients with clipping and noise are dp-sgd, each client a record"
+_ELSEWHERE = {
+    **dict.fromkeys(("opacus", "tensorflow-privacy", "tf-privacy", "jax-privacy"), _TRAINS),
+    **dict.fromkeys(("adam", "dp-adam", "sgd"), "with clipping and noise it is dp-sgd"),
+    **dict.fromkeys(
+        ("fedavg", "dp-fedavg", "federated-averaging", "fedsgd", "dp-fedsgd"), _CLIENTS
+    ),
+    "moments-accountant": "what it accounts for is dp-sgd",
+}
+"""Names of libraries and algorithms for what is a mechanism here."""
+
+
+def meant_by(name: object) -> str:
+    """What to say of a name that others have for a mechanism; "" for any other name."""
+    return _ELSEWHERE.get(str(name).strip().lower().replace("_", "-"), "")
 
 
 UNITS = {

@@ -78,11 +78,13 @@ def meant_mechanism(given: str, verb: str) -> str:
         given: the name.
         verb: such as "epsilon".
     """
-    from dpcalc.claims.named import mechanism, mechanism_key, mechanism_names
+    from dpcalc.claims.named import meant_by, mechanism, mechanism_key, mechanism_names
 
     name = mechanism_key(given)
     if name not in mechanism_names():
-        return ""
+        found = meant_by(given)
+        asked = "calibrate" if verb == "noise" else "epsilon"
+        return f"{found}; try: dpcalc {asked} dp-sgd" if found else ""
     what = f"{given} is the mechanism {name}" if name != given else f"{given} is a mechanism"
     if {"p", "points"} & {*mechanism(name).fields}:
         return f"{what} whose fields are lists; try: dpcalc compose FILE"

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.cli._certify import Certificates, print_certificate
+from dpcalc.cli._fields import offered_mechanisms
 from dpcalc.cli._json import print_json
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.numerals import spelt
 
 if TYPE_CHECKING:
@@ -28,13 +29,16 @@ def solved(
 ) -> int:
     """The exit status of a question for one field, after all is printed and written."""
     from dpcalc import checks
-    from dpcalc.claims.named import mechanism_fields, mechanism_key
+    from dpcalc.claims.named import meant_by, mechanism_fields, mechanism_key, mechanism_names
     from dpcalc.claims.solve import solve
     from dpcalc.cli._outputs import Writing, check_outputs
 
     certificates, writing = Certificates(certify), Writing()
     check_outputs([("--certify", certify)])
     table: dict[str, Any] = {"mechanism": mechanism_key(mechanism)}
+    if table["mechanism"] not in mechanism_names():
+        known = offered_mechanisms()
+        raise unknown_name("mechanism", mechanism, known, meant=meant_by(mechanism))
     given = {**fields, "epsilon": each, "adjacency": adjacency}
     table |= {name: value for name, value in given.items() if value is not None}
     if set(mechanism_fields(mechanism, table)) & {"p", "points"}:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 class TheoremVerb(click.Group):
     """A verb whose commands are theorems; each gets the options of its parameters."""
 
+    _named = "theorem"
+
     def __init__(
         self,
         *,
@@ -63,7 +65,7 @@ class TheoremVerb(click.Group):
         if cmd_name not in self.list_commands(ctx):
             known = self.list_commands(ctx)
             raise unknown_name(
-                "theorem", cmd_name, known, meant=meant_mechanism(cmd_name, self.name or "")
+                self._named, cmd_name, known, meant=meant_mechanism(cmd_name, self.name or "")
             )
 
         return self._command(result(cmd_name))

@@ -107,6 +107,8 @@ _plot = click.Option(
 class _Budgets(TheoremVerb):
     """Theorems, and mechanisms besides."""
 
+    _named = "theorem or mechanism"
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *offered_mechanisms()]
 

@@ -114,7 +114,7 @@ class _Plots(TheoremVerb):
         return [*super().list_commands(ctx), *keys(privacy=False), *offered_mechanisms(), "runs"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from dpcalc.claims.named import mechanism_key
+        from dpcalc.claims.named import meant_by, mechanism_key
         from dpcalc.theorems.catalogue import key_of, keys
 
         if cmd_name == "runs":
@@ -124,7 +124,8 @@ class _Plots(TheoremVerb):
         if (key := key_of(cmd_name)) in keys(privacy=False):
             return utility_command(key, self._parameters)
         if key not in keys():
-            raise unknown_name("theorem or mechanism", cmd_name, self.list_commands(ctx))
+            known = self.list_commands(ctx)
+            raise unknown_name("theorem or mechanism", cmd_name, known, meant=meant_by(cmd_name))
         return super().get_command(ctx, key)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

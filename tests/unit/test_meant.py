@@ -50,6 +50,14 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
             "epsilon dp-sgd --sample 2 --rate .1 --noise-multiplier 1 --delta .1",
             "got rate and sample; leave out rate, or sample",
         ),
+        (
+            "epsilon opacus",
+            "unknown theorem or mechanism 'opacus'; it trains by dp-sgd; try: dpcalc",
+        ),
+        ("epsilon nothing", "unknown theorem or mechanism 'nothing'; known: admm-iteration, "),
+        ("noise Opacus --epsilon 1", "try: dpcalc calibrate dp-sgd"),
+        ("plot dp_adam --out x.svg", "with clipping and noise it is dp-sgd"),
+        ("calibrate fedavg --epsilon 1", "clipping and noise are dp-sgd, each client a record"),
         ("epsilon profile --delta 1e-5", "whose fields are lists; try: dpcalc compose"),
         (
             "run recycled-admm --epsilon 1",
@@ -75,6 +83,16 @@ def test_the_hint_is_about_what_was_meant(refused: Any, line: str, said: str) ->
 def test_a_far_word_is_not_taken_for_a_name(refused: Any) -> None:
     assert "did you mean" not in refused("calibrate gaussian --epsilon 1 --zzz 2")
     assert "did you mean" not in refused("calibrate circle --epsilon 1")
+
+
+def test_names_that_are_offered_are_those_that_the_verb_has(refused: Any) -> None:
+    said = refused("calibrate circle --epsilon 1")
+    assert (
+        "known: dp-sgd, exponential-norm, gaussian, gaussian-without-replacement, laplace" in said
+    )
+    assert "profile" not in said
+    assert "finite-distributions" not in said
+    assert "has no field that can be solved for" in refused("calibrate profile --epsilon 1")
 
 
 def test_every_verb_and_option_is_described_in_words_of_its_own() -> None:
