@@ -68,3 +68,9 @@ def test_losses_beyond_squares_that_are_doubles(total: Guarantee) -> None:
         assert total.delta(1.0) == pytest.approx(GDP(1.0).delta(1.0), rel=1e-6)
         assert total.delta(1.0) >= GDP(1.0).delta(1.0) * (1 - 1e-15)
     assert not math.isnan(total.renyi(2.0))
+
+
+def test_rounding_beyond_the_doubles_is_no_warning() -> None:
+    """A node's error may exceed every double far out; then a contour says nothing."""
+    total = compose((POISSON(0.05, 1e-12, "add-remove"), 10**12))
+    assert 0 <= total.delta(1e20) <= 1e-300

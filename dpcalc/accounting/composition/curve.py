@@ -38,8 +38,8 @@ Ends = tuple[float, float]
 _WIDTH = 1e-4
 """Relative width of δ aimed at."""
 
-_HOPELESS = 0.1
-"""Wider enclosures at two places, of much the same upper ends, are no narrower in between."""
+_HOPELESS, _MOST_ALONE = 0.1, 8
+"""Wider enclosures are no narrower between two of the same upper ends, nor asked for more often."""
 
 _POINTS = 4096
 
@@ -51,7 +51,6 @@ _FAR_OFF = 3.0
 
 _AHEAD = 2.0
 """By how much ln δ is expected to fall up to the place that a further contour is chosen for."""
-
 
 FARTHEST = 1e200
 """δ at a larger ε is at most that here; times an order it would be no double."""
@@ -172,16 +171,21 @@ class DirectionCurve:
             return self._known[epsilon]
         before = max((e for e in self._known if e < epsilon), default=None)
         after = min((e for e in self._known if e > epsilon), default=None)
-        if before is None or after is None or not _settles(self._known[before], self._known[after]):
+        if before is None or after is None:
             return None
-        return self._known[after][0], self._known[before][1]
+        one, other = self._known[before], self._known[after]
+        patient = len(self._known) < _MOST_ALONE or not (_wide(one) and _wide(other))
+        return None if patient and not _settles(one, other) else (other[0], one[1])
 
 
 def _settles(one: Ends, other: Ends) -> bool:
     """Whether δ, which falls from one to the other, is known in between as well as it will be."""
-    (low, high), (least, most) = one, other
-    wide = high - low > _HOPELESS * high and most - least > _HOPELESS * most
-    return least >= high * (1 - _WIDTH) or (wide and most >= high * (1 - _WIDTH))
+    fallen = (1 - _WIDTH) * one[1]
+    return other[0] >= fallen or (_wide(one) and _wide(other) and other[1] >= fallen)
+
+
+def _wide(ends: Ends) -> bool:
+    return ends[1] - ends[0] > _HOPELESS * ends[1]
 
 
 def _places(near: Sequence[Stretch], epsilons: Sequence[float], k: int) -> Iterator[float]:

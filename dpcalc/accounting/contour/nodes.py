@@ -123,9 +123,9 @@ class Nodes:
             amplified += count * (np.log1p(relative) + unit * np.abs(log_ratio))
         block = np.exp(exponent)
         # |φ^n(1+r)^n - φ^n| <= |φ|^n((1+|r|)^n - 1), in logarithms: r may be huge where φ vanishes.
-        self.rounding += float(
-            np.exp(exponent.real + amplified + np.log(-np.expm1(-amplified))).sum()
-        )
+        lost = exponent.real + amplified + np.log(-np.expm1(-amplified))
+        with np.errstate(over="ignore"):
+            self.rounding += float(np.exp(lost).sum())
         self._blocks.append(block)
         self.count = stop
         return block
