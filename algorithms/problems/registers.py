@@ -15,7 +15,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-
 emit: Any = cgutils  # has no types
 
 
@@ -45,8 +44,9 @@ def _add_piece(
         first: where the piece begins.
         size: its bytes, a power of two, written as a number; it ends within ``total``.
     """
+    del typing, start, stop, first  # whole numbers, of which type does not matter
 
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def write(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
         factors, columns, begin, end, rows, sums, offset, _ = arguments
 
         def at(array_type: Any, array: Any, *where: Any) -> Any:
