@@ -112,7 +112,7 @@ def test_cells_are_planned_for_the_saddle_point_and_not_for_the_line(
 def test_cells_follow_the_density_of_the_sum_where_large_losses_are_rare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The tilt alone asks for a seventh of the cells first, and for 25 times as many in the end."""
+    """The tilt alone takes three passes, the last with fourteen times the cells."""
     counter = Counter(monkeypatch, contour_integral, "upper_and_lower_sums")
     total = LossSum.of([(PoissonRemove(0.8 + 0.001 * k, 0.001 + 1e-5 * k), 1) for k in range(10)])
     query = EpsilonAt(1e-6, 1e-6)
