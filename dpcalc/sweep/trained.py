@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
 from dpcalc.claims.tables import as_real
-from dpcalc.errors import DpcalcError, InvalidInput
+from dpcalc.errors import DpcalcError, InvalidInput, unknown_name
 from dpcalc.extras import need
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.sweep.grid import Sweep
 
 if TYPE_CHECKING:
-    from dpcalc.training.data import Split
+    from collections.abc import Iterable
 
-_DATA = ("data", "label", "positive")
+    from dpcalc.training.data import Split
+    from dpcalc.training.method import Method
+
+_DATA = ("data", "label", "positive", "schema", "row_bound")
+_AROUND = ("seed", "nodes", "graph", *_DATA)
 _SHOWN = ("train_loss", "train_error", "test_error")
 
 
@@ -25,21 +30,43 @@ def trained(sweep: Sweep, _: str | None, points: Sequence[dict[str, Any]]) -> li
     """Budget and utility of a training in every setting.
 
     Args:
-        sweep: with the method's parameters and epsilon, delta, nodes, graph, seed, data, label and
-            positive, each one value or an axis. With a seed every run is an experiment, not a
-            private release.
+        sweep: with the method's parameters and epsilon, delta, nodes, graph, seed, data, label,
+            positive, schema and row_bound, each one value or an axis. With a seed every run is an
+            experiment, not a private release.
         points: the settings.
+
+    Raises:
+        InvalidInput: without a seed, or for a name that is none of these, before data are read.
     """
+    from dpcalc.training.catalogue import method
+
+    _check_names(method(sweep.name), (*sweep.fixed, *sweep.axes))
     return [_row(sweep, dict(sweep.fixed) | point) for point in points]
+
+
+def _check_names(kind: type[Method], given: Iterable[str]) -> None:
+    from dpcalc.theorems.parameters import parameters
+
+    budget = () if kind.theorem_key is None else ("epsilon", "delta")
+    known = (*parameters(kind), *budget, *_AROUND)
+    for name in given:
+        if name not in known:
+            raise unknown_name(f"parameter of a sweep of {kind.key}", name, known)
 
 
 def _row(sweep: Sweep, given: dict[str, Any]) -> dict[str, Any]:
     if "seed" not in given:
         raise InvalidInput("a sweep of trainings needs a seed; got none; try seed = 1")
+    unsaid = given.get("schema") is None
     try:
         return _carried_out(sweep.name, given)
     except DpcalcError as error:
-        return {"refused": str(error)}
+        here = _HERE if unsaid and "schema" in str(error) else ""
+        return {"refused": f"{error}{here}"}
+
+
+_HERE = '; a sweep takes schema = "FILE" in [parameters]'
+"""What the options that an error names are here."""
 
 
 def _carried_out(name: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -72,14 +99,44 @@ def _carried_out(name: str, given: dict[str, Any]) -> dict[str, Any]:
     return spent | {name: found[name][0] for name in _SHOWN if name in found}
 
 
-@lru_cache(maxsize=2)
-def _split(name: str | None, label: str | None, positive: str | None) -> Split:
-    """The same split for every setting."""
-    from dpcalc.training import data as source
-    from dpcalc.training.schema import Schema
-
-    nothing = Schema({}, {})
-    table = source.load(
-        name or "builtin", label=label, positive=positive, schema=nothing, sparse=True
+def _split(
+    name: str | None,
+    label: str | None,
+    positive: str | None,
+    schema: str | None,
+    row_bound: Any,
+) -> Split:
+    """The same split for every setting, as long as the files are the same."""
+    bound = (
+        None if row_bound is None else checks.positive("row_bound", as_real("row_bound", row_bound))
     )
-    return source.split(table, intercept=table.row_bound is not None)
+    files = tuple(_version(file) for file in (name, schema) if file is not None)
+    return _read(name or "builtin", label, positive, schema, bound, files)
+
+
+def _version(file: str) -> tuple[int, int] | None:
+    """What changes when a file is written anew."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=2)
+def _read(
+    name: str,
+    label: str | None,
+    positive: str | None,
+    schema: str | None,
+    row_bound: float | None,
+    _: tuple[tuple[int, int] | None, ...],
+) -> Split:
+    from dpcalc.training import data as source
+    from dpcalc.training.schema import Schema, read_schema
+
+    facts = Schema({}, {}) if schema is None else read_schema(Path(schema))
+    table = source.load(
+        name, label=label, positive=positive, schema=facts, row_bound=row_bound, sparse=True
+    )
+    return source.split(table, intercept=table.row_bound is not None, row_bound=row_bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,59 @@ def test_numbers_written_as_ratios_are_written_in_full(here: Path) -> None:
     assert run("grid.toml", "--out", "grid.csv") == 0
     with Path("grid.csv").open(encoding="utf-8") as file:
         assert [row["delta"] for row in csv.DictReader(file)] == ["1e-06", "1.6666666666666667e-05"]
+
+
+# ---- trainings on a file
+
+PATIENTS = "age,city,ill\n" + "".join(
+    f"{20 + k % 60},{('Bonn', 'Ulm')[k % 2]},{('no', 'yes')[k % 60 > 30]}\n" for k in range(300)
+)
+TRAINED = """
+run = "dp-acc-admm"
+delta = 1e-3
+epsilon = [1, 8]
+seed = 0
+[parameters]
+data = "patients.csv"
+positive = "yes"
+"""
+
+
+def grid(here: Path, text: str) -> str:
+    (here / "patients.csv").write_text(PATIENTS, encoding="utf-8")
+    (here / "grid.toml").write_text(text, encoding="utf-8")
+    return "grid.toml"
+
+
+def test_trainings_on_a_file_are_those_of_run_with_the_same_schema(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = 'age = [18, 90]\ncity = ["Bonn", "Ulm"]\n'
+    (here / "facts.toml").write_text(facts, encoding="utf-8")
+    assert run(grid(here, TRAINED + 'schema = "facts.toml"\n'), "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    words = "--data patients.csv --schema facts.toml --positive yes --delta 1e-3 --seed 0 --json"
+    for row in rows:
+        with pytest.raises(SystemExit):
+            main(["run", "dp-acc-admm", "--epsilon", str(row["epsilon"]), *words.split()])
+        alone = json.loads(capsys.readouterr().out)
+        assert row["certified"] == alone["certified"]["epsilon"]
+        assert row["test_error"] == alone["utility"]["test_error"][0]
+    (here / "facts.toml").write_text(facts.replace("18", "0"), encoding="utf-8")
+    assert run("grid.toml", "--json") == 0
+    changed = json.loads(capsys.readouterr().out)["rows"]
+    assert changed[0]["train_loss"] != rows[0]["train_loss"]
+
+
+def test_what_a_training_does_not_know_is_refused_before_data_are_read(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(grid(here, TRAINED + 'scheme = "facts.toml"\n')) == 2
+    said = capsys.readouterr().err
+    assert "unknown parameter of a sweep of dp-acc-admm 'scheme'; did you mean 'schema'?" in said
+    assert run(grid(here, TRAINED)) == 2
+    assert 'a sweep takes schema = "FILE" in [parameters]' in capsys.readouterr().err
+    assert run(grid(here, TRAINED + 'schema = "nofile.toml"\n')) == 2
+    assert "there is no 'nofile.toml'" in capsys.readouterr().err
+    assert run(grid(here, TRAINED + "row_bound = -1\n")) == 2
+    assert "row_bound" in capsys.readouterr().err
