@@ -21,6 +21,9 @@ KINDS = ("theorem", "mechanism", "audit", "run")
 _OUTER = ("epsilon", "delta", "seed", "runs", "case", "memory")
 _COMMON = (*KINDS, "parameters", "attest", "tolerance", *_OUTER)
 
+_INNER = ("data", "graph", "label", "nodes", "positive", "rounds", "row_bound", "schema")
+"""What is easily looked for beside epsilon and seed."""
+
 TOLERANCE = 1e-3
 """By how much numbers may lie above the narrowest that dpcalc gives, relative."""
 
@@ -89,6 +92,7 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
     Raises:
         InvalidInput: if it asks nothing that can be answered.
     """
+    _check_outer(where, given_table)
     table = fields(where, given_table, _COMMON)
     kinds = [kind for kind in KINDS if kind in table]
     if len(kinds) != 1:
@@ -134,6 +138,15 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
     if not 1 <= sweep.count <= MOST:
         raise InvalidInput(f"expected 1 to {MOST:,} settings; {where} has {sweep.count:,}")
     return sweep
+
+
+def _check_outer(where: str, given: Mapping[str, Any]) -> None:
+    """Refuse parameters of what is asked that stand above [parameters]."""
+    for name in given:
+        if name in _INNER:
+            raise InvalidInput(
+                f"{where}: {name} stands in [parameters]; got it above; move it there"
+            )
 
 
 def all_numbers(values: Iterable[Any]) -> bool:

@@ -88,3 +88,12 @@ def test_what_a_training_does_not_know_is_refused_before_data_are_read(
     assert "there is no 'nofile.toml'" in capsys.readouterr().err
     assert run(grid(here, TRAINED + "row_bound = -1\n")) == 2
     assert "row_bound" in capsys.readouterr().err
+
+
+def test_data_above_the_parameters_are_told_where_they_belong(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    misplaced = TRAINED.replace("[parameters]\n", "")
+    assert run(grid(here, misplaced)) == 2
+    said = capsys.readouterr().err
+    assert "grid.toml: data stands in [parameters]; got it above; move it there" in said
