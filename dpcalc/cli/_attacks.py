@@ -119,11 +119,21 @@ def loaded(path: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     needed = f"expected module:object, importable from {here!r}; got {path!r}"
+    if module_name.endswith(".py"):
+        raise InvalidInput(f"{needed}; {_as_imported(module_name, name or 'NAME')}")
     with of_the_user(needed):
         found: Any = importlib.import_module(module_name)
         for part in name.split("."):
             found = getattr(found, part)
     return found
+
+
+def _as_imported(file: str, name: str) -> str:
+    """How an object of a file is written."""
+    *folders, module = Path(file).with_suffix("").parts
+    if all(part.isidentifier() for part in folders):
+        return f"write {'.'.join((*folders, module))}:{name}"
+    return f"write {module}:{name}, from the folder of the file"
 
 
 def send_along(path: str) -> None:
@@ -181,10 +191,18 @@ def own_cases(path: str) -> tuple[Case, ...]:
     """Cases from an object of the user's: a Target, a (Target, Claim), an Audit, or their maker."""
     from dpcalc.auditing import Claim, Target
     from dpcalc.auditing.suite.case import Audit, Case, ClaimSource, Instance
+    from dpcalc.auditing.targets.arguments import takes
 
     found = loaded(path)
     if callable(found) and not isinstance(found, type):
         needed = "a Target, a pair (Target, Claim) or a function without arguments that returns one"
+        if not takes(found, 0):
+            name = path.partition(":")[2]
+            raise InvalidInput(
+                f"expected {needed}; got {path!r}, a function with arguments; a release(data, "
+                f"generator, runs) makes a target: target = dpcalc.auditing.mechanism({name}, "
+                "WITH_RECORD, WITHOUT_RECORD, adjacency='add-remove')"
+            )
         with of_the_user(f"expected {needed}; got {path!r}"):
             found = found()
     if isinstance(found, Audit):

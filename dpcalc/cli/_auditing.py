@@ -135,7 +135,7 @@ def _methods(given: dict[str, Any]) -> list[str] | None:
 
 
 def _cases(target: str, given: dict[str, Any]) -> tuple[Audit | None, Sequence[Case]]:
-    if ":" in target:
+    if ":" in target or target.endswith(".py"):
         from dpcalc.cli._attacks import own_cases
 
         refuse_given(("names", "bugs"), "a built-in audit")

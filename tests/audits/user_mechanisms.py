@@ -41,6 +41,11 @@ def named(release):
 broken_target, nothing_target, words_target = named(broken), named(silent), named(words)
 fine = named(release)
 loud_target = named(loud)
+
+def once(data, generator):
+    return data + generator.laplace()
+
+once_a_call = named(once)
 """
 
 QUICK = ["--no-controls", "--seed", "3"]

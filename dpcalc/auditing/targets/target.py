@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.auditing.targets.arguments import require_batches
 from dpcalc.auditing.targets.data_access import DataAccess
 from dpcalc.auditing.targets.exact_numbers import exact_numbers
 from dpcalc.auditing.targets.sizes import sizes_of
@@ -188,9 +189,10 @@ def mechanism(
         What `audit` attacks, with its two worlds and what is known of them.
 
     Raises:
-        InvalidInput: for an unknown adjacency, for equal inputs, and under replace-one for different
-            numbers of entries.
+        InvalidInput: for an unknown adjacency, for equal inputs, under replace-one for different
+            numbers of entries, and for a release that does not take the number of runs.
     """
+    require_batches(release, name)
     require_different(with_record, without_record, name)
     inputs = {World.IN: with_record, World.OUT: without_record}
     on = {world: leaving_unchanged(release, given, name) for world, given in inputs.items()}
