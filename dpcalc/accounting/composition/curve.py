@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
 from dpcalc.accounting.composition import contour_integral, exact_sum, laplace_sum
@@ -50,7 +51,7 @@ _FAR_OFF = 3.0
 """A contour serves as long as ln δ is within this of what it was chosen for."""
 
 _AHEAD = 2.0
-"""By how much ln δ is expected to fall up to the place that a further contour is chosen for."""
+"""By how much ln δ should fall up to the place that a further contour is chosen for."""
 
 FARTHEST = 1e200
 """δ at a larger ε is at most that here; times an order it would be no double."""
@@ -267,10 +268,10 @@ def _contours(
     estimate = beginning.estimate
     if estimate is None:
         return None
-    width = query.first_width(estimate.contour) / _MARGIN
-    bend = Bend.along(estimate.contour.slope)  # as good for the neighbours
-    smoothing, cells = initial_resolution(total, estimate.tail, bend, width)
-    asked = (total, estimate.tail, estimate.contour, smoothing, cells)
+    contour = estimate.contour
+    bend = Bend.along(contour.slope)  # as good for the neighbours
+    width = query.first_width(contour) / _MARGIN
+    asked = total, estimate.tail, contour, *initial_resolution(total, estimate.tail, bend, width)
     return upper_and_lower_sums(*asked) if both else (upper_sum(*asked), None)
 
 
@@ -296,7 +297,4 @@ def one_lattice(total: LossSum, epsilons: Sequence[float], points: int) -> list[
     sums = attempt(_lattice, total, epsilons[-1], points)
     if sums is None:
         return None
-    found: list[float] = []
-    for epsilon in epsilons:
-        found.append(min(sums.upper(epsilon), 1.0, found[-1] if found else 1.0))
-    return found
+    return list(accumulate((min(sums.upper(epsilon), 1.0) for epsilon in epsilons), min))
