@@ -68,6 +68,7 @@ def _run(kind: type[Method], **given: Any) -> None:
         network=network,
         budget=None if epsilon is None else Budget(epsilon, 0.0 if delta is None else delta),
         said=said,
+        units=split.table.units,
     )
     full_release = any(target.suffix == ".npz" for target in targets)
     repetition = repetition_of(common, ready.algorithm.rounds, full_release=full_release)

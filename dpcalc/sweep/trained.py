@@ -93,7 +93,8 @@ def _carried_out(name: str, given: dict[str, Any]) -> dict[str, Any]:
     elif nodes not in (None, 1) or graph is not None:
         raise InvalidInput(f"{name} keeps all records in one place; leave out nodes and graph")
     records = data.records(1 if net is None else net.nodes)
-    ready = prepare(kind.from_parameters(given), records, network=net, budget=budget, said=given)
+    chosen, units = kind.from_parameters(given), data.table.units
+    ready = prepare(chosen, records, network=net, budget=budget, said=given, units=units)
     found = utility(ready, ready.run(seed), data)
     spent = {"certified": ready.certified} if budget is not None else {}
     return spent | {name: found[name][0] for name in _SHOWN if name in found}

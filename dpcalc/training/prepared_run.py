@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
+    from dpcalc.algorithms.problems.data.dataset import Units
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.algorithms.problems.noise import Seed
     from dpcalc.algorithms.problems.records import Records
@@ -145,6 +146,7 @@ def prepare(
     network: Network | None = None,
     budget: Budget | None = None,
     said: Iterable[str] = (),
+    units: Units | None = None,
 ) -> PreparedRun:
     """A method made ready for data and a budget.
 
@@ -154,6 +156,7 @@ def prepare(
         network: None for a method that keeps all records in one place.
         budget: (ε, δ) of one run; None for a method without noise.
         said: names of the method's parameters that the caller chose, for the answer to say so.
+        units: what the labels' numbers were before their range scaled them, for errors.
 
     Raises:
         InvalidInput: if a private method has no budget, or another one has one.
@@ -167,7 +170,7 @@ def prepare(
         )
     if budget is not None:
         budget = budget.checked()
-    _check_labels(method, records)
+    _check_labels(method, records, units)
     asked, method = method, method.resolved(records, network, budget)
     calibrated = None
     if budget is not None:
@@ -185,7 +188,7 @@ def prepare(
     )
 
 
-def _check_labels(method: Method, records: Records) -> None:
+def _check_labels(method: Method, records: Records, units: Units | None) -> None:
     """Refuse numbers to predict where the loss needs two classes, with the loss that takes them."""
     loss = getattr(method, "loss", "logistic")  # the network methods know no other
     if is_loss(loss):
@@ -197,11 +200,14 @@ def _check_labels(method: Method, records: Records) -> None:
     known = parameters(type(method)).get("loss")
     takes = [name for name in _REGRESSIONS if known is not None and name in known.choices]
     hint = f"--loss {takes[0]}" if takes else "dpcalc run dp-admm --loss huber"
+    found = np.unique(records.labels)
+    ends, clipped = found[[0, -1]], ""
+    if units is not None:
+        ends, clipped = units.label_shift + units.label * ends, " once clipped to their range"
     raise InvalidInput(
-        f"expected labels +1 or -1 by loss={loss!r} of {method.key}; got "
-        f"{len(np.unique(records.labels))} different labels from {records.labels.min():.4g} to "
-        f"{records.labels.max():.4g}; for numbers to predict try {hint}, for classes name the one "
-        "that becomes +1: --positive VALUE"
+        f"expected labels +1 or -1 by loss={loss!r} of {method.key}; got {len(found)} different "
+        f"labels from {ends[0]:.4g} to {ends[1]:.4g}{clipped}; for numbers to predict "
+        f"try {hint}, for classes name the one that becomes +1: --positive VALUE"
     )
 
 

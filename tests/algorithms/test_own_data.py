@@ -245,6 +245,19 @@ def test_what_is_no_public_fact_is_refused(facts):
             "--positive VALUE",
         ),
         (
+            "costs.csv",
+            "a,cost\n1,-256\n2,700\n1,2679\n3,900\n",
+            [
+                "run",
+                "dp-admm",
+                *BUDGET,
+                *"--held-out 0 --scale *=0:9 --scale cost=0:3000 --data".split(),
+            ],
+            "expected labels +1 or -1 by loss='logistic' of dp-admm; got 4 different labels from 0 to "
+            "2679 once clipped to their range; for numbers to predict try --loss huber, for classes "
+            "name the one that becomes +1: --positive VALUE",
+        ),
+        (
             "alike.svm",
             "1 1:1\n1 1:2\n",
             ["run", "dp-admm", *BUDGET, "--data"],
