@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Self
 
@@ -27,6 +28,11 @@ _DECIMAL = re.compile(
 _PADDED = re.compile(r"(?<=[\d.])e(?:\+|(-))0*(?=\d)", re.ASCII)
 _COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
 _COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_PERCENT = re.compile(r"([+-]?\d{1,20}(?:\.\d{1,20})?) ?%", re.ASCII)
+_POWER = re.compile(
+    r"(?:(\d{1,20}(?:\.\d{1,20})?) ?[*x×·] ?)?10(?:\^|\*\*)\(?([+-]?\d{1,4})\)?", re.ASCII
+)
+_THOUSAND = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kKM])", re.ASCII)
 _INFINITE = {"inf": math.inf, "infinity": math.inf}
 _LONGEST = 1000
 _LARGEST_EXPONENT = 2000
@@ -166,7 +172,7 @@ def whole(name: str, text: str) -> int:
     except (ValueError, ZeroDivisionError):
         raise InvalidInput(
             f"{name} needs a whole number such as 10000 or 1e4; got {shortened(text)!r}"
-            + comma_hint(text)
+            + hint_of(text)
         ) from None
     if exact.denominator != 1:
         below = math.floor(exact)
@@ -183,6 +189,24 @@ def comma_hint(text: str) -> str:
         return ""
     plain_text = text.strip().replace(",", "" if thousands else ".")
     return f"; a comma is no part of a number; try {plain_text}"
+
+
+def hint_of(text: str) -> str:
+    """What to say of a text that means a number in another notation; "" of any other.
+
+    Commas, percent signs, powers of ten (``10^-6``, ``2*10**-6``) and thousands (``10k``).
+    """
+    if commas := comma_hint(text):
+        return commas
+    if found := _PERCENT.fullmatch(text.strip()):
+        share = Decimal(found[1]).scaleb(-2).normalize()
+        return f"; a percent sign is no part of a number; try {share:f}"
+    if found := _POWER.fullmatch(text.strip()):
+        return f"; try {found[1] or 1}e{int(found[2])}"
+    if found := _THOUSAND.fullmatch(text.strip()):
+        times = 3 if found[2] in "kK" else 6
+        return f"; try {Decimal(found[1]).scaleb(times).normalize():f}"
+    return ""
 
 
 def spelt(value: float, digits: int = 6) -> str:

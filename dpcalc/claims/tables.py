@@ -11,7 +11,7 @@ from typing import Any
 
 from dpcalc.errors import InvalidInput, shortened, unknown_name
 from dpcalc.files import read_text
-from dpcalc.numerals import comma_hint, nearest, number, ratio
+from dpcalc.numerals import hint_of, nearest, number, ratio
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """What such a text begins with."""
@@ -107,5 +107,5 @@ def as_real(name: str, value: Any) -> float:
         pass
     raise InvalidInput(
         f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {shortened(repr(value))}"
-        + (comma_hint(value) if isinstance(value, str) else "")
+        + (hint_of(value) if isinstance(value, str) else "")
     )

@@ -80,7 +80,7 @@ class AtLeast(Number):
 
 def _reason(text: str) -> str:
     """Why a text that looks like a number is none."""
-    from dpcalc.numerals import comma_hint, number
+    from dpcalc.numerals import hint_of, number
 
     try:
         number(text)
@@ -90,7 +90,7 @@ def _reason(text: str) -> str:
         for reason in ("underflows to 0", "is beyond the largest double"):
             if reason in str(error):
                 return f", which {reason}"
-    return comma_hint(text)
+    return hint_of(text)
 
 
 NUMBER = Number()

@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, shortened, unknown_name
-from dpcalc.numerals import Written, comma_hint
+from dpcalc.numerals import Written, hint_of
 from dpcalc.numerals import number as parsed
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.vocabulary import Release
@@ -109,7 +109,7 @@ def _read(name: str, value: Any) -> Any:
     except (ValueError, ZeroDivisionError):
         raise InvalidInput(
             f"{name} needs a number such as 0.5, 1e-5 or 1/3; got {name}={shortened(repr(value))}"
-            + comma_hint(value)
+            + hint_of(value)
         ) from None
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from dpcalc.claims.composition import read_plan
+from dpcalc.claims.tables import as_real
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import (
@@ -22,6 +23,7 @@ from dpcalc.numerals import (
     at_least,
     at_most,
     comma_hint,
+    hint_of,
     number,
     ratio,
     size,
@@ -289,6 +291,29 @@ def test_commas_are_no_part_of_numbers(text: str, hint: str) -> None:
     assert said == (f"; a comma is no part of a number; try {hint}" if hint else "")
     if hint:
         assert math.isfinite(number(hint))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("1%", "a percent sign is no part of a number; try 0.01"),
+        ("-12.5 %", "a percent sign is no part of a number; try -0.125"),
+        ("100%", "a percent sign is no part of a number; try 1"),
+        ("10k", "try 10000"),
+        ("1.5M", "try 1500000"),
+        ("10^-6", "try 1e-6"),
+        ("2*10**(-6)", "try 2e-6"),
+        ("1,5", "a comma is no part of a number; try 1.5"),
+        ("5m", ""),
+        ("%", ""),
+        ("10^x", ""),
+    ],
+)
+def test_other_notations_are_told_how_to_write_them(text: str, hint: str) -> None:
+    assert hint_of(text) == (f"; {hint}" if hint else "")
+    if hint:
+        with pytest.raises(InvalidInput, match=hint.rpartition(" ")[2]):
+            as_real("rate", text)
 
 
 @pytest.mark.parametrize(
