@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csc_matrix
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -100,6 +101,22 @@ def test_cross_validation_is_charged_to_what_the_clones_share():
         assert twin.accountant is budget
     with pytest.raises(InvalidInput, match="n_jobs=1"):
         pickle.dumps(model(budget))
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores:UserWarning")
+def test_a_search_beyond_the_budget_stops_only_if_told_to_raise():
+    """As the page on running says of ``error_score``."""
+    asked = {"epsilon": [0.3, 2.0]}
+
+    def search(**how):
+        budget = SharedAccountant(epsilon=1.0, delta=1e-6)
+        return GridSearchCV(model(budget), asked, cv=KFold(2), refit=False, **how)
+
+    with pytest.warns(FitFailedWarning, match="Infeasible"):
+        found = search().fit(X, Y)
+    assert np.isnan(found.cv_results_["mean_test_score"]).tolist() == [False, True]
+    with pytest.raises(Infeasible):
+        search(error_score="raise").fit(X, Y)
 
 
 @pytest.mark.parametrize(
