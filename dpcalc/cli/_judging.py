@@ -64,6 +64,8 @@ def judge(
             attacks = _attacked(judgements, terms | {"checkpoint": store, "executor": executor})
     records = [_record(j, attacks, number) for number, j in enumerate(judgements)]
     answer: dict[str, Any] = {"claims": records}
+    if not as_json:
+        _print(judgements, attacks, file, details=details)
     if certify is not None:
         _certify(certificates, judgements, records)
     status = certificates.write(writing)
@@ -76,7 +78,7 @@ def judge(
     if as_json:
         print_json(answer)
     else:
-        _print(judgements, attacks, records, file, details=details)
+        print_certificates(records)
         if demonstration and failed:
             _print_demonstration()
     writing.settle()
@@ -146,8 +148,10 @@ def _certify(
 ) -> None:
     """Certify the ε that is proved for every claim."""
     from dpcalc.claims.verdict import Claim
+    from dpcalc.report.text import with_progress
 
-    for judgement, record in zip(judgements, records, strict=True):
+    pairs = list(zip(judgements, records, strict=True))
+    for judgement, record in with_progress(pairs, "certifying claims", few=1):
         claim = judgement.claim
         if judgement.certified < math.inf:
             guarantee = claim.guarantee
@@ -159,19 +163,17 @@ def _certify(
 def _print(
     judgements: Sequence[Judgement],
     attacks: Sequence[AuditResult | None] | None,
-    records: Sequence[dict[str, Any]],
     file: Path | None,
     *,
     details: bool,
 ) -> None:
-    """Verdicts, then attacks, then certificates."""
+    """Verdicts, then attacks: before certificates, which take longer."""
     from dpcalc.report.attacks import print_attacks
     from dpcalc.report.claims_text import print_claims
 
     print_claims(judgements, file, details=details)
     if attacks is not None:
         print_attacks(judgements, attacks)
-    print_certificates(records)
 
 
 def _record(
@@ -208,7 +210,7 @@ def _judged(claims: Sequence[AnyClaim]) -> Iterator[Judgement]:
     from dpcalc.errors import DpcalcError, InvalidInput
     from dpcalc.report.text import with_progress
 
-    for number, claim in enumerate(with_progress(claims, "checking claims"), start=1):
+    for number, claim in enumerate(with_progress(claims, "checking claims", few=2), start=1):
         try:
             yield claim.judged()
         except DpcalcError as error:

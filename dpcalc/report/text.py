@@ -70,13 +70,19 @@ def console() -> Console:
     return out
 
 
-def with_progress(items: Sequence[Item], label: str) -> Iterable[Item]:
-    """The items, with a progress bar on standard error if there are many and it is a terminal."""
+def with_progress(items: Sequence[Item], label: str, *, few: int = _FEW) -> Iterable[Item]:
+    """The items, with a progress bar on standard error if there are many and it is a terminal.
+
+    Args:
+        items: the work.
+        label: what is done to them.
+        few: items below which there is no bar; 1 where one alone takes seconds.
+    """
     from rich.console import Console
     from rich.progress import track
 
     screen = Console(stderr=True)
-    hidden = len(items) < _FEW or not screen.is_terminal
+    hidden = len(items) < few or not screen.is_terminal
     return track(items, label, console=screen, transient=True, disable=hidden)
 
 

@@ -94,3 +94,33 @@ def test_reasons_of_attacks_hang_under_their_number(
     assert len(reason) > 1
     assert all(line.startswith("     ") for line in reason[1:])
     assert "claimed ε = 1 " in " ".join(" ".join(reason).split())
+
+
+def test_verdicts_are_there_before_certificates_and_a_terminal_sees_them_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpcalc.cli import _certify
+
+    file = tmp_path / "claims.toml"
+    file.write_text(
+        '[[claim]]\nname = "one"\nepsilon = 1\n[[claim.release]]\npure = 0.5\n'
+        '[[claim]]\nname = "two"\nepsilon = 1\n[[claim.release]]\npure = 0.7\n'
+    )
+    seen: list[str] = []
+    add = _certify.Certificates.add_guarantee
+
+    def watched(*given: Any) -> None:
+        seen.append(capsys.readouterr().out)
+        add(*given)
+
+    monkeypatch.setattr(_certify.Certificates, "add_guarantee", watched)
+    words = ["verify", str(file), "--certify", str(tmp_path / "two.json")]
+    for terminal in (False, True):
+        monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
+        seen.clear()
+        with pytest.raises(SystemExit):
+            main(words)
+        said = capsys.readouterr()
+        assert "LOOSE 2" in seen[0]
+        assert "both ends certified" in said.out
+        assert ("certifying claims" in said.err) == terminal
