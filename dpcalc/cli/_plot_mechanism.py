@@ -17,6 +17,7 @@ from dpcalc.cli._plotting import (
     file_options,
     files_of,
     finish,
+    one_by_one,
 )
 from dpcalc.errors import InvalidInput, missing_delta
 
@@ -120,13 +121,13 @@ def _picture(
     name = str(table["mechanism"])
     if varied == "budget":
         field = solve(table, rounds, axis.high, delta).field
-        return field_over_epsilon(table, rounds, field, axis.places(), delta)
+        return field_over_epsilon(table, rounds, field, one_by_one(axis.places()), delta)
     places = axis.places(whole=varied in WHOLE)
     if varied != "delta":
         filled = table if varied == "rounds" else {**table, varied: places[-1]}
         if delta == 0 and guarantee_from(name, filled)[0].needs_delta():
             raise missing_delta(name)
-    return epsilon_over(table, rounds or 1, varied, places, delta)
+    return epsilon_over(table, rounds or 1, varied, one_by_one(places), delta)
 
 
 def _options_of(fields: Iterable[str]) -> list[str]:

@@ -89,6 +89,13 @@ class Files:
     as_json: bool
 
 
+def one_by_one(places: list[float]) -> Iterable[float]:
+    """The places, with a bar on a terminal's standard error: one may take a second."""
+    from dpcalc.report.text import with_progress
+
+    return with_progress(places, "points of the picture", few=1)
+
+
 def files_of(given: dict[str, Any], inputs: list[Path | None] | None = None) -> Files:
     """The files that the options ask for, tried before any work; taken out of what is given."""
     from dpcalc.cli._outputs import check_outputs

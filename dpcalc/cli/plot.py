@@ -19,6 +19,7 @@ from dpcalc.cli._plotting import (
     file_options,
     files_of,
     finish,
+    one_by_one,
 )
 from dpcalc.cli._theorem_verb import TheoremVerb, theorem_from
 from dpcalc.errors import InvalidInput, missing_delta, unknown_name
@@ -87,14 +88,14 @@ def _picture(instance: Theorem, axis: Axis, delta: float | None) -> Picture:
     )
 
     if axis.name == "delta":
-        return epsilon_over_delta(instance, axis.places())
+        return epsilon_over_delta(instance, one_by_one(axis.places()))
     at = 0.0 if delta is None else checks.delta(delta)
     if at == 0 and instance.certified().guarantee.needs_delta():
         raise missing_delta(instance.key)
     if axis.name == "epsilon":
-        return noise_over_epsilon(instance, axis.places(), at)
+        return noise_over_epsilon(instance, one_by_one(axis.places()), at)
     whole = variable(type(instance), axis.name)
-    return epsilon_over(instance, axis.name, axis.places(whole=whole), at)
+    return epsilon_over(instance, axis.name, one_by_one(axis.places(whole=whole)), at)
 
 
 def _axes_of(ctx: click.Context) -> list[str]:

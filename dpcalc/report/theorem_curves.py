@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpcalc.accounting.enclosure import with_relative_width
@@ -21,7 +21,7 @@ KINDS = ("claimed", "certified", "attained")
 """The three numbers that a published result has for one question."""
 
 
-def epsilon_over_delta(theorem: Theorem, deltas: Sequence[float]) -> Picture:
+def epsilon_over_delta(theorem: Theorem, deltas: Iterable[float]) -> Picture:
     """ε at every δ, of one instance."""
     found = _bounds(theorem)
     with with_relative_width(WIDTH):
