@@ -132,11 +132,12 @@ def _of_binary(path: Path, label: str | None) -> Template:
     from dpcalc.algorithms.problems.data.array_file import column_names
     from dpcalc.algorithms.problems.data.columnar import column_kinds
 
-    found = dict.fromkeys(column_names(path), True) if is_array(path) else column_kinds(path)
+    found = dict.fromkeys(column_names(path), "number") if is_array(path) else column_kinds(path)
     label = next(reversed(found), "") if label is None else label
     if label not in found:
         raise unknown_name(f"column of {str(path)!r}", label, found)
-    kinds = {name: NUMBER if yes else WORDS for name, yes in found.items() if name != label}
+    known = {"number": NUMBER, "time": TIMES, "words": WORDS}
+    kinds = {name: known[kind] for name, kind in found.items() if name != label}
     return Template(kinds, label)
 
 

@@ -59,6 +59,7 @@ def test_timestamps_of_a_parquet_file_are_refused_as_such(run, tmp_path):
     status, _, err = run("run", "dp-admm", "--data", path, *RANGE, *BUDGET)
     assert status == 2
     assert "take it out, or write it as a number" in " ".join(err.split())
+    assert '"when": "dates or times"' in run("schema", path, "--json")[1]
 
 
 @pytest.mark.parametrize("label", [("--label", "y"), ()])

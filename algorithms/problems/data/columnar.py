@@ -82,8 +82,8 @@ def columnar_parts(
     return TableParts(columns=columns, count=count, read=read, largest=largest)
 
 
-def column_kinds(path: str | os.PathLike[str]) -> dict[str, bool]:
-    """Whether every column is one of numbers, by name; no value is read.
+def column_kinds(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What every column is of, by name: "number", "time" or "words"; no value is read.
 
     Raises:
         MissingExtra: without pyarrow.
@@ -92,7 +92,7 @@ def column_kinds(path: str | os.PathLike[str]) -> dict[str, bool]:
     with closing(_opened(path)) as file:
         check_names(path, file.schema.names)
         refuse_index(path, _index_of(file.schema))
-        return {field.name: _is_number(field.type) for field in file.schema}
+        return {field.name: _kind(field.type) for field in file.schema}
 
 
 def _index_of(schema: Any) -> list[str]:
@@ -170,6 +170,12 @@ def _is_number(kind: Any) -> bool:
 
     numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(test(kind) for test in numeric)
+
+
+def _kind(kind: Any) -> str:
+    from pyarrow import types
+
+    return "number" if _is_number(kind) else "time" if types.is_temporal(kind) else "words"
 
 
 @dataclass(frozen=True, slots=True)
