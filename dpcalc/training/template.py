@@ -13,6 +13,7 @@ from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
 COMMAS = "numbers with commas"
+PERCENTAGES = "numbers with percent signs"
 TIMES = "dates or times"
 POINTS = "numbers whose points may set thousands apart"
 
@@ -23,6 +24,7 @@ _EMPTY = {
     TIMES: "dates or times: take it out of the file, or write it as a number: [LOWEST, HIGHEST]",
     COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file; "
     'of decimal commas: {range = [LOWEST, HIGHEST], decimal = ","}',
+    PERCENTAGES: "[LOWEST, HIGHEST], once its numbers have no percent signs in the file",
     POINTS: '{range = [LOWEST, HIGHEST], decimal = "."}; "," if points set thousands apart',
 }
 
@@ -32,7 +34,7 @@ class Template:
     """Names and kinds of columns.
 
     Attributes:
-        kinds: `NUMBER`, `WORDS`, `COMMAS`, `POINTS` or `TIMES` by column, without the label.
+        kinds: `NUMBER`, `WORDS`, `COMMAS`, `PERCENTAGES`, `POINTS` or `TIMES` by column, without the label.
         label: name of the label column.
     """
 
@@ -119,12 +121,13 @@ def template_of(path: Path, label: str | None = None) -> Template:
 
 def _kind(cell: str, before: str) -> str:
     """What a column is of, by what it was before this cell."""
-    from dpcalc.algorithms.problems.data.meant import is_comma_number, is_time
+    from dpcalc.algorithms.problems.data.meant import is_comma_number, is_percentage, is_time
     from dpcalc.delimited import is_number
 
     if before == WORDS or cell in _MISSING or is_number(cell):
         return before
-    found = TIMES if is_time(cell) else COMMAS if is_comma_number(cell) else WORDS
+    looks = {TIMES: is_time, COMMAS: is_comma_number, PERCENTAGES: is_percentage}
+    found = next((kind for kind, test in looks.items() if test(cell)), WORDS)
     return found if before in (NUMBER, found) else WORDS
 
 

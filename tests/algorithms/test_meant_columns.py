@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpcalc.algorithms.problems.data.meant import is_comma_number, is_time, meant
+from dpcalc.algorithms.problems.data.meant import is_comma_number, is_percentage, is_time, meant
 
 BUDGET = ("--epsilon", 1, "--delta", 1e-3)
 RANGE = ("--scale", "*=0:5")
@@ -28,6 +28,8 @@ def test_dates_and_times_are_told_from_words_and_numbers():
         ("1,5", "looks like numbers with a decimal comma: write them with a decimal point"),
         ("10.986,49", "looks like numbers with a decimal comma"),
         ("1,000", "can be decimals or set thousands apart"),
+        ("79%", "looks like numbers with percent signs: write them without the sign"),
+        ("-0.5 %", "looks like numbers with percent signs"),
         ("1,000,000.5", "can be decimals or set thousands apart"),
     ],
 )
@@ -39,9 +41,10 @@ def test_a_refusal_says_what_the_column_looks_like(run, tmp_path, cell, said):
     told = " ".join(err.split())
     assert f"a number in column 'a'; got {cell!r} in line 2" in told
     assert said in told
-    kind = "dates or times" if is_time(cell) else "numbers with commas"
+    marks = "percent signs" if is_percentage(cell) else "commas"
+    kind = "dates or times" if is_time(cell) else f"numbers with {marks}"
     assert f'"a": "{kind}"' in run("schema", tmp_path / "d.csv", "--json")[1]
-    assert is_time(cell) != is_comma_number(cell)
+    assert is_time(cell) + is_comma_number(cell) + is_percentage(cell) == 1
 
 
 def test_a_column_of_several_kinds_is_one_of_words(run, tmp_path):

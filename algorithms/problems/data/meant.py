@@ -13,6 +13,8 @@ _TIME = re.compile(rf"(?:{_DAY}(?:[T ]{_HOUR}{_ZONE})?|{_HOUR}{_ZONE})")
 _GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3}){2,}")
 _POINTS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+")
 
+_PERCENT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+) ?%", re.ASCII)
+
 NUMBERED = "take it out, or write it as a number, such as days since a fixed day"
 """What to do with a column of dates or times."""
 
@@ -27,6 +29,11 @@ def is_comma_number(cell: str) -> bool:
     return has_commas(cell) or bool(_POINTS.fullmatch(cell))
 
 
+def is_percentage(cell: str) -> bool:
+    """Whether a cell is a number but for its percent sign: 79% or 0.5 %."""
+    return bool(_PERCENT.fullmatch(cell))
+
+
 def meant(cell: str) -> str:
     """What a cell looks like and what to do with its column; "" if it looks like nothing known."""
     if is_time(cell):
@@ -36,6 +43,8 @@ def meant(cell: str) -> str:
             "the column looks like whole numbers whose points set thousands apart: leave the points "
             'out, or say decimal = "," of it in a schema'
         )
+    if is_percentage(cell):
+        return "the column looks like numbers with percent signs: write them without the sign"
     if _POINTS.fullmatch(cell) or (has_commas(cell) and not re.search(r",\d{3}(?:\D|$)", cell)):
         return (
             "the column looks like numbers with a decimal comma: write them with a decimal point, and "
