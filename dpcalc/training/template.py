@@ -34,7 +34,8 @@ class Template:
     """Names and kinds of columns.
 
     Attributes:
-        kinds: `NUMBER`, `WORDS`, `COMMAS`, `PERCENTAGES`, `POINTS` or `TIMES` by column, without the label.
+        kinds: `NUMBER`, `WORDS`, `COMMAS`, `PERCENTAGES`, `POINTS` or `TIMES` by column, without
+            the label.
         label: name of the label column.
     """
 

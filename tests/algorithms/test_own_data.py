@@ -237,6 +237,22 @@ def test_what_is_no_public_fact_is_refused(facts):
             "as A|B|*, or in a schema: {categories = [...], other = true}",
         ),
         (
+            "first.csv",
+            "cls,age,bmi\nno,30,20\nyes,50,30\n",
+            ["run", "dp-admm", *BUDGET, "--scale", "*=0:99", "--positive", "yes", "--data"],
+            "expected a number in column 'cls'; got 'no' in line 2 of 'first.csv'; if 'cls' is the "
+            "label, say so: --label cls; else list the values that it may have: --categories "
+            "'cls=A|B|C', or a schema, which dpcalc schema prints to fill in",
+        ),
+        (
+            "first.csv",
+            "cls,age,smoker\nyes,30,no\nno,50,yes\n",
+            ["run", "dp-admm", *BUDGET, "--scale", "*=0:99", "--positive", "yes", "--data"],
+            "expected a number in column 'cls'; got 'yes' in line 2 of 'first.csv'; if 'cls' is the "
+            "label, say so: --label cls; else list the values that it may have: --categories "
+            "'cls=A|B|C', or a schema, which dpcalc schema prints to fill in",
+        ),
+        (
             "grades.svm",
             "0 1:1\n1 1:2\n2 1:1\n",
             ["run", "dp-admm", *BUDGET, "--data"],

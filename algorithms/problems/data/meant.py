@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
-from dpcalc.delimited import has_commas
+from dpcalc.delimited import has_commas, is_number
 
 _DAY = r"(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2}))"
 _HOUR = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
@@ -56,3 +57,22 @@ def meant(cell: str) -> str:
             "write decimals with a point, and thousands without a mark"
         )
     return ""
+
+
+def word_hint(name: str, field: str, positive: str | None, label: str) -> str:
+    """What to try with a word in a column without categories, which may be the label itself.
+
+    Args:
+        name: of the column.
+        field: the word.
+        positive: the label that becomes +1, if it was said.
+        label: of the same row.
+    """
+    listed = (
+        f"list the values that it may have: --categories {quote(name + '=A|B|C')}, or a "
+        "schema, which dpcalc schema prints to fill in"
+    )
+    elsewhere = positive is not None and not is_number(positive) and is_number(label)
+    if field == positive or elsewhere:
+        return f"if {name!r} is the label, say so: --label {quote(name)}; else {listed}"
+    return listed

@@ -22,7 +22,7 @@ from dpcalc.algorithms.problems.data.column_names import (
 )
 from dpcalc.algorithms.problems.data.dataset import Array, Dataset, bad_row, two_classes
 from dpcalc.algorithms.problems.data.marks import Marks
-from dpcalc.algorithms.problems.data.meant import meant
+from dpcalc.algorithms.problems.data.meant import meant, word_hint
 from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.delimited import Row, first_delimiter, is_number, rows
 from dpcalc.errors import InvalidInput, unknown_name
@@ -232,10 +232,7 @@ class Columns:
                 continue
             known = self.categories.get(name)
             if known is None:
-                hint = (
-                    f"list the values that it may have: --categories {quote(name + '=A|B|C')}, or a "
-                    "schema, which dpcalc schema prints to fill in"
-                )
+                hint = word_hint(name, field, self.positive, self.said_label(fields))
                 found.append(self._number(row, name, field, f"a number in column {name!r}", hint))
                 continue
             if field not in known and (refused := self.not_listed(name, field)):
