@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ _COMMON = (*KINDS, "parameters", "attest", "tolerance", *_OUTER)
 
 _INNER = ("data", "graph", "label", "nodes", "positive", "rounds", "row_bound", "schema")
 """What is easily looked for beside epsilon and seed."""
+
+_FILES = ("data", "schema")
+"""Fields of trainings that name files."""
 
 TOLERANCE = 1e-3
 """By how much numbers may lie above the narrowest that dpcalc gives, relative."""
@@ -70,7 +74,16 @@ class Sweep:
             "fixed": dict(self.fixed),
             "attest": self.attest,
             "tolerance": self.tolerance,
+            **self._files(),
         }
+
+    def _files(self) -> dict[str, Any]:
+        """What the files of trainings hold, whose names alone may stay the same."""
+        given = [*self.axes.items(), *((name, [value]) for name, value in self.fixed.items())]
+        names = {str(v) for name, values in given if name in _FILES for v in values}
+        paths = [Path(name) for name in sorted(names) if self.kind == "run"]
+        held = {str(path): _digest(path) for path in paths if path.is_file()}
+        return {"files": held} if held else {}
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -138,6 +151,11 @@ def sweep_of(given_table: Mapping[str, Any], where: str = "a sweep") -> Sweep:
     if not 1 <= sweep.count <= MOST:
         raise InvalidInput(f"expected 1 to {MOST:,} settings; {where} has {sweep.count:,}")
     return sweep
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _check_outer(where: str, given: Mapping[str, Any]) -> None:

@@ -97,3 +97,16 @@ def test_data_above_the_parameters_are_told_where_they_belong(
     assert run(grid(here, misplaced)) == 2
     said = capsys.readouterr().err
     assert "grid.toml: data stands in [parameters]; got it above; move it there" in said
+
+
+def test_a_checkpoint_of_trainings_knows_what_its_files_held(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "facts.toml").write_text('age = [18, 90]\ncity = ["Bonn", "Ulm"]\n', encoding="utf-8")
+    file = grid(here, TRAINED + 'schema = "facts.toml"\n')
+    assert run(file, "--checkpoint", "kept") == 0
+    assert run(file, "--checkpoint", "kept", "--resume") == 0
+    capsys.readouterr()
+    (here / "facts.toml").write_text('age = [0, 90]\ncity = ["Bonn", "Ulm"]\n', encoding="utf-8")
+    assert run(file, "--checkpoint", "kept", "--resume") == 2
+    assert "files" in capsys.readouterr().err
