@@ -68,12 +68,15 @@ class Plan:
             InvalidInput: if some cannot be composed, with the first that is to blame.
         """
         try:
-            each = Counter(map(id, self.releases))  # equal rows of a table are one object
-            different = {id(release): release for release in self.releases}
-            parts = [(r.guarantee, r.count * each[key]) for key, r in different.items()]
-            return compose(*parts)
+            return compose(*((release.guarantee, count) for release, count in self.counted()))
         except InvalidInput as error:
             raise InvalidInput(f"{self._culprit()}: {error}") from error
+
+    def counted(self) -> list[tuple[Release, int]]:
+        """The releases in order, each with its count; equal rows of a table, one object, once."""
+        each = Counter(map(id, self.releases))
+        different = {id(release): release for release in self.releases}
+        return [(release, release.count * each[key]) for key, release in different.items()]
 
     def _culprit(self) -> str:
         """The first release that cannot be composed with one whose loss is known."""

@@ -31,6 +31,7 @@ def composed(
     from dpcalc import checks
     from dpcalc.claims.composition import read_plan
     from dpcalc.cli._outputs import Writing, this_command
+    from dpcalc.report.composed import releases_of
     from dpcalc.report.composition_report import composition_report
     from dpcalc.report.document import write_report
 
@@ -52,7 +53,7 @@ def composed(
     certificates.add(record, record["certified"], parts, plan.relation.name, at)
     status = certificates.write(writing)
     if as_json:
-        print_json(record)
+        print_json({**record, "composed": releases_of(plan)})
     else:
         show(plan, record)
     writing.settle()

@@ -70,6 +70,7 @@ def _run(
     from dpcalc.claims.composition import plan_of
     from dpcalc.cli._composing import record_of, show
     from dpcalc.cli._outputs import Writing, check_outputs
+    from dpcalc.report.composed import releases_of
 
     certificates, writing = Certificates(certify), Writing()
     check_outputs([("--certify", certify)])
@@ -83,7 +84,7 @@ def _run(
     certificates.add(record, record["certified"], parts, plan.relation.name, plan.delta)
     status = certificates.write(writing)
     if as_json:
-        print_json(record, verb="compose")
+        print_json({**record, "composed": releases_of(plan)}, verb="compose")
     else:
         show(plan, record)
     writing.settle()

@@ -64,13 +64,10 @@ WORDS = Terms(
 
 def releases_table(plan: Plan, delta: float) -> Table:
     """Every release with its count and what one of it costs; equal rows once, the first of many."""
-    counted: dict[int, tuple[Release, int]] = {}
-    for release in plan.releases:
-        _, before = counted.get(id(release), (release, 0))
-        counted[id(release)] = release, before + release.count
+    counted = plan.counted()
     rows = tuple(
         (release.name, f"{count:,}", upper(release.guarantee.epsilon(delta)), _said(release))
-        for release, count in list(counted.values())[:_MOST_ROWS]
+        for release, count in counted[:_MOST_ROWS]
     )
     more = f"; {len(counted) - _MOST_ROWS} more" if len(counted) > _MOST_ROWS else ""
     heads = ("release", "count", f"ε of one at δ = {upper(delta)}", "parameters")

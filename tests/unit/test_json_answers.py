@@ -209,3 +209,29 @@ def test_an_error_is_told_although_the_library_cannot_be_loaded() -> None:
     assert answer["error"] == {
         "kind": "Interrupted", "message": "interrupted ε", "exit_status": 130,
     }  # fmt: skip
+
+
+def test_an_answer_about_releases_says_which_they_are(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "epsilon dp-sgd --noise-multiplier 2 --sample 5 --population 1_000 --rounds 9 --delta 1e-5"
+    )
+    fields = {"noise_multiplier": 2.0, "sample": 5, "population": 1000}
+    name = "poisson-subsampled-gaussian"
+    (only,) = answer(words, capsys)[1]["composed"]
+    assert only == {"name": name, "count": 9, "mechanism": name, "fields": fields}
+
+    (here / "rounds.csv").write_text("mechanism,noise_multiplier\n" + "gaussian,60/3\n" * 3)
+    (here / "mixed.toml").write_text(
+        'delta = 1e-5\nrounds = "rounds.csv"\n[[release]]\nname = "metrics"\napprox = [".1", 1e-6]\n'
+        '[[release]]\ntheorem = "dp-admm"\n[release.parameters]\nn_records = 100\nrounds = 5\n'
+        'gradient_bound = 1\nsigma = 1\ndual_start = "zero"\n'
+    )
+    _, found, _ = answer("compose mixed.toml --adjacency replace-one", capsys)
+    well_formed(found, "compose")
+    metrics, theorem, table = found["composed"]
+    assert metrics == {"name": "metrics", "count": 1, "fields": {"approx": [0.1, 1e-6]}}
+    assert (theorem["theorem"], theorem["fields"]["n_records"]) == ("dp-admm", 100)
+    assert (table["count"], table["fields"]) == (3, {"noise_multiplier": 20.0})
+    assert found["releases"] == 5
