@@ -49,9 +49,8 @@ def judge(
         refuse_checkpoint(checkpoint, "--audit", resume=resume)
     if as_json:
         refuse_given(("details",), "text, --json has them")
-    certificates = Certificates(certify)
+    certificates, writing = Certificates(certify), Writing()
     _check_outputs(file, junit=junit, certify=certify, report=report)
-    writing = Writing()
     claims = read_claims(file if file is not None else default_file())
     if audit:
         _need_libraries(claims)
