@@ -113,7 +113,9 @@ def record_of(plan: Plan, delta: float) -> dict[str, Any]:
 
 def show(plan: Plan, record: dict[str, Any]) -> None:
     """The answer for people."""
+    from dpcalc.report.composed import releases_of
     from dpcalc.report.enclosures import enclosure_line
+    from dpcalc.report.remarks import remarks
     from dpcalc.report.setting import risk_line
     from dpcalc.report.text import console, escaped, plain_table, upper
 
@@ -132,6 +134,10 @@ def show(plan: Plan, record: dict[str, Any]) -> None:
         out.print(f"[dim]{escaped(enclosure_line(found))}[/]")
     if risk := risk_line(found["attack_accuracy"], plan.relation.name):
         out.print(risk)
+    if len(plan.counted()) == 1 and plan.releases[0].mechanism:
+        (only,) = releases_of(plan)
+        for line in remarks(only["fields"], only["count"], found["delta"]):
+            out.print(line)
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"
         out.print(f"{verdict} the budget ε = {record['budget']['epsilon']:g}")

@@ -109,6 +109,7 @@ def _unit_line(record: dict[str, Any]) -> str:
 
 def _print(found: Solution, record: dict[str, Any]) -> None:
     from dpcalc.report.enclosures import enclosure_line
+    from dpcalc.report.remarks import remarks
     from dpcalc.report.text import console, escaped, lower, upper
 
     out = console()
@@ -128,5 +129,7 @@ def _print(found: Solution, record: dict[str, Any]) -> None:
         + (end if found.at_limit else "")
     )
     out.print(found.relation.sentence())
+    for line in remarks(_fields(found), found.rounds, budget["delta"]):
+        out.print(line)
     if "method" in spent:
         out.print(f"[dim]{escaped(enclosure_line(spent, 8))}[/]")

@@ -52,3 +52,35 @@ def test_the_relation_is_taken_and_a_missing_delta_asked_for(
         main(words[:-2])
     assert stop.value.code == 2
     assert "--delta is needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "--rounds 30 --delta 1e-6",
+            ["30 rounds of 256 out of 60,000 records: 0.128 passes over them"],
+        ),
+        (
+            "--rounds 30 --delta 0.01",
+            ["0.128 passes", "δ = 0.01 is above 1/60,000: publishing one"],
+        ),
+        ("--delta 1e-6", ["1 round of 256 out of 60,000 records: 0.00427 passes over them"]),
+    ],
+)
+def test_passes_over_the_records_and_a_delta_that_protects_none_are_said(
+    run: Any, words: str, said: list[str]
+) -> None:
+    batch = "--sample 256 --population 60_000 --noise-multiplier 1"
+    status, out, _ = run("epsilon", "dp-sgd", *batch.split(), *words.split())
+    assert status == 0
+    text = " ".join(out.split())
+    assert all(part in text for part in said)
+    assert ("publishing one" in text) == (len(said) == 2)
+
+
+def test_calibration_says_the_same(run: Any) -> None:
+    words = "calibrate dp-sgd --sample 256 --population 60000 --rounds 235 --epsilon 3 --delta .5"
+    text = " ".join(run(*words.split())[1].split())
+    assert "235 rounds of 256 out of 60,000 records: 1 pass over them" in text
+    assert "δ = 0.5 is above 1/60,000" in text
