@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcalc import checks
 from dpcalc.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.tradeoff_ends import in_closed_form
+from dpcalc.guarantees.tradeoff_ends import in_closed_form, missed_at_least
 from dpcalc.numerals import at_least
-from dpcalc.numerics.precise import Real, mpf, normal_cdf, normal_quantile, round_down, round_up
+from dpcalc.numerics.precise import Real, mpf, normal_cdf, normal_quantile, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.enclosure import Bracket
@@ -70,7 +70,7 @@ class GDP(Guarantee):
     def tradeoff(self, false_positive_rate: float) -> float:
         """Φ(Φ⁻¹(1 - fpr) - μ), exactly."""
         rate = mpf(checks.probability("false_positive_rate", false_positive_rate))
-        return max(0.0, round_down(self._missed(rate)))
+        return missed_at_least(self._missed(rate), rate)
 
     def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
         """The same, rounded down and up."""

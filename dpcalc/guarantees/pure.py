@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.tradeoff_ends import in_closed_form
+from dpcalc.guarantees.tradeoff_ends import in_closed_form, missed_at_least
 from dpcalc.numerals import at_least
-from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
+from dpcalc.numerics.precise import Real, context, mpf, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.enclosure import Bracket
@@ -158,11 +158,11 @@ class ApproxDP(Guarantee):
     def tradeoff(self, false_positive_rate: float) -> float:
         """max(0, 1 - δ₀ - e^{ε₀}·fpr, e^{-ε₀}(1 - δ₀ - fpr))."""
         rate = mpf(checks.probability("false_positive_rate", false_positive_rate))
-        return max(0.0, round_down(self._missed(rate)))
+        return missed_at_least(self._missed(rate), rate, self.failure)
 
     def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
         """The same, rounded down and up."""
-        return in_closed_form(self._missed, false_positive_rates)
+        return in_closed_form(self._missed, false_positive_rates, self.failure)
 
     def _missed(self, rate: Real) -> Real:
         keep = 1 - mpf(self.failure)

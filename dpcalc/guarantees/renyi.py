@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcalc import checks
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
-from dpcalc.guarantees.tradeoff_ends import below_chance
+from dpcalc.guarantees.tradeoff_ends import below_chance, missed_at_least
 from dpcalc.guarantees.two_outcomes import (
     about_concentrated,
     concentrated,
@@ -28,7 +28,6 @@ from dpcalc.numerics.precise import (
     mpf,
     normal_cdf,
     normal_quantile,
-    round_down,
     round_up,
 )
 from dpcalc.numerics.search import minimise
@@ -120,8 +119,8 @@ class RenyiGuarantee(Guarantee):
             return float(
                 any(math.isfinite(self.renyi(order)) for order in self.telling_orders(0.5))
             )
-        apart = round_down(1 - mpf(rate) - mpf(self._pinsker()))
-        return max(0.0, apart, least_missed(self.renyi, self.telling_orders(rate), rate))
+        apart = missed_at_least(1 - mpf(rate) - mpf(self._pinsker()), mpf(rate))
+        return max(apart, least_missed(self.renyi, self.telling_orders(rate), rate))
 
     def telling_orders(self, rate: float) -> tuple[float, ...]:
         """Some orders that say much about a rate of false alarms."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dpcalc import checks
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.numerics.precise import Real, mpf, round_down, round_up
+
+_BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 class Reaching(Protocol):
@@ -41,9 +44,29 @@ def largest(found: Sequence[Bracket]) -> Bracket:
     return Bracket(max(bracket.lower for bracket in found), most.upper, most.method)
 
 
-def in_closed_form(curve: Callable[[Real], Real], rates: Sequence[float]) -> tuple[Bracket, ...]:
-    """A curve with sixty digits, rounded down and up."""
-    missed = [curve(mpf(checks.probability("false_positive_rate", rate))) for rate in rates]
-    return tuple(
-        Bracket(max(0.0, round_down(y)), max(0.0, round_up(y)), "closed form") for y in missed
-    )
+def in_closed_form(
+    curve: Callable[[Real], Real], rates: Sequence[float], failure: float = 0.0
+) -> tuple[Bracket, ...]:
+    """A curve with sixty digits, rounded down and up; ``failure`` as in `missed_at_least`."""
+    found = []
+    for each in rates:
+        rate = mpf(checks.probability("false_positive_rate", each))
+        missed = curve(rate)
+        low = missed_at_least(missed, rate, failure)
+        found.append(Bracket(low, max(0.0, round_up(missed)), "closed form"))
+    return tuple(found)
+
+
+def missed_at_least(missed: Real, rate: Real, failure: float = 0.0) -> float:
+    """A false-negative rate known to sixty digits, rounded down.
+
+    No test misses all where it gives false alarms, or where what is released may tell all: sixty
+    digits do not hold what is missing to 1 then.
+
+    Args:
+        missed: the rate.
+        rate: of false alarms.
+        failure: a probability with which all is told.
+    """
+    low = max(0.0, round_down(missed))
+    return min(low, _BELOW_ONE) if rate > 0 or failure > 0 else low

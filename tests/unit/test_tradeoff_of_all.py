@@ -254,3 +254,23 @@ def test_rounds_of_a_sample_are_enclosed_by_what_is_proved_and_what_is_attained(
     pairs = rounds.pairs().tradeoff(0.1)  # type: ignore[attr-defined]
     assert pairs - 1e-6 <= found.lower <= found.upper <= 0.9
     assert found.upper - found.lower <= 0.02
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [GDP(0.0), GDP(1e-10), GDP(1.0), PureDP(0.0), PureDP(1.0), ApproxDP(1.0, 1e-300), ZCDP(0.0)],
+    ids=repr,
+)
+def test_no_test_that_gives_false_alarms_misses_all(guarantee: Guarantee) -> None:
+    """1 - 1e-300 has more than sixty digits; rounded down it is the double below 1."""
+    for rate in (1e-300, 5e-324, 1e-20):
+        assert guarantee.tradeoff(rate) < 1
+        (bracket,) = guarantee.tradeoff_brackets([rate])
+        assert bracket.lower < 1 == bracket.upper
+
+
+def test_where_all_may_be_told_a_test_without_false_alarms_finds_something() -> None:
+    told = ApproxDP(1.0, 1e-300)
+    assert told.tradeoff(0.0) < 1
+    assert told.tradeoff_brackets([0.0])[0].lower < 1
+    assert PureDP(1.0).tradeoff(0.0) == GDP(1.0).tradeoff(0.0) == 1
