@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from dpcalc.accounting.enclosure import Bracket
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
 
-    Losses = tuple[tuple[PrivacyLoss, int], ...]
-    Directions = tuple[Losses, ...]
+    Directions = tuple[tuple[tuple[PrivacyLoss, int], ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,10 +231,17 @@ class Guarantee(OwnArithmetic, ABC):
         return tuple(self.tradeoff(rate) for rate in false_positive_rates)
 
     def tradeoff_brackets(self, false_positive_rates: Sequence[float]) -> tuple[Bracket, ...]:
-        """Enclosures of the trade-off curve that is stated; the method says where 1 - fpr is above."""
-        from dpcalc.guarantees.tradeoff_ends import below_chance
+        """Enclosures of the trade-off curve that is stated; the method says where 1 - fpr is above.
 
-        return below_chance(self.tradeoffs(false_positive_rates), false_positive_rates)
+        Args:
+            false_positive_rates: shape (n,), each in [0, 1].
+
+        Returns:
+            n enclosures, in the same order.
+        """
+        from dpcalc.guarantees import tradeoff_ends as ends
+
+        return ends.below_chance(self.tradeoffs(false_positive_rates), false_positive_rates)
 
     def advantage(self) -> float:
         """The largest possible true-positive rate minus false-positive rate of an attack: δ(0)."""

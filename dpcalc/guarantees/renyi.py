@@ -117,12 +117,12 @@ class RenyiGuarantee(Guarantee):
             return 0.0
         if rate == 0:  # what has a finite divergence happens under both neighbours
             return float(
-                any(math.isfinite(self.renyi(order)) for order in self.telling_orders(0.5))
+                any(math.isfinite(self.renyi(order)) for order in self._telling_orders(0.5))
             )
         apart = missed_at_least(1 - mpf(rate) - mpf(self._pinsker()), mpf(rate))
-        return max(apart, least_missed(self.renyi, self.telling_orders(rate), rate))
+        return max(apart, least_missed(self.renyi, self._telling_orders(rate), rate))
 
-    def telling_orders(self, rate: float) -> tuple[float, ...]:
+    def _telling_orders(self, rate: float) -> tuple[float, ...]:
         """Some orders that say much about a rate of false alarms."""
         return (searched_order(self.renyi, *self.searched_orders(), rate),)
 
@@ -133,12 +133,12 @@ class RenyiGuarantee(Guarantee):
         return tuple(self._enclosed(chance, rate) for chance, rate in each)
 
     def _enclosed(self, chance: Bracket, rate: float) -> Bracket:
-        most = self.covered(chance.lower, rate) if 0 < rate < 1 else 1.0
+        most = self._covered(chance.lower, rate) if 0 < rate < 1 else 1.0
         if chance.lower == chance.upper or most >= chance.upper:
             return chance
         return chance.narrowed(0.0, most).named("two outcomes")
 
-    def covered(self, missed: float, rate: float) -> float:
+    def _covered(self, missed: float, rate: float) -> float:
         """A false-negative rate, near one, that a release with these divergences has; else 1."""
         del missed, rate
         return 1.0
@@ -175,7 +175,7 @@ class ZCDP(RenyiGuarantee):
         """ρ."""
         return {"rho": self.rho}
 
-    def covered(self, missed: float, rate: float) -> float:
+    def _covered(self, missed: float, rate: float) -> float:
         """That of Gaussian noise, or of two outcomes that surely are so."""
         if self.rho in (0.0, math.inf):
             return 1.0 if self.rho == 0 else 0.0
@@ -246,12 +246,12 @@ class RDP(RenyiGuarantee):
             return searched
         return min([searched, *(self._epsilon_at(order, delta) for order, _ in self.points)])
 
-    def telling_orders(self, rate: float) -> tuple[float, ...]:
+    def _telling_orders(self, rate: float) -> tuple[float, ...]:
         """The orders given say all there is."""
         given = tuple(order for order, _ in self.points)
-        return given or RenyiGuarantee.telling_orders(self, rate)
+        return given or (searched_order(self.renyi, *self.searched_orders(), rate),)
 
-    def covered(self, missed: float, rate: float) -> float:
+    def _covered(self, missed: float, rate: float) -> float:
         """That of two outcomes which surely have the divergences given."""
         if not self.points:
             return 1.0

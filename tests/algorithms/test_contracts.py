@@ -46,7 +46,7 @@ def test_it_says_what_it_is(algorithm):
         assert caption.meaning
 
 
-ALLOWED = {"numpy", "scipy", "networkx", "randomgen", "sklearn", "pyarrow", "numba"}
+ALLOWED = {"numpy", "scipy", "networkx", "randomgen", "sklearn", "pyarrow", "numba", "llvmlite"}
 
 ALLOWED_INSIDE = (
     "dpcalc.store",

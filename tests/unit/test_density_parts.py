@@ -154,9 +154,9 @@ def test_moments_where_no_window_can_be_had() -> None:
     window, rest = LaplaceBody(0.6).moment_interval(3.0)
     assert (window, rest) == ((-0.6, 0.6), math.inf)
     assert LaplaceBody(0.6).log_moment_bound(3.0) == math.inf
-    assert log_moment(PoissonRemove(1e-5, 0.5), 2.0) == PoissonRemove(1e-5, 0.5).log_moment_bound(
-        2.0
-    )
+    next_to_none = PoissonRemove(1e-5, 0.5)
+    bound = next_to_none.log_moment_bound(2.0)
+    assert bound * (1 - 1e-9) < log_moment(next_to_none, 2.0) <= bound
 
 
 @pytest.mark.parametrize("pair", [PAIRS[0], PAIRS[5], PAIRS[6]], ids=repr)

@@ -219,4 +219,4 @@ def test_next_to_no_noise_at_all_is_no_error() -> None:
         assert bracket_epsilon(parts, 1e-6).upper == math.inf
         found = bracket_delta(parts, 1.0)
         assert found.upper == 1.0
-        assert found.method == "weaker: Chernoff bound"
+        assert found.method == "one release alone tells as good as all"

@@ -76,7 +76,7 @@ def test_both_ends_of_concentrated_releases(rho: float) -> None:
             if mpf(found.lower) > 1 - mpf(rate) - mp.sqrt(
                 mpf(rho) / 2
             ):  # not by Pinsker's inequality
-                [telling] = ZCDP(rho).telling_orders(rate)
+                [telling] = ZCDP(rho)._telling_orders(rate)
                 assert worst(telling, found.lower, rate) > mpf(telling) * mpf(rho)
             gaussian = GDP(math.sqrt(2 * rho)).tradeoff(rate)
             assert found.upper <= gaussian * (1 + 1e-9)
