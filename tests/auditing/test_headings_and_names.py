@@ -115,10 +115,14 @@ def test_a_claim_is_named_by_the_number_that_reports_give(epsilon, delta, name):
     assert Claim.of(epsilon=epsilon, delta=delta, adjacency="add-remove").name == name
 
 
+def _released(data, generator, runs):
+    return generator.normal(data, size=(runs, 1))
+
+
 def test_names_are_one_line():
-    target = mechanism(len, 1, 0, adjacency="add-remove", name=" two\nlines\tand  more ")
+    target = mechanism(_released, 1, 0, adjacency="add-remove", name=" two\nlines\tand  more ")
     assert target.name == "two lines and more"
-    assert mechanism(len, 1, 0, adjacency="add-remove", name="\n").name == "mechanism"
+    assert mechanism(_released, 1, 0, adjacency="add-remove", name="\n").name == "mechanism"
     claim = Claim.of(epsilon=1, adjacency="add-remove", name="as\nprinted")
     assert claim.name == "as printed"
 
