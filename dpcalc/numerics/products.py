@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 _LENGTH = 2**13
 """Terms of an inner product that OpenBLAS, from 10,000 on, would share among threads."""
 
-_WORK = 2**17
-"""Multiplications of a matrix product that OpenBLAS, from 2^18 on, would share among threads."""
+_WORK, _COMPLEX_WORK = 2**17, 2**15
+"""Multiplications of a matrix product, of real and of complex numbers: OpenBLAS would share 2^18 of the
+former among threads, and 2^16 of the latter."""
 
 
 def product(left: NDArray[Any], right: NDArray[Any]) -> Any:
@@ -62,7 +63,8 @@ def terms_in_parts(size: int) -> int:
 
 
 def _of_matrices(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    terms = max(1, _WORK // max(1, len(left) * right.shape[1]))
+    work = _COMPLEX_WORK if np.iscomplexobj(left) or np.iscomplexobj(right) else _WORK
+    terms = max(1, work // max(1, len(left) * right.shape[1]))
     total = left[:, :terms] @ right[:terms]
     for first in range(terms, len(right), terms):
         part = slice(first, first + terms)

@@ -51,6 +51,12 @@ def test_large_products_are_formed_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
         np.testing.assert_allclose(found, left @ right, rtol=1e-12)
         assert used == sizes
     assert product(np.zeros((0, 5)), np.zeros((5, 3))).shape == (0, 3)
+    # A quarter of that of complex numbers, on whichever side they are.
+    for one, other in ((left * 1j, right), (left, right * 1j)):
+        monkeypatch.setattr(products, "_COMPLEX_WORK", 12 * 20)
+        used.clear()
+        np.testing.assert_allclose(product(one.view(Noted), other), one @ other, rtol=1e-12)
+        assert used == [20, 20, 10]
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (3, 20), (20, 3), (25, 30), (33, 17)])
