@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
-from dpcalc.auditing.wording import at_most
 from dpcalc.claims.budget_search import most_rounds
 from dpcalc.claims.mechanisms import guarantee_from, table_of
 from dpcalc.claims.solution import MOST_ROUNDS
@@ -28,6 +27,7 @@ from dpcalc.guarantees import Guarantee, compose
 from dpcalc.markup import html_table
 from dpcalc.numerals import spelt
 from dpcalc.sealed import opened, sealed
+from dpcalc.wording import at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

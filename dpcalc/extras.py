@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -77,9 +76,11 @@ def _python() -> str:
 
 def _source(extras: str) -> list[str]:
     """What to give to ``pip install``, by where the installation came from."""
+    from importlib import metadata
+
     try:
-        record = importlib.metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")
-    except importlib.metadata.PackageNotFoundError:
+        record = metadata.distribution(_DISTRIBUTION).read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
         return ["-e", f"{Path(__file__).parents[1]}[{extras}]"]  # run from a checkout
     if record is None:
         return [f"{_DISTRIBUTION}[{extras}]"]  # from an index
@@ -100,8 +101,10 @@ def _source(extras: str) -> list[str]:
 
 def _requirements(extras: list[str]) -> list[str]:
     """The libraries of the extras themselves, where the source of the installation is gone."""
+    from importlib import metadata
+
     found = []
-    for line in importlib.metadata.requires(_DISTRIBUTION) or ():
+    for line in metadata.requires(_DISTRIBUTION) or ():
         requirement, _, marker = line.partition(";")
         if any(marker.strip() in (f"extra == '{e}'", f'extra == "{e}"') for e in extras):
             found.append(requirement.strip())

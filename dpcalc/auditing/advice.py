@@ -25,9 +25,9 @@ from dpcalc.auditing.estimators.binomial import SOUGHT
 from dpcalc.auditing.estimators.reference_mechanisms import LAPLACE, RESPONSE, Outcomes
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence
 from dpcalc.auditing.gaussian import gaussian_pair
-from dpcalc.auditing.wording import at_most
 from dpcalc.guarantees import GDP
 from dpcalc.numerals import spelt
+from dpcalc.wording import at_most
 
 _MOST_RUNS = 10**8
 _MOST_GUESSES = 10**5

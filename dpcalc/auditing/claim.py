@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Any, Self
 
 from dpcalc import checks
-from dpcalc.auditing.wording import at_most
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, ApproxDP, Guarantee, PureDP
 from dpcalc.guarantees.renyi import RenyiGuarantee
 from dpcalc.numerals import spelt
 from dpcalc.vocabulary import Adjacency, AdjacencyName, Release, ReleaseName
+from dpcalc.wording import at_most
 
 
 class Quantity(StrEnum):

@@ -9,8 +9,8 @@ from dpcalc.auditing.advice import Unused, advice
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import AdversaryAccess, Evidence, Finding, Severity
 from dpcalc.auditing.verdict import DEFAULT_DETECTABLE_RATIO, Outcome, strength
-from dpcalc.auditing.wording import at_least, at_most, confidence, runs_text
 from dpcalc.numerals import spelt
+from dpcalc.wording import at_least, at_most, confidence, runs_text
 
 _NOTHING = Unused()
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import dpcalc
 from dpcalc.auditing.claim import Claim, Quantity
-from dpcalc.auditing.wording import at_least
 from dpcalc.guarantees import GDP, ApproxDP
 from dpcalc.numerals import spelt
 from dpcalc.pictures.curves import Curve, Picture
 from dpcalc.pictures.drawing import STYLES, figure_of
+from dpcalc.wording import at_least
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

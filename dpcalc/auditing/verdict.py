@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpcalc.auditing.claim import Claim, Quantity
 from dpcalc.auditing.evidence import Evidence, Finding
-from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.markup import html_table
 from dpcalc.numerals import spelt
+from dpcalc.wording import at_least, confidence, runs_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

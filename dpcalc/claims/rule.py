@@ -16,9 +16,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpcalc.auditing.wording import at_least, at_most
 from dpcalc.theorems.base import Result
 from dpcalc.vocabulary import Verdict
+from dpcalc.wording import at_least, at_most
 
 TIGHT = 1.01
 """A claim up to this factor above the certified number holds without being called loose."""

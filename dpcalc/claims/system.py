@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dpcalc import checks
-from dpcalc.auditing.wording import at_least, at_most
 from dpcalc.claims.composition import Plan, Release, plan_of
 from dpcalc.claims.reading import ours_of
 from dpcalc.claims.relations import Relation
@@ -21,6 +20,7 @@ from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.attainment import is_attained
 from dpcalc.theorems.base import Scope
 from dpcalc.vocabulary import Verdict
+from dpcalc.wording import at_least, at_most
 
 AS_LISTED = (
     "The releases are as listed: noise as large as said, drawn afresh each time; every record's "

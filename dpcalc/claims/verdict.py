@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpcalc.auditing.wording import at_most
 from dpcalc.claims.relations import Relation, relation_of
 from dpcalc.claims.rule import Standing, standing
 from dpcalc.guarantees import GDP, Guarantee
@@ -20,6 +19,7 @@ from dpcalc.markup import html_table
 from dpcalc.numerals import spelt
 from dpcalc.theorems.base import Scope, Theorem
 from dpcalc.vocabulary import Verdict
+from dpcalc.wording import at_most
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,6 @@ import click
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import NUMBER, StrictCommand, completing, delta_option, json_option
 from dpcalc.errors import InvalidInput, missing_delta
-from dpcalc.guarantees.composition import compose
 
 if TYPE_CHECKING:
     from dpcalc.guarantees import Guarantee
@@ -97,7 +96,7 @@ def _refuse_unused(target: str, given: dict[str, Any]) -> None:
 
 def _source(given: dict[str, Any]) -> Guarantee:
     from dpcalc import checks
-    from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP
+    from dpcalc.guarantees import GDP, RDP, ZCDP, ApproxDP, PureDP, compose
 
     names = [n for n in ("pure", "zcdp", "gdp", "rdp", "approx") if given[n] not in (None, ())]
     if len(names) != 1:

@@ -11,7 +11,6 @@ from html import escape
 from typing import Any
 
 from dpcalc.auditing.result import AuditResult
-from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
 from dpcalc.report import output as envelope
 from dpcalc.report.audit_plots import lines, pictures
@@ -22,6 +21,7 @@ from dpcalc.report.page import page as shell
 from dpcalc.report.page import page_table
 from dpcalc.report.records import to_json
 from dpcalc.report.text import attack_text, bound_text, capitalised
+from dpcalc.wording import at_least, confidence, runs_text
 
 _STOPPED = """The claim was refuted before all planned runs were made. Runs that end because of what was
 seen void every bound from them but those of bets, which hold whenever one stops and are weaker

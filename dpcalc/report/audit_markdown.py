@@ -8,12 +8,12 @@ from typing import Any
 
 import dpcalc
 from dpcalc.auditing.result import AuditResult
-from dpcalc.auditing.wording import at_least, confidence, runs_text
 from dpcalc.numerals import spelt
 from dpcalc.report.audit_words import MEANINGS, summary
 from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.page import markdown_rows, plain
 from dpcalc.report.text import attack_text, bound_text, capitalised
+from dpcalc.wording import at_least, confidence, runs_text
 
 
 def markdown(

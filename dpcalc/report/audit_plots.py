@@ -14,10 +14,10 @@ from dpcalc.auditing.design import ANYTIME
 from dpcalc.auditing.estimators import abstention, eprocess, hockey_stick, importance, rule_choice
 from dpcalc.auditing.experiment import running_rule
 from dpcalc.auditing.stages.sequential_curve_test import RunningCurve
-from dpcalc.auditing.wording import confidence
 from dpcalc.extras import need
 from dpcalc.numerals import spelt
 from dpcalc.pictures.svg import svg_text
+from dpcalc.wording import confidence
 
 if TYPE_CHECKING:
     from dpcalc.auditing.experiment import Experiment

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcalc.auditing.wording import at_least, runs_text
 from dpcalc.claims.system import SystemClaim
 from dpcalc.report.composition_report import releases_table
 from dpcalc.report.document import Part, Report, Section, Table, Terms
@@ -16,6 +15,7 @@ from dpcalc.report.reviewing import neighbours, repeat, shown_values
 from dpcalc.report.setting import risk_line
 from dpcalc.report.text import attack_text, bound_text, capitalised, upper
 from dpcalc.vocabulary import Verdict
+from dpcalc.wording import at_least, runs_text
 
 if TYPE_CHECKING:
     from dpcalc.auditing.result import AuditResult

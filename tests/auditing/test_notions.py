@@ -10,7 +10,6 @@ import pytest
 
 from dpcalc.auditing import Claim, Counts, audit, audit_counts, mechanism
 from dpcalc.auditing.result import AuditResult
-from dpcalc.auditing.wording import at_least, at_most
 from dpcalc.audits.suite.catalogue import audit_of
 from dpcalc.guarantees import GDP, ZCDP
 from dpcalc.report.audit_html import page
@@ -20,6 +19,7 @@ from dpcalc.report.audit_text import show
 from dpcalc.report.bounds import native_cells, native_columns
 from dpcalc.report.records import to_json
 from dpcalc.report.text import bound_text
+from dpcalc.wording import at_least, at_most
 
 TRUE_EPSILON = 1.0
 SYMBOLS = {"mu": "μ", "rho": "ρ"}

@@ -9,10 +9,10 @@ import pytest
 from dpcalc.auditing import Claim, Counts, audit_counts
 from dpcalc.auditing.result import AuditResult
 from dpcalc.auditing.verdict import Outcome
-from dpcalc.auditing.wording import runs_text
 from dpcalc.report.audit_html import page
 from dpcalc.report.audit_markdown import markdown
 from dpcalc.report.audit_words import MEANINGS, summary
+from dpcalc.wording import runs_text
 
 CLAIM = Claim.of(epsilon=1, adjacency="replace-one")
 

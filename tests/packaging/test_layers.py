@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 ORDER = [
     {"errors", "vocabulary", "extras", "markup"},
-    {"checks", "files", "numerals", "packed"},
+    {"checks", "files", "numerals", "packed", "wording"},
     {"archive", "delimited", "execution", "pictures", "sealed", "store", "trail"},
     {"numerics"},
     {"accounting"},
@@ -131,6 +131,23 @@ def test_importing_the_package_is_cheap() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("first", "unneeded"),
+    [
+        ("from dpcalc.cli.main import main; main(['--help'])", {"numpy", "email", "rich"}),
+        ("import dpcalc.answers", {"dpcalc.auditing", "mpmath", "scipy", "sqlite3", "email"}),
+        ("import dpcalc; dpcalc.Accountant", {"dpcalc.auditing", "scipy", "sqlite3"}),
+    ],
+)
+def test_what_is_asked_loads_nothing_that_it_does_not_need(first: str, unneeded: set[str]) -> None:
+    """A name in a module of sentences once loaded all of auditing, and with it servers of workers."""
+    script = f"import atexit, sys; atexit.register(lambda: print({unneeded!r} & {{*sys.modules}})); {first}"
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines()[-1] == "set()"
 
 
 def _without_links(folder: Path) -> Path:

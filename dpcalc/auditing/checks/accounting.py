@@ -23,13 +23,13 @@ from dpcalc.accounting.losses.gaussian_update import GaussianUpdate
 from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.targets.data_access import DataAccess
-from dpcalc.auditing.wording import at_most
 from dpcalc.errors import DpcalcError
 from dpcalc.guarantees import GDP, Guarantee, PureDP, compose
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
 from dpcalc.guarantees.objective_perturbation import moved_noise, normally_perturbed_update
 from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency, Release
+from dpcalc.wording import at_most
 
 _ROUNDING = 1e-9
 _ANYWHERE = -1  # in place of a node that is chosen at random

@@ -22,8 +22,8 @@ from dpcalc.auditing.sampling.layout import layout, require_one_layout
 from dpcalc.auditing.sampling.looks import every_run, look, looked
 from dpcalc.auditing.sampling.observations import Counts
 from dpcalc.auditing.targets.target import LOST, Target, World
-from dpcalc.auditing.wording import at_least, confidence
 from dpcalc.numerals import spelt
+from dpcalc.wording import at_least, confidence
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from dpcalc.auditing.claim import Claim
 from dpcalc.auditing.evidence import Finding, Severity
 from dpcalc.auditing.sampling.runner import Stage, generator
 from dpcalc.auditing.targets.target import Target
-from dpcalc.auditing.wording import at_most
+from dpcalc.wording import at_most
 
 _ROUNDING = 1e-9
 
