@@ -141,11 +141,20 @@ class Budget:
 
 
 def is_loss(value: object) -> TypeGuard[Loss]:
-    """Whether it is a loss itself, not the name of one."""
+    """Whether it is a loss itself, not the name of one.
+
+    Raises:
+        InvalidInput: for the class of a loss.
+    """
     if isinstance(value, str):
         return False
     from dpcalc.algorithms.problems.losses import Loss
 
+    if isinstance(value, type) and issubclass(value, Loss):
+        raise InvalidInput(
+            f"expected a loss, not the class of one; got loss={value.__name__}; give an instance: "
+            f"{value.__name__}()"
+        )
     return isinstance(value, Loss)
 
 
@@ -158,7 +167,7 @@ def get_loss(name: str | Loss, width: float = 1.0) -> Loss:
     """The loss of that name; a loss stays as it is."""
     from dpcalc.algorithms.problems import losses
 
-    if not isinstance(name, str):
+    if is_loss(name):
         return name
     if name == "huber":
         return losses.Huber(width=width)

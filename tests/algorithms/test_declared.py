@@ -14,7 +14,7 @@ from dpcalc.algorithms.problems.consensus import ConsensusProblem
 from dpcalc.algorithms.problems.constraints import copies
 from dpcalc.algorithms.problems.networks import ring
 from dpcalc.algorithms.problems.records import split
-from dpcalc.errors import AssumptionViolated
+from dpcalc.errors import AssumptionViolated, InvalidInput
 from dpcalc.estimators import ADMMClassifier, AveragingClassifier
 from dpcalc.training.catalogue import method
 from dpcalc.training.method import Budget
@@ -278,3 +278,21 @@ def test_estimators_take_an_own_loss(kind):
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AssumptionViolated, match="derivative_bound"):
         kind(epsilon=50.0, row_bound=4.0, loss=Square(bound=0.5)).fit(x, y)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: method("dp-admm").from_parameters({"loss": losses.Logistic}),
+        lambda: ADMMClassifier(loss=losses.Logistic).fit(*labelled()),
+        lambda: AveragingClassifier(loss=losses.Logistic, epsilon=1e4).fit(*labelled()),
+    ],
+)
+def test_the_class_of_a_loss_is_told_from_a_loss(made):
+    with pytest.raises(InvalidInput, match=r"got loss=Logistic; give an instance: Logistic\(\)$"):
+        made()
+
+
+def labelled():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    return x, x[:, 0] > 0
