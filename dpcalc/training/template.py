@@ -12,6 +12,7 @@ from dpcalc.training.file_kinds import is_array, is_binary, is_table
 from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
+TRUTH = "true or false"
 COMMAS = "numbers with commas"
 PERCENTAGES = "numbers with percent signs"
 TIMES = "dates or times"
@@ -25,6 +26,7 @@ _EMPTY = {
     COMMAS: "[LOWEST, HIGHEST], once its numbers have decimal points in the file; "
     'of decimal commas: {range = [LOWEST, HIGHEST], decimal = ","}',
     PERCENTAGES: "[LOWEST, HIGHEST], once its numbers have no percent signs in the file",
+    TRUTH: "0 is false, 1 is true",
     POINTS: '{range = [LOWEST, HIGHEST], decimal = "."}; "," if points set thousands apart',
 }
 
@@ -34,8 +36,8 @@ class Template:
     """Names and kinds of columns.
 
     Attributes:
-        kinds: `NUMBER`, `WORDS`, `COMMAS`, `PERCENTAGES`, `POINTS` or `TIMES` by column, without
-            the label.
+        kinds: `NUMBER`, `WORDS`, `TRUTH`, `COMMAS`, `PERCENTAGES`, `POINTS` or `TIMES` by column,
+            without the label.
         label: name of the label column.
     """
 
@@ -43,11 +45,15 @@ class Template:
     label: str
 
     def to_toml(self) -> str:
-        """The schema to fill in; it is refused as long as a column is empty."""
+        """The schema to fill in; it is refused as long as a column is empty.
+
+        What is true or false has no other range than that of its type, which is no value.
+        """
         keys = {name: _key(name) for name in self.kinds}
         width = max(map(len, keys.values()), default=0)
         lines = [
-            f"{keys[name]} = []{' ' * (width - len(keys[name]))}  # {_EMPTY[kind]}"
+            f"{keys[name]} = {'[0, 1]' if kind == TRUTH else '[]'}"
+            f"{' ' * (width - len(keys[name]))}  # {_EMPTY[kind]}"
             for name, kind in self.kinds.items()
         ]
         return "\n".join(
@@ -140,7 +146,7 @@ def _of_binary(path: Path, label: str | None) -> Template:
     label = next(reversed(found), "") if label is None else label
     if label not in found:
         raise unknown_name(f"column of {str(path)!r}", label, found)
-    known = {"number": NUMBER, "time": TIMES, "words": WORDS}
+    known = {"number": NUMBER, "truth": TRUTH, "time": TIMES, "words": WORDS}
     kinds = {name: known[kind] for name, kind in found.items() if name != label}
     return Template(kinds, label)
 

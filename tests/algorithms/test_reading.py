@@ -22,7 +22,7 @@ from dpcalc.errors import InvalidInput
 from dpcalc.estimators import ADMMClassifier, ADMMRegressor
 from dpcalc.training.data import load
 from dpcalc.training.data import split as dealt
-from dpcalc.training.schema import Schema
+from dpcalc.training.schema import Schema, read_schema
 from dpcalc.training.template import template_of
 
 TEXT = """age,city,married,income,label
@@ -136,7 +136,7 @@ def test_the_schema_of_a_parquet_file(tmp_path, capsys):
     assert template_of(path).kinds == {
         "age": "number",
         "city": "words",
-        "married": "number",
+        "married": "true or false",
         "income": "number",
     }
     assert template_of(path, "age").label == "age"
@@ -145,6 +145,18 @@ def test_the_schema_of_a_parquet_file(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "city = []" in shown
     assert "Bonn" not in shown
+    assert "married = [0, 1]  # 0 is false, 1 is true\n" in shown
+
+
+def test_true_and_false_need_no_facts_but_their_type(tmp_path):
+    """The printed schema is complete, and what it says of a column of truth values loads exactly."""
+    path = tmp_path / "own.parquet"
+    pd.DataFrame({"paid": [True, False, True], "y": [1, 0, 1]}).to_parquet(path)
+    (tmp_path / "own.toml").write_text(template_of(path).to_toml())
+    read = load(str(path), schema=read_schema(tmp_path / "own.toml"))
+    np.testing.assert_array_equal(read.features, [[1], [-1], [1]])
+    words = Schema.of({"paid": ["True", "False"]})
+    np.testing.assert_array_equal(load(str(path), schema=words).features, [[1, 0], [0, 1], [1, 0]])
 
 
 def test_batches_of_rows_are_numbered_through(tmp_path):

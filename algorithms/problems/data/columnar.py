@@ -83,7 +83,7 @@ def columnar_parts(
 
 
 def column_kinds(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What every column is of, by name: "number", "time" or "words"; no value is read.
+    """What every column is of, by name: "number", "truth", "time" or "words"; no value is read.
 
     Raises:
         MissingExtra: without pyarrow.
@@ -175,6 +175,8 @@ def _is_number(kind: Any) -> bool:
 def _kind(kind: Any) -> str:
     from pyarrow import types
 
+    if types.is_boolean(kind):
+        return "truth"
     return "number" if _is_number(kind) else "time" if types.is_temporal(kind) else "words"
 
 
