@@ -83,6 +83,8 @@ def ratio(value: Any) -> tuple[int, int]:
 
     Whole numbers, fractions and floats of any width, also NumPy's, are taken as they are.
     """
+    if type(value) is float:
+        return value.as_integer_ratio()
     if isinstance(value, Written | numbers.Rational):
         return int(value.numerator), int(value.denominator)
     if hasattr(value, "__index__"):
@@ -103,7 +105,7 @@ def plain(value: Any) -> float:
 
 def remainder(value: Any) -> float:
     """What the nearest double lacks of a number as it was written, to sixteen digits."""
-    if isinstance(value, float) and not isinstance(value, Written):
+    if type(value) is float or (isinstance(value, float) and not isinstance(value, Written)):
         return 0.0
     double = float(value)
     if not math.isfinite(double):
@@ -157,7 +159,9 @@ def _decimal(text: str) -> Fraction:
     power = int(exponent or 0)
     if abs(power) > _LARGEST_EXPONENT:
         raise ValueError(f"{shortened(text)} has an exponent beyond the doubles")
-    return Fraction(f"{sign}{digits.replace('_', '').rstrip('.')}") * Fraction(10) ** power
+    before, _, after = digits.replace("_", "").partition(".")
+    top, places = int(f"{sign}{before}{after}"), len(after) - power
+    return Fraction(top, 10**places) if places > 0 else Fraction(top * 10**-places)
 
 
 def whole(name: str, text: str) -> int:

@@ -10,7 +10,7 @@ Statement
     the rounds, upper bounds, are added up at orders fixed beforehand and converted at the best one.
     It is larger than what the rounds cost when their losses are convolved, which
     `Odometer.accountant` tells; a round costs a tenth of a millisecond instead of seconds, and up to
-    one, seldom two, where a mechanism has parameters not seen before.
+    one where a mechanism has parameters not seen before, more if the machine is busy.
     What a round costs must not depend on what earlier rounds released; which mechanism it is may.
 Source
     The conversion: Canonne, Kamath and Steinke 2020, proposition 12, as in

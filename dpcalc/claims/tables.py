@@ -98,6 +98,8 @@ def tables(where: str, value: object) -> list[Any]:
 
 def as_real(name: str, value: Any) -> float:
     """A number, also one written as text such as "1/3"."""
+    if type(value) is float:
+        return value + 0.0  # never -0.0
     try:
         if isinstance(value, str):
             return number(value)

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from dpcalc.accounting.losses import DiscreteLoss
+from dpcalc.accounting.losses.deferred import DeferredLaw
 from dpcalc.accounting.losses.either_order import density_law_in_either_order, law_in_either_order
-from dpcalc.accounting.losses.privacy_profile import law_from_distributions, loss_from_profile
+from dpcalc.accounting.losses.privacy_profile import (
+    LEAST_EPSILON,
+    falling,
+    law_from_distributions,
+    loss_from_profile,
+    profile_in_doubles,
+)
+from dpcalc.accounting.losses.two_tables import largest_loss, laws_in_doubles, whole_numbers
 from dpcalc.accounting.losses.user_densities import Density, from_user_densities
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.dominated import DominatedMechanism
 from dpcalc.numerics.arithmetic import own_arithmetic
+from dpcalc.numerics.precise import mpf, round_up
 from dpcalc.vocabulary import Adjacency, AdjacencyName
+
+_forth = partial(laws_in_doubles, both=False)
+_forth_and_back = partial(laws_in_doubles, both=True)
 
 
 @own_arithmetic
@@ -42,16 +55,22 @@ def finite_distributions(
         InvalidInput: for lists of different lengths, numbers below 0, and sums other than 1.
     """
     described = f"two distributions of {len(p)} outcomes"
-    if _keeps_order(adjacency):
-        laws = [law_from_distributions(p, q), law_from_distributions(q, p)]
-        largest = math.nextafter(max(map(_largest, laws)), math.inf)
+    keeps_order = _keeps_order(adjacency)
+    whole = whole_numbers(p, q)
+    largest, given = largest_loss(*whole), (tuple(p), tuple(q))
+    if keeps_order:
+        laws = [
+            DeferredLaw(partial(law_from_distributions, *pair), partial(_forth, *exact))
+            for pair, exact in ((given, whole), (given[::-1], whole[::-1]))
+        ]
+        most = math.nextafter(float(largest), math.inf)
     else:
-        laws = [law_in_either_order(p, q)]
-        largest = _largest(laws[0])
+        either = partial(law_in_either_order, *given)
+        laws = [DeferredLaw(either, partial(_forth_and_back, *whole))]
+        most = round_up(max(largest, mpf(LEAST_EPSILON)) if largest > 0 else largest)
     directions = tuple(((law, 1),) for law in laws)
-    typed = (("outcomes", tuple(zip(p, q, strict=True))),)
-    found = DominatedMechanism(directions, described, largest, len(laws) == 2, typed)
-    return found.under(adjacency)
+    typed = (("outcomes", tuple(zip(*given, strict=True))),)
+    return DominatedMechanism(directions, described, most, keeps_order, typed).under(adjacency)
 
 
 def _largest(law: DiscreteLoss) -> float:
@@ -91,11 +110,12 @@ def from_profile(points: Iterable[tuple[float, float]]) -> Guarantee:
     Raises:
         InvalidInput: for no pair, an ε below 0, and a δ outside [0, 1].
     """
-    given = tuple(points)
-    law = loss_from_profile(given)
-    described = f"profile, {len(law.losses)} corners"
-    typed = (("points", given),)
-    return DominatedMechanism((((law, 1),),), described, _largest(law), False, typed)
+    given = tuple((epsilon, delta) for epsilon, delta in points)
+    curve = falling(given)
+    law = DeferredLaw(partial(loss_from_profile, curve), partial(profile_in_doubles, curve))
+    largest = next((epsilon for epsilon, delta in curve if delta == 0), math.inf)
+    described, typed = f"profile, {len(curve)} points", (("points", given),)
+    return DominatedMechanism((((law, 1),),), described, largest, False, typed)
 
 
 @own_arithmetic

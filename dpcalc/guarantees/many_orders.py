@@ -14,6 +14,7 @@ from dpcalc.accounting.losses.closed_moments import (
     laplace_moments,
     response_moments,
 )
+from dpcalc.accounting.losses.deferred import DeferredLaw
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 from dpcalc.accounting.losses.norm_moments import norm_moments
@@ -94,6 +95,8 @@ def _of_loss(loss: PrivacyLoss, orders: Array) -> Array | None:
             return laplace_moments(loss.epsilon, orders)
         case ExponentialNorm():
             return norm_moments(loss, orders)
+        case DeferredLaw() if (near := loss.near()) is not None:
+            return np.max([atoms_moments(law, orders) for law in near], axis=0)
         case DiscreteLoss() if loss.infinite_mass == 0:
             return atoms_moments(loss, orders)
     return None

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from dpcalc import checks
 from dpcalc.accounting.losses.discrete import DiscreteLoss
+from dpcalc.accounting.losses.two_tables import whole_numbers
 from dpcalc.errors import InvalidInput
 from dpcalc.numerals import at_least
 from dpcalc.numerics.precise import Real, context, mpf, round_up
@@ -28,20 +30,27 @@ _GRID = 1200
 _FAR = 1e-30
 _NOTHING = 1e-290
 _LARGEST_EPSILON = 1e6
-_LEAST_EPSILON = 1e-25
+_ROOM = 1e-13
+_NEAREST, _FARTHEST = 1e-6, 600.0
+"""Where neighbouring ε are at least this far apart, none beyond that, doubles find the corners."""
+LEAST_EPSILON = 1e-25
 """From here on e^ε of different doubles differ in sixty digits."""
 
 
-def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
-    """The law of a pair that dominates every mechanism with δ(ε_i) <= δ_i, in both directions.
+Curve = tuple[tuple[float, float], ...]
+"""Pairs (ε, δ) with increasing ε and no increasing δ."""
 
-    Args:
-        points: pairs (ε, δ), ε >= 0 and δ in [0, 1].
+
+def falling(points: Iterable[tuple[float, float]]) -> Curve:
+    """What pairs say together: δ(ε_i) <= δ_i, ε >= 0 and δ in [0, 1].
+
+    Raises:
+        InvalidInput: for no pair, an ε below 0, and a δ outside [0, 1].
     """
     known: dict[float, float] = {}
     for epsilon, delta in points:
         at = at_least(checks.non_negative("epsilon", epsilon))
-        at = max(at, _LEAST_EPSILON) if at > 0 else 0.0  # what holds at one ε holds above it
+        at = max(at, LEAST_EPSILON) if at > 0 else 0.0  # what holds at one ε holds above it
         most = min(1.0, at_least(checks.probability("delta", delta)))
         known[at] = min(most, known.get(at, 1.0))
     if not known:
@@ -50,8 +59,17 @@ def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
     for epsilon in sorted(known):
         least = min(least, known[epsilon])
         curve.append((epsilon, least))
-    corners = _hull(_mirrored(curve))
-    losses, masses = _masses(corners)
+    return tuple(curve)
+
+
+def loss_from_profile(points: Iterable[tuple[float, float]]) -> DiscreteLoss:
+    """The law of a pair that dominates every mechanism with δ(ε_i) <= δ_i, in both directions.
+
+    Args:
+        points: pairs (ε, δ), ε >= 0 and δ in [0, 1].
+    """
+    curve = falling(points)
+    losses, masses = _masses(_hull(_mirrored(curve)))
     return DiscreteLoss(np.array(losses), np.array(masses), infinite_mass=curve[-1][1])
 
 
@@ -80,30 +98,50 @@ def law_from_distributions(p: Sequence[float], q: Sequence[float]) -> DiscreteLo
 
 
 def probabilities(p: Sequence[float], q: Sequence[float]) -> tuple[list[Real], list[Real]]:
-    """Two distributions on the same finite set, normalised.
+    """Two distributions on the same finite set, normalised; refused as `whole_numbers` says."""
+    (whole_p, whole_q) = whole_numbers(p, q)
+    total_p, total_q = mpf(sum(whole_p)), mpf(sum(whole_q))
+    return [mpf(a) / total_p for a in whole_p], [mpf(b) / total_q for b in whole_q]
 
-    Raises:
-        InvalidInput: for numbers that are no probabilities, sums off 1, or different lengths.
+
+def profile_in_doubles(curve: Curve) -> tuple[DiscreteLoss] | None:
+    """A law whose moments bound those of `loss_from_profile`; None where doubles do not reach.
+
+    With corners at ``0 = l_0 < l_1 < ...`` on the right of zero the pair has, under P, the mass
+
+        a - b,  a = (δ_{i-1} - δ_i)/(1 - e^{l_{i-1} - l_i}),
+                b = (δ_i - δ_{i+1})/(e^{l_{i+1} - l_i} - 1),
+
+    at l_i, e^{-l_i} times as much at -l_i, and the rest at zero, so that its moment of order s + 1
+    less 1 is the sum of ``(a - b)(e^{s l_i} - 1)(1 - e^{-(s+1) l_i})`` and grows with every mass.
+    It grows with δ between the corners too: any of the points may be left out. Where the first
+    corner is l > 0, the chord from -l to l has ``1 - (1 - δ)·2/(e^l + 1)`` at zero, less what it has
+    at l: ``a = (1 - δ)/(1 + e^{-l})``.
+
+    Rounding: with u = 2^-53 differences of doubles are right to u of themselves, and a and b to
+    20 u and what that does to the exponential, u times the gap; their difference is enlarged by
+    1e-13 of both, 900 u.
     """
-    total_p, total_q = _total("p", p), _total("q", q)
-    if len(p) != len(q):
-        raise InvalidInput(
-            f"p and q need the same outcomes; got {len(p)} and {len(q)} probabilities"
-        )
-    return [mpf(a) / total_p for a in p], [mpf(b) / total_q for b in q]
+    if curve[-1][1] > 0 or curve[-1][0] > _FARTHEST or _crowded(curve):
+        return None
+    right = [(math.exp(e), d, e) for e, d in curve]
+    left = [(1 / k, 1 - 1 / k + d / k, -e) for k, d, e in reversed(right) if e > 0]
+    kept = [(e, d) for _, d, e in _hull([(0.0, 1.0, -math.inf), *left, *right]) if e >= 0]
+    at, deltas = np.array(kept).T
+    falls, gaps = -np.diff(deltas), np.diff(at)
+    rises, drops = falls / -np.expm1(-gaps), falls / np.expm1(gaps)
+    if at[0] > 0:
+        rises = np.append((1 - deltas[0]) / (1 + math.exp(-at[0])), rises)
+    else:
+        at, drops = at[1:], drops[1:]
+    drops = np.append(drops, 0.0)
+    masses = np.maximum(rises - drops + _ROOM * (rises + drops), 0.0)
+    return (DiscreteLoss(np.append(at, -at), np.append(masses, masses * np.exp(-at))),)
 
 
-def _total(name: str, probabilities: Sequence[float]) -> Real:
-    if not probabilities:
-        raise InvalidInput(f"{name} needs at least one probability; got none")
-    total = mpf(0)
-    for value in probabilities:
-        total += mpf(checks.probability(name, value))
-    if abs(total - 1) > mpf("1e-9"):
-        raise InvalidInput(
-            f"the probabilities {name} need to sum to 1; their sum is {float(total)!r}"
-        )
-    return total
+def _crowded(curve: Curve) -> bool:
+    at = [0.0, *(e for e, _ in curve)]
+    return any(0 < b - a < _NEAREST for a, b in pairwise(at))
 
 
 Point = tuple[Real, Real, float]
