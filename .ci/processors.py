@@ -3,7 +3,7 @@
 OpenBLAS takes the kernels of OPENBLAS_CORETYPE, numpy leaves out the instructions named by
 NPY_DISABLE_CPU_FEATURES. What this processor cannot do is skipped by name. The fewest instructions get
 every case; those between them and what this processor has, which all tests ran with, get one case of
-every test.
+six tests of every file. Every setting has one process, as many at once as there are processors.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
@@ -79,18 +80,31 @@ def settings() -> list[tuple[str, dict[str, str]]]:
     return found
 
 
+def tested(what: str, variables: dict[str, str], options: list[str]) -> int:
+    """Run the tests in one setting, and print together what came of it; pytest's status."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *TESTS]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    print(f"\n{what}\n{done.stdout}", flush=True)
+    return done.returncode
+
+
 def main() -> int:
     """Run the tests once per setting; the number of settings that fail."""
-    failed = 0
     found = settings()
-    for what, variables in found:
-        print(f"\n{what}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider"]
-        if variables is not found[0][1]:
-            command += ["--of-a-file", "1000"]
-        done = subprocess.run([*command, *TESTS], env={**os.environ, **variables}, check=False)
-        failed += done.returncode != 0
-    return failed
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        begun = [
+            pool.submit(tested, what, variables, ["--of-a-file", "6"] if place else [])
+            for place, (what, variables) in enumerate(found)
+        ]
+        return sum(each.result() != 0 for each in begun)
 
 
 if __name__ == "__main__":
