@@ -23,7 +23,7 @@ QUICK = (
     "noisy-gradient-descent",
     "penalty-perturbation",
 )
-"""Audits whose cases run in the short profile; the others' runs are campaigns."""
+"""Audits of whose cases six run every time, spread over the file; the others' runs are campaigns."""
 
 FALSE_CLAIMS = {
     ("dp-admm", "as-printed"),
@@ -41,8 +41,10 @@ def _name(pair: tuple[Audit, Case]) -> str:
 
 
 def _in_profile(pair: tuple[Audit, Case]) -> object:
-    heavy = pair[0].key not in QUICK or pair[1].only_on_request
-    return pytest.param(pair, id=_name(pair), marks=[pytest.mark.campaign] if heavy else [])
+    audit, case = pair
+    heavy = audit.key not in QUICK or case.only_on_request
+    marks = [pytest.mark.campaign] if heavy else [pytest.mark.few(6, each="key")]
+    return pytest.param(audit.key, case, id=_name(pair), marks=marks)
 
 
 def test_folder_and_names_agree() -> None:
@@ -71,16 +73,15 @@ def test_expectations_make_sense(pair: tuple[Audit, Case]) -> None:
         assert Outcome.REFUTED not in case.expected
 
 
-@pytest.mark.parametrize("pair", [_in_profile(pair) for pair in CASES])
-def test_case_comes_out_as_it_must(pair: tuple[Audit, Case]) -> None:
-    audit, case = pair
+@pytest.mark.parametrize(("key", "case"), [_in_profile(pair) for pair in CASES])
+def test_case_comes_out_as_it_must(key: str, case: Case) -> None:
     (found,) = carry_out([case], seed=3, controls=False)
     setting = case.instance()
     assert isinstance(setting.target, Target)
     assert isinstance(setting.claim, Claim)
     assert not found.unexpected, f"{found.verdict}"
     assert not found.contradicts_proof, f"{found.verdict}"
-    if (audit.key, case.key) in FALSE_CLAIMS:
+    if (key, case.key) in FALSE_CLAIMS:
         exposed = [f for f in found.verdict.findings if f.check == "disclosure"]
         certain = any(f.numbers.get("alpha") == 1e-6 for f in exposed)
         assert certain or found.verdict.alpha <= 1e-6
