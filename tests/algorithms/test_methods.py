@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -29,7 +30,9 @@ SETTINGS = {
 }
 
 
+@cache
 def planned(key, budget=None, *, records=40, **settings):
+    """A prepared run, calibrated once for all tests that ask for it."""
     kind = method(key)
     nodes = 4 if kind.distributed else 1
     given = SETTINGS.get(key, SHORT) | settings

@@ -32,6 +32,10 @@ DOCS = Path(__file__).parents[2] / "docs" / "theorems"
 LONG = os.environ.get("DPCALC_HYPOTHESIS") == "long"
 
 
+DELTAS = (1e-9, 1e-5, 1e-2)
+"""Where bounds are asked for: the same for several tests, since what is composed is kept."""
+
+
 def example(key: str) -> Theorem:
     kind = privacy_result(key)
     return kind.from_parameters(kind.example)
@@ -71,7 +75,7 @@ def test_has_a_page_with_statement_findings_and_proof(theorem: Theorem) -> None:
 
 def test_bounds_are_answers(theorem: Theorem) -> None:
     for bound in (theorem.claimed(), theorem.certified()):
-        for delta in (1e-10, 1e-5, 0.1):
+        for delta in DELTAS:
             epsilon = bound.guarantee.epsilon(delta)
             assert epsilon >= 0
         assert all(not math.isnan(float(v)) for v in bound.numbers.values())
@@ -82,7 +86,7 @@ def test_certified_beats_what_an_instance_attains(theorem: Theorem) -> None:
     attained = theorem.attained()
     if attained is None:
         return
-    for delta in (1e-9, 1e-5, 1e-2):
+    for delta in DELTAS:
         certified = theorem.certified().guarantee.epsilon(delta)
         assert surely_attained(attained.guarantee, delta) <= certified
 
@@ -100,7 +104,7 @@ def test_more_noise_is_more_private_and_larger_delta_costs_less(theorem: Theorem
         ]
         assert values[0] >= values[1] >= values[2]
         guarantee = getattr(theorem, which)().guarantee
-        assert guarantee.epsilon(1e-8) >= guarantee.epsilon(1e-4)
+        assert guarantee.epsilon(DELTAS[0]) >= guarantee.epsilon(DELTAS[-1])
 
 
 def test_calibration_meets_the_budget_and_hardly_more(theorem: Theorem) -> None:
