@@ -15,7 +15,7 @@ from dpcalc.theorems.parameters import Parameter, parameters
 _KEPT = 0.4
 """Share of parameters left at the example's value: a result with many conditions meets them too."""
 
-_RARE, _FEW = 0.2, 4
+_RARE, FEW = 0.2, 4
 """Share and rounds of instances whose updates are known by the laws of their noise."""
 
 GRAPHS = ("ring:4", "ring:5", "complete:3", "star:4", "path:3")
@@ -38,7 +38,7 @@ def drawn(key: str, count: int) -> Iterator[Result]:
         if issubclass(kind, Theorem) and given.get("dimension") is not None:
             # Every round has a law of its own: a few instances of a few rounds.
             given["dimension"] = given["dimension"] if rng.random() < _RARE else None
-            given["rounds"] = min(given["rounds"], _FEW)
+            given["rounds"] = min(given["rounds"], FEW)
         try:
             instance = kind.from_parameters(given)
         except DpcalcError:
