@@ -156,6 +156,8 @@ def _least(questions: list[Callable[[], Bracket]]) -> Bracket:
     """The enclosure of the least, of which only those that may be it are enclosed narrowly."""
     floor, usual = math.inf, relative_width()
     for width in (*(width for width in _WIDTHS if width > usual), usual):
+        if len(questions) == 1 and width > usual:
+            continue
         with with_relative_width(width):
             found = [(each(), each) for each in questions]
         least = min(bracket.upper for bracket, _ in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ from mpmath import mp
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpcalc.accounting.composition import large_losses, lattice_sum, worst_epsilon
+from dpcalc.accounting.composition import (
+    contour_integral,
+    large_losses,
+    lattice_sum,
+    worst_delta,
+    worst_epsilon,
+)
+from dpcalc.accounting.composition.driver import large_apart
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import EpsilonAt
 from dpcalc.accounting.contour.nodes import Nodes
@@ -19,7 +27,7 @@ from dpcalc.accounting.losses import fourier
 from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.accounting.losses.fourier import change_at_nodes, moduli_at_nodes
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove, WithoutReplacement
-from dpcalc.guarantees import compose
+from dpcalc.guarantees import best_count, compose
 from dpcalc.guarantees.as_share import delta_as_share
 from dpcalc.guarantees.mechanisms import poisson_subsampled_gaussian, sampled_without_replacement
 
@@ -60,12 +68,32 @@ def test_one_fine_pass_follows_a_coarse_one(monkeypatch: pytest.MonkeyPatch) -> 
         return inner(total, setting)
 
     monkeypatch.setattr(large_losses, "_summed", counted)
-    found = worst_epsilon(FIVE.losses() or (), 1e-5)
+    query = EpsilonAt(1e-5, 1e-6)
+    total = LossSum.of(*(FIVE.losses() or ()))
+    found = large_apart(total, query, contour_integral.estimate(total, query), None)
+    assert found is not None
     assert found.relative_width <= 1e-6
     # By three passes, of 400, 1250 and 3750 cells: [10.0175095, 10.0175165].
     assert found.lower <= 10.0175165
     assert found.upper >= 10.0175095
     assert len(cells) == 2
+
+
+def test_a_record_in_ten_of_five_steps_asks_a_contour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large losses apart took five times as long, a lattice, which a δ asked for, ten times."""
+
+    def never(*_: object) -> None:
+        raise AssertionError("another method was asked")
+
+    monkeypatch.setattr(lattice_sum, "enclose", never)
+    monkeypatch.setattr(large_losses, "_summed", never)
+    found = worst_epsilon(FIVE.losses() or (), 1e-5)
+    assert found.lower <= 10.0175165  # as above
+    assert found.upper >= 10.0175095
+    assert found.relative_width <= 1e-6
+    delta = worst_delta(FIVE.losses() or (), found.upper)
+    assert delta.lower <= 1e-5 <= delta.upper * (1 + 2e-5)
+    assert delta.relative_width <= 1e-6
 
 
 def test_the_accuracy_of_an_attack_asks_no_lattice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,6 +145,24 @@ def test_nothing_is_added_twice() -> None:
     assert delta_as_share(lambda: Bracket(0.0, 0.0, "none"), 1.0) == 0.0
     ends = iter([Bracket(0.1, 0.4, "wide"), Bracket(0.2, 0.45, "wider above")])
     assert delta_as_share(lambda: next(ends), 1.0) == 0.4
+
+
+def test_the_only_number_that_may_be_best_is_enclosed_narrowly_at_once() -> None:
+    asked: list[tuple[float, float]] = []
+
+    def question(value: float) -> Callable[[], Bracket]:
+        def enclose() -> Bracket:
+            asked.append((value, relative_width()))
+            return Bracket(value * (1 - relative_width()), value, "as wide as asked for")
+
+        return enclose
+
+    found = best_count._least([question(value) for value in (1.0, 2.0, 3.0)])
+    assert (found.lower, found.upper) == (1.0 - 1e-6, 1.0)
+    assert asked == [(1.0, 0.1), (2.0, 0.1), (3.0, 0.1), (1.0, 1e-6)]
+    asked.clear()
+    best_count._least([question(value) for value in (1.0, 1.05)])
+    assert [width for _, width in asked] == [0.1, 0.1, 1e-3, 1e-3, 1e-6]
 
 
 def test_twenty_different_rounds_ask_one_contour(monkeypatch: pytest.MonkeyPatch) -> None:

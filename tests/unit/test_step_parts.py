@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -183,6 +184,21 @@ def test_which_general_method_comes_first() -> None:
     assert driver.general_methods(total((gathered, 1)), None) == contour_first
     few_events = RandomisedResponseLoss.of({0.05: 10, 0.06: 10})
     assert driver.general_methods(total((few_events, 1)), None) == contour_first[::-1]
+
+
+def test_a_contour_of_many_nodes_comes_first_for_one_answer_that_is_not_far_out() -> None:
+    """Five rounds of a record in ten took five times as long by large losses apart."""
+    usual, far = estimate(nodes=900), estimate(nodes=900)
+    usual = replace(usual, contour=replace(usual.contour, log_delta=math.log(1e-5)))
+    far = replace(far, contour=replace(far.contour, log_delta=math.log(1e-21)))
+    some, fewer = total((PoissonRemove(1.0, 0.1), 5)), total((PoissonRemove(1.0, 1e-3), 5))
+    tables = total((RandomisedResponseLoss.of({0.05: 3, 0.06: 3}), 1))
+    assert not driver.rare_events(some, usual)
+    assert driver.rare_events(some, usual, many=True)
+    assert driver.rare_events(some, far)
+    assert driver.rare_events(fewer, usual)
+    assert tables.expected_events > 0.05
+    assert driver.rare_events(tables, usual)
 
 
 def test_a_search_begins_with_the_method_that_was_better() -> None:

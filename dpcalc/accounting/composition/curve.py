@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
-from dpcalc.accounting.composition import contour_integral, exact_sum, laplace_sum
+from dpcalc.accounting.composition import exact_sum, laplace_sum
 from dpcalc.accounting.composition.driver import (
     Beginning,
     attempt,
     begin,
     enclosed,
-    general_methods,
+    rare_events,
 )
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
 from dpcalc.accounting.composition.lattice.sums import LatticeSum
@@ -250,8 +250,7 @@ def _stretch(
     """The sum that serves a query and its neighbours; None where another way answers."""
     if beginning.found is not None:
         return None
-    first, _ = general_methods(total, beginning.estimate)
-    if first is contour_integral.enclose:
+    if not rare_events(total, beginning.estimate, many=True):
         lines = attempt(_contours, total, query, beginning, both)
         high = 0.0 if lines is None else lines[0].upper(query.at)
         if lines is not None and 0 < high < 1:

@@ -56,9 +56,9 @@ _LIKELY = 0.3
 _BULK = 0.2
 """Expected events from which on a contour suits δ(0)."""
 
-_RARE = 1.0
-"""Fewer expected events are rare: a contour then needs more nodes than a lattice has points."""
-
+_RARE, _RARE_ALONE, _FAR_OUT = 1.0, 0.05, -46.0
+"""Fewer expected events are rare: a contour then needs more nodes than a lattice has points. One answer
+about densities costs less on it where more than the second are expected and ln δ is above the last."""
 
 _MANY_LAWS, _SOME, _SOME_OF_FEW = 16, 0.01, 0.03
 """Different laws of any kind; and events of which more are expected in different rounds leave a contour
@@ -251,15 +251,17 @@ def general_methods(total: LossSum, estimate: Estimate | None) -> tuple[Step, St
     return contour_integral.enclose, lattice_sum.enclose
 
 
-def rare_events(total: LossSum, estimate: Estimate | None) -> bool:
-    """Whether a contour needs many nodes because rounds that differ are rare."""
+def rare_events(total: LossSum, estimate: Estimate | None, *, many: bool = False) -> bool:
+    """Whether a contour needs many nodes as rounds that differ are rare; ``many`` share a lattice."""
     different = sum(isinstance(loss, DensityPair) for loss, _ in total.parts)
-    many = different > 2 or len(total.parts) > _MANY_LAWS
-    if many and total.expected_events >= (_SOME if total.rounds >= 10 else _SOME_OF_FEW):
+    laws = different > 2 or len(total.parts) > _MANY_LAWS
+    if laws and total.expected_events >= (_SOME if total.rounds >= 10 else _SOME_OF_FEW):
         return False  # a lattice convolves them one by one, as fine as the finest needs
     most = _MANY_NODES_OF_FEW if total.rounds <= _FEW_ROUNDS else _MANY_NODES
     strained = estimate is None or estimate.nodes > most
-    return strained and total.expected_events <= _RARE
+    near = estimate is not None and estimate.contour.log_delta > _FAR_OUT
+    alone = near and different and not many
+    return strained and total.expected_events <= (_RARE_ALONE if alone else _RARE)
 
 
 def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:
