@@ -13,7 +13,7 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.chi_square import FIELDS
+from dpcalc.certificates.chi_square import FIELDS, REACH
 from dpcalc.certificates.grammar import number
 from dpcalc.certificates.lattice import Masses, spread, summed
 from dpcalc.certificates.laws import Law, Rounds, Table
@@ -49,6 +49,9 @@ _BLOCKS, _BLOCK_BITS = 60, 160
 _PER_DEVIATION, _DEVIATIONS, _BLOCK_DEVIATIONS = (5.0, 7.0), 6.5, 12.0
 """Points in a block's standard deviation, how many of the whole they reach, and in a block's sum."""
 
+_BEYOND = 1.3
+"""How many times an ε they reach, which of few rounds is farther."""
+
 _FINER = 2.0
 """By how much its rounds' lattice is finer, times the root of their number."""
 
@@ -80,7 +83,7 @@ def lattices(statement: dict[str, Any], delta: Fraction, reverse: bool) -> Itera
             yield {"method": "lattice", "precision": bits, **fields}
 
 
-def blocks(law: Law, count: int, delta: float) -> Iterator[dict[str, Any]]:
+def blocks(law: Law, count: int, delta: float, epsilon: float) -> Iterator[dict[str, Any]]:
     """The fields of blocks of rounds whose χ²-divergence is bounded, coarse ones first."""
     if not law.chi_square.is_finite() or count < _FEWEST_BLOCKED:
         return
@@ -96,7 +99,8 @@ def blocks(law: Law, count: int, delta: float) -> Iterator[dict[str, Any]]:
     for per_deviation in _PER_DEVIATION:
         deviation = math.sqrt(math.expm1(size * math.log1p(one)))
         spacing = float(f"{deviation / per_deviation:.3g}")
-        reach = math.ceil(_DEVIATIONS * math.sqrt(2 * count * one) / spacing)
+        farthest = max(_DEVIATIONS * math.sqrt(2 * count * one), _BEYOND * epsilon)
+        reach = min(math.ceil(farthest / spacing), REACH)
         width = max(wide, _BLOCK_DEVIATIONS * deviation)
         step = max(spacing / math.ceil(_FINER * math.sqrt(size)), width / (_LARGEST - 2))
         points, places = math.ceil(wide / step) + 1, math.ceil(width / step) + 1

@@ -84,7 +84,7 @@ def by_chi_square(
         raise NotCertified("bounds by the χ²-divergence say nothing about lower ends, or at δ = 0")
     with precision(64):
         ((law, count),) = rounds_of(statement["releases"], statement["adjacency"], False)
-        known = list(blocks(law, count, float(exact(statement["delta"]))))
+        known = list(blocks(law, count, *(float(exact(x)) for x in (statement["delta"], epsilon))))
     yield from known
     if not known:
         raise NotCertified("of these rounds no χ²-divergence is bounded")
@@ -93,6 +93,8 @@ def by_chi_square(
         value = followed(rounds, *(known[-1][name] for name in FIELDS))
         h, delta = float(known[-1]["spacing"]), number(statement["delta"])
         low, high = float(exact(epsilon)), h * known[-1]["reach"]
+        if not (low < high and at(value, arb(high), number(repr(h))) < delta):
+            raise NotCertified("no ε follows from the blocks that were tried")
         while high - low > high * _CLOSE:
             middle = (low + high) / 2
             low, high = (

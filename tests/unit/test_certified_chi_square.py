@@ -295,3 +295,26 @@ def test_where_blocks_are_too_coarse_a_slightly_larger_epsilon_is_certified(
     assert upper < float(larger) < 1.2 * upper
     assert found.upper.endswith(f"ε = {larger} is certified")
     assert check(found.certificate)
+
+
+def test_places_reach_beyond_an_epsilon_that_few_rounds_spend() -> None:
+    """A handful of large losses decides: many deviations of the whole lie below ε."""
+    parts = [(sampled_gaussian(2.0, 0.01), 8)]
+    upper = compose(*parts).epsilon(1e-5)
+    with precision(64):
+        law = without_replacement(arb(2), arb("0.01"))
+        (coarse, _) = grids.blocks(law, 8, 1e-5, upper)
+    spread = 6.5 * math.sqrt(2 * 8 * float(law.chi_square))
+    assert spread < upper < float(coarse["spacing"]) * coarse["reach"]
+    assert certify(parts, "replace-one", 1e-5, upper).upper == CERTIFIED
+
+
+def test_no_smaller_epsilon_is_named_where_places_do_not_reach_far_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(grids, "_BEYOND", 0.0)
+    monkeypatch.setattr(grids, "_PER_DEVIATION", (2.0,))
+    parts = [(sampled_gaussian(2.0, 0.01), 8)]
+    found = certify(parts, "replace-one", 1e-5, compose(*parts).epsilon(1e-5))
+    assert found.certificate is None
+    assert found.upper == "not certified: no ε follows from the blocks that were tried"
