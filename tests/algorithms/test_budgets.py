@@ -169,7 +169,7 @@ def test_a_private_search_finds_the_better_candidate():
     """Of steps that learn and steps that do not; 40 searches' worth of trials, seeded."""
     found = [
         PrivateSearchCV(
-            ADMMClassifier(), {"step_size": [4.0, 1e-9]}, epsilon=8.0, expected=6.0, random_state=s
+            ADMMClassifier(rounds=5), {"step_size": [4.0, 1e-9]}, epsilon=8.0, expected=6.0, random_state=s
         ).fit(X, Y).best_params_["step_size"]
         for s in range(8)
     ]  # fmt: skip

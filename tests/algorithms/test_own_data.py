@@ -59,7 +59,7 @@ def test_public_facts_are_among_the_promises(run, table, monkeypatch, scaling, k
     """What is clipped is said as a rule; the answer does not depend on how much there was of it."""
     monkeypatch.chdir(table.parent)
     line = ["run", "dual-variable-perturbation", "--data", table, *scaling, "--positive", "yes"]
-    line += [*BUDGET, "--nodes", "2"]
+    line += [*BUDGET, "--nodes", "2", "--rounds", "1"]
     found = json.loads(run(*line, "--json")[1])
     made = [a for a in found["assumptions"] if a["key"].startswith("public-r")]
     assert [a["key"] for a in made] == keys

@@ -70,7 +70,7 @@ def test_no_choice_of_orders_reveals_more(
 
 
 @given(TABLES, st.integers(1, 3), st.floats(0, 3))
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_nor_where_only_the_profile_is_known(
     weights: list[tuple[int, int]], rounds: int, epsilon: float
 ) -> None:
