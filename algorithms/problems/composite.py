@@ -118,26 +118,44 @@ class CompositeProblem:
     def x_step(self, q: Array, penalty: float, start: Array) -> Minimum:
         """Argmin over x of f(x) + (penalty/2)‖Ax + q‖², exactly.
 
-        With K = penalty·AᵀA + ρ₀I = LLᵀ and z = Lᵀx the penalty's curvature becomes 1.
+        With K = penalty·AᵀA + ρ₀I = LLᵀ and z = Lᵀx the penalty's curvature becomes 1. Where K is a
+        multiple of I it is the same in every direction as it is, and rows are left as they are.
 
         Raises:
             AssumptionViolated: if K is singular.
         """
+        linear = penalty * self.constraint.times_A_transposed(q)
+        if (even := self._even_curvature(penalty)) > 0:
+            return minimise(self.mean_loss, linear, even, start)
         total, L = self._whitened(penalty)
-        linear = _solved(L, penalty * self.constraint.times_A_transposed(q))
-        found = minimise(total, linear, 1.0, start @ L)
+        found = minimise(total, _solved(L, linear), 1.0, start @ L)
         return Minimum(points=_solved(L.T, found.points), gradient_norm=found.gradient_norm)
+
+    def _curvatures(self, penalty: float) -> Array:
+        """K."""
+        A = self.constraint.A
+        return np.asarray(penalty * A.T @ A + self.ridge * np.eye(self.dimension))
+
+    def _even_curvature(self, penalty: float) -> float:
+        """The number that K is as a multiple of I; 0 if it is none."""
+        key = f"even {penalty!r}"
+        if key not in self._cache:
+            K = self._curvatures(penalty)
+            even = np.array_equal(K, K[0, 0] * np.eye(len(K)))
+            self._cache[key] = float(K[0, 0]) if even else 0.0
+        held: float = self._cache[key]
+        return held
 
     def _whitened(self, penalty: float) -> tuple[SmoothSum, Array]:
         key = f"whitened {penalty!r}"
         if key not in self._cache:
-            A, d = self.constraint.A, self.dimension
             try:
-                L = np.linalg.cholesky(penalty * A.T @ A + self.ridge * np.eye(d))
+                L = np.linalg.cholesky(self._curvatures(penalty))
             except np.linalg.LinAlgError as error:
                 raise AssumptionViolated(
                     "an exact x-step needs an A of full column rank or a ridge above 0; got "
-                    f"rank={np.linalg.matrix_rank(A)} for {d} columns, ridge={self.ridge!r}"
+                    f"rank={np.linalg.matrix_rank(self.constraint.A)} for {self.dimension} "
+                    f"columns, ridge={self.ridge!r}"
                 ) from error
             plain = self.mean_loss
             whitened = SmoothSum(

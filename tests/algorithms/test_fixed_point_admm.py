@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from scipy.optimize import minimize
 
 from dpcalc.algorithms import load
+from dpcalc.algorithms.problems.constraints import copies
+from dpcalc.algorithms.problems.minimise import minimise
+from dpcalc.algorithms.problems.records import split
 from dpcalc.cli.main import main
 from dpcalc.errors import InvalidInput
 from dpcalc.theorems import FixedPointADMM as Bound
@@ -105,3 +109,26 @@ def test_options_that_it_does_not_use_are_refused(capsys: pytest.CaptureFixture[
             main([*words, *option])
         assert stopped.value.code == 2
         assert option[0] in capsys.readouterr().err
+
+
+def test_a_proximal_step_leaves_rows_as_they_are() -> None:
+    """Rows times labels, and in single precision; rows in other coordinates were one and a half more."""
+    rng, n, d = np.random.default_rng(0), 20_000, 50
+    rows = rng.normal(size=(n, d)) / 10
+    records = split(rows, np.sign(rows[:, 0]), 1, row_bound=2.0)
+    problem = replace(EXAMPLE.problem, records=records, constraint=copies(d))
+    q = rng.normal(size=(1, d)) / 10
+    replace(problem).x_step(q, 0.25, q)  # what is imported once
+    tracemalloc.start()
+    try:
+        found = problem.x_step(q, 0.25, q)
+        assert tracemalloc.get_traced_memory()[1] < 2 * rows.nbytes
+    finally:
+        tracemalloc.stop()
+    slope = problem.gradient(found.points) + 0.25 * (found.points + q)
+    np.testing.assert_allclose(slope, 0, atol=1e-14)
+    L = np.sqrt(0.25 + problem.ridge)
+    whitened, factor = problem._whitened(0.25)
+    np.testing.assert_allclose(factor, L * np.eye(d), rtol=1e-15)
+    other = minimise(whitened, 0.25 * q / L, 1.0, q * L).points / L
+    np.testing.assert_allclose(found.points, other, rtol=1e-12)
