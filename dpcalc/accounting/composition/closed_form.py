@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpcalc.accounting.composition import chernoff
+from dpcalc.accounting.composition import chernoff, overlap
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query
 from dpcalc.accounting.contour.saddle_points import infinite_mass
@@ -48,6 +48,10 @@ def _delta(total: LossSum, query: DeltaAt) -> Bracket | None:
         return Bracket(1.0, 1.0, "everything is revealed")
     if _tells_all(total, query.at):
         return Bracket(1 - _REST, 1.0, "one release alone tells as good as all")
+    if total.total_variation_bound >= 1 - _REST and (
+        overlap.least_delta(total, query.at, cells=False) >= 1 - _REST
+    ):
+        return Bracket(1 - _REST, 1.0, "all releases together tell as good as all")
     return chernoff.enclose(total, query) if query.at >= total.largest else None
 
 

@@ -25,10 +25,11 @@ from dpcalc.accounting.composition import (
     laplace_sum,
     large_losses,
     lattice_sum,
+    overlap,
 )
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
-from dpcalc.accounting.composition.query import DeltaAt, Estimate, Query, settled_for
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query, settled_for
 from dpcalc.accounting.contour.shared import is_shared
 from dpcalc.accounting.enclosure import Bracket, Search, current_search
 from dpcalc.accounting.losses.density_pair import DensityPair
@@ -265,7 +266,7 @@ def rare_events(total: LossSum, estimate: Estimate | None, *, many: bool = False
 
 
 def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:
-    """A wide enclosure is intersected with what likely losses and Chernoff's bound say.
+    """A wide enclosure is intersected with what likely losses and Chernoff's bounds say.
 
     If it stays wide, it is called weaker.
     """
@@ -276,6 +277,8 @@ def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = 
     if found is not None and found.relative_width <= wide:
         return found
     bound = chernoff.enclose(total, query)
+    least = overlap.least_epsilon if isinstance(query, EpsilonAt) else overlap.least_delta
+    bound = bound.narrowed(least(total, query.at), math.inf)
     if found is None:
         return bound
     method = bound.method if bound.upper < found.upper else f"weaker: {found.method}"
