@@ -36,6 +36,7 @@ from tests.auditing.known_losses import (
 
 
 @BY_NAME
+@pytest.mark.few(4)
 def test_clopper_pearson_with_held_out_threshold(known):
     counts, _ = clopper_pearson.held_out(observed(known, 400, 1), delta=known.delta, alpha=ALPHA)
     found = clopper_pearson.epsilon_lower(counts, delta=known.delta, alpha=ALPHA)
@@ -94,6 +95,7 @@ def test_right_answers_that_delta_accounts_for_refute_nothing(delta):
 
 
 @pytest.mark.parametrize("name", ["response", "atoms", "mixed", "laplace", "gaussian 0.1"])
+@pytest.mark.few(2)
 def test_recorded_scores_as_a_game_with_coins(name):
     """Fixed numbers of runs of each kind; 1,000 games of 150 against 200 scores."""
     known = next(case for case in CASES if case.name == name)

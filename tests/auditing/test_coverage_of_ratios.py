@@ -49,6 +49,7 @@ def test_thinning_has_the_exact_binomial_level():
 
 
 @BY_NAME
+@pytest.mark.few(4)
 def test_likelihood_ratio_of_both_worlds(known):
     seen = observed(known, 100, 6)
     for direction, truth in ((seen, known.forward), (seen.swapped(), known.backward)):
