@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dpcalc.algorithms.problems.builtin import classification
+from dpcalc.calibration import smallest_noise
 from dpcalc.errors import Infeasible, InvalidInput
 from dpcalc.estimators import (
     ADMMClassifier,
@@ -26,6 +27,7 @@ from dpcalc.estimators import (
 from dpcalc.estimators.search import _runs, largest_mu
 from dpcalc.guarantees import GDP, PureDP
 from dpcalc.guarantees.selection import RandomSelection, stop_for
+from dpcalc.training import prepared_run
 
 RECORDS = classification(600, 3)
 X, Y = RECORDS.features, RECORDS.labels
@@ -51,6 +53,27 @@ def test_a_grid_search_spends_all_of_its_fits():
     assert best.certified_ == budget.epsilon_spent() > 0.5
     assert best.certified_ == pytest.approx(GDP(10**0.5 * mu_of(best)).epsilon(1e-6), rel=1e-3)
     assert any("folds by position" in text for text in best.promises_)
+
+
+def test_folds_and_repetitions_look_for_their_noise_once(monkeypatch):
+    """Another budget, number of records or of rounds has another noise; what is kept is the noise found."""
+    asked = []
+
+    def counted(*given):
+        asked.append(given)
+        return smallest_noise(*given)
+
+    monkeypatch.setattr(prepared_run, "smallest_noise", counted)
+    prepared_run._smallest.cache_clear()
+    for _ in range(2):
+        cross_val_score(model(None), X, Y, cv=FOLDS)
+    assert len(asked) == 1
+    changes = ({"epsilon": 0.6}, {"delta": 1e-5}, {"rounds": 4}, {"row_bound": 0.5}, {})
+    noises = [model(None, **change).fit(X, Y).plan_.sigma for change in changes]
+    assert len({*noises}) == 4  # rows are divided by their bound
+    assert len(asked) == 1 + 4
+    prepared_run._smallest.cache_clear()
+    assert model(None).fit(X, Y).plan_.sigma == noises[-1]
 
 
 def test_folds_that_name_their_records_compose_in_parallel():
