@@ -13,11 +13,13 @@ from dpcalc.claims.verdict import surely_attained
 from dpcalc.markup import html_table
 from dpcalc.report.records import judged, with_attack_accuracy
 from dpcalc.report.text import upper
-from dpcalc.theorems.base import Scope, Theorem
+from dpcalc.theorems.base import Bound, Scope, Theorem
 from dpcalc.vocabulary import Release, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from dpcalc.guarantees import Guarantee
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,12 +43,16 @@ class Budget:
     relation: Relation
 
     @cached_property
+    def _proved(self) -> Bound:
+        return self.theorem.certified()
+
+    @cached_property
     def _record(self) -> dict[str, Any]:
-        return judged(self.theorem, self.delta, self.relation)
+        return judged(self.theorem, self._proved, self.delta, self.relation)
 
     @cached_property
     def _whole(self) -> dict[str, Any]:
-        return with_attack_accuracy(self._record, self.theorem, self.delta)
+        return with_attack_accuracy(self._record, self.guarantee, self.delta)
 
     def record(self) -> dict[str, Any]:
         """What ``dpcalc epsilon --json`` prints."""
@@ -56,6 +62,11 @@ class Budget:
     def certified(self) -> float:
         """ε that is proved, an upper bound; infinite where nothing is."""
         return float(self._record["certified"]["epsilon"])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved at every δ, to be composed with other releases."""
+        return self._proved.guarantee
 
     @property
     def claimed(self) -> float | None:

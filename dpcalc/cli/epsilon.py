@@ -51,8 +51,10 @@ def _run(
 
         if writing.attempt(lambda: draw_claim(instance, plot, delta=found.delta)):
             record["plot"] = str(plot)
-    guarantee, epsilon = instance.certified().guarantee, record["certified"]["epsilon"]
-    certificates.add_guarantee(record, epsilon, guarantee, relation.name, found.delta, instance)
+    epsilon = record["certified"]["epsilon"]
+    certificates.add_guarantee(
+        record, epsilon, found.guarantee, relation.name, found.delta, instance
+    )
     status = certificates.write(writing)
     if as_json:
         print_json(record)

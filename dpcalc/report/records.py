@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 
 def budget(theorem: Theorem, delta: float, relation: Relation | None = None) -> dict[str, Any]:
     """What `judged` says, with the accuracy of the best attack."""
-    return with_attack_accuracy(judged(theorem, delta, relation), theorem, delta)
+    proved = theorem.certified()
+    return with_attack_accuracy(judged(theorem, proved, delta, relation), proved.guarantee, delta)
 
 
-def judged(theorem: Theorem, delta: float, relation: Relation | None = None) -> dict[str, Any]:
+def judged(
+    theorem: Theorem, proved: Bound, delta: float, relation: Relation | None = None
+) -> dict[str, Any]:
     """Claimed next to certified at δ, with the verdict, findings and assumptions.
 
     Args:
         theorem: an instance.
+        proved: what it certifies.
         delta: in [0, 1).
         relation: its neighbouring relation with its basis; None if the caller has stated it.
     """
-    certified = bound(theorem.certified(), delta)
+    certified = bound(proved, delta)
     claimed = _claimed(theorem, delta)
     return {
         "theorem": theorem.key,
@@ -44,9 +48,11 @@ def judged(theorem: Theorem, delta: float, relation: Relation | None = None) -> 
     }
 
 
-def with_attack_accuracy(found: dict[str, Any], theorem: Theorem, delta: float) -> dict[str, Any]:
+def with_attack_accuracy(
+    found: dict[str, Any], guarantee: Guarantee, delta: float
+) -> dict[str, Any]:
     """The same with the accuracy of the best attack, which may cost more than all the rest."""
-    certified, guarantee = found["certified"], theorem.certified().guarantee
+    certified = found["certified"]
     accuracy = attack_accuracy(guarantee, float(certified["epsilon"]), delta)
     return {**found, "certified": {**certified, "attack_accuracy": accuracy}}
 

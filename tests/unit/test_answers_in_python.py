@@ -50,6 +50,23 @@ def test_a_mechanism_in_place_of_a_theorem_gets_a_pointer_that_can_be_followed()
     assert dpcalc.compose((once, 100)).epsilon(1e-6) > once.epsilon(1e-6)
 
 
+def test_what_is_proved_is_found_once_and_composes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Averages over thousands of positions once were computed for every part of the answer."""
+    asked: list[DPADMM] = []
+    inner = DPADMM.certified
+
+    def counted(self: DPADMM) -> Bound:
+        asked.append(self)
+        return inner(self)
+
+    monkeypatch.setattr(DPADMM, "certified", counted)
+    found = dpcalc.epsilon("dp-admm", delta=1e-5, **SETTING)
+    assert not asked
+    assert found.record()["certified"]["epsilon"] == found.guarantee.epsilon(1e-5) == float(found)
+    assert len(asked) == 1
+    assert dpcalc.compose((found.guarantee, 2)).epsilon(1e-5) > float(found)
+
+
 def test_an_instance_is_made_or_changed() -> None:
     instance = DPADMM.from_parameters(SETTING)
     assert instance_of(instance, {}) is instance

@@ -142,7 +142,6 @@ class NoisyContraction:
             return self.mu(latest, diameter) if latest.steps else mpf("inf")
 
         costs = _Costs(at, self._roughly(participation, diameter))
-        last = at(participation.count)
         best = 0
         if participation.count:
             most = participation.count - 1
@@ -153,8 +152,8 @@ class NoisyContraction:
             else:
                 best = _downhill(costs, max(near, regular), most)
             best = costs.least(*range(regular), best)
-        found = at(best)
-        return (found, best) if found < last else (last, participation.count)
+        best = best if costs.less(best, participation.count) else participation.count
+        return at(best), best
 
     def _roughly(self, participation: Participation, diameter: Real) -> Callable[[int], float]:
         """The same μ² in doubles; not a number where those do not tell."""
@@ -163,11 +162,13 @@ class NoisyContraction:
 
         @cache
         def at(count: int) -> float:
-            latest = participation.latest(count)
+            every = count == participation.count
+            latest = participation if every else participation.latest(count)
             if not steep or not latest.steps or c**latest.steps < _LEAST_POWER:
                 return math.nan
             try:
-                points = sample_profile(c, s, noise, width, latest, _geometric_double)
+                start = 0.0 if every else width
+                points = sample_profile(c, s, noise, start, latest, _geometric_double)
                 return float(total_cost(points, convex_minorant(points)))
             except OverflowError:  # a square that is no double
                 return math.nan
