@@ -56,6 +56,9 @@ _SENSITIVITIES = ("--sensitivity", "--l1-sensitivity", "--l2-sensitivity")
 
 _BUDGETS = ("--fail-on", "--strict-mode")
 
+LAST_ALONE = ("fixed-point-admm", "gradient-admm", "gradient-admm-noisy-oracle")
+"""Methods of `run` of which nothing but the last iterate is certified."""
+
 _NOISES = ("--sigma", "--noise", "--noise-multiplier", "--noise-rate")
 
 
@@ -112,6 +115,10 @@ def meant_option(given: str, known: Collection[str], verb: str) -> str:
         )
     if verb.startswith("dpcalc run") and given in _NOISES:
         return "the noise follows from the budget, --epsilon and --delta"
+    if given == "--output" and verb.removeprefix("dpcalc run ") in LAST_ALONE:
+        return (
+            "the model is the last iterate, which alone is certified: no mean of others is covered"
+        )
     if verb.startswith("dpcalc run") and given in ("--batch-size", "--sample"):
         return "its steps use the records that the method says; dpcalc run METHOD --help"
     if given == "--epsilon" and verb == "dpcalc compose":

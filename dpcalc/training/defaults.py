@@ -12,6 +12,8 @@ Statement
 
 Where a model is the mean of the later half of the iterates, twice that was best.
 
+How often nodes of a network look at their records is derived, not fitted: `looks`.
+
 Nothing here is a bound, and nothing looks at a record.
 """
 
@@ -28,6 +30,9 @@ STEP = 4.0
 """One over the curvature of the logistic loss on rows of norm at most 1."""
 
 _LONGEST_STEP = 32.0
+MOST_LOOKS = 10
+"""Of a network's nodes, where there is no budget to keep to."""
+
 _AVERAGING_ROUNDS = (400, 16_000)
 _ROUNDS = (5, 400)
 _ACCELERATED_ROUNDS = (5, 1600)
@@ -98,6 +103,34 @@ def proximal_weight(noise: float, rounds: int, curvature: float | None = None) -
     """
     least = rounds / _LONGEST_STEP if curvature is None else 2 * curvature
     return max(noise * rounds**2 / LENGTH, least)
+
+
+def looks(nodes: int, dimension: int, epsilon: float, delta: float) -> int:
+    """Rounds that look at the data, of nodes that hold B records each, dealt at random.
+
+    After one look the mean of the nodes' minimisers differs from the minimiser over all records by
+    the product of two deviations of a node from the mean, of its gradient (1/√B) and of its Hessian
+    (√(d/B)): some √d/B. T looks remove that by and by, and leave the mean of N nodes with noise √T
+    as large as one, √T·2√d/(Bμ√N). T is the largest at which that is at most half of what it
+    removes: Nμ²/16, whatever B and d; without δ, or where pure budgets ask for less noise,
+    ε√N/(4√d).
+
+    This is an argument about sizes, not a bound. It was tried on drawn data alone: an age that
+    decides, a survey, columns of unlike scales, scikit-learn's `make_classification`, in 47 settings
+    of 320 to 20,000 records, 5 to 20 nodes on a ring and ε from .5 to 10⁴. Where it says one look,
+    held-out error after ten is .0055 less to .0575 more; where it says more, error after one is
+    .0125 less (one of 80 records) to .0442 more than after the nearest of 2, 4 and 10.
+
+    Args:
+        nodes: N.
+        dimension: d.
+        epsilon: of the budget; replace-one.
+        delta: of the budget.
+    """
+    found = epsilon * math.sqrt(nodes / dimension) / 4
+    if delta > 0:
+        found = max(found, nodes * gaussian_mu(epsilon, delta) ** 2 / 16)
+    return max(1, math.floor(min(found, MOST_LOOKS)))
 
 
 def small_ridge(noise: float) -> float:

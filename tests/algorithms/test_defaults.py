@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpcalc.algorithms.problems.builtin import classification
+from dpcalc.algorithms.problems.networks import ring
+from dpcalc.algorithms.problems.records import split
+from dpcalc.cli._meant import LAST_ALONE
 from dpcalc.estimators import ADMMClassifier, ADMMRegressor, AveragingClassifier, NetworkClassifier
+from dpcalc.theorems.parameters import parameters
+from dpcalc.training.catalogue import method, methods
 from dpcalc.training.defaults import (
     accelerated_rounds,
     averaging_rounds,
+    looks,
     noise_norm,
     plain_rounds,
     proximal_weight,
@@ -16,6 +23,8 @@ from dpcalc.training.defaults import (
     too_many_rounds,
 )
 from dpcalc.training.method import Budget
+from dpcalc.training.prepared_run import prepare
+from dpcalc.vocabulary import Release
 
 CLASSIFIERS = (ADMMClassifier, AveragingClassifier, NetworkClassifier)
 
@@ -135,6 +144,67 @@ def test_a_regressor_needs_no_settings():
     y = X @ [0.3, -0.2, 0.1, 0, 0.25] + 0.1 + rng.normal(0, 0.05, 20_000)
     model = ADMMRegressor(epsilon=1.0, delta=1e-6, row_bound=5**0.5, random_state=1).fit(X, y)
     assert model.score(X, y) > 0.9
+
+
+def test_looks_of_nodes_by_hand():
+    """μ = 1 is ε = 4.37718 at δ = 1e-5: Nμ²/16 looks, which are 10 at most."""
+    assert [looks(n, 999, 4.377178, 1e-5) for n in (2, 31, 33, 47, 49, 999)] == [1, 1, 2, 2, 3, 10]
+    assert [looks(36, 9, e, 0.0) for e in (0.1, 3.99, 4.01, 6.01, 1e9)] == [1, 1, 2, 3, 10]
+    assert looks(2, 10**6, 0.1, 0.0) == 1
+    assert looks(36, 9, 6.01, 1e-9) == looks(36, 9, 6.01, 0.0) == 3  # a pure budget's noise is less
+
+
+@pytest.mark.parametrize(
+    ("key", "rounds"),
+    [("dual-variable-perturbation", 1), ("penalty-perturbation", 1), ("private-r-admm", 2),
+     ("private-mr-admm", 2), ("gaussian-mr-admm", 2)],
+)  # fmt: skip
+def test_nodes_look_once_at_a_small_budget_and_more_often_at_a_large_one(key, rounds):
+    records = classification(300, 2)
+    dealt = split(records.features, records.labels, 5)
+    known = method(key).from_parameters({"penalty": 0.1})
+    for epsilon, expected in ((1.0, rounds), (1e4, 10 * rounds)):
+        found = known.resolved(dealt, ring(5), Budget(epsilon, 1e-6))
+        assert (found.rounds, found.uses_every_round) == (expected, expected > 2)
+    assert known.resolved(dealt, ring(5), None).rounds == 10 * rounds
+    assert known.replace(rounds=3).resolved(dealt, ring(5), Budget(1.0, 1e-6)).rounds == 3
+
+
+@pytest.mark.parametrize("key", ["penalty-perturbation", "gaussian-mr-admm"])
+def test_the_model_of_a_network_is_the_mean_of_the_later_half_of_what_is_released(key):
+    """Of five rounds the last three; every one of them is certified."""
+    records = classification(300, 2)
+    dealt = split(records.features, records.labels, 3)
+    given = {"rounds": 5, "penalty": 0.1}
+    models = {}
+    for output in ("mean", "last"):
+        chosen = method(key).from_parameters(given | {"output": output})
+        ready = prepare(chosen, dealt, network=ring(3), budget=Budget(9.0, 1e-6))
+        assert ready.theorem.release == Release.EVERY_ITERATE
+        whole = ready.run(1, runs=2, full_release=True)
+        models[output] = ready.method.weights(ready.run(1, runs=2))
+        np.testing.assert_array_equal(models[output], ready.method.weights(whole))
+    primal = whole["primal"]
+    np.testing.assert_allclose(models["mean"], primal[:, 2:].mean(axis=(1, 2)), rtol=1e-12)
+    np.testing.assert_allclose(models["last"], primal[:, -1].mean(axis=1), rtol=1e-12)
+
+
+def test_methods_without_a_mean_are_those_that_release_the_last_iterate_alone():
+    records = classification(60, 2)
+    alone = set()
+    for key in methods():
+        kind = method(key)
+        nodes = 3 if kind.distributed else 1
+        network = ring(3) if kind.distributed else None
+        dealt = split(records.features, records.labels, nodes)
+        given = {"penalty": 0.1} if "penalty" in parameters(kind) else {}
+        chosen = kind.from_parameters(given).resolved(dealt, network, Budget(1.0, 1e-6))
+        theorem = chosen.theorem(dealt, network)
+        if theorem is not None and theorem.release == Release.LAST_ITERATE:
+            alone.add(key)
+            assert not chosen.uses_every_round
+            assert "output" not in chosen.inputs()
+    assert alone == set(LAST_ALONE)
 
 
 def test_noise_and_rounds_by_hand():

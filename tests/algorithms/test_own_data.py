@@ -34,7 +34,19 @@ def table(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("method", ["dp-admm", "dp-acc-admm", "private-dual-averaging"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "dp-admm",
+        "dp-acc-admm",
+        "private-dual-averaging",
+        "dual-variable-perturbation",
+        "penalty-perturbation",
+        "private-r-admm",
+        "private-mr-admm",
+        "gaussian-mr-admm",
+    ],
+)
 def test_three_lines_of_public_facts_are_enough(run, table, method):
     """Of this file's held-out labels 6.8 % are wrong; the best model errs there."""
     schema = table.with_suffix(".toml")

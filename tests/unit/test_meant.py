@@ -66,6 +66,10 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
         ("run dp-sgd --epsilon 1", "dpcalc run --help"),
         ("run dp-admm --epsilon 1 --sigma 2", "follows from the budget"),
         ("compose --epsilon 1 plan.toml", "the budget stands in a TOML file"),
+        (
+            "run fixed-point-admm --epsilon 1 --output mean",
+            "the last iterate, which alone is certified",
+        ),
         ("run dp-admm --repeat 3", "what is meant is --runs, independent runs"),
         ("plot dp-admm --png x.png", "what is meant is --out"),
         ("audit dp-admm --release last --claim eps=1", "unknown release"),

@@ -3,7 +3,8 @@
 Left open, the penalty is the smallest at which the Jacobian of a noisy update costs nothing: with
 noise whose largest loss is 2a a round and κ = C/(B·h), the logistic cost is 2a alone once a >= κ, so
 h = ρ/N + 2ηV = C/(B·a). It is computed from the budget, the rounds, the record counts and the number
-of columns, all public.
+of columns, all public. So are the ridge, and the rounds of a private method, which follow the rules
+of `dpcalc.training.defaults`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import numpy as np
 
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.composition import compose
-from dpcalc.theorems.parameters import number, schedule
+from dpcalc.theorems.parameters import choice, count, number, schedule
 from dpcalc.theorems.schedule import Schedule
+from dpcalc.training.defaults import MOST_LOOKS, looks, noise_norm
+from dpcalc.training.defaults import ridge as local_ridge
 from dpcalc.training.method import Array, Budget, Method, require_calibrated, require_network, table
 
 if TYPE_CHECKING:
@@ -31,6 +34,21 @@ _WITHOUT_BUDGET = Budget(1.0, 0.0)
 """The budget whose penalty a method without noise takes, so that both can be compared."""
 
 
+def open_rounds(which: str) -> Any:
+    """The parameter ``rounds`` of a private method, left open."""
+    return count(f"rounds, {which} (from the nodes and the budget unless given)", default=None)
+
+
+def model_choice() -> Any:
+    """The parameter of a private method for what its model is made of."""
+    return choice(
+        "the model, a mean over nodes: of their last broadcasts, or of those of the later half of the "
+        "rounds, which are released and paid for as well",
+        ("last", "mean"),
+        default="mean",
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NetworkMethod(Method):
     """Nodes of a network that agree on one logistic regression."""
@@ -38,16 +56,30 @@ class NetworkMethod(Method):
     in_blocks: ClassVar[bool] = True
 
     loss_weight: float = number("weight of the mean loss in a node's objective, C", default=1.0)
-    ridge: float = number("weight of the regulariser over all nodes, ρ", default=1e-3)
+    ridge: float | None = number(
+        "weight of the regulariser over all nodes, ρ (from the records, nodes and the budget unless "
+        "given; without a budget 1e-3)",
+        default=None,
+    )
     penalty: Schedule | None = schedule(
         "penalty per noisy round, η (the smallest that makes curvature free unless given)",
         default=None,
     )
 
+    def all_rounds(self) -> int:
+        """Rounds of a resolved method."""
+        rounds: int | None = getattr(self, "rounds")  # noqa: B009 # each method has its own help
+        if rounds is None:
+            raise RuntimeError("a method is resolved before it is used")
+        return rounds
+
     def noisy_rounds(self) -> int:
         """Rounds that look at the data."""
-        rounds: int = getattr(self, "rounds")  # noqa: B009 # declared by each method with its own help
-        return rounds
+        return self.all_rounds()
+
+    def rounds_of_looks(self, count: int) -> int:
+        """Rounds of which so many look at the data."""
+        return count
 
     def problem(self, records: Records, network: Network | None) -> ConsensusProblem:
         """The consensus problem."""
@@ -59,24 +91,48 @@ class NetworkMethod(Method):
             network=require_network(network, self.key),
             loss=Logistic(),
             loss_weight=self.loss_weight,
-            ridge=self.ridge,
+            ridge=self.own_ridge(),
         )
 
     def resolved(self, records: Records, network: Network | None, budget: Budget | None) -> Self:
-        """With a penalty."""
+        """With rounds, a ridge and a penalty."""
+        network = require_network(network, self.key)
+        changes: dict[str, Any] = {}
+        if getattr(self, "rounds") is None:  # noqa: B009 # as above
+            fits = MOST_LOOKS
+            if budget is not None:
+                fits = looks(network.nodes, records.dimension, budget.epsilon, budget.delta)
+            changes["rounds"] = self.rounds_of_looks(fits)
+        if self.ridge is None:
+            changes["ridge"] = self._rule_of_ridge(records, budget)
+        if changes:
+            return self.replace(**changes).resolved(records, network, budget)
         if self.penalty is not None:
             return self
-        network = require_network(network, self.key)
         found = free_curvature_penalty(
             budget or _WITHOUT_BUDGET,
             rounds=self.noisy_rounds(),
             loss_weight=self.loss_weight,
-            stiffness=self.ridge / network.nodes,
+            stiffness=self.own_ridge() / network.nodes,
             sizes=np.array(records.sizes),
             degrees=network.degrees.astype(np.float64),
             dimension=records.dimension,
         )
         return self.replace(penalty=Schedule(found))
+
+    def _rule_of_ridge(self, records: Records, budget: Budget | None) -> float:
+        """What a node's own minimiser needs, for all nodes."""
+        if budget is None:
+            return 1e-3
+        least, d = min(records.sizes), records.dimension
+        noise = noise_norm(least, d, budget.epsilon, budget.delta, pure=True)
+        return self.loss_weight * records.nodes * local_ridge(noise)
+
+    def own_ridge(self) -> float:
+        """The ridge of a resolved method."""
+        if self.ridge is None:
+            raise RuntimeError("a method is resolved before it is used")
+        return self.ridge
 
     def own_penalty(self) -> Schedule:
         """The penalty of a resolved method."""
@@ -89,11 +145,18 @@ class NetworkMethod(Method):
         nodes = require_network(network, self.key).nodes
         return table("penalty", self.own_penalty(), self.noisy_rounds(), nodes)
 
+    @property
+    def uses_every_round(self) -> bool:
+        """Whether the model is made of more than the last round; of two rounds half is the last."""
+        return getattr(self, "output", "last") == "mean" and self.all_rounds() > 2
+
     def weights(self, transcript: Transcript) -> Array:
-        """The mean of the nodes' last broadcasts."""
-        primal = transcript["primal"]
-        last = primal if primal.ndim == 3 else primal[:, -1]
-        return np.asarray(last.mean(axis=1), dtype=np.float64)
+        """The mean of the nodes' last broadcasts, or of those of the later half of the rounds."""
+        primal = np.asarray(transcript["primal"], dtype=np.float64)
+        if primal.ndim == 3:
+            return primal.mean(axis=1)
+        first = primal.shape[1] // 2 if self.uses_every_round else -1
+        return primal[:, first:].mean(axis=(1, 2))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +166,7 @@ class PrivateNetworkMethod(NetworkMethod):
     attested: ClassVar[tuple[str, ...]] = ("row-norms", "exact-minimiser", "loss")
 
     noise_growth: float = number("factor of the noise rate from round to round", default=1.0)
+    output: str = model_choice()
 
     def network_parameters(self, records: Records, network: Network | None) -> dict[str, Any]:
         """The parameters that all objective-perturbation results have."""
@@ -112,7 +176,7 @@ class PrivateNetworkMethod(NetworkMethod):
             "n_nodes": network.nodes,
             "degree": [network.degrees.tolist()],
             "loss_weight": self.loss_weight,
-            "regularization": self.ridge,
+            "regularization": self.own_ridge(),
             "penalty": self.own_penalty(),
             "noise_rate": Schedule(1.0, self.noise_growth),
             "dimension": records.dimension,
@@ -204,7 +268,7 @@ def network_algorithm(
     from dpcalc.algorithms import load
 
     kind: Any = load(method.key)
-    own.setdefault("rounds", getattr(method, "rounds"))  # noqa: B009 # see `noisy_rounds`
+    own.setdefault("rounds", method.all_rounds())
     if "penalty" not in own:
         own["penalty"] = method.penalties(network)
     made: Algorithm = kind(method.problem(records, network), **own)
@@ -216,12 +280,15 @@ class RecycledMethod(NetworkMethod):
 
     __slots__ = ()
 
-    rounds: int
     proximal_weight: float | None
 
     def noisy_rounds(self) -> int:
         """K, the odd rounds."""
-        return (self.rounds + 1) // 2
+        return (self.all_rounds() + 1) // 2
+
+    def rounds_of_looks(self, count: int) -> int:
+        """2K."""
+        return 2 * count
 
     def own_proximal_weight(self) -> float:
         """γ, half the first penalty unless given."""

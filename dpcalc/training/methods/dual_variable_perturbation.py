@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcalc.theorems.parameters import count
 from dpcalc.training.methods._network import (
     PrivateNetworkMethod,
     constant_penalty,
     network_algorithm,
+    open_rounds,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class DualVariablePerturbation(PrivateNetworkMethod):
     title: ClassVar[str] = "Conventional ADMM with a noised dual variable"
     theorem_key: ClassVar[str | None] = "penalty-perturbation"
 
-    rounds: int = count("rounds, all of which look at the data, T", default=10)
+    rounds: int | None = open_rounds("all of which look at the data, T")
 
     def theorem(self, records: Records, network: Network | None) -> Theorem:
         """Noise of rate α on the dual is linear noise of rate α/2."""

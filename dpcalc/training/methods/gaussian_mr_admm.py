@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcalc import checks
-from dpcalc.theorems.parameters import count, number
+from dpcalc.theorems.parameters import number
 from dpcalc.theorems.schedule import Schedule
 from dpcalc.training.method import Array, require_calibrated, require_network, table
-from dpcalc.training.methods._network import RecycledMethod, network_algorithm
+from dpcalc.training.methods._network import (
+    RecycledMethod,
+    model_choice,
+    network_algorithm,
+    open_rounds,
+)
 from dpcalc.vocabulary import Adjacency
 
 if TYPE_CHECKING:
@@ -38,8 +43,9 @@ class GaussianMRADMM(RecycledMethod):
     theorem_key: ClassVar[str | None] = "gaussian-objective-perturbation"
     attested: ClassVar[tuple[str, ...]] = ("record-bounds", "exact-minimiser")
 
-    rounds: int = count("rounds, odd ones look at the data, 2K", default=20)
+    rounds: int | None = open_rounds("odd ones look at the data, 2K")
     noise_growth: float = number("factor of σ from round to round", default=1.0)
+    output: str = model_choice()
     proximal_weight: float | None = number(
         "extra penalty of the even rounds, γ (half the first penalty unless given)",
         check=checks.non_negative,
@@ -68,7 +74,9 @@ class GaussianMRADMM(RecycledMethod):
         """The least (ρ/N + 2ηV)B/C of every odd round, rounded down."""
         network = require_network(network, self.key)
         pull = 2 * self.penalties(network) * network.degrees
-        least = ((self.ridge / network.nodes + pull) / self._weights(records)).min(axis=1) * _BELOW
+        least = ((self.own_ridge() / network.nodes + pull) / self._weights(records)).min(
+            axis=1
+        ) * _BELOW
         return Schedule(float(least[0])) if np.ptp(least) == 0 else Schedule.of("", least)
 
     def algorithm(

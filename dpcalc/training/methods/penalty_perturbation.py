@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcalc.theorems.parameters import count, number
-from dpcalc.training.methods._network import PrivateNetworkMethod, network_algorithm
+from dpcalc.theorems.parameters import number
+from dpcalc.training.methods._network import PrivateNetworkMethod, network_algorithm, open_rounds
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -23,7 +23,7 @@ class PenaltyPerturbation(PrivateNetworkMethod):
     title: ClassVar[str] = "ADMM with noise in the penalty term"
     theorem_key: ClassVar[str | None] = "penalty-perturbation"
 
-    rounds: int = count("rounds, all of which look at the data, T", default=10)
+    rounds: int | None = open_rounds("all of which look at the data, T")
     dual_step: float | None = number(
         "step of the dual update, θ (the first penalty unless given)", default=None
     )

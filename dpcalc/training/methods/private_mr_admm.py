@@ -6,8 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.theorems.parameters import count, number
-from dpcalc.training.methods._network import PrivateNetworkMethod, RecycledMethod, network_algorithm
+from dpcalc.theorems.parameters import number
+from dpcalc.training.methods._network import (
+    PrivateNetworkMethod,
+    RecycledMethod,
+    network_algorithm,
+    open_rounds,
+)
 
 if TYPE_CHECKING:
     from dpcalc.algorithms.engine.algorithm import Algorithm
@@ -24,7 +29,7 @@ class PrivateMRADMM(RecycledMethod, PrivateNetworkMethod):
     title: ClassVar[str] = "Recycled ADMM with objective perturbation and changing penalties"
     theorem_key: ClassVar[str | None] = "recycled-admm"
 
-    rounds: int = count("rounds, odd ones look at the data, 2K", default=20)
+    rounds: int | None = open_rounds("odd ones look at the data, 2K")
     proximal_weight: float | None = number(
         "extra penalty of the even rounds, γ (half the first penalty unless given)",
         check=checks.non_negative,
