@@ -196,7 +196,7 @@ def test_the_script_for_a_shell_completes_there(shell: str, ask: str | None) -> 
     ).stdout
     script = [program, "-c", f"{made}\n{ask}"] if ask else [program, "-n", "-c", made]
     found = subprocess.run(
-        script, env=environment, capture_output=True, text=True, check=True, timeout=60
+        script, env=environment, capture_output=True, text=True, check=True, timeout=300
     )
     if ask:
         assert {line.split("\t")[0] for line in found.stdout.splitlines()} == {"dp-admm", "dp-sgd"}
