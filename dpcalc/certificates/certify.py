@@ -47,6 +47,14 @@ class Certified:
         known = self.certificate
         return known is not None and dominating(known["releases"], known["adjacency"])
 
+    def made_for(self, file: str, number: int, name: str) -> Certified:
+        """The same with the name of a claim in its certificate: which file, its number there from 1."""
+        if self.certificate is None:
+            return self
+        rest = {field: value for field, value in self.certificate.items() if field != "digest"}
+        rest["claim"] = {"file": file, "number": number, "name": name}
+        return replace(self, certificate={**rest, "digest": digest(rest)})
+
 
 CERTIFIED = "certified"
 _WRONG = "certainly wrong"

@@ -56,7 +56,8 @@ def check(certificate: Any, effort: float = EFFORT) -> list[str]:
     need(that=isinstance(certificate, dict), got=certificate)
     if certificate.get("format") != FORMAT:
         raise Refused(f"expected format {FORMAT!r}; got {certificate.get('format')!r:.60}")
-    fields(certificate, *FIELDS)
+    fields(certificate, *FIELDS, *({"claim"} & set(certificate)))
+    made_for(certificate)
     if certificate["digest"] != digest(certificate):
         raise Refused("it was edited: its digest is not that of what stands in it")
     affordable([certificate], effort)
@@ -79,6 +80,15 @@ def check(certificate: Any, effort: float = EFFORT) -> list[str]:
         )
     need(that=len(proved) > 0, got="no end")
     return proved
+
+
+def made_for(certificate: dict[str, Any]) -> str:
+    """The claim that it names, "" if none: whether that is about these releases is not looked at."""
+    if "claim" not in certificate:
+        return ""
+    file, place, name = fields(certificate["claim"], "file", "number", "name")
+    need(that=isinstance(file, str) and isinstance(name, str), got=certificate["claim"])
+    return f"made for claim {whole(place, 1, 10**9):,} of {file!r:.200}, {name!r:.200}"
 
 
 def holds(certificate: Any, end: str, direction: str, how: Any) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcalc.certificates.checker import check, unique
+from dpcalc.certificates.checker import check, made_for, unique
 from dpcalc.certificates.effort import EFFORT
 from dpcalc.certificates.effort import effort as effort_of
 from dpcalc.certificates.formulas import is_formula, shown
@@ -28,12 +28,14 @@ class Verified:
         adjacency: its neighbouring relation.
         proved: a statement for each end; empty if it was refused.
         refused: why, or "".
+        claim: the claim that it names: its file, its number there, its name; None if none.
     """
 
     releases: tuple[str, ...]
     adjacency: str
     proved: tuple[str, ...]
     refused: str
+    claim: dict[str, Any] | None = None
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
@@ -43,14 +45,19 @@ class Verified:
             "adjacency": self.adjacency or None,
             "proved": list(self.proved),
             "refused": self.refused or None,
+            "claim": self.claim,
         }
 
     def text(self) -> str:
         """For people."""
         if self.refused:
-            return f"REFUSED: {self.refused}"
+            which = f", {made_for({'claim': self.claim})}" if self.claim else ""
+            return f"REFUSED{which}: {self.refused}"
         relation = f" under {self.adjacency}" if self.adjacency else ""
         lines = [*(f"  {release}" for release in self.releases), *self.proved]
+        if self.claim:
+            named = made_for({"claim": self.claim})
+            lines.append(f"{named}; that this claim is about these releases is not verified")
         return "\n".join([f"VERIFIED{relation}, for all of these together:", *lines])
 
 
@@ -100,9 +107,17 @@ def _verified(certificate: Any, effort: float) -> Verified:
     try:
         proved = tuple(check(certificate, effort))
     except (Refused, ValueError, ArithmeticError, RecursionError) as reason:
-        return Verified((), "", (), str(reason) or type(reason).__name__)
+        return Verified((), "", (), str(reason) or type(reason).__name__, _claim(certificate))
     described = tuple(_described(release) for release in certificate["releases"])
-    return Verified(described, certificate["adjacency"], proved, "")
+    return Verified(described, certificate["adjacency"], proved, "", _claim(certificate))
+
+
+def _claim(certificate: Any) -> dict[str, Any] | None:
+    """The claim that it names, where that can be read."""
+    try:
+        return certificate["claim"] if made_for(certificate) else None
+    except (Refused, ValueError, TypeError):
+        return None
 
 
 def _described(release: dict[str, Any]) -> str:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 NOT_CERTIFIED = 3
 
+Claimed = tuple[str, int, str]
+"""A claim: the name of its file, its number there, its own name."""
+
+NOTHING_PROVED = "not certified: no finite ε is proved"
+
 
 def certify_option() -> click.Option:
     """--certify FILE; needs the extra certify."""
@@ -54,6 +59,7 @@ class Certificates:
         adjacency: str,
         delta: float,
         formulas: Iterable[Formula] = (),
+        claim: Claimed | None = None,
     ) -> None:
         """Certify an answer, and record the status of both ends.
 
@@ -64,6 +70,7 @@ class Certificates:
             adjacency: the neighbouring relation, or "".
             delta: of the answer.
             formulas: of the theorem behind it, if there is one.
+            claim: that the certificate is made for, if there is one.
         """
         if self._path is None:
             return
@@ -72,6 +79,7 @@ class Certificates:
 
         lower = ends.get("epsilon_lower")
         found = certify(parts, adjacency, delta, ends["epsilon"], lower, formulas)
+        found = found if claim is None else found.made_for(*claim)
         self._found.append(found)
         file = None if found.certificate is None else str(self._path)
         of_pairs = found.of_pairs or ends.get("epsilon_lower_of") == PAIR
@@ -91,6 +99,7 @@ class Certificates:
         adjacency: str,
         delta: float,
         theorem: Theorem | None = None,
+        claim: Claimed | None = None,
     ) -> None:
         """The same for the certified ε of one guarantee, with the lower end next to it."""
         if self._path is not None:
@@ -98,7 +107,7 @@ class Certificates:
 
             ends = {"epsilon": epsilon, **enclosure(guarantee, delta)}
             formulas = theorem.symbolic() if theorem is not None else ()
-            self.add(record, ends, [(guarantee, 1)], adjacency, delta, formulas)
+            self.add(record, ends, [(guarantee, 1)], adjacency, delta, formulas, claim)
 
     def write(self, writing: Writing) -> int:
         """Write the file if anything is certified; the exit status."""
@@ -129,6 +138,17 @@ def print_certificate(record: dict[str, Any]) -> None:
     verified = "" if file is None else f"; verify with: dpcalc check {file}"
     for line in (first + verified, *others):
         console().print(escaped(line))
+
+
+def certificate_line(record: dict[str, Any]) -> str:
+    """For a report: whether a certificate of an answer was made, and in which file it stands."""
+    if "certificate" not in record:
+        return "No certificate was made; --certify FILE makes one of what is proved."
+    found = record["certificate"]
+    if found["file"] is None:
+        return f"No certificate was made: {found['upper'].removeprefix('not certified: ')}."
+    words = "; ".join(certificate_words(found))
+    return f"Certificate in {found['file']}: {words}; verify with: dpcalc check {found['file']}"
 
 
 def print_certificates(records: Sequence[dict[str, Any]]) -> None:
@@ -165,5 +185,7 @@ def certificate_words(found: dict[str, Any]) -> tuple[str, ...]:
         words.append(f"{which} certified{of_what}")
     elif found["file"] is not None:
         words.append("a larger ε is certified")
+    if not ends and found["upper"] == found["lower"]:
+        return (*words, found["upper"])
     words += [f"{end} end {found[end]}" for end in ("upper", "lower") if found[end] != CERTIFIED]
     return tuple(words)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcalc.cli._certify import Certificates, print_certificates
+from dpcalc.cli._certify import NOTHING_PROVED, Certificates, print_certificates
 from dpcalc.cli._json import print_json
 from dpcalc.cli._kept import kept_work, refuse_checkpoint
 from dpcalc.cli._options import refuse_given
@@ -66,12 +66,12 @@ def judge(
     if not as_json:
         _print(judgements, attacks, file, details=details)
     if certify is not None:
-        _certify(certificates, judgements, records)
+        _certify(certificates, judgements, records, file)
     status = certificates.write(writing)
     if junit is not None:
         writing.attempt(lambda: _write_junit(junit, records, file, strict=strict))
     if report is not None:
-        written = writing.attempt(lambda: _write_report(report, judgements, attacks, file))
+        written = writing.attempt(lambda: _write_report(report, judgements, attacks, file, records))
         answer |= {"report": str(report)} if written else {}
     demonstration, failed = file is None and not strict, _failed(judgements, attacks, strict=strict)
     if as_json:
@@ -130,33 +130,50 @@ def _write_report(
     judgements: Sequence[Judgement],
     attacks: Sequence[AuditResult | None] | None,
     file: Path | None,
+    records: Sequence[dict[str, Any]],
 ) -> None:
     from dpcalc.claims.file import default_file
+    from dpcalc.cli._certify import certificate_line
     from dpcalc.cli._outputs import this_command
     from dpcalc.report.claims_report import claims_report
     from dpcalc.report.document import write_report
 
     title = "Privacy claims of five papers" if file is None else f"Privacy claims: {file.name}"
     source = file or default_file()
-    found = claims_report(title, judgements, attacks, command=this_command(), file=source)
+    lines = [certificate_line(record) for record in records]
+    found = claims_report(
+        title, judgements, attacks, command=this_command(), file=source, certificates=lines
+    )
     write_report(path, found)
 
 
 def _certify(
-    certificates: Certificates, judgements: Sequence[Judgement], records: list[dict[str, Any]]
+    certificates: Certificates,
+    judgements: Sequence[Judgement],
+    records: list[dict[str, Any]],
+    file: Path | None,
 ) -> None:
     """Certify the ε that is proved for every claim."""
+    from dpcalc.claims.file import default_file
     from dpcalc.claims.verdict import Claim
     from dpcalc.report.text import with_progress
 
-    pairs = list(zip(judgements, records, strict=True))
-    for judgement, record in with_progress(pairs, "certifying claims", few=1):
+    source = (file or default_file()).name
+    numbered = list(enumerate(zip(judgements, records, strict=True), start=1))
+    for number, (judgement, record) in with_progress(numbered, "certifying claims", few=1):
         claim = judgement.claim
         if judgement.certified < math.inf:
             guarantee = claim.guarantee
             spent, relation = judgement.certified, claim.relation.name
             theorem = claim.theorem if isinstance(claim, Claim) else None
-            certificates.add_guarantee(record, spent, guarantee, relation, claim.delta, theorem)
+            named = (source, number, claim.name)
+            certificates.add_guarantee(
+                record, spent, guarantee, relation, claim.delta, theorem, named
+            )
+        else:
+            record["certificate"] = {
+                "file": None, "upper": NOTHING_PROVED, "lower": NOTHING_PROVED, "lower_of": None,
+            }  # fmt: skip
 
 
 def _print(

@@ -50,6 +50,7 @@ def claims_report(
     *,
     command: str,
     file: Path,
+    certificates: Sequence[str] | None = None,
 ) -> Report:
     """Verdicts, what they rest on, and how to repeat them.
 
@@ -59,13 +60,15 @@ def claims_report(
         attacks: on them, if they were attacked.
         command: what repeats it.
         file: the claims file.
+        certificates: what is said of the certificate of each.
     """
     numbered = list(enumerate(judgements, start=1))
     found = attacks or [None] * len(judgements)
     sections = [Section("Verdicts", (_table(judgements),))]
+    said = [(line,) for line in certificates] if certificates else [()] * len(judgements)
     sections += [
-        Section(f"{number}. {j.claim.name}", _parts(j, attack), j.verdict.value)
-        for (number, j), attack in zip(numbered, found, strict=True)
+        Section(f"{number}. {j.claim.name}", (*_parts(j, attack), *more), j.verdict.value)
+        for (number, j), attack, more in zip(numbered, found, said, strict=True)
     ]
     sections.append(Section("What the words mean", (DEFINITIONS,)))
     tables = [
