@@ -7,6 +7,9 @@ can have, so that δ(ε) = e^ε V(e^-ε); it is followed at r = e^{lh}, block by
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+from operator import itemgetter, mul
 from typing import Any
 
 from flint import arb
@@ -20,6 +23,7 @@ REACH, BLOCKS = 1_000, 200
 """The largest l, and the most blocks."""
 
 FIELDS = "spacing", "reach", "block", "step", "points", "width"
+PARTED = *FIELDS, "parts"
 
 
 def chi_square(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
@@ -28,7 +32,14 @@ def chi_square(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
 
 
 def followed(
-    rounds: Rounds, spacing: Any, reach: Any, block: Any, step: Any, points: Any, width: Any
+    rounds: Rounds,
+    spacing: Any,
+    reach: Any,
+    block: Any,
+    step: Any,
+    points: Any,
+    width: Any,
+    parts: Any = None,
 ) -> Table:
     """Bounds of V at e^-nh, ..., 1 after all rounds.
 
@@ -40,6 +51,7 @@ def followed(
         step: of the lattice on which the losses of a block are added.
         points: at which divergences of one round are taken, from 0 on.
         width: the lattice's largest place.
+        parts: the same six for the rounds of a block, if it is divided into shorter blocks.
     """
     h, last = positive(spacing), whole(reach, 1, REACH)
     (law, count), *others = rounds
@@ -48,7 +60,15 @@ def followed(
     blocks, left = divmod(count, size)
     need(that=blocks <= BLOCKS, got=f"{blocks} blocks")
     sums = positive(step), whole(points, 2, LARGEST), whole(width, 1, LARGEST)
-    deltas = divergences(law, size, [h * j for j in range(2 * last + 1)], *sums)
+    places = [h * j for j in range(2 * last + 1)]
+    deltas = divergences(law, size, places, *sums)
+    if parts is not None:
+        need(that=isinstance(parts, list) and len(parts) == len(FIELDS), got=parts)
+        within, near = followed([(law, size)], *parts), positive(parts[0])
+        deltas = [
+            delta.min(at(within, eps, near).upper())
+            for delta, eps in zip(deltas, places, strict=True)
+        ]
     held = weights(deltas, h)
     value = [arb(0)] * (last + 1)
     for n in [size] * blocks + [left] * (left > 0):
@@ -125,16 +145,15 @@ def with_a_block(value: Table, held: Table, most: Ball, h: Ball) -> Table:
     """
     bends, n = curvatures(value, h), len(value) - 1
     falling = sorted(range(2 * n + 1), key=bends.__getitem__, reverse=True)
+    levels, in_order = [bends[place] for place in falling], itemgetter(*falling)
     roughly, enough = [float(each) for each in held], float(most)
     found = []
     for row, before in enumerate(value):
-        used, above = 0.0, 0
-        while above < 2 * n and (used := used + roughly[falling[above] - row + 2 * n]) <= enough:
-            above += 1
-        level = bends[falling[above]]
-        gained = level * most
-        for place in falling[:above]:
-            gained += held[place - row + 2 * n] * (bends[place] - level)
+        seen = slice(2 * n - row, 4 * n + 1 - row)
+        above = bisect_right(list(accumulate(in_order(roughly[seen]))), enough, 0, 2 * n)
+        level = levels[above]
+        more = [bend - level for bend in levels[:above]]
+        gained = sum(map(mul, in_order(held[seen]), more), level * most)
         found.append((before + (2 * h * (row - n)).exp() * gained).upper())
     return found
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dpcalc.certificates.chi_square import BLOCKS, REACH
+from dpcalc.certificates.chi_square import BLOCKS, FIELDS, REACH
 from dpcalc.certificates.grammar import BITS, NODES, ROWS, Refused
 from dpcalc.certificates.lattice import LARGEST
 from dpcalc.certificates.meter import function, plain
@@ -156,12 +156,22 @@ def chi_square(laws: Laws, how: Any, bits: int) -> float:
     return sums + (1 + laws[0][1] // block) * 2 * reach**2 * plain(bits)
 
 
+def in_parts(laws: Laws, how: Any, bits: int) -> float:
+    """The same for all blocks and for the parts of one."""
+    parts, block = field(how, "parts"), size(field(how, "block"))
+    if not (block and len(laws) == 1) or length(parts) != len(FIELDS):
+        return 0.0
+    within = chi_square([(laws[0][0], block)], dict(zip(FIELDS, parts, strict=True)), bits)
+    return chi_square(laws, how, bits) + within
+
+
 METHODS: dict[str, Callable[[Laws, Any, int], float]] = {
     "line": line,
     "parted line": parted_line,
     "outcomes": outcomes,
     "lattice": lattice,
     "chi-square": chi_square,
+    "chi-square in parts": in_parts,
     "one round": lambda laws, *_: 2 * sum(law.point for law, _ in laws[:1]),
     "order": lambda laws, *_: sum(law.moment for law, _ in laws),
 }

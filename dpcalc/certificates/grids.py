@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from flint import arb
 
+from dpcalc.accounting.composition.sampled_blocks import block_size
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.chi_square import FIELDS, REACH
 from dpcalc.certificates.grammar import number
@@ -43,8 +44,8 @@ _BITS, _COARSE_BITS = 64, 160
 _FEWEST_BLOCKED, _LARGEST_CHI_SQUARE = 8, 10.0
 """Rounds, and their χ²-divergences added up, for which blocks may give the least."""
 
-_BLOCKS, _BLOCK_BITS = 60, 160
-"""Into how many blocks rounds are divided at least, if they are enough; bits."""
+_PARTS, _BLOCK_BITS = 32, 160
+"""Into how many parts a block is divided at least, if it has as many rounds; bits."""
 
 _PER_DEVIATION, _DEVIATIONS, _BLOCK_DEVIATIONS = (5.0, 7.0), 6.5, 12.0
 """Points in a block's standard deviation, how many of the whole they reach, and in a block's sum."""
@@ -90,23 +91,44 @@ def blocks(law: Law, count: int, delta: float, epsilon: float) -> Iterator[dict[
     one = float(law.chi_square)
     if not count * one < _LARGEST_CHI_SQUARE:
         return
-    size = max(1, count // _BLOCKS)
-    wide, least = 1.0, delta * _NEGLIGIBLE / count
+    size, wide, least = block_size(count), 1.0, delta * _NEGLIGIBLE / count
     while not law.profile(arb(wide)) < least:
         wide *= 1.1
     while wide > 1 / _WIDEST and law.profile(arb(wide * 0.9)) < least:
         wide *= 0.9
     for per_deviation in _PER_DEVIATION:
-        deviation = math.sqrt(math.expm1(size * math.log1p(one)))
-        spacing = float(f"{deviation / per_deviation:.3g}")
-        farthest = max(_DEVIATIONS * math.sqrt(2 * count * one), _BEYOND * epsilon)
-        reach = min(math.ceil(farthest / spacing), REACH)
-        width = max(wide, _BLOCK_DEVIATIONS * deviation)
-        step = max(spacing / math.ceil(_FINER * math.sqrt(size)), width / (_LARGEST - 2))
-        points, places = math.ceil(wide / step) + 1, math.ceil(width / step) + 1
-        chosen = repr(spacing), reach, size, repr(step), points, places
-        fields = dict(zip(FIELDS, chosen, strict=True))
-        yield {"method": "chi-square", "precision": _BLOCK_BITS, **fields}
+        divided = partial(_divided, one, wide, per_deviation)
+        found = divided(count, size, epsilon)
+        fields = dict(zip(FIELDS, found, strict=True))
+        if size == 1:
+            yield {"method": "chi-square", "precision": _BLOCK_BITS, **fields}
+        else:
+            parts = divided(size, max(1, size // _PARTS), 0.0)
+            method = "chi-square in parts"
+            yield {"method": method, "precision": _BLOCK_BITS, **fields, "parts": parts}
+
+
+def _divided(
+    one: float, wide: float, per_deviation: float, count: int, size: int, epsilon: float
+) -> list[Any]:
+    """The values of FIELDS for rounds in blocks.
+
+    Args:
+        one: χ²-divergence of a round.
+        wide: how far the losses of a round reach.
+        per_deviation: points in a block's standard deviation.
+        count: how many rounds.
+        size: of a block.
+        epsilon: that they reach beyond.
+    """
+    deviation = math.sqrt(math.expm1(size * math.log1p(one)))
+    spacing = float(f"{deviation / per_deviation:.3g}")
+    farthest = max(_DEVIATIONS * math.sqrt(2 * count * one), _BEYOND * epsilon)
+    reach = min(math.ceil(farthest / spacing), REACH)
+    width = max(wide, _BLOCK_DEVIATIONS * deviation)
+    step = max(spacing / math.ceil(_FINER * math.sqrt(size)), width / (_LARGEST - 2))
+    points, places = math.ceil(wide / step) + 1, math.ceil(width / step) + 1
+    return [repr(spacing), reach, size, repr(step), points, places]
 
 
 @lru_cache(maxsize=4)

@@ -11,14 +11,14 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import Ball
-from dpcalc.certificates.chi_square import FIELDS, chi_square
+from dpcalc.certificates.chi_square import FIELDS, PARTED, chi_square
 from dpcalc.certificates.grammar import need, number, whole
 from dpcalc.certificates.lattice import LARGEST, on_a_lattice
 from dpcalc.certificates.laws import Rounds
 from dpcalc.certificates.outcomes import bounded, over_outcomes
 from dpcalc.certificates.renyi import order
 
-BOUNDS = "order", "lattice", "chi-square"
+BOUNDS = "order", "lattice", "chi-square", "chi-square in parts"
 """Those that bound δ(ε) from above only."""
 
 
@@ -41,4 +41,5 @@ METHODS: dict[str, tuple[tuple[str, ...], Callable[..., Ball]]] = {
     "order": (("order",), order),
     "lattice": (("step", "points", "reach"), lattice),
     "chi-square": (FIELDS, chi_square),
+    "chi-square in parts": (PARTED, chi_square),
 }

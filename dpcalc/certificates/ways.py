@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.chi_square import FIELDS, at, followed
+from dpcalc.certificates.chi_square import PARTED, at, followed
 from dpcalc.certificates.contour import lowest
 from dpcalc.certificates.grammar import exact, number
 from dpcalc.certificates.grids import PERTURBED, blocks, lattices, least_epsilon, masses, rounded_up
@@ -90,7 +90,7 @@ def by_chi_square(
         raise NotCertified("of these rounds no χ²-divergence is bounded")
     with precision(known[-1]["precision"]):
         rounds = rounds_of(statement["releases"], statement["adjacency"], False)
-        value = followed(rounds, *(known[-1][name] for name in FIELDS))
+        value = followed(rounds, *(known[-1].get(name) for name in PARTED))
         h, delta = float(known[-1]["spacing"]), number(statement["delta"])
         low, high = float(exact(epsilon)), h * known[-1]["reach"]
         if not (low < high and at(value, arb(high), number(repr(h))) < delta):

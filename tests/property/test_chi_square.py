@@ -74,7 +74,7 @@ def test_no_adversary_reaches_more_by_longer_blocks_and_a_shorter_one(
     """Blocks of two rounds know less than single rounds, and a shorter last block more than they."""
     single = [SampledReplacement(1.0, 0.1, count).delta(0.1 * k) for k in range(12)]
     monkeypatch.setattr(sampled_blocks, "_FEWEST_BLOCKS", 3)
-    assert sampled_blocks._block_size(count) == 2
+    assert sampled_blocks.block_size(count) == 2
     _forget()
     found = [SampledReplacement(1.0, 0.1, count).delta(0.1 * k) for k in range(12)]
     longer = [SampledReplacement(1.0, 0.1, 8).delta(0.1 * k) for k in range(12)]
@@ -93,7 +93,7 @@ def test_no_adversary_reaches_more_in_many_rounds_that_blocks_do_not_divide(
 ) -> None:
     """Whole blocks whose χ² or profile is one round short would be caught by the adversary, a shorter
     block that is left out or has no χ² by what it adds: about its share of a whole one."""
-    assert (sampled_blocks._block_size(count), count % size) == (size, size - 1)
+    assert (sampled_blocks.block_size(count), count % size) == (size, size - 1)
     ratios = np.exp(np.linspace(-4, 4, 401))
     choices = adaptive_sampling.rounds(mu, rate, LINE[:3], 61)
     reached = adaptive_sampling.reached(choices, count, ratios)
@@ -199,7 +199,7 @@ def test_no_adversary_reaches_more_than_in_lines_with_a_wide_tolerance() -> None
 @pytest.mark.parametrize(("mu", "rate", "size"), [(1.0, 5e-5, 938), (0.5, 0.05, 16)])
 def test_one_convolution_bounds_the_profile_of_a_block(mu: float, rate: float, size: int) -> None:
     block = _rounds(mu, rate, size)
-    spacing, _ = sampled_blocks._lattice(mu, rate, size)
+    spacing, _ = sampled_blocks._lattice(mu, rate, size, 48 * size)
     found = sampled_blocks._deltas(WithoutReplacement(mu, rate), size, spacing, 400)
     for k in (0, 25):
         with with_relative_width(1e-3):

@@ -130,13 +130,17 @@ def _adversary(count: int) -> np.ndarray:
     return adaptive_sampling.reached(choices, count, RATIOS)
 
 
-@pytest.mark.parametrize(("count", "block"), [(12, 1), (12, 2), (7, 2), (7, 3)])
-def test_no_adversary_reaches_more(count: int, block: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "block", "parts"),
+    [(12, 1, 0), (12, 2, 0), (7, 2, 0), (7, 3, 0), (12, 4, 1), (12, 5, 2), (7, 2, 1)],
+)
+def test_no_adversary_reaches_more(count: int, block: int, parts: int) -> None:
     """Who chooses in every round where records lie; by backward induction, from below."""
     reached = _adversary(count)
-    spacing = 0.05 if block == 1 else 0.07
+    spacing, within = 0.05 if block == 1 else 0.07, ["0.05", 60, parts, "0.01", 400, 600]
     with precision(160):
-        value = chi_square.followed([(_law(), count)], str(spacing), 60, block, "0.01", 400, 600)
+        chosen = str(spacing), 60, block, "0.01", 400, 600, within if parts else None
+        value = chi_square.followed([(_law(), count)], *chosen)
         for k in range(41, 100, 6):
             eps = -math.log(RATIOS[k])
             bound = float(chi_square.at(value, arb(eps), arb(str(spacing))))
@@ -320,3 +324,27 @@ def test_no_smaller_epsilon_is_named_where_places_do_not_reach_far_enough(
     found = certify(parts, "replace-one", 1e-5, compose(*parts).epsilon(1e-5))
     assert found.certificate is None
     assert found.upper == "not certified: no ε follows from the blocks that were tried"
+
+
+def test_a_block_in_parts_is_bounded_by_the_smaller_of_two() -> None:
+    """And parts with less χ² than they have would be caught."""
+    sums, within = ("0.01", 400, 600), ["0.05", 60, 1, "0.01", 400, 600]
+    with precision(160):
+        whole = chi_square.followed([(_law(), 12)], "0.07", 60, 4, *sums)
+        divided = chi_square.followed([(_law(), 12)], "0.07", 60, 4, *sums, within)
+        less = chi_square.followed([(_law(), 12)], "0.07", 60, 4, *sums, ["0.05", 60, 4, *sums])
+    assert all(x <= y for x, y in zip(divided, whole, strict=True))
+    assert float(divided[40]) < 0.99 * float(whole[40])
+    assert all(divided[k] < less[k] <= whole[k] for k in (30, 45, 60))
+
+
+@pytest.mark.parametrize(
+    "parts", [None, [], ["0.05", 60, 1], "0.05", ["0.05", 60, 5, "0.01", 4, 6]]
+)
+def test_parts_of_another_form_are_refused(parts: Any) -> None:
+    how = {"method": "chi-square in parts", "precision": 160, "enclosure": ["0", "1e-9"]}
+    fields = dict(zip(chi_square.FIELDS, ("0.07", 60, 4, "0.01", 400, 600), strict=True))
+    made = _edited()
+    made["upper"]["evidence"]["both"] = {**how, **fields, "parts": parts}
+    with pytest.raises(Refused):
+        check({**made, "digest": digest(made)})

@@ -3,7 +3,8 @@
 Statement
     Rounds are divided into blocks of one size and a shorter one, of whose two laws the profile and
     the χ²-divergence are bounded: `dpcalc.accounting.composition.chi_square`. The shorter block is
-    a part of a longer one, so that its profile is at most that of the others.
+    a part of a longer one, so that its profile is at most that of the others. The profile of a
+    block is the smaller of two: of its dominating pairs, and of its own rounds in shorter blocks.
 Source
     docs/theorems/private-dual-averaging.md, with the proof.
 """
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 _FEWEST_BLOCKS = 48
 """Rounds are divided into so many whole blocks at least; half as many more, or all rounds if few."""
 
+_PARTS = 32
+"""Into how many shorter blocks, up to half as many more, a block is divided; into rounds if few."""
+
 _POINTS_PER_DEVIATION = 5
 _DEVIATIONS = 6.5
 """Lattice points in a block's standard deviation, and how many of the whole they reach."""
@@ -68,16 +72,23 @@ def chi_square(mu: float, rate: float, rounds: int) -> float:
     return round_up(ctx.expm1(rounds * ctx.log1p(each)))
 
 
-def _lattice(mu: float, rate: float, size: int) -> tuple[float, int]:
-    """Distance of the lattice's points, and how many lie above zero; for blocks of so many rounds."""
+def _lattice(mu: float, rate: float, size: int, rounds: int) -> tuple[float, int]:
+    """Distance of the lattice's points, and how many lie above zero.
+
+    Args:
+        mu: of a round.
+        rate: of a round.
+        size: rounds of a block.
+        rounds: of all blocks together.
+    """
     spacing = _few_digits(math.sqrt(chi_square(mu, rate, size)) / _POINTS_PER_DEVIATION)
-    total = (_FEWEST_BLOCKS * _next_size(size) - 1) * chi_square(mu, rate, 1)
+    total = rounds * chi_square(mu, rate, 1)
     return spacing, math.ceil(_DEVIATIONS * math.sqrt(2 * total) / spacing)
 
 
 def profile_of_rounds(mu: float, rate: float, rounds: int) -> LimitedProfile:
     """Whole blocks, whose profiles other numbers of rounds share, and one of the rounds left over."""
-    size = _block_size(rounds)
+    size = block_size(rounds)
     whole, left = divmod(rounds, size)
     wide = is_shared() and relative_width() >= _WIDE
     before = _after(mu, rate, size, whole, wide)
@@ -99,16 +110,37 @@ def _after(mu: float, rate: float, size: int, blocks: int, wide: bool) -> Limite
 @lru_cache(maxsize=64)
 def _block(mu: float, rate: float, size: int) -> LimitedBlock:
     """What is known of a block of so many rounds."""
-    spacing, reach = _lattice(mu, rate, size)
-    if size == 1:
-        deltas = np.array([_one_round(mu, rate, spacing * k) for k in range(2 * reach + 1)])
-    else:
-        with alone():
-            deltas = _deltas(WithoutReplacement(mu, rate), size, spacing, 2 * reach + 1)
+    most = _FEWEST_BLOCKS * _next_size(size) - 1
+    spacing, reach = _lattice(mu, rate, size, most)
+    deltas = _by_pairs(mu, rate, size, spacing, 2 * reach + 1)
+    if size > 1:
+        parts = _in_parts(mu, rate, size)
+        limited = [parts.delta(spacing * k) for k in range(len(deltas))]
+        deltas = np.minimum.accumulate(np.minimum(deltas, limited))
     return LimitedBlock(spacing, deltas, chi_square(mu, rate, size))
 
 
-def _block_size(rounds: int) -> int:
+def _in_parts(mu: float, rate: float, size: int) -> LimitedProfile:
+    """The profile of a block's rounds, divided into shorter blocks."""
+    part = max(size // _PARTS, 1)
+    spacing, reach = _lattice(mu, rate, part, size)
+    deltas = _by_pairs(mu, rate, part, spacing, 2 * reach + 1)
+    block = LimitedBlock(spacing, deltas, chi_square(mu, rate, part))
+    profile = nothing(block)
+    for _ in range(size // part):
+        profile = followed(profile, block)
+    return profile
+
+
+def _by_pairs(mu: float, rate: float, size: int, spacing: float, count: int) -> Reals:
+    """δ of so many rounds by their dominating pairs, on a lattice."""
+    if size == 1:
+        return np.array([_one_round(mu, rate, spacing * k) for k in range(count)])
+    with alone():
+        return _deltas(WithoutReplacement(mu, rate), size, spacing, count)
+
+
+def block_size(rounds: int) -> int:
     """Rounds of a block: 1, 2, 3, 4, 6, 8, 12, ..., so that many numbers of rounds share theirs."""
     most = max(rounds // _FEWEST_BLOCKS, 1)
     power = 1 << (most.bit_length() - 1)
