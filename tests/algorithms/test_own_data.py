@@ -36,16 +36,8 @@ def table(tmp_path):
 
 @pytest.mark.parametrize(
     "method",
-    [
-        "dp-admm",
-        "dp-acc-admm",
-        "private-dual-averaging",
-        "dual-variable-perturbation",
-        "penalty-perturbation",
-        "private-r-admm",
-        "private-mr-admm",
-        "gaussian-mr-admm",
-    ],
+    "dp-admm dp-acc-admm private-dual-averaging dual-variable-perturbation penalty-perturbation "
+    "private-r-admm private-mr-admm gaussian-mr-admm".split(),
 )
 def test_three_lines_of_public_facts_are_enough(run, table, method):
     """Of this file's held-out labels 6.8 % are wrong; the best model errs there."""
