@@ -42,6 +42,8 @@ _GAIN, _CORNER, _SMALL = 1e-5, 1e-3, 1e-3
 """What another line has to add to be asked for, relative to what is found or to the last."""
 
 _SMALLEST, _FARTHEST, _SHARE = 1e-12, 700.0, 1e-3
+_WASTED, _LONG = 4.0, 20.0
+"""How far beyond where lines matter ε are looked at as well, and how far in any case."""
 
 _ROOM = 4e-15
 """More than what a few roundings change by, relatively."""
@@ -116,7 +118,7 @@ def _highest(grid: Reals, deltas: Reals, alpha: Reals) -> Reals:
 
 def _asked(guarantee: Reaching, ends: Curve, alpha: Reals) -> tuple[Reals, Reals, Reals]:
     """Increasing ε, with lower and upper bounds of δ there."""
-    grid = _grid(guarantee, alpha)
+    grid = _grid(guarantee, ends, alpha)
     found = np.array(ends(grid.tolist()))
     for _ in range(_ROUNDS if len(grid) > 2 else 0):
         further = np.setdiff1d(_tops(grid, _lines(grid, found[:, 1], alpha)), grid)
@@ -209,8 +211,8 @@ def _supremum(t: Reals, high: Reals, alpha: Reals) -> Reals:
     return np.asarray((high * (1 + _ROOM) - alpha[:, None] * (t * (1 - _ROOM))).max(axis=1))
 
 
-def _grid(guarantee: Reaching, rates: Reals) -> Reals:
-    """Increasing ε from 0 on.
+def _grid(guarantee: Reaching, ends: Curve, rates: Reals) -> Reals:
+    """Increasing ε from 0 on, no further than lines can be above 0, or above that of ε = 0.
 
     From the last but those that infinite losses ask for on, lines at larger ε gain at most δ, a
     thousandth of every rate and of its rest.
@@ -224,6 +226,12 @@ def _grid(guarantee: Reaching, rates: Reals) -> Reals:
             reach = guarantee.epsilon(min(certain + _SMALLEST, 0.999))
             beyond.append(_FARTHEST)
     reach = min(reach, _FARTHEST)
+    enough = _SHARE - math.log(max(float(rates.min()), math.exp(-_FARTHEST)))
+    if reach > max(_WASTED * enough, _LONG):
+        least = 1 - ends([0.0, enough])[0][1] - float(rates.max())
+        enough = max(enough, -math.log(max(least, math.exp(-_FARTHEST)))) + _SHARE
+        if reach > _WASTED * enough:
+            return enough * np.linspace(0, 1, _GRID) ** 1.5
     return np.unique(np.append(reach * np.linspace(0, 1, _GRID) ** 1.5, beyond))
 
 

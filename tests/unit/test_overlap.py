@@ -182,3 +182,36 @@ def test_noise_that_no_cells_follow_has_a_lower_end() -> None:
     for epsilon in (0.0, 3.0):
         bracket = found.delta_bracket(epsilon)  # type: ignore[attr-defined]
         assert 0.874 < bracket.lower <= 1 - (1 - GDP(1).delta(epsilon)) / 8 <= bracket.upper
+
+
+def test_one_large_loss_tells_as_much_as_its_probabilities_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Against the same test by the normal law: x above a place that the record reaches."""
+    rounds, rate, sigma = 10**9, 1e-9, 0.1
+    total = LossSum.of([(PoissonRemove(sigma, rate), rounds)])
+    found = overlap.one_round_tells(total, 5.0)
+    with mp.workdps(60):
+        best = mp.mpf(0)
+        for x in np.linspace(0.3, 1.2, 91):
+            place, q = mp.mpf(float(x)) / sigma, mp.mpf(rate)
+            out, near = mp.ncdf(-place), mp.ncdf(1 / mp.mpf(sigma) - place)
+            above = 1 - (1 - (1 - q) * out - q * near) ** rounds
+            best = max(best, above - mp.exp(5) * (1 - (1 - out) ** rounds))
+    assert 0.95 * best <= found <= best * (1 + mp.mpf("1e-4"))
+    assert overlap.one_round_tells(total, 601.0) == 0.0
+    assert overlap.one_round_tells(LossSum.of([(GaussianLoss(1.0), 1)]), 0.0) == 0.0
+    monkeypatch.setattr(overlap, "_ROOM", -1e-2)
+    law = DiscreteLoss(np.array([1.0, -1.0]), np.array([math.e, 1.0]) / (1 + math.e))
+    assert overlap.one_round_tells(LossSum(((law, 1),)), 0.5) > law.delta(0.5)[1]
+
+
+def test_a_curve_is_asked_no_further_than_its_lines_matter() -> None:
+    """Half a minute went to ε up to 700, of which the rate asks for those up to 2.3."""
+    sampled = mechanisms.poisson_subsampled_gaussian(0.05, 1e-12, "add-remove")
+    found = compose((sampled, 10**12))
+    (curve,) = found.tradeoff_brackets([0.1])
+    missed = math.exp(-1) - 0.1  # who sees a record that was drawn, and flips a coin else
+    assert curve.lower <= missed <= curve.upper
+    assert curve.upper - curve.lower < 1e-6
+    assert found.delta_bracket(80.0).relative_width < 1e-3  # type: ignore[attr-defined]

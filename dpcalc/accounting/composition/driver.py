@@ -276,13 +276,14 @@ def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = 
             found = intersection(found, likely.enclose(query, enclosed))
     if found is not None and found.relative_width <= wide:
         return found
-    bound = chernoff.enclose(total, query)
     least = overlap.least_epsilon if isinstance(query, EpsilonAt) else overlap.least_delta
-    bound = bound.narrowed(least(total, query.at), math.inf)
-    if found is None:
-        return bound
-    method = bound.method if bound.upper < found.upper else f"weaker: {found.method}"
-    return found.narrowed(bound.lower, bound.upper).named(method)
+    bound = chernoff.enclose(total, query).narrowed(least(total, query.at), math.inf)
+    both = bound if found is None else found.narrowed(bound.lower, bound.upper)
+    if query.clipped(both, total).relative_width <= wide:
+        return both.named(overlap.METHOD)
+    if found is None or bound.upper < found.upper:
+        return both.named(bound.method)
+    return both.named(f"weaker: {found.method}")
 
 
 def intersection(found: Bracket | None, other: Bracket | None) -> Bracket | None:

@@ -10,6 +10,8 @@ Statement
     tell a little next to nothing is left. Of a pair of densities the law after forgetting where in a
     cell the outcome was serves, by data processing; of sampled Gaussian noise also, by
     ``(a + b)^t <= a^t + b^t``, sums over which parts of the mixtures meet.
+
+    An attack may also look at each round by itself, and say yes if any loss is above a threshold.
 Source
     Chernoff 1952.
 Rounding
@@ -36,12 +38,21 @@ from dpcalc.accounting.losses.subsampled_gaussian import PoissonAdd, PoissonRemo
 from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.kept import kept_within
 
+METHOD = "Chernoff bounds, two-sided"
+
 _CELLS, _TAIL = 200.0, 1e-30
 """Of a pair of densities, and what lies left of its window."""
 
 _FARTHEST, _ORDERS = 14.0, 56
 """ln(t/(1-t)) is up to the first in size; an even number of orders leaves out 1/2, where the formula
 for Laplace noise is another."""
+
+_THRESHOLDS, _LEVELS = 60, (1e-2, 1e3)
+"""Above which losses count as large."""
+
+_SURE, _FAR = 1 - 1e-9, 600.0
+"""What a large loss is taken to be no likelier than under P; and an ε beyond which masses under Q that
+underflow would count."""
 
 _ROOM = 128 * UNIT_ROUNDOFF
 _TINY, _LARGEST = 1e-300, 1.7e308
@@ -59,7 +70,8 @@ def least_delta(total: LossSum, epsilon: float, *, cells: bool = True) -> float:
     exponents = log_overlaps(total, cells) + _orders() * epsilon * (1 + _ROOM)
     common = min(float(exponents.min()), 0.0)
     told = -math.expm1(common) * (1 - _ROOM) if common > -1 else 1 - math.exp(common) * (1 + _ROOM)
-    return max(0.0, math.nextafter(told - _left_out(total), 0.0))
+    one = one_round_tells(total, epsilon) if cells else 0.0
+    return max(0.0, math.nextafter(told - _left_out(total), 0.0), one)
 
 
 def least_epsilon(total: LossSum, delta: float) -> float:
@@ -153,13 +165,53 @@ def _atoms(law: DiscreteLoss, t: Reals) -> Reals:
 
 def _cells(pair: DensityPair, t: Reals) -> Reals:
     """That of the law after forgetting where in a cell the outcome was."""
+    law = _in_cells(pair)
+    return np.zeros_like(t) if law is None else _atoms(law, t)
+
+
+@kept_within(2**20)
+def _in_cells(pair: DensityPair) -> DiscreteLoss | None:
+    """The law after forgetting where in a cell the outcome was; None where noise is too small."""
     try:
         LossSum(((pair, 1),)).require_tractable()
         plan = plan_cells(pair, pair.truncation_interval(_TAIL), 0.0)
-        law = upper_and_lower(pair, plan.edges(_CELLS), _TAIL)[1]
+        return upper_and_lower(pair, plan.edges(_CELLS), _TAIL)[1]
     except NumericalFailure:
-        return np.zeros_like(t)
-    return _atoms(law, t)
+        return None
+
+
+def one_round_tells(total: LossSum, epsilon: float) -> float:
+    """At most δ(ε): the probability that some round's loss is large, less e^ε times that under Q.
+
+    Losses that are infinite, or outside the windows, are left out of the event.
+    """
+    if epsilon > _FAR:
+        return 0.0
+    never = np.zeros((2, _THRESHOLDS))
+    for loss, count in total.parts:
+        if isinstance(loss, DensityPair | DiscreteLoss):
+            never += count * _kept_small(loss)
+    under_p, under_q = -np.expm1(never)
+    log_q = np.log(np.maximum(under_q, _TINY))
+    grown = np.exp(np.minimum(log_q + epsilon + _ROOM * (1 + epsilon - log_q), 1.0))
+    return max(0.0, float((under_p * (1 - _ROOM) - grown).max()))
+
+
+@kept_within(2**20)
+def _kept_small(loss: DensityPair | DiscreteLoss) -> Reals:
+    """Ln P(L is small) at least and ln Q(L is small) at most, for every threshold; shape (2, n)."""
+    law = _in_cells(loss) if isinstance(loss, DensityPair) else loss
+    if law is None or not len(law.losses):
+        return np.zeros((2, _THRESHOLDS))
+    order = np.argsort(law.losses)
+    losses, masses = law.losses[order], law.masses[order]
+    above, below = masses, masses * np.exp(-np.maximum(losses, 0.0))
+    error = law.mass_error + (64 + losses.size + 16 * float(np.abs(losses).max())) * UNIT_ROUNDOFF
+    tails = [np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (above, below)]
+    thresholds = np.geomspace(*_LEVELS, _THRESHOLDS)
+    first = np.searchsorted(losses, thresholds)
+    p, q = np.minimum(tails[0][first], _SURE), tails[1][first] + _TINY
+    return np.stack([np.log1p(-p * (1 - error)), np.log1p(-q * (1 + error))])
 
 
 def _mixtures(pair: DensityPair, t: Reals) -> Reals:
