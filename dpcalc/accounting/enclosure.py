@@ -201,6 +201,14 @@ class Bracket:
         return Bracket(max(self.lower, lower), min(self.upper, upper), self.method)
 
 
+def intersection(found: Bracket | None, other: Bracket | None) -> Bracket | None:
+    """What two enclosures have in common, named after the one with the lower upper end."""
+    if found is None or other is None:
+        return found or other
+    method = (found if found.upper <= other.upper else other).method
+    return found.narrowed(other.lower, other.upper).named(method)
+
+
 @runtime_checkable
 class Enclosing(Protocol):
     """Encloses its ε instead of knowing it."""

@@ -2,7 +2,8 @@
 
 Each step encloses ε(δ) or δ(ε) of a sum of privacy losses, or declines. The contour integral and the
 lattice are the two general methods: the better suited runs first, and the other narrows what it
-leaves wide; between them contours for every number of large losses are tried, which rare events need.
+leaves wide; between them contours for every number of large losses are tried, which rare events need,
+and at last sums over the losses of a few rounds, next to which those of the others are tiny.
 The Chernoff bound always applies; an answer that rests on it says so. Losses that are as good as
 certain are taken from the sum before.
 
@@ -26,12 +27,13 @@ from dpcalc.accounting.composition import (
     large_losses,
     lattice_sum,
     overlap,
+    two_scales,
 )
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query, settled_for
 from dpcalc.accounting.contour.shared import is_shared
-from dpcalc.accounting.enclosure import Bracket, Search, current_search
+from dpcalc.accounting.enclosure import Bracket, Search, current_search, intersection
 from dpcalc.accounting.losses.density_pair import DensityPair
 from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.kept import kept_within
@@ -169,7 +171,9 @@ def finish(
     if found is not None and asked < found.relative_width < _NEAR_ZERO and found.upper >= floor:
         # Narrow next to zero alone: of |dε/d ln δ|, not of ε.
         found = intersection(found, large_apart(total, query, estimate, found))
-    return query.clipped(weakened(found, total, query, max(_WIDE, asked)), total)
+    found = weakened(found, total, query, max(_WIDE, asked))
+    two = attempt(two_scales.narrower, total, query, found, enclosed, floor)
+    return query.clipped(intersection(found, two) or found, total)
 
 
 def large_apart(
@@ -284,14 +288,6 @@ def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = 
     if found is None or bound.upper < found.upper:
         return both.named(bound.method)
     return both.named(f"weaker: {found.method}")
-
-
-def intersection(found: Bracket | None, other: Bracket | None) -> Bracket | None:
-    """What two enclosures have in common, named after the one with the lower upper end."""
-    if found is None or other is None:
-        return found or other
-    method = (found if found.upper <= other.upper else other).method
-    return found.narrowed(other.lower, other.upper).named(method)
 
 
 def attempt(step: Callable[..., Result | None], *arguments: object) -> Result | None:
