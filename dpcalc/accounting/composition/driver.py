@@ -44,8 +44,7 @@ Result = TypeVar("Result")
 _WIDE, _WIDEST = 0.05, 0.5
 """An enclosure is wide above the first; above the second too where a wide one was asked for."""
 
-_NEAR_ZERO = 1e-2
-_PATIENCE = 10
+_NEAR_ZERO, _PATIENCE = 1e-2, 10
 """How much wider than aimed at an enclosure may be before both general methods are tried."""
 
 _FAIR = 5e-4
@@ -56,8 +55,8 @@ _FEW_ROUNDS, _MANY_NODES_OF_FEW = 16, 50
 _LIKELY = 0.3
 """Where nothing else is narrow, losses are certain but for at most this probability."""
 
-_BULK = 0.2
-"""Expected events from which on a contour suits δ(0)."""
+_BULK, _SLIGHT = 0.2, 0.15
+"""Expected events from which on a contour suits δ(0); and δ(0) over them up to which it does always."""
 
 _RARE, _RARE_ALONE, _FAR_OUT = 1.0, 0.05, -46.0
 """Fewer expected events are rare: a contour then needs more nodes than a lattice has points. One answer
@@ -226,17 +225,17 @@ def better_first(
 ) -> tuple[Step, Step]:
     """The general methods; in a search one that was outdone at the last place comes second.
 
-    At ε = 0 no digits cancel: a contour comes first unless rounds are two or events are rare, where
-    nodes hardly fall.
+    At ε = 0 no digits cancel: a contour comes first unless events are rare, or two, and tell much.
     """
-    bulk = isinstance(query, DeltaAt) and query.at <= 0 and estimate is not None
-    if bulk and total.rounds > 2 and total.expected_events >= _BULK:
-        return contour_integral.enclose, lattice_sum.enclose
+    if isinstance(query, DeltaAt) and query.at <= 0 and estimate is not None:
+        likely = total.rounds > 2 and total.expected_events >= _BULK
+        slight = estimate.upper <= _SLIGHT * total.expected_events
+        if likely or (slight and all(isinstance(loss, DensityPair) for loss, _ in total.parts)):
+            return contour_integral.enclose, lattice_sum.enclose
     first, second = general_methods(total, estimate)
     search = current_search()
-    if search is not None and search.outdone.get(total.kind) is first:
-        return second, first
-    return first, second
+    outdone = search is not None and search.outdone.get(total.kind) is first
+    return (second, first) if outdone else (first, second)
 
 
 def compare(
