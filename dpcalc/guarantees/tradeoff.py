@@ -33,7 +33,6 @@ Ends = tuple[float, float]
 Curve = Callable[[Sequence[float]], list[Ends]]
 """What bounds δ at increasing ε."""
 
-
 _GRID, _ROUNDS, _FINE = 41, 3, 400
 _STEPS = 32
 """Between the neighbours of a best line; rates that are close together share a step."""
@@ -41,9 +40,8 @@ _STEPS = 32
 _GAIN, _CORNER, _SMALL = 1e-5, 1e-3, 1e-3
 """What another line has to add to be asked for, relative to what is found or to the last."""
 
-_SMALLEST, _FARTHEST, _SHARE = 1e-12, 700.0, 1e-3
-_WASTED, _LONG = 4.0, 20.0
-"""How far beyond where lines matter ε are looked at as well, and how far in any case."""
+_SMALLEST, _FARTHEST, _SHARE, _WASTED, _LONG = 1e-12, 700.0, 1e-3, 4.0, 20.0
+"""The last two: how far beyond where lines matter ε are looked at as well, and how far in any case."""
 
 _ROOM = 4e-15
 """More than what a few roundings change by, relatively."""
@@ -62,8 +60,7 @@ def curve_below(guarantee: Reaching, ends: Curve, rates: Sequence[float]) -> tup
     alpha = np.array([checks.probability("false_positive_rate", rate) for rate in rates])
     if len(alpha) == 0:
         return ()
-    grid, _, deltas = _asked(guarantee, ends, alpha)
-    return tuple(_below(grid, deltas, alpha).tolist())
+    return tuple(_below(*_asked(guarantee, ends, alpha)[::2], alpha).tolist())
 
 
 def curve_ends(
@@ -230,8 +227,7 @@ def _grid(guarantee: Reaching, ends: Curve, rates: Reals) -> Reals:
     if reach > max(_WASTED * enough, _LONG):
         least = 1 - ends([0.0, enough])[0][1] - float(rates.max())
         enough = max(enough, -math.log(max(least, math.exp(-_FARTHEST)))) + _SHARE
-        if reach > _WASTED * enough:
-            return enough * np.linspace(0, 1, _GRID) ** 1.5
+        reach = enough if reach > _WASTED * enough else reach
     return np.unique(np.append(reach * np.linspace(0, 1, _GRID) ** 1.5, beyond))
 
 

@@ -269,10 +269,7 @@ def rare_events(total: LossSum, estimate: Estimate | None, *, many: bool = False
 
 
 def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = _WIDE) -> Bracket:
-    """A wide enclosure is intersected with what likely losses and Chernoff's bounds say.
-
-    If it stays wide, it is called weaker.
-    """
+    """A wide one meets what likely losses and Chernoff's bounds say; "weaker" if it stays wide."""
     if found is None or found.relative_width > wide:
         likely = take_certain(total, _LIKELY)
         if likely is not None:
