@@ -15,7 +15,7 @@ from dpcalc.certificates.grammar import exact
 from dpcalc.certificates.mechanisms import dominating
 from dpcalc.certificates.statement import NotCovered, releases_of, written
 from dpcalc.certificates.verdicts import Contradicted, NotCertified
-from dpcalc.certificates.ways import Ways, by_chi_square, by_pairs
+from dpcalc.certificates.ways import Ways, by_chi_square, by_pairs, with_known
 from dpcalc.guarantees import Guarantee
 from dpcalc.guarantees.best import BestOf
 from dpcalc.guarantees.composition import compose
@@ -152,39 +152,41 @@ def _end(
     if not statement["releases"]:
         return None, "not certified: nothing is released"
     printed = unpadded(repr(float(value)))
-    found, verdict, instead = _at(statement, end, printed, ways)
+    found, verdict, instead, known = _at(statement, end, printed, ways)
     beyond = exact(printed) < value if end == "upper" else exact(printed) > value
     if (
         found is None and beyond and not instead
     ):  # the shortest decimal is not quite the double that was found
-        found, verdict, instead = _at(statement, end, float(value).hex(), ways)
+        found, verdict, instead, known = _at(statement, end, float(value).hex(), ways)
     if found is None and instead:
-        found, larger, _ = _at(statement, end, instead, ways)
+        found, larger, *_ = _at(statement, end, instead, with_known(known, ways))
         verdict = f"{verdict}; ε = {instead} is certified" if larger == CERTIFIED else verdict
     return found, verdict
 
 
 def _at(
     statement: dict[str, Any], end: str, epsilon: str, ways: Ways
-) -> tuple[dict[str, Any] | None, str, str]:
-    """An end of a certificate, None if it is not certified; its status; ε to try instead."""
+) -> tuple[dict[str, Any] | None, str, str, dict[str, dict[str, Any]]]:
+    """An end of a certificate or None, its status, ε to try instead, and what shows that one."""
     directions = ("remove", "add") if statement["adjacency"] == "add-remove" else ("both",)
     found: dict[str, Any] = {}
-    unproved: list[NotCertified] = []
+    unproved: dict[str, NotCertified] = {}
     wrong: list[Contradicted] = []
     for direction in directions:
         try:
             found[direction] = evidence(statement, end, epsilon, direction, ways)
         except NotCertified as reason:
-            unproved.append(reason)
+            unproved[direction] = reason
         except Contradicted as reason:
             wrong.append(reason)
         if end == "lower" and found:
             break
     needed = 1 if end == "lower" else len(directions)
     if len(found) == needed:
-        return {"epsilon": epsilon, "evidence": found}, CERTIFIED, ""
+        return {"epsilon": epsilon, "evidence": found}, CERTIFIED, "", {}
     if len(wrong) > len(directions) - needed:
-        return None, f"{_WRONG}: {wrong[0]}", ""
-    instead = max((reason.instead for reason in unproved if reason.instead), key=exact, default="")
-    return None, f"not certified: {unproved[0]}", instead
+        return None, f"{_WRONG}: {wrong[0]}", "", {}
+    reasons = list(unproved.values())
+    instead = max((reason.instead for reason in reasons if reason.instead), key=exact, default="")
+    known = {direction: reason.how for direction, reason in unproved.items()}
+    return None, f"not certified: {reasons[0]}", instead, known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -48,6 +49,7 @@ class Chooser:
     def __init__(self, rounds: Rounds, eps: float, known: dict[float, float] | None = None) -> None:
         self._rounds, self._eps = rounds, eps
         self._known = {} if known is None else known  # logarithms of moments at real parts
+        self._small: dict[tuple[float, int], float] = {}  # by place and order
         self._heights: dict[int, int] = {}  # the best of _HEIGHTS for a law when last looked for
         self._shifts: dict[int, float] = {}  # the best shift for a law when last looked for
 
@@ -95,13 +97,33 @@ class Chooser:
 
     def _parts(self, log_tolerance: float) -> tuple[float, float]:
         """The largest place of a few, and the least order, at which next to nothing is left out."""
-        for place in _PLACES:
+        if not self._order(_PLACES[-1], log_tolerance):  # of the least place least is left out
+            return 0.0, 0.0
+        found = ((place, self._order(place, log_tolerance)) for place in _PLACES)
+        return next((place, order) for place, order in found if order)
+
+    def _order(self, place: float, log_tolerance: float) -> float:
+        """The least order at which next to nothing is left out, 0 if there is none."""
+
+        def little(k: int) -> bool:
+            return self._left_out(place, k) < log_tolerance - 1
+
+        def rises(k: int) -> bool:
+            return self._left_out(place, k) <= self._left_out(place, k + 1)
+
+        last = len(_ORDERS) - 1
+        least = bisect_left(range(last), True, key=rises)  # the bound has one valley
+        if not little(least):
+            return 0.0
+        return _ORDERS[bisect_left(range(least), True, key=little)]
+
+    def _left_out(self, place: float, k: int) -> float:
+        """Logarithm of the bound of what is left out, at the k-th order."""
+        if (place, k) not in self._small:
             split = [(in_parts(law, arb(place)), n) for law, n in self._rounds]
-            for order in _ORDERS:
-                left_out = sums_of_small(split, arb(self._eps), arb(order)).upper()
-                if left_out.is_finite() and _log(left_out) < log_tolerance - 1:
-                    return place, order
-        return 0.0, 0.0
+            bound = sums_of_small(split, arb(self._eps), arb(_ORDERS[k])).upper()
+            self._small[place, k] = _log(bound) if bound.is_finite() else math.inf
+        return self._small[place, k]
 
     def _lead(self, c: float) -> float:
         """Logarithm of the summed loss's moment, times e^{-cε}."""

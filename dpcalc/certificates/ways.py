@@ -100,7 +100,22 @@ def by_chi_square(
             low, high = (
                 (low, middle) if at(value, arb(middle), number(repr(h))) < delta else (middle, high)
             )
-    raise NotCertified("it does not follow by the blocks that were tried", rounded_up(high))
+    raise NotCertified(
+        "it does not follow by the blocks that were tried", rounded_up(high), known[-1]
+    )
+
+
+def with_known(known: dict[str, dict[str, Any]], ways: Ways) -> Ways:
+    """First what is known to show it in a direction, then the ways."""
+
+    def both(
+        statement: dict[str, Any], end: str, epsilon: str, direction: str
+    ) -> Iterator[dict[str, Any]]:
+        if known.get(direction):
+            yield dict(known[direction])
+        yield from ways(statement, end, epsilon, direction)
+
+    return both
 
 
 def _order(rounds: Rounds, epsilon: str, given: list[str]) -> str:
@@ -144,7 +159,7 @@ def _on_lattices(
     instead = least_epsilon(total, float(chosen["step"]), float(delta))
     shown = f"{float(exact(epsilon)):.7g}"
     seen = f"by what is proved of single updates here, δ({shown}) may be above δ"
-    raise NotCertified(reason or seen, instead)
+    raise NotCertified(reason or seen, instead, chosen)
 
 
 def lattice_masses(statement: dict[str, Any], direction: str, how: dict[str, Any]) -> Masses:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from flint import acb, arb
 from mpmath import mp, mpc, mpf
 
-from dpcalc.certificates import checker, lines, rare
+from dpcalc.certificates import checker, contour, lines, rare
 from dpcalc.certificates.balls import precision
 from dpcalc.certificates.certify import CERTIFIED, certify
 from dpcalc.certificates.checker import check, digest, enclosure
@@ -212,3 +213,30 @@ def test_edited_certificates_are_refused(
         check(edited)
     with pytest.raises((Refused, ValueError, ArithmeticError)):
         check({**edited, "digest": digest(edited)})
+
+
+def test_no_place_is_looked_for_in_many_steps_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three rounds small losses alone reach ε: no order makes next to nothing of them."""
+    asked: list[Any] = []
+    honest = contour.sums_of_small
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return honest(*given)
+
+    monkeypatch.setattr(contour, "sums_of_small", counted)
+    with precision(80):
+        law = rare.rare(arb(2), arb("0.01"), arb(1))
+        law = law._replace(parted=lambda place: rare.rare(arb(2), arb("0.01"), place))
+        chooser = contour.Chooser([(law, 3)], 3.6638)
+        for tolerance in (1e-12, 1e-14):
+            assert chooser._parts(math.log(tolerance)) == (0.0, 0.0)
+        assert len(asked) <= 12
+        place, order = chooser._parts(math.log(1e-6))
+        assert place == 10.0
+        assert chooser._order(place, math.log(1e-6)) == order
+        least = [chooser._left_out(place, k) for k in range(len(contour._ORDERS))]
+        first = next(k for k, bound in enumerate(least) if bound < math.log(1e-6) - 1)
+        assert contour._ORDERS[first] == order
