@@ -123,8 +123,8 @@ def _divided(
     """
     deviation = math.sqrt(math.expm1(size * math.log1p(one)))
     spacing = float(f"{deviation / per_deviation:.3g}")
-    farthest = max(_DEVIATIONS * math.sqrt(2 * count * one), _BEYOND * epsilon)
-    reach = min(math.ceil(farthest / spacing), REACH)
+    last_point = max(_DEVIATIONS * math.sqrt(2 * count * one), _BEYOND * epsilon)
+    reach = min(math.ceil(last_point / spacing), REACH)
     width = max(wide, _BLOCK_DEVIATIONS * deviation)
     step = max(spacing / math.ceil(_FINER * math.sqrt(size)), width / (_LARGEST - 2))
     points, places = math.ceil(wide / step) + 1, math.ceil(width / step) + 1
