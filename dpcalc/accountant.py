@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from dpcalc import checks
 from dpcalc.claims.budget_search import most_rounds
 from dpcalc.claims.mechanisms import guarantee_from, table_of
+from dpcalc.claims.named import mechanism_key
 from dpcalc.claims.solution import MOST_ROUNDS
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
@@ -256,10 +257,16 @@ def _read(release: Description) -> tuple[str, Guarantee, str]:
         )
     guarantee, relation = guarantee_from("release", release)
     try:
-        kind = json.dumps(dict(release), sort_keys=True, allow_nan=False)
+        kind = json.dumps(_by_its_name(release), sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a release needs plain numbers, texts and lists: {error}") from None
     return kind, guarantee, relation
+
+
+def _by_its_name(release: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with the first name of its mechanism, which may have others."""
+    name = release.get("mechanism")
+    return {**release, "mechanism": mechanism_key(name)} if isinstance(name, str) else dict(release)
 
 
 def _content(accountant: Accountant) -> dict[str, Any]:

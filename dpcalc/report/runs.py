@@ -62,7 +62,7 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
     for note in found["notes"]:
         out.print(f"[yellow]{escaped(note)}[/]")
     if found.get("diagnosis"):
-        out.print(f"[yellow]{escaped(_why(found['diagnosis']))}[/]")
+        out.print(f"[yellow]{escaped(_why(found))}[/]")
     if found["budget"] is not None and not found["private_release"]:
         seed = "" if found["seed"] is None else f"seed={found['seed']}: "
         out.print(
@@ -74,7 +74,7 @@ def show(title: str, found: Mapping[str, Any], written: Sequence[Path]) -> None:
 
 _WHY = {
     "noise": "The same method without this noise has an error of {error}: at this budget the noise "
-    "drowns these records. More records, a larger ε or fewer rounds help.",
+    "drowns these records. {helps} help.",
     "rounds": "It is no better without noise, but with twenty times the rounds and without noise it "
     "has an error of {error}: the rounds are too few, or the steps too short.",
     "settings": "It is no better without noise, with these rounds or more; the exact minimum on the "
@@ -90,7 +90,10 @@ _WHY = {
 
 def _why(found: Mapping[str, Any]) -> str:
     """What keeps a run from learning, and what helps."""
-    text = _WHY[found["fault"]].format(error=f"{found['error']:.4g}")
+    why = found["diagnosis"]
+    chosen = "rounds" in found["parameters"]
+    helps = "More records, a larger ε or fewer rounds" if chosen else "More records or a larger ε"
+    text = _WHY[why["fault"]].format(error=f"{why['error']:.4g}", helps=helps)
     return f"No better than always giving the same answer. {text}"
 
 

@@ -48,7 +48,7 @@ _LABELS = {
     "mu": "μ (GDP)",
     "sigma": "σ",
     "noise_rate": "noise rate α",
-    "worst_node": "worst node",
+    "worst_node": "number of the worst node",
     "contraction": "contraction L",
     "sensitivity": "sensitivity Δ",
 }

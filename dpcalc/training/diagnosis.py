@@ -45,7 +45,8 @@ def diagnosis(
 
     None as well where records are in a file, to look at which so often would take too long.
 
-    The first of these that is better than a constant decides what is at fault:
+    The first of these that is clearly better than a constant, by more than one standard deviation of
+    that over other records to measure by, decides what is at fault:
 
     ========  =========================================================
     noise     the same without noise
@@ -72,19 +73,28 @@ def diagnosis(
     found = np.mean(utility.get("test_error", utility["train_error"]))
     if prepared.theorem is None or found < constant:
         return None
+    clear = constant - data.label_unit * _spread(loss, _measured(data)[1])
     tried: list[tuple[str, float]] = []
     for fault, value in _trials(prepared, data):
         tried.append((fault, value))
-        if value < constant:
+        if value < clear:
             return _answer(fault, value, tried)
     settings = _best_linear(loss, (data.train[0], _measured(data)[0]), data)
     scaling = _best_linear(loss, _own_scale(data), data)
     tried += [("settings", settings), ("scaling", scaling)]
-    if min(settings, scaling) >= constant:
+    if min(settings, scaling) >= clear:
         return _answer("data", min(value for _, value in tried), tried)
     if constant - settings < (constant - scaling) / 2:
         return _answer("scaling", scaling, tried)
     return _answer("settings", settings, tried)
+
+
+def _spread(loss: Loss, labels: Array) -> float:
+    """The standard deviation of a constant answer's error over other records, as many as these."""
+    wrong = baseline_error(loss, labels)
+    if loss.of_margin:
+        return math.sqrt(wrong * (1 - wrong) / len(labels))
+    return wrong / math.sqrt(2 * len(labels))
 
 
 def _answer(fault: str, value: float, tried: list[tuple[str, float]]) -> dict[str, Any]:

@@ -192,6 +192,14 @@ def test_an_accountant_survives_the_round_trip_and_the_peer_agrees() -> None:
     assert peer == pytest.approx(gaussian.epsilon_spent(1e-5), rel=1e-3)
 
 
+def test_a_mechanism_by_another_name_is_the_same_release() -> None:
+    step = {"mechanism": "dp-sgd", "noise_multiplier": 0.8, "rate": 1e-3}
+    first = step | {"mechanism": "poisson-subsampled-gaussian"}
+    accountant = Accountant(8.0, 1e-6).spend(step, 5)
+    assert accountant == Accountant(8.0, 1e-6).spend(first, 5)
+    assert event_of(accountant, ADD) == event_of(Accountant().spend(first, 5), ADD)
+
+
 @pytest.mark.parametrize("adjacency", [ADD, REPLACE])
 @pytest.mark.parametrize(
     "release",
