@@ -49,13 +49,15 @@ def composed(
         found = composition_report(plan, record, command=this_command(), file=file)
         if writing.attempt(lambda: write_report(report, found)):
             record["report"] = str(report)
+    if not as_json:
+        show(plan, record)  # certificates take longer
     parts = [(release.guarantee, release.count) for release in plan.releases]
     certificates.add(record, record["certified"], parts, plan.relation.name, at)
     status = certificates.write(writing)
     if as_json:
         print_json({**record, "composed": releases_of(plan)})
     else:
-        show(plan, record)
+        print_certificate(record)
     writing.settle()
     return int(record.get("within_budget") is False) or status
 
@@ -141,7 +143,6 @@ def show(plan: Plan, record: dict[str, Any]) -> None:
     if "budget" in record:
         verdict = "[green]within[/]" if record["within_budget"] else "[bold red]exceeds[/]"
         out.print(f"{verdict} the budget ε = {record['budget']['epsilon']:g}")
-    print_certificate(record)
 
 
 _MOST_ROWS = 20

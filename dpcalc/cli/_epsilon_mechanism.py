@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dpcalc.cli._certify import Certificates, certify_option
+from dpcalc.cli._certify import Certificates, certify_option, print_certificate
 from dpcalc.cli._fields import EXAMPLES, each_option, field_options, table_of
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import (
@@ -80,12 +80,14 @@ def _run(
     if plan.delta == 0 and plan.total().needs_delta():
         raise missing_delta(name)
     record = record_of(plan, plan.delta)
+    if not as_json:
+        show(plan, record)  # certificates take longer
     parts = [(one.guarantee, one.count) for one in plan.releases]
     certificates.add(record, record["certified"], parts, plan.relation.name, plan.delta)
     status = certificates.write(writing)
     if as_json:
         print_json({**record, "composed": releases_of(plan)}, verb="compose")
     else:
-        show(plan, record)
+        print_certificate(record)
     writing.settle()
     return status
