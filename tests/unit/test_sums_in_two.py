@@ -293,6 +293,27 @@ def test_what_lies_between_known_places_is_bounded(width: float) -> None:
     assert width or float((1 - curve.low(at) / curve.high(at))[tight].max()) < 0.5
 
 
+def test_places_may_be_farther_apart_than_doubles_reach() -> None:
+    """δ of Gaussian noise falls long before the next place, and the chord stays above it."""
+    mu = mp.mpf(39)
+
+    def profile(at: float) -> mp.mpf:
+        e = mp.mpf(at)
+        return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+
+    def ask(place: float) -> tuple[float, float]:
+        with mp.workdps(400):
+            return float(profile(place)) * (1 - 1e-15), float(profile(place)) * (1 + 1e-15)
+
+    curve = ConvexCurve(ask)
+    curve.add([800.0, 2000.0])
+    at = np.array([0.0, 1e-9, 5.0, 90.0, 650.0, 699.0, 701.0, 750.0, 799.999, 800.0, 801.0, 1900.0])
+    for place, low, high in zip(at, curve.low(at), curve.high(at), strict=True):
+        with mp.workdps(400):
+            exact = profile(place)
+        assert low <= exact <= high
+
+
 @pytest.mark.parametrize("short", [1e-3, 0.3])
 def test_equal_rounds_next_to_their_largest_sum(short: float) -> None:
     """Where so little of the probability is that nothing else sees it."""

@@ -83,9 +83,11 @@ class ConvexCurve:
         """At least δ, at places 0 or above."""
         left = self.interval(at)
         right = np.minimum(left + 1, len(self._places) - 1)
-        whole = _growth(self._places[right] - self._places[left])
-        part = np.minimum(_growth(at - self._places[left]), whole)
-        share = np.where(right > left, part / np.maximum(whole, _LEAST), 0.0)
+        whole = self._places[right] - self._places[left]
+        part = np.minimum(at - self._places[left], whole)
+        # (e^part - 1)/(e^whole - 1), of which neither need be a double.
+        share = np.exp(part - whole) * -np.expm1(-part) / np.maximum(-np.expm1(-whole), _LEAST)
+        share = np.where(right > left, share, 0.0)
         high = self._high[left] * (1 - share) + self._high[right] * share
         return np.asarray(high + _DIGITS * self._high[left])
 
