@@ -16,7 +16,7 @@ from dpcalc.accounting.composition.driver import enclosed
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import Bracket
-from dpcalc.accounting.losses import LaplaceLoss, RandomisedResponseLoss
+from dpcalc.accounting.losses import GaussianLoss, LaplaceLoss, RandomisedResponseLoss
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
 from dpcalc.accounting.losses.discrete import disclosure
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
@@ -312,6 +312,17 @@ def test_places_may_be_farther_apart_than_doubles_reach() -> None:
         with mp.workdps(400):
             exact = profile(place)
         assert low <= exact <= high
+
+
+def test_equal_rounds_whose_losses_fall_farther_than_they_rise() -> None:
+    """A record that is added changes next to nothing for the better, and may for the worse."""
+    added, little = PoissonAdd(0.5, 0.1), GaussianLoss(1e-3)
+    for query in (DeltaAt(0.0, 1e-6), DeltaAt(0.1, 1e-6), EpsilonAt(0.05, 1e-6)):
+        known = enclosed(LossSum.of([(added, 4), (little, 1)]), query)
+        found = in_two([(added, 4), (little, 1)], query, min(3 * known.upper, 1.0))
+        assert found.lower <= known.upper
+        assert known.lower <= found.upper
+        assert max(known.relative_width, found.relative_width) < 2e-5
 
 
 @pytest.mark.parametrize("short", [1e-3, 0.3])

@@ -74,15 +74,17 @@ def of_equal(
     """Equal rounds with a density and a bounded loss; see `GradedOutline`."""
     pair = round_.pair
     assert pair is not None  # noqa: S101 # only such rounds are graded
+    plan = plan_cells(pair, pair.truncation_interval(tail), 0.0).edges(_CELLS)
     top = largest(pair)
+    # Where only one of the laws is a mixture, losses fall farther below zero than they rise above it.
+    reach = max(2 * top, top - float(pair.loss(plan[:1])[0]))
     least = max(scale, 1e-12 * top)
 
     def grid(rounds: int) -> Reals:
-        growth = math.asinh(2 * rounds * top / least) / points
+        growth = math.asinh(rounds * reach / least) / points
         below = least * np.sinh(growth * np.arange(points, 0, -1))
         return np.append(rounds * top - below * (1 + 1e-12), rounds * top * (1 + 1e-15))
 
-    plan = plan_cells(pair, pair.truncation_interval(tail), 0.0).edges(_CELLS)
     one = cut_outline(round_, np.union1d(plan, _where(pair, plan, grid(1))), tail)
     above = _power(one.above, count, grid, _split)
     below = _power(one.below, count, grid, _merged)
