@@ -211,6 +211,20 @@ def test_profiles_that_doubles_do_not_resolve(points: list[tuple[float, float]])
     np.testing.assert_allclose(found, [guarantee.renyi(float(a)) for a in ORDERS[:3]], rtol=0.2)
 
 
+@pytest.mark.parametrize(
+    "points",
+    [
+        [(0.5, 1e-200), (300.0, 0.0)],
+        [(0.0, 2.5e-17), (0.037, 3.7e-100), (0.18, 1.1e-199), (310.4, 0.0)],
+    ],
+)
+def test_a_last_corner_whose_slope_is_no_double_counts(points: list[tuple[float, float]]) -> None:
+    """Next to no mass on a loss of hundreds, which large orders see all the same."""
+    guarantee = mechanisms.from_profile(points)
+    found = divergences(guarantee, ORDERS)
+    assert found[-1] >= guarantee.renyi(float(ORDERS[-1])) * (1 - 1e-9) > 100
+
+
 def test_profiles_that_say_all_or_nothing() -> None:
     assert not divergences(mechanisms.from_profile([(0.0, 0.0)]), ORDERS).any()
     sure, pure = mechanisms.from_profile([(1.0, 0.0)]), mechanisms.from_profile([(2.0, 1.0)])

@@ -127,6 +127,8 @@ def profile_in_doubles(curve: Curve) -> tuple[DiscreteLoss] | None:
     right = [(math.exp(e), d, e) for e, d in curve]
     left = [(1 / k, 1 - 1 / k + d / k, -e) for k, d, e in reversed(right) if e > 0]
     kept = [(e, d) for _, d, e in _hull([(0.0, 1.0, -math.inf), *left, *right]) if e >= 0]
+    if kept[-1][1] > 0:  # a slope to the last corner that is no double
+        return None
     at, deltas = np.array(kept).T
     falls, gaps = -np.diff(deltas), np.diff(at)
     rises, drops = falls / -np.expm1(-gaps), falls / np.expm1(gaps)
