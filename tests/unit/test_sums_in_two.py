@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from dpcalc import ApproxDP, PureDP, compose, mechanisms
-from dpcalc.accounting.composition import asked_rest, two_scales
+from dpcalc.accounting.composition import asked_rest, graded_sums, two_scales
 from dpcalc.accounting.composition.convex_curve import ConvexCurve
 from dpcalc.accounting.composition.driver import enclosed
+from dpcalc.accounting.composition.listed_losses import Listed
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
 from dpcalc.accounting.enclosure import Bracket
@@ -371,3 +372,11 @@ WIDE_BEFORE = [
 def test_losses_of_two_scales_are_enclosed_narrowly(parts: list, delta: float) -> None:
     found = compose(*parts).bracket(delta)
     assert 0 < found.relative_width < 1e-5
+
+
+def test_what_is_below_the_grid_is_left_out_of_the_lower_list() -> None:
+    """It would otherwise be moved up, to the first point."""
+    one = Listed(np.array([-5.0, 0.5]), np.array([0.25, 0.75]), np.zeros(2), 0.0)
+    found = graded_sums._merged(one, np.array([-1.0, 0.0, 1.0]))
+    assert found.losses == pytest.approx([0.5])
+    assert found.masses == pytest.approx([0.75])

@@ -153,11 +153,12 @@ def _split(one: Listed, grid: Reals) -> Listed:
 
 
 def _merged(one: Listed, grid: Reals) -> Listed:
-    """What lies between two points as one value, with the P- and Q-mass of all."""
+    """What lies between two points as one value, with the P- and Q-mass of all; below them, nothing."""
     where, beyond = _placed(one, grid)
     size = len(grid) - 1
-    masses = np.bincount(where, one.masses, size)
-    fall = np.bincount(where, one.masses * np.expm1(-beyond), size)
+    each = np.where(one.losses < grid[0], 0.0, one.masses)
+    masses = np.bincount(where, each, size)
+    fall = np.bincount(where, each * np.expm1(-beyond), size)
     held = masses > 0
     losses = grid[:-1][held] - np.log1p(fall[held] / masses[held])
     rounding = 4 * UNIT_ROUNDOFF * (len(where) + 16)
