@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from dpcalc.accounting.contour.saddle_points import Rounds
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, LossDistribution, Reals
@@ -123,6 +122,8 @@ def _large(losses: Reals, threshold: float) -> Reals:
     """With what probability losses count as larger than a threshold."""
     if threshold == math.inf:
         return np.zeros(len(losses))
+    from scipy.special import ndtr
+
     with np.errstate(divide="ignore"):
         place = np.log(np.maximum(losses / threshold, 0.0)) / _SOFTNESS
     chance = np.asarray(ndtr(np.clip(place, -_REACH, _REACH)))
