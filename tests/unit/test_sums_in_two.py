@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 import mpmath as mp
@@ -380,3 +381,14 @@ def test_what_is_below_the_grid_is_left_out_of_the_lower_list() -> None:
     found = graded_sums._merged(one, np.array([-1.0, 0.0, 1.0]))
     assert found.losses == pytest.approx([0.5])
     assert found.masses == pytest.approx([0.75])
+
+
+def test_points_may_be_far_apart_in_the_lower_list() -> None:
+    """The Q-mass of all is a tiny share of what it would be at the point below."""
+    one = Listed(np.array([-10.0, -5.0, -0.5]), np.array([0.25, 0.5, 0.25]), np.zeros(3), 0.0)
+    for first in (-20.0, -50.0, -300.0, -600.0):
+        found = graded_sums._merged(one, np.array([first, 0.0]))
+        exact = -math.log(0.25 * math.exp(10.0) + 0.5 * math.exp(5.0) + 0.25 * math.exp(0.5))
+        assert abs(found.losses[0] - exact) <= found.errors[0]
+        assert found.errors[0] < 1e-10
+    assert not len(graded_sums._merged(one, np.array([-3e3, 800.0])).losses)

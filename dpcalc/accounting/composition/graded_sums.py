@@ -26,6 +26,9 @@ _BISECTIONS = 60
 _SPLIT = 64 * UNIT_ROUNDOFF
 """More than what the share is off by that a split moves to the right."""
 
+_FARTHEST = 700.0
+"""Up to this e^x is a double."""
+
 Grid = Callable[[int], Reals]
 """Points for the sum of so many rounds, increasing up to its largest value."""
 
@@ -153,14 +156,19 @@ def _split(one: Listed, grid: Reals) -> Listed:
 
 
 def _merged(one: Listed, grid: Reals) -> Listed:
-    """What lies between two points as one value, with the P- and Q-mass of all; below them, nothing."""
+    """What lies between two points as one value, with the P- and Q-mass of all.
+
+    What is below them, or so far below the next one that e^x is no double, is left out.
+    """
     where, beyond = _placed(one, grid)
     size = len(grid) - 1
-    each = np.where(one.losses < grid[0], 0.0, one.masses)
+    ahead = np.diff(grid)[where] - beyond
+    each = np.where((one.losses < grid[0]) | (ahead > _FARTHEST), 0.0, one.masses)
     masses = np.bincount(where, each, size)
-    fall = np.bincount(where, each * np.expm1(-beyond), size)
+    # From the point above, where nothing cancels however far apart points are.
+    rise = np.bincount(where, each * np.expm1(np.minimum(ahead, _FARTHEST)), size)
     held = masses > 0
-    losses = grid[:-1][held] - np.log1p(fall[held] / masses[held])
+    losses = grid[1:][held] - np.log1p(rise[held] / masses[held])
     rounding = 4 * UNIT_ROUNDOFF * (len(where) + 16)
     slip = float(one.errors.max()) + 2 * UNIT_ROUNDOFF * float(np.abs(grid).max())
     errors = np.asarray(slip + rounding * np.diff(grid)[held])
