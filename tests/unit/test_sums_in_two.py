@@ -392,3 +392,9 @@ def test_points_may_be_far_apart_in_the_lower_list() -> None:
         assert abs(found.losses[0] - exact) <= found.errors[0]
         assert found.errors[0] < 1e-10
     assert not len(graded_sums._merged(one, np.array([-3e3, 800.0])).losses)
+
+
+def test_a_delta_below_what_lists_leave_out_is_not_asked_for() -> None:
+    total = LossSum(((LaplaceLoss(0.4, 0.4), 1), (GaussianLoss(1e-3), 1)))
+    known = Bracket(0.0, 1e-290, "known")
+    assert two_scales.narrower(total, DeltaAt(3.0, 1e-6), known, lambda *_: 1 / 0, 0.0) is None

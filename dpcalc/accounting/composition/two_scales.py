@@ -26,7 +26,7 @@ from dpcalc.accounting.composition.convex_curve import ConvexCurve
 from dpcalc.accounting.composition.listed_losses import Listed, Outline
 from dpcalc.accounting.composition.listed_rounds import parted
 from dpcalc.accounting.composition.loss_sum import SMALLEST_TAIL, LossSum
-from dpcalc.accounting.composition.query import EpsilonAt, Query
+from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
 from dpcalc.accounting.enclosure import Bracket, current_search
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 
@@ -169,7 +169,8 @@ def narrower(
 ) -> Bracket | None:
     """`enclose` where what is known is wide.
 
-    Not during a search, for the many questions of a curve, or for rounds that are part of such a sum.
+    Not during a search, for the many questions of a curve, for rounds that are part of such a sum, or
+    where δ is less than what lists leave out.
 
     Args:
         total: the losses.
@@ -179,6 +180,8 @@ def narrower(
         floor: what another direction answers at least.
     """
     if found.upper < floor or found.relative_width <= _PATIENCE * query.relative_width:
+        return None
+    if isinstance(query, DeltaAt) and found.upper < SMALLEST_TAIL:
         return None
     if query.relative_width > _COARSEST or current_search() is not None or _nested.get():
         return None
