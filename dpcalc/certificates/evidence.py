@@ -20,6 +20,12 @@ from dpcalc.certificates.ways import Ways, by_pairs, lattice_masses
 _DIGITS = 25
 """Of the ends of an enclosure, as they are written."""
 
+_SMALLEST = 900
+"""The power of ten below which none is told from 0."""
+
+_PRINTED = 10_000
+"""Numbers of fewer bits are printed by Python whatever its limits."""
+
 
 def evidence(
     statement: dict[str, Any], end: str, epsilon: str, direction: str, ways: Ways | None = None
@@ -49,7 +55,7 @@ def evidence(
             except Refused as reason:  # it would take too long
                 seen = str(reason)
                 continue
-            if not value.is_finite():
+            if not value.is_finite() or not value.rad() < 1:
                 continue
             ends = _outward(value)
         how["enclosure"] = list(ends)
@@ -96,5 +102,11 @@ def _decimal(value: Fraction, rounded: Callable[[Fraction], int]) -> str:
     """The next decimal of this many digits on a side; what is below 0 becomes 0."""
     if value <= 0:
         return "0"
-    power = _DIGITS - len(str(value.numerator)) + len(str(value.denominator))
+    power = min(_DIGITS - _length(value.numerator) + _length(value.denominator), _SMALLEST)
     return f"{rounded(value * Fraction(10) ** power)}e{-power}"
+
+
+def _length(value: int) -> int:
+    """Decimal digits of a number above 0; of long ones, which Python does not print, about."""
+    bits = value.bit_length()
+    return len(str(value)) if bits < _PRINTED else math.ceil(bits * math.log10(2))

@@ -57,7 +57,7 @@ class OmittedNodes:
         """At least Σ |node| over the value at y = 0; past ``last`` by smoothing alone."""
         end = (last + 1) * self.step
         total = self._up_to(last) if self.first <= last else 0.0
-        tail = math.exp(-self.gain * end * end) * min(1.0, self.c * (self.c + 1) / end**2)
+        tail = math.exp(-self.gain * end * end) * min(1.0, self.c / end * ((self.c + 1) / end))
         return total + tail * (1 + 1 / max(2 * self.gain * end * self.step, 1e-300))
 
     def _up_to(self, last: int) -> float:
