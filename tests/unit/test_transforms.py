@@ -131,8 +131,8 @@ def test_different_rounds_cost_few_nodes(monkeypatch: pytest.MonkeyPatch) -> Non
     counts: list[int] = []
     extend = Nodes.extend_until_negligible
 
-    def counted(nodes: Nodes, last: int) -> None:
-        extend(nodes, last)
+    def counted(nodes: Nodes, *given: float) -> None:
+        extend(nodes, *given)
         counts.append(nodes.count)
 
     monkeypatch.setattr(Nodes, "extend_until_negligible", counted)
