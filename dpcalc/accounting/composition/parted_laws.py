@@ -24,7 +24,7 @@ _DIGITS = 64 * UNIT_ROUNDOFF
 _ENOUGH = 256
 """Atoms that are enough to choose by."""
 
-_SOFTNESS, _REACH = 0.08, 6.5
+_SOFTNESS, _REACH = 0.12, 6.5
 """Standard deviation of the logarithm of where a loss becomes large, and up to how many of them it may
 do so; beyond, the probability is zero or one."""
 
