@@ -11,20 +11,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from dpcalc.accounting.composition.case_sums import SMALLEST, CaseSums, Setting, summed
-from dpcalc.accounting.composition.finer_cases import (
-    CUT,
-    bend_of_cases,
-    cells_of_laws,
-    plan_around,
-    smoothing_of_cases,
-)
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.parted_laws import (
     Parted,
@@ -34,7 +27,7 @@ from dpcalc.accounting.composition.parted_laws import (
     parted,
 )
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
-from dpcalc.accounting.contour.shared import TAILS, is_shared, kept, on_grid
+from dpcalc.accounting.contour.shared import TAILS, kept, on_grid
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair
@@ -46,15 +39,15 @@ METHOD = "moment inversion, large losses apart, two-sided"
 _MOST, _MOST_EXPECTED = 5, 0.5
 """So many large losses are told apart at most, and so many are expected."""
 
+_FEW = 2
+"""More large losses than this are told apart in half as many classes."""
+
 _MOST_WAYS, _MOST_CASES = 5_000, 48
 """Ways to draw the classes of large losses that are looked at, and those that are summed: of many
 different laws there are more, and a contour for all of them, or a lattice, costs less."""
 
 _PASSES = 6
 _MOST_CELLS = 40_000
-_SMOOTHED = 0.6
-"""Of what the enclosure may leave open: what smoothing may."""
-
 _FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1250, 400, 1e-4, 12.0
 """Cells at first, fewer for an enclosure of at least that relative width; and how many times more in
 the next pass at most."""
@@ -142,7 +135,7 @@ def locate(total: LossSum, query: Query, known: Bracket | None) -> Located | Non
         finer, moved = _next(query, setting, sums, found)
         if found.upper <= 0 or (found.relative_width <= FAR_OFF and not moved):
             break
-    return Located(found, finer)
+    return Located(found, replace(finer, smoothing={}))
 
 
 def _narrowed(found: Bracket, query: Query, setting: Setting, sums: CaseSums) -> Bracket:
@@ -171,32 +164,27 @@ def _next(query: Query, setting: Setting, sums: CaseSums, found: Bracket) -> tup
     moved = abs(epsilon - setting.epsilon) > _NEAR * epsilon
     moved = moved or abs(math.log(delta / setting.delta)) > 1
     heaviest = max(sums.terms, key=lambda term: term.high(epsilon))
-    cut = sum(
-        term.high(epsilon) - term.low(epsilon) - term.smoothed(epsilon) - term.lost(epsilon)
-        for term in sums.terms
-    )
-    growth = 1.2 * math.sqrt(max(cut, 0.0) / max(CUT * aim * delta, SMALLEST))
-    growth = 1.0 if moved else min(max(growth, 1.0), _MOST_GROWTH)
-    planned = setting.bend is not None
-    next_one = Setting(
-        epsilon,
-        delta,
-        slope,
-        aim,
-        heaviest.contour.c,
-        setting.cells if planned else min(setting.cells * growth, _MOST_CELLS),
-        smoothing_of_cases(sums, epsilon, _SMOOTHED * aim * delta),
-        None if is_shared() else bend_of_cases(sums, epsilon),
-        setting.finer * growth if planned else 1.0,
-    )
-    return next_one, moved
+    allowed = aim * delta / 4
+    smoothing, rest = dict(setting.smoothing), 0.0
+    for term in sums.terms:
+        smoothed = term.smoothed(epsilon)
+        rest += term.high(epsilon) - term.low(epsilon) - smoothed - term.lost(epsilon)
+        factor = math.sqrt(allowed / len(sums.terms) / max(smoothed, SMALLEST))
+        smoothing[term.case.key] = setting.smoothing.get(term.case.key, 1.0) * min(
+            max(factor, 0.02), 10.0
+        )
+    cells = setting.cells
+    if not moved:
+        growth = 1.2 * math.sqrt(max(rest, 0.0) / max(allowed, SMALLEST))
+        cells = min(cells * min(max(growth, 1.0), _MOST_GROWTH), _MOST_CELLS)
+    finer = Setting(epsilon, delta, slope, aim, heaviest.contour.c, cells, smoothing)
+    return finer, moved
 
 
 def _summed(total: LossSum, setting: Setting) -> CaseSums | None:
     """All cases that matter, on their contours; None if too many would."""
     tail = on_grid(EpsilonAt(setting.delta, setting.open).tail(total), TAILS)
-    numbers = cells_of_laws(total, tail, setting)
-    around = [(_around(loss, tail, setting, numbers), count) for loss, count in total.parts]
+    around = [(_around(loss, tail, setting), count) for loss, count in total.parts]
     uppers = [(upper, count) for (upper, _), count in around]
     lowers = [(lower, count) for (_, lower), count in around]
     expected = expected_number(_parted(uppers, setting.thresholds[:1]))
@@ -204,26 +192,16 @@ def _summed(total: LossSum, setting: Setting) -> CaseSums | None:
     most = next((k for k in range(1, _MOST + 1) if more_than(k, expected) < negligible), None)
     if most is None or expected > _MOST_EXPECTED:
         return None
-    apart = _in_classes(uppers, setting)
-    if math.comb(sum(len(part.large) for part in apart[-1]) + most, most) > _MOST_WAYS:
+    # Where many large losses matter, few classes: cases are as many as ways to draw from them.
+    thresholds = setting.thresholds if most <= _FEW else setting.thresholds[::2]
+    apart = _parted(uppers, thresholds)
+    if math.comb(sum(len(part.large) for part in apart) + most, most) > _MOST_WAYS:
         return None
-    above, left_out = cases(apart[0], most, negligible / 8, apart[1:])
+    above, left_out = cases(apart, most, negligible / 8)
     if len(above) > _MOST_CASES:
         return None
-    apart = _in_classes(lowers, setting)
-    below = {case.key: case for case in cases(apart[0], most, 0.0, apart[1:])[0]}
+    below = {case.key: case for case in cases(_parted(lowers, thresholds), most, 0.0)[0]}
     return summed(above, below, left_out, setting)
-
-
-def _in_classes(
-    laws: Sequence[tuple[LossDistribution, int]], setting: Setting
-) -> list[list[Parted]]:
-    """The laws parted for one large loss, for two, and for more.
-
-    Of more large losses, and of different rounds, fewer classes: cases are as many as ways to draw.
-    """
-    fine, coarse = _parted(laws, setting.thresholds), _parted(laws, setting.thresholds[::2])
-    return [fine, fine if len(laws) == 1 else coarse, coarse]
 
 
 def _parted(
@@ -237,17 +215,11 @@ def _parted(
 
 
 def _around(
-    loss: LossDistribution | DensityPair,
-    tail: float,
-    setting: Setting,
-    numbers: Mapping[DensityPair, float],
+    loss: LossDistribution | DensityPair, tail: float, setting: Setting
 ) -> tuple[LossDistribution, LossDistribution]:
-    """A law above and one below; cells planned by the density of the sum, or by the size of losses."""
+    """A law above and one below; cells planned for small losses and for large ones."""
     if isinstance(loss, LossDistribution):
         return loss, loss
-    if loss in numbers:
-        plan, cells = plan_around(loss, tail, setting), setting.finer * numbers[loss]
-        return upper_and_lower(loss, plan.edges(min(cells, _MOST_CELLS)), tail)
     key = (_around, loss, tail, setting.place, setting.tilt, setting.cells)
     return kept(key, partial(_cut, loss, tail, setting))
 
