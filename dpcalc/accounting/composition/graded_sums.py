@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcalc.accounting.composition.lattice.rounds import Round
+from dpcalc.accounting.composition.lattice.rounds import Round, where_losses_are
 from dpcalc.accounting.composition.listed_losses import Bools, Listed, Outline, cut_outline
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Reals
 from dpcalc.accounting.losses.density_pair import DensityPair
@@ -22,7 +22,6 @@ from dpcalc.accounting.losses.discretisation import plan_cells
 from dpcalc.accounting.losses.exponential_norm import ExponentialNorm
 
 _CELLS, _POINTS, _MOST_POINTS = 200, 300, 2400
-_BISECTIONS = 60
 _SPLIT = 64 * UNIT_ROUNDOFF
 """More than what the share is off by that a split moves to the right."""
 
@@ -78,9 +77,10 @@ def of_equal(
     pair = round_.pair
     assert pair is not None  # noqa: S101 # only such rounds are graded
     plan = plan_cells(pair, pair.truncation_interval(tail), 0.0).edges(_CELLS)
+    first, last = pair.loss(plan[[0, -1]])
     top = largest(pair)
     # Where only one of the laws is a mixture, losses fall farther below zero than they rise above it.
-    reach = max(2 * top, top - float(pair.loss(plan[:1])[0]))
+    reach = max(2 * top, top - float(first))
     least = max(scale, 1e-12 * top)
 
     def grid(rounds: int) -> Reals:
@@ -88,7 +88,9 @@ def of_equal(
         below = least * np.sinh(growth * np.arange(points, 0, -1))
         return np.append(rounds * top - below * (1 + 1e-12), rounds * top * (1 + 1e-15))
 
-    one = cut_outline(round_, np.union1d(plan, _where(pair, plan, grid(1))), tail)
+    points_inside = grid(1)[(grid(1) > first) & (grid(1) < last)]
+    edges = np.union1d(plan, where_losses_are(pair, plan, points_inside))
+    one = cut_outline(round_, edges, tail)
     above = _power(one.above, count, grid, _split)
     below = _power(one.below, count, grid, _merged)
     return GradedOutline(above, below, round_, count, scale, tail, points)
@@ -173,15 +175,3 @@ def _merged(one: Listed, grid: Reals) -> Listed:
     slip = float(one.errors.max()) + 2 * UNIT_ROUNDOFF * float(np.abs(grid).max())
     errors = np.asarray(slip + rounding * np.diff(grid)[held])
     return Listed(losses, np.asarray(masses[held] * (1 - rounding)), errors, one.infinite)
-
-
-def _where(pair: DensityPair, edges: Reals, losses: Reals) -> Reals:
-    """About where the loss takes values, by bisection."""
-    inside = losses[(losses > pair.loss(edges[:1])) & (losses < pair.loss(edges[-1:]))]
-    place = np.clip(np.searchsorted(pair.loss(edges), inside), 1, len(edges) - 1)
-    left, right = edges[place - 1], edges[place]
-    for _ in range(_BISECTIONS):
-        middle = left + (right - left) / 2
-        below = pair.loss(middle) < inside
-        left, right = np.where(below, middle, left), np.where(below, right, middle)
-    return np.asarray(right)

@@ -219,7 +219,7 @@ def _side(pair: DensityPair, round_: Round, frame: Frame, up: float, sign: float
     targets = np.sort(sign * (points - 2 * up * round_.loss_error(points)))
     targets = targets[(targets > held[0]) & (targets < held[-1])]
     clear = _clear(held, targets, round_)
-    edges = np.unique(np.concatenate([edges[clear], _where(pair, edges, targets)]))
+    edges = np.unique(np.concatenate([edges[clear], where_losses_are(pair, edges, targets)]))
     place = sign * pair.loss(edges) - round_.shift
     slack = 8 * round_.loss_error(place)
     inside = (place >= -frame.floor * frame.step - slack) & (
@@ -283,7 +283,7 @@ def _clear(losses: Reals, targets: Reals, round_: Round) -> Bools:
     return result
 
 
-def _where(pair: DensityPair, edges: Reals, targets: Reals) -> Reals:
+def where_losses_are(pair: DensityPair, edges: Reals, targets: Reals) -> Reals:
     """Where the loss takes given values, by bisection."""
     place = np.clip(np.searchsorted(pair.loss(edges), targets), 1, len(edges) - 1)
     left, right = edges[place - 1], edges[place]
