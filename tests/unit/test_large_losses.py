@@ -11,7 +11,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dpcalc.accounting.composition import large_losses, lattice_sum, parted_laws
+from dpcalc.accounting.composition import (
+    bracket_epsilon,
+    large_losses,
+    lattice_sum,
+    parted_laws,
+)
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.parted_laws import Parted, cases, more_than, parted
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
@@ -255,3 +260,11 @@ def test_where_next_to_nothing_is_left_the_enclosure_still_holds() -> None:
     known = Bracket(0.0, 1e-290, "about")
     found = large_losses.enclose(LossSum.of(parts), DeltaAt(850.0, 1e-3), known)
     assert found is None or found.lower <= found.upper
+
+
+def test_an_epsilon_of_zero_is_found() -> None:
+    """δ(0) is at most that of all batches that hold the record, 1.03e-5 < δ."""
+    rate, rounds, mu = 9.7e-8, 208, 1.377
+    assert rounds * rate * math.erf(mu / math.sqrt(8)) < 1.1e-5
+    found = bracket_epsilon([(WithoutReplacement(mu, rate), rounds)], 1.7e-5)
+    assert found.lower == found.upper == 0

@@ -157,7 +157,7 @@ def _first(query: Query, known: Bracket) -> Setting:
 def _next(query: Query, setting: Setting, sums: CaseSums, found: Bracket) -> tuple[Setting, bool]:
     """Nearer to the answer, or finer; and whether the answer was far off."""
     asked = isinstance(query, EpsilonAt)
-    epsilon = found.upper if asked else setting.epsilon
+    epsilon = found.upper if asked and found.upper > 0 else setting.epsilon
     delta = setting.delta if asked else max(found.upper, SMALLEST)
     slope = sums.slope(epsilon)
     aim = query.relative_width * (max(slope * epsilon, 0.1) if asked else 1.0)
