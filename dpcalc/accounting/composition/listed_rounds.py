@@ -87,11 +87,14 @@ def parted(total: LossSum, tail: float) -> Parting | None:
     dense, rest = _dense(candidates, finest)
     listed = _outcomes(few) if few else None
     if not rest or _scale(dense, listed) < _COARSER * _scale(rest):
-        # The others decide; of equal rounds one may be told from the rest all the same.
+        # The others decide. Equal rounds may be told from as many others all the same; what is asked of
+        # many more is as wide as what is asked of all, and costs as much each time.
         dense, rest = [], candidates
-        if few or len(rest) > 1 or not rest or rest[0].count == 1 or not rest[0].most:
+        if few or len(rest) != 1:
             return None
         taken = min(rest[0].count - 1, rest[0].most)
+        if rest[0].count > 2 * taken:
+            return None
         dense, rest = [rest[0].times(taken)], [rest[0].times(rest[0].count - taken)]
         finest *= _EQUAL
     outlines = [] if listed is None else [of_outcomes(listed)]
