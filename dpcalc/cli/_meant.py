@@ -96,6 +96,22 @@ def meant_mechanism(given: str, verb: str) -> str:
     return f"{what}; its ε: dpcalc epsilon {given}"
 
 
+def meant_theorem(given: str) -> str:
+    """The same for a theorem where a mechanism was needed, with its noise for a budget."""
+    from dpcalc.theorems.catalogue import key_of, keys
+
+    name = key_of(given, privacy=True)
+    if name not in keys(privacy=True):
+        return ""
+    return f"{name} is a theorem; its algorithm's noise: dpcalc noise {name}"
+
+
+def _is_mechanism(given: str) -> bool:
+    from dpcalc.claims.named import mechanism_key, mechanism_names
+
+    return mechanism_key(given) in mechanism_names()
+
+
 def meant_option(given: str, known: Collection[str], verb: str) -> str:
     """The same for an option of a verb.
 
@@ -105,8 +121,10 @@ def meant_option(given: str, known: Collection[str], verb: str) -> str:
         verb: its path, such as "dpcalc epsilon dp-admm".
     """
     if given == "--epsilon" and verb.startswith("dpcalc epsilon"):
+        budget = "calibrate" if _is_mechanism(verb.removeprefix("dpcalc epsilon ")) else "noise"
         return (
-            "ε is what this verb finds; dpcalc noise takes a budget, dpcalc verify judges a claim"
+            f"ε is what this verb finds; dpcalc {budget} takes a budget, "
+            "dpcalc verify judges a claim"
         )
     if given in _SENSITIVITIES and "--noise-over-sensitivity" in known:
         return (

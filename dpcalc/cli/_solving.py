@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcalc.cli._certify import Certificates, print_certificate
 from dpcalc.cli._fields import offered_mechanisms
 from dpcalc.cli._json import print_json
+from dpcalc.cli._meant import meant_theorem
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.numerals import spelt
 
@@ -38,7 +39,8 @@ def solved(
     table: dict[str, Any] = {"mechanism": mechanism_key(mechanism)}
     if table["mechanism"] not in mechanism_names():
         known = offered_mechanisms()
-        raise unknown_name("mechanism", mechanism, known, meant=meant_by(mechanism))
+        meant = meant_by(mechanism) or meant_theorem(mechanism)
+        raise unknown_name("mechanism", mechanism, known, meant=meant)
     given = {**fields, "epsilon": each, "adjacency": adjacency}
     table |= {name: value for name, value in given.items() if value is not None}
     if set(mechanism_fields(mechanism, table)) & {"p", "points"}:

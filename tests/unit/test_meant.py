@@ -27,6 +27,11 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
     ("line", "said"),
     [
         (f"epsilon dp-admm {DP_ADMM} --epsilon 1", "dpcalc noise takes a budget"),
+        ("epsilon laplace --epsilon 1", "this verb finds; dpcalc calibrate takes a budget"),
+        (
+            "calibrate DP_ADMM --epsilon 1",
+            "dp-admm is a theorem; its algorithm's noise: dpcalc noise dp-admm",
+        ),
         ("calibrate gaussian --epsilon 1 --sigma 2", "--noise-multiplier, σ over one record's"),
         ("calibrate gaussian --epsilon 1 --epochs 2", "epochs × records / batch size"),
         ("calibrate gaussian --epsilon 1 --batch-size 2", "--sample, with --population"),
