@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dpcalc.cli._certify import Certificates, certify_option, print_certificate
-from dpcalc.cli._fields import EXAMPLES, each_option, field_options, table_of
+from dpcalc.cli._fields import EXAMPLES, each_option, field_options, missing_options, table_of
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import (
     NUMBER,
@@ -17,7 +17,7 @@ from dpcalc.cli._options import (
     delta_option,
     json_option,
 )
-from dpcalc.errors import missing_delta
+from dpcalc.errors import InvalidInput, missing_delta
 
 
 def epsilon_command(name: str) -> click.Command:
@@ -72,6 +72,11 @@ def _run(
     from dpcalc.cli._outputs import Writing, check_outputs
     from dpcalc.report.composed import releases_of
 
+    if missing := missing_options(name, given):
+        raise InvalidInput(
+            f"{name} also needs {', '.join(missing)}; try: dpcalc epsilon {name} "
+            f"{EXAMPLES[name]} --delta 1e-5"
+        )
     certificates, writing = Certificates(certify), Writing()
     check_outputs([("--certify", certify)])
     count = checks.count("rounds", 1 if rounds is None else rounds)

@@ -31,6 +31,13 @@ EXAMPLES = {
 }
 """Typical fields of every mechanism that has options."""
 
+_INSTEAD = {
+    "noise_multiplier": ("noise_over_sensitivity",),
+    "scale_multiplier": ("scale_over_sensitivity",),
+    "rate": ("sample", "population"),
+}
+"""What may stand in the place of a field, all of it together."""
+
 FIELD_OF = {"each": "epsilon"}
 """Options that are called otherwise than their field."""
 
@@ -59,6 +66,24 @@ def table_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """A mechanism as a file describes it, from options."""
     fields = {FIELD_OF.get(key, key): value for key, value in given.items() if value is not None}
     return {"mechanism": name, **fields}
+
+
+def missing_options(name: str, given: Mapping[str, Any]) -> list[str]:
+    """The options without which a mechanism is not described.
+
+    Args:
+        name: of a mechanism that has options.
+        given: values by the options' names, None for one that was left out.
+    """
+    words = [word for word in EXAMPLES[name].split() if word.startswith("--")]
+    missing: list[str] = []
+    for field in (word.removeprefix("--").replace("-", "_") for word in words):
+        others = _INSTEAD.get(field, ())
+        begun = any(given.get(other) is not None for other in others)
+        needed = others if begun else (field,)
+        if field != "rounds" and given.get(field) is None:
+            missing += [other for other in needed if given.get(other) is None]
+    return ["--" + field.replace("_", "-") for field in missing]
 
 
 def each_option() -> click.Option:

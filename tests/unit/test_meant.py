@@ -27,6 +27,14 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
     ("line", "said"),
     [
         (f"epsilon dp-admm {DP_ADMM} --epsilon 1", "dpcalc noise takes a budget"),
+        (
+            "epsilon dp-sgd",
+            "also needs --noise-multiplier, --rate; try: dpcalc epsilon poisson-sub",
+        ),
+        ("epsilon dp-sgd --rate .1 --delta .1", "also needs --noise-multiplier; try"),
+        ("epsilon dp-sgd --sample 9 --noise-multiplier 1", "also needs --population; try"),
+        ("epsilon randomised-response", "also needs --each; try: dpcalc epsilon randomised-resp"),
+        ("epsilon exponential-norm --scale-over-sensitivity 1", "also needs --dimension; try"),
         ("epsilon laplace --epsilon 1", "this verb finds; dpcalc calibrate takes a budget"),
         (
             "calibrate DP_ADMM --epsilon 1",
