@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
+from dpcalc.accounting.composition import bracket_delta
 from dpcalc.accounting.contour.contour_sum import ContourSum, contour_sum
 from dpcalc.accounting.contour.saddle_points import (
     Contour,
@@ -18,6 +20,7 @@ from dpcalc.accounting.contour.saddle_points import (
     summed_cumulants,
 )
 from dpcalc.accounting.losses import (
+    DiscreteLoss,
     GaussianLoss,
     RandomisedResponseLoss,
     disclosure,
@@ -108,6 +111,15 @@ def test_infinite_losses_count_whole() -> None:
     # Where the chord says nothing, what is revealed still stands.
     wide = contour_sum(rounds, contour, smoothing=0.3, most_nodes=4000)
     assert wide.lower(-200.0) == pytest.approx(revealed, rel=1e-12)
+
+
+@pytest.mark.parametrize("probability", [3e-5, 1e-20, 3.5573249176669054e-27])
+def test_infinite_losses_alone_are_enclosed_to_the_last_digit(probability: float) -> None:
+    """What was rounded up is rounded down by more."""
+    rare = DiscreteLoss(np.array([-1.1, -0.7]), np.array([1e-16, 1e-16]), infinite_mass=probability)
+    found = bracket_delta([(rare, 2), (GaussianLoss(0.00133), 1)], 1e4)
+    truth = mp.mpf(probability) * (2 - mp.mpf(probability))
+    assert found.lower <= truth <= found.upper <= truth * (1 + mp.mpf("1e-13"))
 
 
 def test_what_a_sum_says_of_itself() -> None:

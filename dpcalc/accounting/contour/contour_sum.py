@@ -45,6 +45,9 @@ LARGEST_SMOOTHING = 0.3
 _CUTOFF = 6.6
 """Nodes beyond y = _CUTOFF/s are left to the smoothing factor, e^{-21.8} there."""
 
+_SURELY = 1 - 2e-14
+"""`infinite_mass` is at most this much above the truth, roundings included."""
+
 _FLAT = 30.0
 _SMALLEST = 1e-323
 """More than what the rounding of a subnormal number loses."""
@@ -100,14 +103,14 @@ class ContourSum:
         log_alias = self._log_alias(epsilon - width)
         # Either twice the smoothed δ is less than its mean, or the aliases alone exceed one.
         if width * (self.c + 0.5) > _FLAT or log_alias > 0:
-            return max(0.0, self.infinite * (1 - 1e-14))
+            return max(0.0, self.infinite * _SURELY)
         z = self.c + 1j * self.nodes
         chord = np.cosh(width * (z + 0.5)) / math.cosh(width / 2)
         total, allowance = self._sum(epsilon, self.values * (2 - chord))
         heaviest = 2 + math.cosh(width * (self.c + 0.5))
         value = self._scaled(epsilon, total - heaviest * allowance, up=False)
         alias = heaviest * math.exp(log_alias)
-        return max(0.0, self.infinite * (1 - 1e-14) + value - alias)
+        return max(0.0, self.infinite * _SURELY + value - alias)
 
     def _log_alias(self, epsilon: float) -> float:
         """The logarithm of a bound on the aliases that the nodes' sum adds to δ_s(ε)."""
