@@ -85,8 +85,10 @@ class ConvexCurve:
         right = np.minimum(left + 1, len(self._places) - 1)
         whole = self._places[right] - self._places[left]
         part = np.minimum(at - self._places[left], whole)
-        # (e^part - 1)/(e^whole - 1), of which neither need be a double.
-        share = np.exp(part - whole) * -np.expm1(-part) / np.maximum(-np.expm1(-whole), _LEAST)
+        # (e^part - 1)/(e^whole - 1), of which neither need be a double. What is left of the way is
+        # taken as such: part - whole would be off by roundings of the whole.
+        left_over = np.exp(np.minimum(at - self._places[right], 0.0))
+        share = left_over * -np.expm1(-part) / np.maximum(-np.expm1(-whole), _LEAST)
         share = np.where(right > left, share, 0.0)
         high = self._high[left] * (1 - share) + self._high[right] * share
         return np.asarray(high + _DIGITS * self._high[left])
