@@ -14,7 +14,7 @@ from dpcalc.extras import need
 from dpcalc.files import write_atomically
 from dpcalc.numerals import spelt
 from dpcalc.pictures.curves import Curve, Picture
-from dpcalc.pictures.ends import End, fits, name_ends
+from dpcalc.pictures.ends import End, fits, legend_below, name_ends
 from dpcalc.pictures.saving import save_picture
 from dpcalc.pictures.svg import svg_text
 
@@ -161,7 +161,7 @@ def figure_of(
     if fits(figure, names, size=_NAME, width=width, height=0.4 * width):
         name_ends(figure, {axes: ends}, size=_NAME)
     else:
-        axes.legend(loc="best", frameon=False, fontsize=9)
+        legend_below(figure, axes, size=_NAME)
     return figure
 
 

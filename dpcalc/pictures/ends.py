@@ -1,7 +1,9 @@
-"""Names of curves beside their right ends, each after a sample of its line."""
+"""Names of curves beside their right ends, each after a sample of its line; or a legend below."""
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -20,6 +22,12 @@ _APART = 1.3
 
 _ROOM = 0.4
 """Share of a picture's width that names may take beside a curve."""
+
+_LINE, _ROW, _DOWN = 0.65, 0.18, 0.42
+"""Of a legend, in inches: beside each name, of each row, and from the axes down to it."""
+
+_ALONG, _LETTER = 0.85, 0.65
+"""Share of a picture's width that the columns of a legend may take; a wide letter over its height."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,37 @@ def name_ends(figure: Figure, ends: Mapping[Axes, Sequence[End]], *, size: float
     figure.draw_without_rendering()  # heights of the axes, which names beside them do not change
     for axes, of_axes in ends.items():
         _name(figure, axes, of_axes, size)
+
+
+def legend_below(figure: Figure, axes: Axes, *, size: float) -> None:
+    """Name the curves in a legend under the axes, for which the picture grows: it covers no line.
+
+    Args:
+        figure: with constrained layout, which makes room.
+        axes: the only ones of the figure.
+        size: of the letters, in points.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    width, height = (float(inches) for inches in figure.get_size_inches())
+    handles, labels = axes.get_legend_handles_labels()
+    letters = int((_ALONG * width - _LINE) / (_LETTER * size / 72))
+    names = [textwrap.wrap(label, letters) for label in labels]
+    column = _LINE + max(width_of(figure, line, size) for lines in names for line in lines)
+    columns = min(len(names), max(1, int(_ALONG * width / column)))
+    rows = math.ceil(len(names) / columns) * max(map(len, names))
+    figure.set_size_inches(width, height + _ROW * rows)
+    axes.legend(
+        handles,
+        ["\n".join(lines) for lines in names],
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + ScaledTranslation(0, -_DOWN, figure.dpi_scale_trans),
+        ncols=columns,
+        frameon=False,
+        fontsize=size,
+        handlelength=3.0,
+    )
 
 
 def _name(figure: Figure, axes: Axes, ends: Sequence[End], size: float) -> None:

@@ -106,6 +106,22 @@ def test_a_narrow_picture_has_a_legend():
     assert figure_of(picture, title="", setting="", width=3.3).axes[0].get_legend() is not None
 
 
+@pytest.mark.parametrize(("width", "words"), [(2.0, 30), (3.3, 4), (7.0, 5), (7.0, 12)])
+def test_a_legend_lies_below_the_axes_within_the_picture(width, words):
+    """Over the axes it would cover the lines that it names."""
+    names = [f"{'multiplier ' * words}{k}" for k in range(9)]
+    curves = tuple(Curve(name, ((1.0, 1.0 + k), (2.0, 3.0))) for k, name in enumerate(names))
+    figure = figure_of(Picture("rounds", "error", curves), title="", setting="s", width=width)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    legend, outer = axes.get_legend().get_window_extent(), figure.bbox
+    label = axes.xaxis.label.get_window_extent()
+    assert legend.y1 <= label.y0
+    assert outer.x0 <= legend.x0 < legend.x1 <= outer.x1
+    assert outer.y0 <= legend.y0
+    assert axes.bbox.height > figure.dpi * 0.25 * width
+
+
 def test_no_two_curves_of_a_picture_look_alike():
     own = [Curve(f"c{k}", POINTS) for k in range(20)]
     levels = [Curve(f"l{k}", POINTS[:1], level=True) for k in range(3)]
