@@ -9,6 +9,7 @@ import click
 from dpcalc.cli._json import print_json
 from dpcalc.cli._options import StrictCommand, json_option
 from dpcalc.cli._outputs import Writing, check_outputs
+from dpcalc.errors import InvalidInput
 
 
 @click.command(
@@ -30,7 +31,7 @@ def command(file: Path, label: str | None, out: Path | None, as_json: bool) -> N
           --positive yes --epsilon 1 --delta 1e-6
 
     No value of the file is printed: a range that is read off the records is a look at them that no
-    budget covers.
+    budget covers. A schema that was filled in is never overwritten.
     """
     from dpcalc.files import write_text
     from dpcalc.training.template import template_of
@@ -38,6 +39,10 @@ def command(file: Path, label: str | None, out: Path | None, as_json: bool) -> N
     check_outputs([("--out", out)], inputs=[file])
     found = template_of(file, label)
     writing = Writing()
+    if out is not None and _holds_more(out, found.to_toml()):
+        raise InvalidInput(
+            f"expected a new file; {str(out)!r} exists and may be filled in; name another"
+        )
     if out is not None and writing.attempt(lambda: write_text(out, found.to_toml())):
         click.echo(f"written: {out}", err=as_json)
     if as_json:
@@ -45,3 +50,8 @@ def command(file: Path, label: str | None, out: Path | None, as_json: bool) -> N
     elif out is None:
         click.echo(found.to_toml(), nl=False)
     writing.settle()
+
+
+def _holds_more(path: Path, text: str) -> bool:
+    """Whether a file has anything in it that is not the text."""
+    return path.is_file() and path.read_bytes() not in (b"", text.encode())
