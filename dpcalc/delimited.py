@@ -65,6 +65,11 @@ class Row(NamedTuple):
     cells: tuple[str, ...]
 
 
+def is_separator_note(line: str) -> bool:
+    """Whether a line is ``sep=;`` or the like, by which some spreadsheets know the delimiter."""
+    return re.fullmatch(r"\s*sep\s*=\s*[^\w\s.]?\s*", line, re.IGNORECASE) is not None
+
+
 def rows(
     path: str | os.PathLike[str],
     *,
@@ -102,6 +107,11 @@ def rows(
                     "# of a comment, or quote the cell that begins with it"
                 )
             continue
+        if not width and is_separator_note(line):
+            raise InvalidInput(
+                f"{where} is a note to spreadsheets, {line.strip()!r}, where the first row has to be; "
+                "leave the line out"
+            )
         delimiter = delimiter or _delimiter(line, where)
         cells = _cells(line, delimiter, where)
         width = width or len(cells)

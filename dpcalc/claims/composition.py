@@ -14,7 +14,7 @@ from dpcalc.claims.mechanisms import Described, release_from, release_name
 from dpcalc.claims.relations import Relation, checked, shared
 from dpcalc.claims.rounds import read_rounds
 from dpcalc.claims.tables import as_real, fields, read_toml, tables
-from dpcalc.delimited import REMEMBERED, lines, refuse_unless_text
+from dpcalc.delimited import REMEMBERED, is_separator_note, lines, refuse_unless_text
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import RDP, Guarantee, compose
 
@@ -190,7 +190,8 @@ def _begins_as_toml(path: Path) -> bool:
     """Whether the first line is one of TOML; no line of column names looks like that."""
     for _, line in lines(path):
         if line.strip() and not line.startswith("#"):
-            return re.match(r"\s*(\[\[?\s*\w|[\w-]+\s*=)", line) is not None
+            began = re.match(r"\s*(\[\[?\s*\w|[\w-]+\s*=)", line) is not None
+            return began and not is_separator_note(line)
     return False
 
 

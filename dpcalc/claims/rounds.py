@@ -29,6 +29,9 @@ _ELSEWHERE = {
     "points": "lists go into a [[release]] table of a TOML file",
     "sigma": "σ over one record's largest norm is the column noise_multiplier, σ over the sensitivity "
     "noise_over_sensitivity",
+    "eps": "ε of (ε, δ)-DP is the column epsilon, next to delta; ε of ε-DP the column pure",
+    "ε": "ε of (ε, δ)-DP is the column epsilon, next to delta; ε of ε-DP the column pure",
+    "δ": "δ of (ε, δ)-DP is the column delta, next to epsilon",
     "sampling_rate": "the probability with which a record is sampled is the column rate",
     "batch_size": "the records of a batch are the column sample, next to population",
     "steps": "how often a release is used is the column count",

@@ -56,6 +56,8 @@ def test_what_a_writer_wrote_is_read_back(
         (b'a,b\n"1,2\n3,4\n', "line 2"),
         (b'a,b\n"1"x,2\n', "line 2"),
         (b'a,b\n"1\n2",3\n', "line 2"),
+        (b"sep=;\na;b\n1;2\n", "line 1 .* 'sep=;', where the first row has to be"),
+        (b"# c\nSep=\t\na\tb\n", "line 2 .* a note to spreadsheets"),
         (b"a;b,c\n", "a comma and a semicolon"),
         (b"a,b\n1,\0\n", "NUL"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),

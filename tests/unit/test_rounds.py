@@ -49,6 +49,7 @@ def plan(path: Path, text: str, **settings: Any) -> list[tuple[Guarantee, int]]:
         ("", "is empty"),
         ("pure,count\n1,1.5\n", "whole number"),
         ("#pure,count\n1,2\n", "a comment or a row"),
+        ("sep=;\npure;count\n1;2\n", "line 1 .* a note to spreadsheets, 'sep=;'"),
     ],
 )
 def test_what_can_be_misread_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -174,12 +175,15 @@ def test_tables_of_many_different_rows_are_read_whole(tmp_path: Path) -> None:
         ("sigma", "noise_multiplier"),
         ("Sampling rate", "is the column rate"),
         ("batch_size", "the column sample"),
+        ("ε", "is the column epsilon, next to delta"),
+        ("eps", "ε of ε-DP the column pure"),
+        ("δ", "is the column delta, next to epsilon"),
         ("epochs", "epochs × records / batch size"),
     ],
 )
 def test_the_words_of_others_lead_to_the_columns(tmp_path: Path, heading: str, said: str) -> None:
     table = tmp_path / "rounds.csv"
-    table.write_text(f"mechanism,{heading}\ngaussian,2\n")
+    table.write_text(f"mechanism,{heading}\ngaussian,2\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="cannot be read") as refused:
         read_plan(table)
     assert said in str(refused.value)
