@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from dpcalc.accounting.losses.objective_perturbation import (
     replacement_law,
 )
 from dpcalc.accounting.losses.two_steps import meet
+from dpcalc.theorems import RecycledADMM
+from dpcalc.theorems.objective_perturbation._budget import _first_feasible
 
 UNIT = 2.0**-53
 NOISE = Losses(np.array([0.0, 0.2, 0.5, 0.8]), np.array([0.1, 0.05, 0.1, 0.4]))
@@ -157,3 +160,42 @@ def test_laws_are_put_together_from_the_parts(update: Update) -> None:
             (first.masses * np.maximum(np.exp(first.losses) - math.exp(epsilon), 0)).sum()
         )
         assert one <= value * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "first"),
+    [("penalty", 2.0, 0.001), ("loss_weight", 0.5, 1750), ("rounds", 0.5, 100)],
+)
+def test_the_change_that_makes_a_budget_feasible_is_the_first_one(name, factor, first, monkeypatch):
+    """That of going through all of them, in few trials; none where there is none."""
+    silent = RecycledADMM(
+        n_records=8000,
+        n_nodes=5,
+        degree=3,
+        loss_weight=1750,
+        regularization=0.22,
+        penalty=0.001 if name == "penalty" else 1,
+        noise_rate=1e-300,
+        rounds=100,
+    )
+    tried = []
+
+    def replaced(theorem, **changes):
+        tried.append(float(changes[name].first if name == "penalty" else changes[name]))
+        return replace(theorem, **changes)
+
+    monkeypatch.setattr(RecycledADMM, "replace", replaced)
+
+    def epsilon(value):
+        return replace(silent, **{name: value}).certified().guarantee.epsilon(0.0)
+
+    values = [first * factor**step for step in range(1, 7)]
+    values = [int(value) for value in values] if name == "rounds" else values
+    for budget in (epsilon(values[-2]), epsilon(values[-1])):
+        expected = next(value for value in values if epsilon(value) < 0.9 * budget / 0.89)
+        tried.clear()
+        assert _first_feasible(silent, name, factor, budget / 0.89, 0.0) == expected
+        assert len(set(tried)) == len(tried) <= 6
+    tried.clear()
+    assert _first_feasible(silent, name, factor, 1e-300, 0.0) is None
+    assert len(set(tried)) == len(tried) <= 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import Any, TypeVar
 
 from dpcalc.errors import AssumptionViolated, Infeasible, InvalidInput
@@ -13,6 +14,8 @@ T = TypeVar("T", bound=Theorem)
 
 _SILENT = 1e-300
 """A noise rate that costs nothing."""
+_STEPS = 41
+"""How often a parameter is doubled or halved before it is given up."""
 
 
 def largest_rate(theorem: T, beta: float) -> T:
@@ -54,21 +57,32 @@ def feasible_changes(theorem: Theorem, epsilon: float, delta: float) -> str:
 def _first_feasible(
     theorem: Theorem, name: str, factor: float, epsilon: float, delta: float
 ) -> float | None:
-    """A value of one parameter at which no noise term would leave room in the budget."""
-    value: Any = getattr(theorem, name)
-    for _ in range(40):
-        if isinstance(value, Schedule):
-            value = value.scaled(value.first * factor)
-        else:
-            value = max(1, int(value * factor)) if name == "rounds" else value * factor
-        try:
-            if (
-                theorem.replace(**{name: value}).certified().guarantee.epsilon(delta)
-                < 0.9 * epsilon
-            ):
-                return value.first if isinstance(value, Schedule) else float(value)
-        except (InvalidInput, AssumptionViolated):
-            return None
-        if name == "rounds" and value == 1:
-            return None
-    return None
+    """A value of one parameter at which no noise term would leave room in the budget.
+
+    The first in a geometric sequence along which ε falls, found with twice its logarithm of trials.
+    """
+    start: Any = getattr(theorem, name)
+    first: float = start.first if isinstance(start, Schedule) else start
+    fits: dict[float, bool | None] = {}
+
+    def value(step: int) -> float:
+        scaled = first * factor**step
+        return max(1, int(scaled)) if name == "rounds" else scaled
+
+    def ends(step: int) -> bool:
+        """Whether the budget has room there, or the theorem does not hold."""
+        there = value(step)
+        if there not in fits:
+            given = start.scaled(there) if isinstance(start, Schedule) else there
+            try:
+                guarantee = theorem.replace(**{name: given}).certified().guarantee
+                fits[there] = guarantee.epsilon(delta) < 0.9 * epsilon
+            except (InvalidInput, AssumptionViolated):
+                fits[there] = None
+        return fits[there] is not False
+
+    far = 1
+    while far < _STEPS and not ends(far):
+        far *= 2
+    step = bisect_left(range(_STEPS), True, lo=far // 2 + 1, hi=min(far, _STEPS), key=ends)
+    return float(value(step)) if fits.get(value(step)) else None
