@@ -50,7 +50,7 @@ def test_objective_perturbation_has_one_copy_of_rows_and_one_in_single_precision
 
     The first fit leaves the laws of the noise behind, whose size is that of no rows.
     """
-    model = NetworkClassifier(epsilon=1, delta=1e-6, row_bound=9, rounds=20, random_state=0)
+    model = NetworkClassifier(epsilon=1, delta=1e-6, row_bound=9, rounds=2, random_state=0)
     labels = np.digitize(rows[:, 0], [-0.5, 0.5][: classes - 1])
     model.fit(rows, labels)
     assert _peak(lambda: model.fit(rows, labels)) < 1.8
