@@ -43,9 +43,8 @@ def split_data(common: dict[str, Any], kind: type[Method]) -> Split:
         common["data"], schema=schema, features=common["features"], sparse=True, **reading
     )
     intercept = common["intercept"]
-    return source.split(
-        table, intercept=table.row_bound is not None if intercept is None else intercept, **dealing
-    )
+    constant = table.row_bound is not None if intercept is None else intercept
+    return source.split(table, intercept=constant, in_place=True, **dealing)
 
 
 def _check_memory(common: dict[str, Any], kind: type[Method]) -> None:

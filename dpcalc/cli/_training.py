@@ -65,7 +65,7 @@ def carried_out(
     groups = len(repetition.groups)
     if groups == 1:
         refuse_workers(common, _SHARED)
-    work = _bits(ready, split, common, repetition)
+    work = {} if common["checkpoint"] is None else _bits(ready, split, common, repetition)
     with (
         kept_work(common["checkpoint"], work, resume=common["resume"], secret=True) as kept,
         workers_of(common, "dpcalc.training.repetition") as executor,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,12 @@ class Split:
         source: where they came from and what was left out.
         row_bound: what rows were shortened to and divided by.
         intercept: whether the last feature is constant.
-        table: all records as they were before.
-        order: which of them are in `train` and in `test`.
+        table: all records as they were before; where nobody keeps these, as they are in `train` and
+            then in `test`.
+        order: which of the table's are in `train` and in `test`; empty where they are in this order.
         clipped: which labels of `test` are clipped to their public range; None if they have none.
+        shortened: how many times longer every row of the table was; None if the table has them as
+            they were, or they are in a file.
     """
 
     train: tuple[Array, Array]
@@ -67,6 +70,7 @@ class Split:
     table: Dataset
     order: tuple[NDArray[np.intp], NDArray[np.intp]]
     clipped: NDArray[np.bool_] | None = None
+    shortened: Array | None = None
 
     def digest(self) -> str:
         """What tells these records from all others, wherever they were read."""
@@ -175,6 +179,7 @@ def split(
     row_bound: float | None = None,
     intercept: bool = False,
     seed: int = 0,
+    in_place: bool = False,
 ) -> Split:
     """Shuffle with a public seed, hold out a share, and bring rows to norm 1.
 
@@ -186,13 +191,25 @@ def split(
             the ranges of the columns, or 1, if left out.
         intercept: whether a constant feature is added.
         seed: of the shuffle; not secret.
+        in_place: whether the table's rows may become those of the split where they are, so that they
+            are not held twice; the table is of no use afterwards.
     """
     from dpcalc.algorithms.problems.records import bounded_rows, unit_rows
 
     bound = bound_of(data.row_bound, row_bound)
-    train, test = dealt(len(data.labels), held_out, seed)
+    order, cut = _dealt(len(data.labels), held_out, seed)
     if on_large == "refuse":
         bounded_rows(data.features, on_large, bound=bound)
+    made: dict[str, Any] = {
+        "names": (*data.names, INTERCEPT) if intercept else data.names,
+        "source": data.source,
+        "row_bound": bound,
+        "intercept": intercept,
+    }
+    if in_place:
+        return _in_place(data, order, cut, made)
+
+    train, test = order[:cut], order[cut:]
 
     def part(rows: NDArray[np.intp]) -> tuple[Array, Array]:
         scaled = unit_rows(data.features, bound=bound, constant=intercept, order=rows)
@@ -201,13 +218,33 @@ def split(
     return Split(
         train=part(train),
         test=part(test),
-        names=(*data.names, INTERCEPT) if intercept else data.names,
-        source=data.source,
-        row_bound=bound,
-        intercept=intercept,
         table=data,
         order=(train, test),
         clipped=None if data.clipped is None else data.clipped[test],
+        **made,
+    )
+
+
+def _in_place(data: Dataset, order: NDArray[np.intp], cut: int, made: dict[str, Any]) -> Split:
+    """The split in the memory of the table's rows."""
+    from dpcalc.algorithms.problems import sparse
+    from dpcalc.algorithms.problems.rows_in_place import dealt_in_place
+
+    rows, shortened = dealt_in_place(
+        data.features, order, bound=made["row_bound"], constant=made["intercept"]
+    )
+    labels, nobody = data.labels[order], np.arange(0)
+    labels.flags.writeable = False
+    clipped = None if data.clipped is None else data.clipped[order]
+    first, then = slice(cut), slice(cut, len(order))
+    return Split(
+        train=(sparse.consecutive(rows, first), labels[first]),
+        test=(sparse.consecutive(rows, then), labels[then]),
+        table=replace(data, features=rows, labels=labels, clipped=clipped),
+        order=(nobody, nobody),
+        clipped=None if clipped is None else clipped[then],
+        shortened=shortened,
+        **made,
     )
 
 
@@ -239,10 +276,16 @@ def dealt(count: int, held_out: float, seed: int) -> tuple[NDArray[np.intp], NDA
         held_out: share to test with, in [0, 1).
         seed: of the order; not secret.
     """
+    order, cut = _dealt(count, held_out, seed)
+    return order[:cut], order[cut:]
+
+
+def _dealt(count: int, held_out: float, seed: int) -> tuple[NDArray[np.intp], int]:
+    """All records in a public random order, and how many of them are to train on."""
     if not 0 <= checks.probability("held_out", held_out) < 1:
         raise InvalidInput(f"held_out needs a number in [0, 1); got held_out={held_out!r}")
     order = np.random.default_rng(seed).permutation(count)
     cut = count - round(held_out * count)
     if cut < 1:
         raise InvalidInput(f"expected a record to train on; got {count} records")
-    return order[:cut], order[cut:]
+    return order, cut

@@ -29,6 +29,9 @@ _MORE_ROUNDS = 20
 _NO_NOISE = 1e-12
 """What is left of the noise where a method insists on some."""
 
+_NO_SPREAD = 1e-12
+"""Of a column in its mean, up to which it is rounding."""
+
 _RIDGE = 1e-8
 """Curvature that makes a minimiser unique."""
 
@@ -146,18 +149,30 @@ def _own_scale(data: Split) -> tuple[Rows, Rows]:
     from dpcalc.algorithms.problems import sparse
 
     table = data.table.features
+    if data.shortened is not None:
+        table = sparse.times(_columns_of(data), data.shortened)
     if sparse.is_sparse(table):
         mean = table.mean(axis=0)
         spread = np.sqrt(np.maximum(table.power(2).mean(axis=0) - mean**2, 0))
-        spread[spread == 0] = 1.0
+        spread[spread <= _NO_SPREAD * abs(mean)] = 1.0
         rows = sparse.with_column(sparse.columns_divided(table, spread), 1.0)
     else:
-        spread = table.std(axis=0)
-        spread[spread == 0] = 1.0
-        rows = sparse.with_column((table - table.mean(axis=0)) / spread, 1.0)
+        mean, spread = table.mean(axis=0), table.std(axis=0)
+        spread[spread <= _NO_SPREAD * abs(mean)] = 1.0
+        rows = sparse.with_column((table - mean) / spread, 1.0)
     rows /= math.sqrt(rows.shape[1])
-    train, test = data.order
-    return rows[train], rows[test if len(test) else train]
+    if data.shortened is None:
+        train, test = (rows[part] for part in data.order)
+    else:
+        cut = data.train[0].shape[0]
+        train, test = rows[:cut], rows[cut:]
+    return train, test if test.shape[0] else train
+
+
+def _columns_of(data: Split) -> Rows:
+    """The table's rows without the constant column, but for the factors of all and of each."""
+    rows = data.table.features
+    return rows[:, :-1] if data.intercept else rows
 
 
 def _best_linear(loss: Loss, rows: tuple[Rows, Rows], data: Split) -> float:

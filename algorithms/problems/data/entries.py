@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +14,39 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
+Columns = NDArray[np.intc]
+Counts = NDArray[np.int64]
 
 _GROUP = 2**13
 """Entries of a group of rows, but for its last row's."""
 
-_EACH_ENTRY = 12
-"""Bytes of a number and of the column it is in."""
+_FULL = 1 / 2
+"""Share of numbers that are not 0 from which a group is kept with its zeros.
 
-_AT_ONCE = 2**7  # rows filled in together
+Entries then take at most 3/4 of the array that they are filled into, and groups at most 4/3 of the
+matrix that is made of them.
+"""
+
+_GROWTH = 16
+"""Room is made for one more in so many numbers at once."""
+
+_AT_ONCE = 2**7  # rows taken together
 _LONG = 2**31  # entries that ends of rows are counted in 64 bits from
 
 
 class Entries:
     """The rows read so far, without zeros.
 
-    They are kept as a matrix in CSR form has them; groups of rows that take less with their zeros,
-    as an array, and then have no entries. So all of it takes no more than the table as an array, nor
-    more than its matrix.
+    They are kept as a matrix in CSR form has them; groups of rows with few zeros in an array, one
+    behind the other, and then they have no entries. A table can be made of them once: in the place of
+    those groups, or from its end on, as what is kept is given up from its own end.
     """
 
     def __init__(self) -> None:
         self._values, self._columns = array("d"), array("i")
         self._ends = array("q", [0])
-        self._full: list[tuple[int, Array]] = []
+        self._full, self._used = np.empty(0), 0  # groups with their zeros, and room for more
+        self._groups: list[tuple[int, int, int]] = []  # of each the first row, how many, how wide
         self._first = 0  # row of the group that is being read
 
     def add(self, column: int, value: float) -> None:
@@ -58,67 +68,86 @@ class Entries:
     @property
     def count(self) -> int:
         """How many numbers are not 0."""
-        return len(self._values) + sum(int(np.count_nonzero(rows)) for _, rows in self._full)
+        return len(self._values) + int(np.count_nonzero(self._full[: self._used]))
 
     def array(self, width: int) -> Array:
-        """All rows as an array, which can be had once: groups are dropped as they are filled in."""
-        table = _filled(*self._parts(), width)
-        while self._full:
-            first, rows = self._full.pop()
-            table[first : first + len(rows), : rows.shape[1]] = rows
+        """All rows as an array."""
+        table, self._full = self._full, np.empty(0)
+        table.resize((len(self), width), refcheck=False)  # nobody else has seen it
+        for first, values, columns, counts in self._from_the_end(table.reshape(-1)):
+            rows = table[first : first + len(counts)]
+            rows[:] = 0
+            rows[np.repeat(np.arange(len(counts)), counts), columns] = values
         return table
 
     def matrix(self, width: int) -> csr_array:
         """All rows as a sparse matrix, with indices of 32 bits where these suffice."""
         from scipy.sparse import csr_array
 
-        from dpcalc.algorithms.problems.sparse import stacked
-
-        values, columns, ends = self._parts()
-        short = ends.astype(np.intc) if len(values) < _LONG else ends  # else columns are copied
-        entries = csr_array((values, columns, short), shape=(len(self), width))
-        if not self._full:
-            return entries
-        return stacked(self._pieces(entries), entries.shape, self.count)
+        shape = (len(self), width)
+        if not self._groups:
+            values, columns = np.frombuffer(self._values), np.frombuffer(self._columns, np.intc)
+            return csr_array((values, columns, _short(np.frombuffer(self._ends, np.int64))), shape)
+        values, columns = np.empty(self.count), np.empty(self.count, np.intc)
+        ends, stop = np.zeros(len(self) + 1, np.int64), len(values)
+        for first, some, where, counts in self._from_the_end(self._full):
+            values[stop - len(some) : stop], columns[stop - len(some) : stop] = some, where
+            ends[first + 1 : first + 1 + len(counts)] = counts
+            stop -= len(some)
+            self._full.resize(self._used, refcheck=False)
+        return csr_array((values, columns, _short(np.cumsum(ends, out=ends))), shape)
 
     def _end_group(self) -> None:
-        """The last rows as an array, if that takes less."""
+        """Keep the last rows with their zeros, if they have few."""
         first, start = self._first, self._ends[self._first]
         self._first = len(self)
         columns = np.array(self._columns[start:])
-        width = int(columns.max()) + 1
-        if 8 * (len(self) - first) * width >= _EACH_ENTRY * len(columns):
+        count, width = len(self) - first, int(columns.max()) + 1
+        if len(columns) < _FULL * count * width:
             return
-        ends = np.array(self._ends[first:]) - start
-        self._full.append((first, _filled(np.array(self._values[start:]), columns, ends, width)))
+        used, self._used = self._used, self._used + count * width
+        if self._used > len(self._full):
+            self._full.resize(self._used + self._used // _GROWTH, refcheck=False)
+        rows = self._full[used : self._used].reshape(count, width)
+        rows[:] = 0
+        rows[np.repeat(np.arange(count), np.diff(self._ends[first:])), columns] = self._values[
+            start:
+        ]
+        self._groups.append((first, count, width))
         del self._columns[start:], self._values[start:]
-        self._ends[first:] = array("q", [start] * len(ends))
+        self._ends[first:] = array("q", [start] * (count + 1))
 
-    def _parts(self) -> tuple[Array, NDArray[np.intc], NDArray[np.int64]]:
-        """Values, columns and ends of rows, where they are."""
-        columns, ends = np.frombuffer(self._columns, np.intc), np.frombuffer(self._ends, np.int64)
-        return np.frombuffer(self._values), columns, ends
+    def _from_the_end(self, full: Array) -> Iterator[tuple[int, Array, Columns, Counts]]:
+        """The first of some rows, their numbers and columns and how many each has; the last first.
 
-    def _pieces(self, entries: csr_array) -> Iterator[csr_array]:
-        """All rows in their order, as sparse matrices."""
-        from scipy.sparse import csr_array
+        Args:
+            full: the groups with their zeros; what comes after those not yet given may be changed.
+        """
+        stop = len(self)
+        while self._groups:
+            first, count, width = self._groups.pop()
+            yield from self._entries_from_the_end(first + count, stop)
+            stop = first
+            for row in reversed(range(0, count, _AT_ONCE)):
+                many = min(count - row, _AT_ONCE)
+                self._used -= many * width
+                rows = full[self._used : self._used + many * width].reshape(many, width)
+                there = rows != 0
+                columns = np.nonzero(there)[1].astype(np.intc)
+                yield first + row, rows[there], columns, there.sum(axis=1)
+        yield from self._entries_from_the_end(0, stop)
 
-        row = 0
-        for first, rows in self._full:
-            yield entries[row:first]
-            yield csr_array(rows)
-            row = first + len(rows)
-        yield entries[row:]
+    def _entries_from_the_end(
+        self, start: int, stop: int
+    ) -> Iterator[tuple[int, Array, Columns, Counts]]:
+        """The same of rows that are kept by their entries."""
+        for row in reversed(range(start, stop, _AT_ONCE)):
+            ends = np.array(self._ends[row : min(row + _AT_ONCE, stop) + 1])
+            values, columns = self._values[ends[0] :], self._columns[ends[0] :]
+            del self._values[ends[0] :], self._columns[ends[0] :]
+            yield row, np.frombuffer(values), np.frombuffer(columns, np.intc), np.diff(ends)
 
 
-def _filled(
-    values: Array, columns: NDArray[np.intc], ends: NDArray[np.int64], width: int
-) -> NDArray[Any]:
-    """Entries as an array; a sparse matrix in between would copy where they are."""
-    table = np.zeros((len(ends) - 1, width))
-    for first in range(0, len(table), _AT_ONCE):
-        bounds = ends[first : first + _AT_ONCE + 1]
-        row = np.repeat(np.arange(first, first + len(bounds) - 1), np.diff(bounds))
-        part = slice(bounds[0], bounds[-1])
-        table[row, columns[part]] = values[part]
-    return table
+def _short(ends: Counts) -> Counts | Columns:
+    """Ends of rows in 32 bits where these suffice; else columns would be copied into 64."""
+    return ends.astype(np.intc) if ends[-1] < _LONG else ends
