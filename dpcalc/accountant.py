@@ -16,6 +16,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from dpcalc import checks
@@ -26,7 +27,7 @@ from dpcalc.claims.solution import MOST_ROUNDS
 from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees import Guarantee, compose
 from dpcalc.markup import html_table
-from dpcalc.numerals import spelt
+from dpcalc.numerals import Written, plain, ratio, spelt
 from dpcalc.sealed import opened, sealed
 from dpcalc.wording import at_most
 
@@ -250,6 +251,11 @@ class Spent:
 def _read(release: Description) -> tuple[str, Guarantee, str]:
     if isinstance(release, Guarantee):
         return json.dumps(table_of(release), sort_keys=True), release, ""
+    if not isinstance(release, Mapping):
+        raise InvalidInput(
+            f"expected a guarantee, or a release table; got {shortened(repr(release))}; try "
+            "{'mechanism': 'gaussian', 'noise_multiplier': 4}"
+        )
     if "count" in release:
         raise InvalidInput(
             "expected a release table without count, since the count is an argument of "
@@ -257,10 +263,20 @@ def _read(release: Description) -> tuple[str, Guarantee, str]:
         )
     guarantee, relation = guarantee_from("release", release)
     try:
-        kind = json.dumps(_by_its_name(release), sort_keys=True, allow_nan=False)
+        named = _by_its_name(release)
+        kind = json.dumps(named, sort_keys=True, allow_nan=False, default=_plainly)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"a release needs plain numbers, texts and lists: {error}") from None
     return kind, guarantee, relation
+
+
+def _plainly(value: object) -> int | float | str:
+    """A number of NumPy's or a fraction as JSON has it, text where no double is the number."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{shortened(repr(value))} is none of these")
+    top, bottom = ratio(value)
+    exact = plain(value)
+    return f"{top}/{bottom}" if isinstance(exact, Written) else exact
 
 
 def _by_its_name(release: Mapping[str, Any]) -> dict[str, Any]:

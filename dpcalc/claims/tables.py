@@ -6,6 +6,7 @@ import math
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -97,13 +98,13 @@ def tables(where: str, value: object) -> list[Any]:
 
 
 def as_real(name: str, value: Any) -> float:
-    """A number, also one written as text such as "1/3"."""
+    """A number of any real type, NumPy's among them, or one written as text such as "1/3"."""
     if type(value) is float:
         return value + 0.0  # never -0.0
     try:
         if isinstance(value, str):
             return number(value)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if not isinstance(value, bool) and isinstance(value, Real):
             return nearest(*ratio(value)) if math.isfinite(value) else float(value)
     except (ValueError, ZeroDivisionError, OverflowError):
         pass

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcalc import checks
-from dpcalc.errors import InvalidInput
+from dpcalc.errors import InvalidInput, shortened
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.tradeoff_ends import below_chance, missed_at_least
 from dpcalc.guarantees.two_outcomes import (
@@ -211,6 +211,12 @@ class RDP(RenyiGuarantee):
     curve: Callable[[float], float] = field(repr=False)
     described: str = "curve"
     points: tuple[tuple[float, float], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        curve: object = self.curve
+        if not callable(curve):
+            got = shortened(repr(curve))
+            raise InvalidInput(f"RDP needs a function of the order; got {got}; try RDP.from_points")
 
     @classmethod
     def from_points(cls, points: Mapping[float, float]) -> RDP:

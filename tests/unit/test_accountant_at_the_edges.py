@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
+from typing import Any
 
+import numpy as np
 import pytest
 
+from dpcalc import calibrate
 from dpcalc.accountant import MOST_ROUNDS, Accountant
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, PureDP
@@ -67,10 +71,42 @@ def test_a_guarantee_is_the_release_of_its_table() -> None:
 
 def test_a_table_that_cannot_be_written_is_refused() -> None:
     table = {"mechanism": "profile", "points": [[0.5, 0.1]], "name": {1, 2}}
-    with pytest.raises(
-        InvalidInput, match="a release needs plain numbers, texts and lists: Object"
-    ):
+    with pytest.raises(InvalidInput, match=r"numbers, texts and lists: {1, 2} is none of these"):
         Accountant().spend(table)
+
+
+@pytest.mark.parametrize("release", [None, "dp-sgd", 3])
+def test_what_is_no_table_is_refused_with_one(release: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"or a release table; got .*; try {'mechanism'"):
+        Accountant().spend(release)
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        (np.float32(0.25), 0.25),
+        (np.int64(2), 2.0),
+        (np.longdouble(0.5), 0.5),
+        (Fraction(1, 4), 0.25),
+        (Fraction(1, 10), "1/10"),
+    ],
+)
+def test_a_number_of_any_real_type_is_the_number_that_it_is(given: Any, plain: Any) -> None:
+    """A training has its noise in single precision, or as a fraction."""
+    spent = Accountant().spend({"gdp": given})
+    assert spent == Accountant().spend({"gdp": plain})
+    assert Accountant.from_json(spent.to_json()) == spent
+    table = {"noise_multiplier": 1, "adjacency": "add-remove"}
+    one, other = (
+        calibrate("dp-sgd", epsilon=9.0, delta=0.01, **table, rate=rate).rounds
+        for rate in (Fraction(1, 2), np.float32(0.5))
+    )
+    assert one == other
+
+
+def test_a_curve_is_a_function_of_the_order() -> None:
+    with pytest.raises(InvalidInput, match=r"got {2: 0.1}; try RDP.from_points"):
+        RDP({2: 0.1})  # type: ignore[arg-type]
 
 
 def test_a_saved_accountant_is_the_same_one() -> None:
