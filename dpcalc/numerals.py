@@ -33,6 +33,9 @@ _POWER = re.compile(
     r"(?:(\d{1,20}(?:\.\d{1,20})?) ?[*x×·] ?)?10(?:\^|\*\*)\(?([+-]?\d{1,4})\)?", re.ASCII
 )
 _THOUSAND = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kKM])", re.ASCII)
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
+_LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_TYPED = str.maketrans({"−": "-", "{": "(", "}": ")", "$": ""})
 _INFINITE = {"inf": math.inf, "infinity": math.inf}
 _LONGEST = 1000
 _LARGEST_EXPONENT = 2000
@@ -195,11 +198,24 @@ def comma_hint(text: str) -> str:
     return f"; a comma is no part of a number; try {plain_text}"
 
 
+def _typed(text: str) -> str:
+    """What a keyboard has for a number that was printed."""
+    lowered = _RAISED.sub(lambda found: "^" + found[0].translate(_LOWERED), text)
+    return lowered.translate(_TYPED).replace(r"\times", "×").replace(r"\cdot", "·").strip()
+
+
 def hint_of(text: str) -> str:
     """What to say of a text that means a number in another notation; "" of any other.
 
-    Commas, percent signs, powers of ten (``10^-6``, ``2*10**-6``) and thousands (``10k``).
+    Commas, percent signs, powers of ten (``10^-6``, ``2*10**-6``) and thousands (``10k``), also as
+    they are printed: with a minus sign, raised digits, or in LaTeX.
     """
+    if len(text) <= _LONGEST and (typed := _typed(text)) != text.strip():
+        try:
+            number(typed)
+        except (ValueError, ZeroDivisionError):
+            return hint_of(typed)
+        return f"; try {typed}"
     if commas := comma_hint(text):
         return commas
     if found := _PERCENT.fullmatch(text.strip()):
