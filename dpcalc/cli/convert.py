@@ -126,7 +126,10 @@ def _source(given: dict[str, Any]) -> Guarantee:
 def _pair(option: str, text: str) -> tuple[float, float]:
     first, colon, second = text.partition(":")
     if not colon:
-        raise InvalidInput(f"{option} needs two numbers joined by a colon; got {text!r}; try 2:0.1")
+        example = "1:1e-5" if option == "--approx" else "2:0.1"
+        raise InvalidInput(
+            f"{option} needs two numbers joined by a colon; got {text!r}; try {example}"
+        )
     from dpcalc.claims.tables import as_real
 
     return as_real(option, first), as_real(option, second)
