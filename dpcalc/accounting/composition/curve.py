@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
-from dpcalc.accounting.composition import exact_sum, laplace_sum
+from dpcalc.accounting.composition import exact_sum, laplace_sum, two_rounds
 from dpcalc.accounting.composition.driver import (
     Beginning,
     attempt,
@@ -202,7 +202,7 @@ def _listed(total: LossSum) -> Listed | None:
     if not total.parts:
         return None
     few = outcomes(total.parts) or attempt(laplace_sum.mixture, total)
-    return few or attempt(exact_sum.cells, total)
+    return few or attempt(exact_sum.cells, total) or attempt(two_rounds.curve, total)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Closed form, else exact sum, else contours, else large losses apart, else lattice, else Chernoff.
+"""Closed form, else exact sum, else two lists, else contours, large losses apart, lattice, Chernoff.
 
 Each step encloses ε(δ) or δ(ε) of a sum of privacy losses, or declines. The contour integral and the
 lattice are the two general methods: the better suited runs first, and the other narrows what it
@@ -27,6 +27,7 @@ from dpcalc.accounting.composition import (
     large_losses,
     lattice_sum,
     overlap,
+    two_rounds,
     two_scales,
 )
 from dpcalc.accounting.composition.certain_losses import take_certain
@@ -125,8 +126,8 @@ def enclosed(total: LossSum, query: Query) -> Bracket:
 
 
 def begin(total: LossSum, query: Query) -> Beginning:
-    """Closed form, else exact sum, else an estimate."""
-    for step in (closed_form.enclose, exact_sum.enclose, laplace_sum.enclose):
+    """Closed form, else exact sum, else both of two rounds listed, else an estimate."""
+    for step in (closed_form.enclose, exact_sum.enclose, laplace_sum.enclose, two_rounds.enclose):
         found = attempt(step, total, query, None)
         if found is not None:
             return Beginning(found, None)

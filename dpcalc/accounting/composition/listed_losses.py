@@ -68,6 +68,11 @@ class Outline:
         del which
         return self
 
+    def recut(self, wanted: Reals) -> Outline:
+        """The same, with about so many cells where each one was, and more where integrals need them."""
+        del wanted
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class CutOutline(Outline):
@@ -92,12 +97,20 @@ class CutOutline(Outline):
         return len(self.edges) - 1
 
     def open(self, above: Reals, below: Reals) -> Reals:
-        """A cell's mass times what the chord between its edges is above its middle."""
+        """What moving a cell's mass to its edges, P- and Q-mass kept, adds to the sum."""
         found, n = np.zeros(self.cells), self.cells
+        left, right, held = (
+            self.above.losses[:n],
+            self.above.losses[1 : n + 1],
+            self.below.losses[:n],
+        )
+        width = np.expm1(left - right)
+        share = np.clip(np.expm1(left - held) / np.where(width < 0, width, -1.0), 0.0, 1.0)
         for k in range(2 if self.round.pair is not None and self.round.pair.mirrored else 1):
             at = above[k * (n + 1) : (k + 1) * (n + 1)]
             middle, masses = (each[k * n : (k + 1) * n] for each in (below, self.below.masses))
-            found += masses * np.maximum((at[1:] + at[:-1]) / 2 - middle, 0.0)
+            found += masses * np.maximum(at[:-1] + share * (at[1:] - at[:-1]) - middle, 0.0)
+            share = share * np.exp(held - right)  # of the Q-mass, which is the mirror image's
         return found
 
     def halved(self, which: Bools) -> Outline:
@@ -106,6 +119,17 @@ class CutOutline(Outline):
             return self
         middle = self.edges[:-1] + np.diff(self.edges) / 2
         return cut_outline(self.round, np.union1d(self.edges, middle[which]), self.tail)
+
+    def recut(self, wanted: Reals) -> Outline:
+        """Cut anew, never wider than the integrals over cells allow."""
+        edges, pair = self.edges, _pair(self.round)
+        places = (edges[:-1], edges[:-1] + np.diff(edges) / 2, edges[1:])
+        widest = np.min([pair.max_cell_width(place) for place in places], axis=0)
+        cells = np.concatenate([[0.0], np.cumsum(wanted + np.diff(edges) / widest)])
+        count = math.ceil(float(cells[-1]))
+        found = np.interp(np.linspace(0.0, cells[-1], count + 1), cells, edges)
+        found[0], found[-1] = edges[0], edges[-1]
+        return cut_outline(self.round, np.unique(found), self.tail)
 
 
 def of_outcomes(few: Outcomes) -> Outline:
