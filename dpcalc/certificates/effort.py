@@ -165,6 +165,12 @@ def in_parts(laws: Laws, how: Any, bits: int) -> float:
     return chi_square(laws, how, bits) + within
 
 
+def hyperbola(laws: Laws, how: Any, bits: int) -> float:
+    """Moments at all nodes, over a ray."""
+    nodes = size(field(how, "nodes"), NODES)
+    return nodes * sum(law.turned + 4 * function(bits) for law, _ in laws)
+
+
 METHODS: dict[str, Callable[[Laws, Any, int], float]] = {
     "line": line,
     "parted line": parted_line,
@@ -173,5 +179,6 @@ METHODS: dict[str, Callable[[Laws, Any, int], float]] = {
     "chi-square": chi_square,
     "chi-square in parts": in_parts,
     "one round": lambda laws, *_: 2 * sum(law.point for law, _ in laws[:1]),
+    "hyperbola": hyperbola,
     "order": lambda laws, *_: sum(law.moment for law, _ in laws),
 }

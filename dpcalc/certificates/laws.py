@@ -7,6 +7,7 @@ the proofs. z is complex with a positive real part c; loss means ln(dP/dQ) of on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -24,6 +25,15 @@ Bounds = Callable[[Ball, int], tuple[Table, Table]]
 
 Terms = tuple[tuple[Ball, Polynomial], ...]
 """With t = z + 1/2 the sum of e^{tx}·p(1/t) over pairs of a place x and a polynomial p."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A moment where heights are not below 0 and real parts positive, and do not grow too fast."""
+
+    exactly: tuple[Any, ...]  # tells it from others
+    moment: Callable[[Ball], Ball] = field(compare=False)
+    largest: Ball = field(compare=False)  # bounds all moduli
 
 
 class Law(NamedTuple):
@@ -44,6 +54,7 @@ class Law(NamedTuple):
     parted: Callable[[Ball], Law] | None = None  # with a ``small`` part, of losses up to a place
     along: Callable[[Ball], Quadrature] | None = None  # the moments on a line, of all at once
     small_along: Callable[[Ball], Quadrature] | None = None  # and of the ``small`` part
+    turned: Callable[[Ball, Ball, Ball], Turned] | None = None  # by vertex, turn and ray
     cost: int = 1  # about how many exponentials a moment takes
     setup: int = 0  # and how many its bounds take once
 

@@ -12,6 +12,8 @@ from flint import arb
 
 from dpcalc.certificates.balls import Ball
 from dpcalc.certificates.chi_square import FIELDS, PARTED, chi_square
+from dpcalc.certificates.curve import FIELDS as PLACES
+from dpcalc.certificates.curve import on_a_curve
 from dpcalc.certificates.grammar import need, number, whole
 from dpcalc.certificates.lattice import LARGEST, on_a_lattice
 from dpcalc.certificates.laws import Rounds
@@ -38,6 +40,7 @@ METHODS: dict[str, tuple[tuple[str, ...], Callable[..., Ball]]] = {
     "one round": ((), one_round),
     "outcomes": ((), over_outcomes),
     "bounded": ((), bounded),
+    "hyperbola": (PLACES, on_a_curve),
     "order": (("order",), order),
     "lattice": (("step", "points", "reach"), lattice),
     "chi-square": (FIELDS, chi_square),

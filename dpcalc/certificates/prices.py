@@ -26,6 +26,7 @@ class Price(NamedTuple):
     degree: int = 0  # of their polynomials
     merged: bool = False  # whether it makes one law with others of its kind
     node: float = 0  # one value on a line, if they have a quadrature in common
+    turned: float = 0  # one value on a hyperbola
 
 
 def field(table: Any, name: str) -> Any:
@@ -103,7 +104,7 @@ def fixed_size(release: Any, bits: int, _: bool) -> Price:
     mu, lost = min(about(field(release, "mu")), 1e6), 0.7 * bits + 14
     reach = (math.sqrt(1.5 * bits) + 3 + 2 * mu) * max(1.0, 1.4 * mu)
     law = in_common(2 * (lost + reach) * lost / 4.4, bits, 4 * integral(bits, 3, 12))
-    return law._replace(point=20 * function(bits))
+    return law._replace(point=20 * function(bits), turned=integral(bits, 3, 6))
 
 
 def mixture(release: Any, bits: int, _: bool) -> Price:

@@ -10,6 +10,7 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import precision
+from dpcalc.certificates.bends import bends
 from dpcalc.certificates.chi_square import PARTED, at, followed
 from dpcalc.certificates.contour import lowest
 from dpcalc.certificates.grammar import exact, number
@@ -65,6 +66,7 @@ def by_pairs(
             given = [row[0] for r in statement["releases"] for row in r.get("orders", ())]
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
         return
+    yield from bends(rounds, statement, epsilon)
     try:
         yield from lines(rounds, statement, epsilon, direction, bits)
         seen = "the enclosure on a line does not decide"

@@ -300,6 +300,7 @@ def test_the_checker_depends_on_nothing_else(name: str) -> None:
         "collections",
         "contextlib",
         "contextvars",
+        "dataclasses",
         "flint",
         "fractions",
         "hashlib",
