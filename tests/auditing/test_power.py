@@ -142,6 +142,7 @@ def noticed(name: str, audits: int, **options: Any) -> int:
     return sum(verdict.outcome is Outcome.REFUTED for verdict in verdicts)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_what_would_have_been_noticed_is(name):
     assert 36 <= noticed(name, AUDITS) < AUDITS
