@@ -11,6 +11,7 @@ from dpcalc.estimators.classifier import PrivateClassifier
 from dpcalc.estimators.regressor import PrivateRegressor
 from dpcalc.training.defaults import (
     LENGTH,
+    SHORT,
     STEP,
     accelerated_rounds,
     noise_norm,
@@ -113,7 +114,7 @@ class ADMMRegressor(PrivateRegressor, _GradientPerturbedADMM):
     """
 
     _step: ClassVar[float] = 1.0
-    _length: ClassVar[float] = LENGTH / 10
+    _length: ClassVar[float] = SHORT
 
     def _method(self, n_records: int, dimension: int, budget: Budget) -> Method:
         return self._of_loss("huber", n_records, dimension, budget)

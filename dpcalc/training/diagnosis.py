@@ -112,7 +112,8 @@ def _trials(prepared: PreparedRun, data: Split) -> Iterator[tuple[str, float]]:
     yield "noise", without_noise(prepared, data)
     if prepared.asked != prepared.method:
         free = prepared.asked.resolved(prepared.records, prepared.network, None)
-        yield "noise", _error(prepared, _silent(replace(prepared, method=free)), data)
+        if free != prepared.method:
+            yield "noise", _error(prepared, _silent(replace(prepared, method=free)), data)
     if (rounds := getattr(prepared.method, "rounds", None)) is not None:
         more = prepared.method.replace(rounds=_MORE_ROUNDS * rounds)
         yield "rounds", _error(prepared, _silent(replace(prepared, method=more)), data)

@@ -13,6 +13,7 @@ from dpcalc.estimators import ADMMClassifier, ADMMRegressor, AveragingClassifier
 from dpcalc.theorems.parameters import parameters
 from dpcalc.training.catalogue import method, methods
 from dpcalc.training.defaults import (
+    SHORT,
     accelerated_rounds,
     averaging_rounds,
     looks,
@@ -20,6 +21,7 @@ from dpcalc.training.defaults import (
     plain_rounds,
     proximal_weight,
     ridge,
+    small_ridge,
     too_many_rounds,
 )
 from dpcalc.training.method import Budget
@@ -228,3 +230,44 @@ def test_noise_and_rounds_by_hand():
     assert proximal_weight(1e-9, 64) == 2.0
     assert proximal_weight(1e-9, 64, 0.25) == 0.5
     assert proximal_weight(0.1, 100, 0.25) == pytest.approx(10.0)
+
+
+def test_accelerated_steps_for_numbers_to_predict_are_as_short_as_their_loss_is_curved():
+    """Steps of 4, right for classes, overshoot: the error was that of a constant answer."""
+    rng = np.random.default_rng(11)
+    chosen = np.eye(6)[rng.integers(0, 6, 3000)]
+    X = np.hstack([rng.random((3000, 3)), chosen, np.ones((3000, 1))])
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = X @ np.r_[0.3, -0.3, 0.5, rng.normal(size=6) / 3, 0]
+    records = split(X, y)
+    budget = Budget(3.0, 1e-6)
+
+    def ready(**given):
+        return prepare(
+            method("dp-acc-admm").from_parameters({"loss": "huber", **given}),
+            records,
+            budget=budget,
+        )
+
+    def error(found):
+        model = found.method.weights(found.run(1, runs=5))
+        return np.sqrt(np.mean((X @ model.T - y[:, None]) ** 2))
+
+    found = ready()
+    assert found.method.step_size == 1
+    noise = noise_norm(3000, 10, 3.0, 1e-6)
+    assert found.method.rounds == accelerated_rounds(noise, 1.0, 2 * SHORT)
+    assert found.method.l2 == small_ridge(noise)
+    assert error(found) < 0.3 * np.std(y) < 0.5 * error(ready(rounds=30, step_size=4.0, l2=1e-3))
+    fixed = ready(rounds=7, step_size=0.5, l2=0.0).method
+    assert (fixed.rounds, fixed.step_size, fixed.l2) == (7, 0.5, 0.0)
+    without = method("dp-acc-admm").from_parameters({"loss": "huber"}).resolved(records, None, None)
+    assert (without.rounds, without.step_size, without.l2) == (100, 1.0, 1e-3)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "smoothed-hinge"])
+def test_accelerated_settings_for_classes_are_the_same_for_all_records(loss):
+    asked = method("dp-acc-admm").from_parameters({"loss": loss})
+    for budget in (None, Budget(3.0, 1e-6)):
+        found = asked.resolved(classification(50, 4), None, budget)
+        assert (found.rounds, found.step_size, found.l2) == (30, 4.0, 1e-3)
