@@ -7,15 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, DiscreteLoss, RandomisedResponseLoss, Reals
 from dpcalc.accounting.losses.density_pair import PrivacyLoss
+from dpcalc.numerics.products import product
+
+Whole = NDArray[np.int64]
 
 _MOST = 100_000
 _UNDERFLOW = 1e-300
 """More than all probabilities that round to zero, or lose digits, add up to."""
 
 _MOST_TOSSES = 1000  # from 1030 on binomial coefficients leave the doubles
+_MOST_KINDS = 16
+"""Equal rounds with more outcomes are summed order by order."""
+
 _NOT_ROUNDING = 1e-13
 """A law's leftover mass above this really is mass at loss zero."""
 
@@ -75,6 +82,8 @@ def outcomes(parts: Sequence[tuple[PrivacyLoss, int]]) -> Outcomes | None:
         size += count * float(np.abs(atoms).max())
         # A round whose loss is zero leaves the others' δ, which is at most that of all.
         mass_error += count * (law.mass_error + 8 * UNIT_ROUNDOFF + 2 * left_out)
+        if 2 < len(atoms) <= _MOST_KINDS:  # of every kind a power, which is squared, and choices
+            mass_error += 24 * len(atoms) * UNIT_ROUNDOFF
         held += count * math.log1p(-law.infinite_mass) if law.infinite_mass < 1 else -math.inf
     # A logarithm, a product and a sum of negative numbers, and the exponential of at most that.
     known = (16 + 2 * len(parts)) * UNIT_ROUNDOFF * (1 + min(abs(held), 1.0))
@@ -116,6 +125,19 @@ def _together(atoms: Reals, weights: Reals, count: int, most: int) -> tuple[Real
         roots = weights[0] ** ((count - k) / 2), weights[1] ** (k / 2)
         masses = ways * roots[0] * roots[1] * roots[1] * roots[0]
         return atoms[0] * (count - k) + atoms[1] * k, masses
+    if len(atoms) > _MOST_KINDS or count == 1:
+        return _one_by_one(atoms, weights, count, most)
+    if count > _MOST_TOSSES or math.comb(count + len(atoms) - 1, count) > most:
+        return None
+    numbers = _numbers(count, len(atoms))
+    root = np.ones(len(numbers))
+    for number, weight in zip(numbers.T, weights, strict=True):
+        root *= weight ** (number / 2)
+    return product(numbers.astype(np.float64), atoms), _ways(numbers) * root * root
+
+
+def _one_by_one(atoms: Reals, weights: Reals, count: int, most: int) -> tuple[Reals, Reals] | None:
+    """The same, each order of values by itself."""
     if count > 60 or len(atoms) ** count > most:
         return None
     losses, masses = np.zeros(1), np.ones(1)
@@ -123,6 +145,30 @@ def _together(atoms: Reals, weights: Reals, count: int, most: int) -> tuple[Real
         losses = np.add.outer(losses, atoms).ravel()
         masses = np.multiply.outer(masses, weights).ravel()
     return losses, masses
+
+
+def _numbers(count: int, kinds: int) -> Whole:
+    """How often each of some kinds may happen in so many rounds, shape (ways, kinds)."""
+    rows, rest = np.zeros((1, 0), dtype=np.int64), np.array([count])
+    for _ in range(kinds - 1):
+        begins = np.cumsum(rest + 1) - rest - 1
+        rows, left = np.repeat(rows, rest + 1, axis=0), np.repeat(rest, rest + 1)
+        each = np.arange(len(left)) - np.repeat(begins, rest + 1)
+        rows, rest = np.column_stack([rows, each]), left - each
+    return np.column_stack([rows, rest])
+
+
+def _ways(numbers: Whole) -> Reals:
+    """In how many orders each can happen."""
+    rest = numbers.sum(axis=1)
+    choices = np.array(
+        [[float(math.comb(n, k)) for k in range(rest[0] + 1)] for n in range(rest[0] + 1)]
+    )
+    found = np.ones(len(numbers))
+    for number in numbers.T:
+        found *= choices[rest, number]
+        rest = rest - number
+    return found
 
 
 def _with_zero(law: DiscreteLoss) -> tuple[Reals, Reals, float]:
