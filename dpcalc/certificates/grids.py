@@ -44,10 +44,10 @@ _BITS, _COARSE_BITS = 64, 160
 _FEWEST_BLOCKED, _LARGEST_CHI_SQUARE = 8, 10.0
 """Rounds, and their χ²-divergences added up, for which blocks may give the least."""
 
-_PARTS, _BLOCK_BITS = 32, 160
+_PARTS, _BLOCK_BITS = 32, 128
 """Into how many parts a block is divided at least, if it has as many rounds; bits."""
 
-_PER_DEVIATION, _DEVIATIONS, _BLOCK_DEVIATIONS = (5.0, 7.0), 6.5, 12.0
+_PER_DEVIATION, _DEVIATIONS, _BLOCK_DEVIATIONS = (5.4, 7.0), 6.5, 12.0
 """Points in a block's standard deviation, how many of the whole they reach, and in a block's sum."""
 
 _BEYOND = 1.3
