@@ -26,6 +26,7 @@ from typing import ClassVar
 from dpcalc import checks
 from dpcalc.errors import InvalidInput, unknown_name
 from dpcalc.guarantees.base import Guarantee
+from dpcalc.numerics.kept import kept_within
 from dpcalc.numerics.precise import Real, context, mpf, round_down, round_up
 from dpcalc.numerics.search import minimise
 
@@ -33,6 +34,9 @@ POWERS = {"logarithmic": 1, "geometric": 2}
 """s of the laws of K."""
 
 _HALVINGS = 50
+
+_HELD = 2**16
+"""Bytes of kept orders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +113,7 @@ class RandomSelection(Guarantee):
         one, power = self.base.renyi(order), POWERS[self.law]
         if not math.isfinite(one):
             return math.inf
-        gain = context().log(1 / mpf(self.stop))
-
-        def added(log_excess: float) -> Real:
-            beta = 1 + mpf(math.exp(log_excess))
-            other = self.base.renyi(float(beta))
-            return (1 - 1 / beta) * mpf(other) + gain / beta if math.isfinite(other) else math.inf
-
-        best, _ = minimise(lambda x: float(added(x)), math.log(1e-6), math.log(1e9))
-        total = added(best)
+        total = _choice(self.base, self.stop, _best_order(self.base, self.stop))
         if total == math.inf:
             return math.inf
         ctx = context()
@@ -126,6 +122,22 @@ class RandomSelection(Guarantee):
     def parameters(self) -> Mapping[str, float]:
         """γ and E[K]."""
         return {"stop": self.stop, "expected_runs": self.expected_runs}
+
+
+def _choice(base: Guarantee, stop: float, log_excess: float) -> Real:
+    """(1 - 1/β)ε_β + ln(1/γ)/β at β = 1 + exp(log_excess)."""
+    beta = 1 + mpf(math.exp(log_excess))
+    other = base.renyi(float(beta))
+    if not math.isfinite(other):
+        return math.inf
+    return (1 - 1 / beta) * mpf(other) + context().log(1 / mpf(stop)) / beta
+
+
+@kept_within(_HELD)
+def _best_order(base: Guarantee, stop: float) -> float:
+    """Where the choice costs about least; the same at every order of the answer."""
+    best, _ = minimise(lambda x: float(_choice(base, stop, x)), math.log(1e-6), math.log(1e9))
+    return best
 
 
 def stop_for(expected: float, law: str = "logarithmic") -> float:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees import GDP, RDP, Guarantee, PureDP
 from dpcalc.guarantees.selection import RandomSelection, stop_for
+from dpcalc.numerics import search
 
 LAWS = ("logarithmic", "geometric")
 
@@ -125,3 +126,26 @@ def test_what_it_is_not():
     assert RandomSelection(GDP(1.0), 0.1).epsilon(0.0) == math.inf
     assert RandomSelection(GDP(1.0), 0.1).delta(0.0) == 1.0
     assert RandomSelection(GDP(0.0), 0.1).epsilon(0.0) == 0.0
+
+
+def test_the_best_order_of_one_run_is_looked_for_once(monkeypatch):
+    """It is the same at every order of the answer; other runs, and another law's γ, have their own."""
+    from dpcalc.guarantees import selection
+
+    searched = []
+
+    def minimise(function, low, high):
+        searched.append((low, high))
+        return search.minimise(function, low, high)
+
+    monkeypatch.setattr(selection, "minimise", minimise)
+    selection._best_order.cache_clear()
+    chosen = RandomSelection(base=GDP(0.7), stop=0.3)
+    answers = [chosen.renyi(order) for order in (1.5, 2.0, 40.0)]
+    assert len(searched) == 1
+    RandomSelection(base=GDP(0.8), stop=0.3).renyi(2.0)
+    RandomSelection(base=GDP(0.7), stop=0.2).renyi(2.0)
+    assert len(searched) == 3
+    for order, answer in zip((1.5, 2.0, 40.0), answers, strict=True):
+        selection._best_order.cache_clear()
+        assert chosen.renyi(order) == answer
