@@ -45,8 +45,8 @@ HONEST_USERS = assume(
 )
 CONVEX = assume(
     "convex",
-    "Every user's function is smoothness-smooth and convex, or weak_convexity-weakly convex; g is "
-    "convex.",
+    "Every user's function is smoothness-smooth and convex, or, where weak_convexity is given, weakly "
+    "convex with that constant; g is convex.",
 )
 CONVEX_CLAIMED = assume(
     "convex-functions", "Every user's function is convex.", "claimed", _not_convex

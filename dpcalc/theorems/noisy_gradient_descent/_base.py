@@ -42,12 +42,13 @@ EXPANDED = ", every use paid up to the next: a step may expand"
 
 CONVEX = assume(
     "convex",
-    "Every record's loss is smoothness-smooth and convex, or weak_convexity-weakly convex.",
+    "Every record's loss is smoothness-smooth and convex, or, where weak_convexity is given, weakly "
+    "convex with that constant.",
 )
 STRONGLY_CONVEX = assume(
     "strongly-convex",
-    "Every record's loss is smoothness-smooth and strong_convexity-strongly convex "
-    "(convex if none is given, or weak_convexity-weakly convex).",
+    "Every record's loss is smoothness-smooth and strong_convexity-strongly convex (convex if that is "
+    "not given, or, where weak_convexity is given, weakly convex with that constant).",
 )
 LIPSCHITZ = assume(
     "lipschitz",
