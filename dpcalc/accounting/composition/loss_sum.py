@@ -10,7 +10,12 @@ from functools import cached_property
 
 from dpcalc.accounting.contour.saddle_points import Rounds, infinite_mass
 from dpcalc.accounting.contour.shared import kept
-from dpcalc.accounting.losses import GaussianLoss, LossDistribution, RandomisedResponseLoss
+from dpcalc.accounting.losses import (
+    GaussianLoss,
+    LossDistribution,
+    RandomisedResponseLoss,
+    disclosure,
+)
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import coarse_upper
 from dpcalc.errors import NumericalFailure
@@ -134,14 +139,32 @@ class LossSum:
             ]
         return self._coarse[tail]
 
+    @property
+    def revealing(self) -> LossSum | None:
+        """A sum that dominates: what has next to no noise tells everything where it tells anything.
+
+        Two laws of total variation r have a part of mass 1 - r in common, and are told apart no better
+        than by revealing, with probability r, which one it was. None where there is enough noise.
+        """
+        parts = [
+            (disclosure(loss.total_variation_bound), count)
+            if _too_little_noise(loss)
+            else (loss, count)
+            for loss, count in self.parts
+        ]
+        return (
+            LossSum(tuple(parts))
+            if any(_too_little_noise(loss) for loss, _ in self.parts)
+            else None
+        )
+
     def require_tractable(self) -> None:
         """Leave to closed forms what numerical integration cannot follow.
 
         With next to no noise losses vary by thousands within a cell, with next to no loss its square
         is zero, and beyond some number of rounds the sum's moments outgrow the doubles.
         """
-        pairs = [loss for loss, _ in self.parts if isinstance(loss, DensityPair)]
-        if max((pair.signal_to_noise for pair in pairs), default=0.0) > _LARGEST_SIGNAL:
+        if any(_too_little_noise(loss) for loss, _ in self.parts):
             raise NumericalFailure(
                 f"the noise must be at least 1/{_LARGEST_SIGNAL} of the sensitivity"
             )
@@ -152,6 +175,10 @@ class LossSum:
             raise NumericalFailure(f"losses must be at most {_LARGEST_LOSS:g}")
         if max(losses, default=1) < _SMALLEST_LOSS:
             raise NumericalFailure(f"losses must be at least {_SMALLEST_LOSS}")
+
+
+def _too_little_noise(loss: PrivacyLoss) -> bool:
+    return isinstance(loss, DensityPair) and loss.signal_to_noise > _LARGEST_SIGNAL
 
 
 def _coarse(loss: DensityPair, tail: float) -> LossDistribution:
