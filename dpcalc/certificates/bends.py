@@ -55,7 +55,7 @@ def bends(rounds: Rounds, statement: dict[str, Any], epsilon: str) -> Iterator[d
 
 
 def _even(rates: list[float]) -> float:
-    """The farthest real part where a batch with the record is as likely as one without."""
+    """The max_distance real part where a batch with the record is as likely as one without."""
     return max(math.log((1 - rate) / rate) if rate < 1 else 0.0 for rate in rates)
 
 
@@ -74,8 +74,8 @@ def _hyperbola(rounds: Rounds, eps: float, even: float, small: float) -> dict[st
         if not size < _LARGEST_SIZE:
             return math.inf, vertex, 1.0
         step = 2 * math.pi * turn * _HALF / (small + size + 2)
-        farthest = (small + size) / (eps * vertex) * math.sin(turn) / math.sin(turn * _MIDDLE)
-        return math.acosh(max(2.0, farthest)) / step, vertex, step
+        max_distance = (small + size) / (eps * vertex) * math.sin(turn) / math.sin(turn * _MIDDLE)
+        return math.acosh(max(2.0, max_distance)) / step, vertex, step
 
     nodes, vertex, step = min(at(2.0**k) for k in _VERTICES)
     if not nodes <= _MOST_NODES:

@@ -49,4 +49,4 @@ def test_what_is_left_of_delta_is_spent_on_the_others() -> None:
 
 
 def test_with_enough_noise_nothing_is_taken_for_revealed() -> None:
-    assert LossSum(((PoissonReplace(0.04, 0.5), 3),)).revealing is None
+    assert LossSum(((PoissonReplace(0.04, 0.5), 3),)).with_disclosure is None

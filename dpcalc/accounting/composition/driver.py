@@ -279,7 +279,7 @@ def weakened(found: Bracket | None, total: LossSum, query: Query, wide: float = 
         return found
     least = overlap.least_epsilon if isinstance(query, EpsilonAt) else overlap.least_delta
     bound = chernoff.enclose(total, query).narrowed(least(total, query.at), math.inf)
-    if (plain := total.revealing) is not None:
+    if (plain := total.with_disclosure) is not None:
         bound = bound.narrowed(0.0, enclosed(plain, query).upper)
     both = bound if found is None else found.narrowed(bound.lower, bound.upper)
     if query.clipped(both, total).relative_width <= wide:

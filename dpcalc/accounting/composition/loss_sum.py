@@ -140,7 +140,7 @@ class LossSum:
         return self._coarse[tail]
 
     @property
-    def revealing(self) -> LossSum | None:
+    def with_disclosure(self) -> LossSum | None:
         """A sum that dominates: what has next to no noise tells everything where it tells anything.
 
         Two laws of total variation r have a part of mass 1 - r in common, and are told apart no better
