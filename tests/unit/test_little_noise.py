@@ -31,13 +31,13 @@ def gaussian(mu: float, epsilon: float) -> mp.mpf:
 )
 def test_what_is_sampled_is_as_good_as_revealed(loss: PrivacyLoss, rate: float) -> None:
     """A sampled record's loss is above a thousand but for 1e-300, that of others within 1e-300 of
-    -ln(1 - q) or 0: δ(ε) = 1 - (1-q)^3 (1 - δ of the Gaussian) but for that."""
+    -ln(1 - q) or 0: δ(ε) = 1 - (1-q)^3 (1 - δ of the Gaussian) but for that, and the width asked for."""
     with mp.workdps(50):
         kept = (1 - mp.mpf(rate)) ** 3
         apart = 3 * mp.log1p(-mp.mpf(rate)) if isinstance(loss, PoissonRemove) else mp.mpf(0)
         truth = 1 - kept * (1 - gaussian(1.0, 1.0 - apart))
         found = bracket_delta([(loss, 3), (GaussianLoss(1.0), 1)], 1.0)
-        assert found.lower <= truth <= found.upper <= 1 - kept * (1 - gaussian(1.0, 1.0)) + 1e-8
+        assert found.lower <= truth <= found.upper <= 1 - kept * (1 - gaussian(1.0, 1.0)) + 1e-6
 
 
 def test_what_is_left_of_delta_is_spent_on_the_others() -> None:
