@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath as mp
@@ -17,9 +18,12 @@ from dpcalc.accounting.composition import (
     lattice_sum,
     parted_laws,
 )
+from dpcalc.accounting.composition.case_sums import Setting
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.parted_laws import Parted, cases, more_than, parted
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt
+from dpcalc.accounting.contour.bend import Bend
+from dpcalc.accounting.contour.contour_sum import contour_sum
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import DiscreteLoss
 from dpcalc.accounting.losses.subsampled_gaussian import (
@@ -28,6 +32,7 @@ from dpcalc.accounting.losses.subsampled_gaussian import (
     PoissonReplace,
     WithoutReplacement,
 )
+from dpcalc.errors import NumericalFailure
 
 
 def law(seed: int) -> DiscreteLoss:
@@ -58,7 +63,18 @@ def test_all_cases_together_are_the_whole(z: complex) -> None:
         low, high = case.weight
         assert low <= high <= low * (1 + 1e-10)
         total += (low + high) / 2 * mp.fprod(moment(each, z) ** n for each, n in case.rounds)
-    assert abs(total / (moment(one, z) ** 3 * moment(other, z) ** 2) - 1) < 1e-12
+    exact = moment(one, z) ** 3 * moment(other, z) ** 2
+    assert abs(total / exact - 1) < 1e-12
+    # Two large losses in one class each, three in two classes: the whole all the same.
+    coarser = [
+        [parted(one, 3, edges), parted(other, 2, edges)] for edges in (THRESHOLDS[:1], THRESHOLDS)
+    ]
+    found, _ = cases(laws, 5, 0.0, coarser)
+    total = mp.fsum(
+        sum(case.weight) / 2 * mp.fprod(moment(each, z) ** n for each, n in case.rounds)
+        for case in found
+    )
+    assert abs(total / exact - 1) < 1e-12
 
 
 @pytest.mark.parametrize("probability", [1e-5, 1e-64, 1e-120])
@@ -66,7 +82,7 @@ def test_all_cases_together_are_the_whole(z: complex) -> None:
 def test_weights_of_rounds_beyond_count_are_right(probability: float, number: int) -> None:
     """A power that underflows does not, times as many orders as there are."""
     rounds = 10**13
-    rare = DiscreteLoss(np.array([0.1, 1.0]), np.array([1e-9, probability]))
+    rare = DiscreteLoss(np.array([0.1, 3.0]), np.array([1e-9, probability]))
     exact = math.comb(rounds, number) * Fraction(probability) ** number
     kept, left_out = cases([parted(rare, rounds, THRESHOLDS)], number, 1e-290)
     weights = {case.many: case.weight for case in kept}
@@ -180,6 +196,104 @@ def test_planted_mistakes_are_seen(mistake: str, monkeypatch: pytest.MonkeyPatch
     sums = large_losses._summed(total, setting)
     assert sums is not None
     assert not sums.lower(epsilon) <= exact <= sums.upper(epsilon)
+
+
+def settings(query: DeltaAt, exact: float) -> Iterator[Setting]:
+    """Plans that nobody would make: cells, smoothing and what is left out as no sum tells."""
+    first = large_losses._first(query, Bracket(0.0, exact, ""))
+    at, epsilon = np.linspace(-1.0, 1.0, 257), query.at
+    bends = [
+        np.zeros(257),
+        -np.ones(257),
+        np.where(at > 0, 1e300, -1e300),
+        np.full(257, 1e200),
+        np.full(257, math.nan),
+        np.full(257, math.inf),
+        np.exp(-((at - epsilon) ** 2) / 1e-8),
+        1.0 * (at < -0.5),
+    ]
+    for number, values in enumerate(bends):
+        bend = Bend(0.0, at, values)
+        yield replace(first, bend=bend, finer=(1.0, 3.0)[number % 2])
+    good = Bend(0.0, at, np.exp(-((at - epsilon) ** 2) / 1e-2))
+    for finer in (0.0, -4.0, 1e-6, math.nan):
+        yield replace(first, bend=good, finer=finer)
+    for smoothing in (1e-5, 0.3, 1e3):
+        keys = [(), ((0, 0),), ((0, 1),), ((0, 0), (0, 0)), ((0, 0), (0, 1))]
+        yield replace(first, smoothing=dict.fromkeys(keys, smoothing))
+    for wide in (1e-5, 1e3):
+        yield replace(first, open=wide)
+    yield replace(first, tilt=1e4)
+    yield replace(first, slope=1e9, bend=good)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "epsilon"), [(0.7, 1e-6, 0.02), (1.1, 1e-4, 0.3)])
+def test_every_plan_encloses(sigma: float, rate: float, epsilon: float) -> None:
+    exact = twice(sigma, rate, epsilon)
+    total, made = LossSum.of([(PoissonRemove(sigma, rate), 2)]), 0
+    for setting in settings(DeltaAt(epsilon, 1e-4), float(exact)):
+        try:
+            sums = large_losses._summed(total, setting)
+        except NumericalFailure:
+            continue
+        if sums is not None:
+            made += 1
+            assert sums.lower(epsilon) <= exact <= sums.upper(epsilon), setting
+    assert made >= 12
+
+
+def test_different_rounds_share_a_line_and_keep_their_bits() -> None:
+    """Cases that differ in which round is large stand on one contour; asked once, laws say the same."""
+    parts = [(PoissonRemove(0.8 + 0.001 * k, 1e-3), 1) for k in range(3)]
+    total = LossSum.of(parts)
+    setting = large_losses._first(EpsilonAt(1e-6, 1e-3), Bracket(0.0, 0.09, ""))
+    sums = large_losses._summed(total, setting)
+    assert sums is not None
+    alone = [term for term in sums.terms if term.case.many == 1]
+    lines = {(term.contour.c, term.contour.period) for term in alone}
+    assert len(lines) < len(alone)
+    for term in alone:
+        again = contour_sum(
+            term.case.rounds,
+            term.contour,
+            smoothing=term.upper.smoothing,
+            most_nodes=2**17,
+            negligible=1e-4,
+        )
+        few = min(len(again.values), len(term.upper.values))
+        np.testing.assert_allclose(
+            again.values[:few], term.upper.values[:few], rtol=1e-9, atol=1e-13
+        )
+        assert again.log_scale == term.upper.log_scale
+
+
+def test_parts_are_off_by_what_they_say() -> None:
+    """Mass that sits at the wrong end of a cell, against what part and class allow for it."""
+    losses = np.linspace(-0.2, 2.0, 23)
+    masses = np.exp(-3 * losses)
+    masses *= 0.8 / masses.sum()
+    cells = np.append(masses[:-1], 0.0)  # as if a cell's mass were that of its left end
+    width = losses[1] - losses[0]
+    blur = np.append(cells[:-1], 0.0) * width + np.append(0.0, cells[:-1]) * width
+    shift = 1e-6
+    one = DiscreteLoss(losses, masses, mass_error=shift, blur=blur)
+    whole = parted(one, 1, [0.5, 1.2])
+    rng = np.random.default_rng(3)
+    moved = np.zeros(23)
+    for k, sign in enumerate(rng.choice([-1.0, 1.0], 22)):
+        moved[k] += sign * shift * cells[k]
+        moved[k + 1] -= sign * shift * cells[k]
+    first = whole.large[0]
+    held = (losses > 0.5) & (losses <= 1.2)
+    change = moved * held
+    assert abs(change.sum()) <= first.error * first.probability
+    assert abs(change.sum()) > 0.01 * first.error * first.probability
+    for z in (0.5, 3.0, 1 + 20j, 5 + 300j):
+        lost = abs((change * np.exp(z * losses)).sum() / first.probability)
+        size = np.abs(first.law.losses) * first.law.masses + first.law.blur
+        grown = np.maximum(np.exp(z.real * first.law.losses), 1.0)
+        known = abs(z) * first.law.mass_error * float((size * grown).sum())
+        assert lost <= known + first.error
 
 
 RARE = [

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dpcalc.accounting.composition.parted_laws import Case, Key
-from dpcalc.accounting.contour.contour_sum import LARGEST_SMOOTHING, ContourSum, contour_sum
+from dpcalc.accounting.composition.parted_laws import Case, Key, thinned
+from dpcalc.accounting.contour.bend import Bend
+from dpcalc.accounting.contour.contour_sum import CUTOFF, LARGEST_SMOOTHING, ContourSum, contour_sum
+from dpcalc.accounting.contour.omitted_nodes import NEGLIGIBLE_SUM
 from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
-from dpcalc.accounting.contour.shared import on_grid
+from dpcalc.accounting.contour.shared import on_grid, on_one_line
 
 _SHARE, _RATIO, _CLASSES = 0.5, 8.0, 4
 """Losses above this share of ε are large; classes grow by the ratio, and are at most so many."""
@@ -19,8 +21,20 @@ _MOST_NODES = 2**17
 _GROWTH = 1.0
 """The logarithm of how much larger than the answer the integrand may be."""
 
+_LESS = 50.0
+"""Over the smoothing at first: how much less it may be because a coarse sum said so."""
+
+_ALIKE = 1.3
+"""Contours that are as near as this, in place and period, may be one."""
+
 _LIGHTEST = -200.0
 """The logarithm of the least share of δ that a case is taken to have."""
+
+_LEFT_OUT, _MOST_LEFT_OUT = 3e-3, 1e-4
+"""Of what may be left open: what nodes left out may add up to; and over the first node at most."""
+
+LARGEST_EXPONENT = 689.0
+"""Of a loss times an order, where moments are still doubles."""
 
 SMALLEST = 1e-300
 
@@ -35,8 +49,11 @@ class Setting:
         slope: about |d ln δ/dε|.
         open: relative width of δ that is aimed at.
         tilt: c for the plan of cells below ε; above, a loss counts once however large it is.
-        cells: how many for small losses.
-        smoothing: s for each case, over the first choice.
+        cells: how many for small losses, where no bend is known.
+        smoothing: s for each case, where it is known.
+        cut: relative width of δ that cells may add.
+        bend: how far ε moves where losses are blurred, if coarse sums have told.
+        finer: how many times the cells that are planned by the bend.
     """
 
     epsilon: float
@@ -46,6 +63,9 @@ class Setting:
     tilt: float
     cells: float
     smoothing: Mapping[Key, float]
+    cut: float
+    bend: Bend | None = None
+    finer: float = 1.0
 
     @property
     def thresholds(self) -> list[float]:
@@ -83,6 +103,13 @@ class Term:
         both = 4 * self.upper.error_share(epsilon)  # of both sums, and of the chord's
         return both * self.high(epsilon)
 
+    def rounded(self, epsilon: float) -> float:
+        """About the part of it that more nodes do not make smaller, or that there are no nodes for."""
+        both = self.upper.rounding + self.upper.truncated
+        share = self.upper.rounding / both if both > 0 else 0.0
+        forced = self.smoothed(epsilon) if self.upper.evaluated >= _MOST_NODES else 0.0
+        return self.lost(epsilon) * share + forced
+
     def smoothed(self, epsilon: float) -> float:
         """About how much of the difference is due to smoothing."""
         gap = self.upper.upper(epsilon) - self.upper.lower(epsilon)
@@ -104,6 +131,14 @@ class CaseSums:
         """At most δ(ε)."""
         return math.fsum(term.low(epsilon) for term in self.terms) * (1 - 1e-14)
 
+    def rounded(self, epsilon: float) -> float:
+        """About how much of the difference is due to rounding, or to as many nodes as there may be."""
+        return math.fsum(term.rounded(epsilon) for term in self.terms)
+
+    def tell(self, epsilon: float) -> bool:
+        """Whether they are near enough to δ to tell about its density."""
+        return self.lower(epsilon) >= self.upper(epsilon) / 2
+
     def slope(self, epsilon: float) -> float:
         """About |d ln δ/dε|."""
         step = 1e-4 * epsilon
@@ -111,10 +146,15 @@ class CaseSums:
         return max(-math.log(max(ratio, SMALLEST)) / (2 * step), 1e-3 / epsilon)
 
 
+def least_smoothing(period: float) -> float:
+    """About the least for which there are nodes."""
+    return CUTOFF * period / (2 * math.pi * _MOST_NODES)
+
+
 def summed(
     above: Sequence[Case], below: Mapping[Key, Case], left_out: float, setting: Setting
 ) -> CaseSums:
-    """Each case on its contour.
+    """Each case on its contour; those that differ in which rounds have the large losses on one.
 
     Args:
         above: the cases of laws above.
@@ -122,38 +162,115 @@ def summed(
         left_out: at least what other cases weigh.
         setting: where, and how finely.
     """
-    points = [SaddlePoints(case.rounds) for case in above]
-    # What a case adds to δ at most, by Chernoff's inequality: only resolution depends on it.
-    most = [
-        math.log(case.weight[1]) + min(place.log_chernoff(setting.epsilon), 0.0)
-        for case, place in zip(above, points, strict=True)
-    ]
-    whole = min(math.log(setting.delta), max(most))
-    terms = []
-    for case, place, log in zip(above, points, most, strict=True):
-        share = math.exp(max(min(log - whole, 0.0), _LIGHTEST))
-        terms.append(_term(case, below.get(case.key), place, share, setting))
+    planned = _planned(above, setting)
+    terms: list[Term] = []
+    for alike in _alike(planned):
+        likely = 0
+        with on_one_line():
+            for plan in alike:
+                terms.append(_term(plan, below.get(plan.case.key), likely))
+                likely = likely or terms[-1].upper.evaluated
     return CaseSums(tuple(terms), left_out)
 
 
-def _term(
-    case: Case, below: Case | None, points: SaddlePoints, share: float, setting: Setting
-) -> Term:
-    """The case on the contour that serves it, smoothed the more the less it adds."""
-    log_delta = min(math.log(setting.delta) - math.log(case.weight[1]), -0.01)
-    contour = points.contour_for_epsilon(setting.epsilon, log_delta, _GROWTH)
-    aim = setting.open / max(setting.slope, contour.c) / share
-    smoothing = math.sqrt(aim / 6 / (contour.c + 1)) * setting.smoothing.get(case.key, 1.0)
-    smoothing = on_grid(min(smoothing, LARGEST_SMOOTHING, 0.1 / contour.c))
-    upper = contour_sum(case.rounds, contour, smoothing=smoothing, most_nodes=_MOST_NODES)
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A case, where to integrate it, and how finely.
+
+    Attributes:
+        case: it.
+        contour: where.
+        smoothing: s.
+        negligible: what nodes left out may add up to, relative to the first.
+        log: the logarithm of about what it adds.
+    """
+
+    case: Case
+    contour: Contour
+    smoothing: float
+    negligible: float
+    log: float
+
+
+def _planned(cases: Sequence[Case], setting: Setting) -> list[_Planned]:
+    """Each case on the contour that serves it, smoothed the more the less it adds."""
+    points = [SaddlePoints(case.rounds, thinned(case.rounds)) for case in cases]
+    # What a case adds to δ at most, by Chernoff's inequality: only resolution depends on it.
+    most = [
+        math.log(case.weight[1]) + min(place.log_chernoff(setting.epsilon), 0.0)
+        for case, place in zip(cases, points, strict=True)
+    ]
+    whole = min(math.log(setting.delta), max(most))
+    found = []
+    for case, place, log in zip(cases, points, most, strict=True):
+        log_delta = min(math.log(setting.delta) - math.log(case.weight[1]), -0.01)
+        contour = place.contour_for_epsilon(setting.epsilon, log_delta, _GROWTH)
+        aim = setting.open / math.exp(max(min(log - whole, 0.0), _LIGHTEST))
+        first = math.sqrt(aim / max(setting.slope, contour.c) / 6 / (contour.c + 1))
+        smoothing = max(setting.smoothing.get(case.key, first), first / _LESS)
+        smoothing = on_grid(min(smoothing, LARGEST_SMOOTHING, 0.1 / contour.c))
+        log_first = place.log_integrand(contour) - math.log(contour.period)
+        left = _LEFT_OUT * setting.open * math.exp(min(log_delta - log_first, 0.0))
+        negligible = min(max(left, NEGLIGIBLE_SUM), _MOST_LEFT_OUT)
+        found.append(_Planned(case, contour, smoothing, negligible, log))
+    return found
+
+
+def _alike(planned: Sequence[_Planned]) -> list[list[_Planned]]:
+    """Cases of the same classes whose contours are near each other, on the heaviest one's."""
+    groups: dict[tuple[int, ...], list[_Planned]] = {}
+    for plan in planned:
+        classes = tuple(sorted(number for _, number in plan.case.key))
+        groups.setdefault(classes, []).append(plan)
+    found = []
+    for group in groups.values():
+        rest = sorted(group, key=lambda plan: -plan.log)
+        while rest:
+            lead = rest[0].contour
+            near = [plan for plan in rest if _near(plan.contour, lead)]
+            rest = [plan for plan in rest if not _near(plan.contour, lead)]
+            period = max(plan.contour.period * plan.contour.c for plan in near) / lead.c
+            contour = replace(lead, period=max(period, lead.period))
+            found.append(
+                [replace(plan, contour=contour, smoothing=near[0].smoothing) for plan in near]
+                if len(near) > 1
+                else near
+            )
+    return found
+
+
+def _near(contour: Contour, lead: Contour) -> bool:
+    ratios = contour.c / lead.c, contour.period / lead.period
+    return all(1 / _ALIKE <= ratio <= _ALIKE for ratio in ratios)
+
+
+def _within_doubles(contour: Contour, case: Case) -> Contour:
+    """Aliases bounded at an order at which the case has moments, as the law above had."""
+    largest = max(law.supremum for law, _ in case.rounds)
+    order = min(contour.order, LARGEST_EXPONENT / largest if largest > 0 else math.inf)
+    return replace(contour, order=order) if order > contour.c else contour
+
+
+def _term(plan: _Planned, below: Case | None, likely: int) -> Term:
+    """The case, from above and from below."""
+    case, contour = plan.case, plan.contour
+    upper = contour_sum(
+        case.rounds,
+        contour,
+        smoothing=plan.smoothing,
+        most_nodes=_MOST_NODES,
+        likely=likely,
+        negligible=plan.negligible,
+    )
     if below is None:
         return Term(case, contour, upper, None, None)
     lower = contour_sum(
         below.rounds,
-        contour,
-        smoothing=smoothing,
+        _within_doubles(contour, below),
+        smoothing=plan.smoothing,
         most_nodes=_MOST_NODES,
-        likely=upper.evaluated,
+        likely=likely or upper.evaluated,
+        negligible=plan.negligible,
     )
     if case.key:  # infinite losses are counted once, where no loss is large
         lower = replace(lower, infinite=0.0)

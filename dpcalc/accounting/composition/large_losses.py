@@ -11,13 +11,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from dpcalc.accounting.composition.case_sums import SMALLEST, CaseSums, Setting, summed
+from dpcalc.accounting.composition.finer_cases import (
+    bend_of_cases,
+    cells_of_laws,
+    plan_around,
+    smoothing_of_cases,
+)
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.parted_laws import (
     Parted,
@@ -27,7 +33,7 @@ from dpcalc.accounting.composition.parted_laws import (
     parted,
 )
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Query
-from dpcalc.accounting.contour.shared import TAILS, kept, on_grid
+from dpcalc.accounting.contour.shared import TAILS, is_shared, kept, on_grid
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair
@@ -39,15 +45,16 @@ METHOD = "moment inversion, large losses apart, two-sided"
 _MOST, _MOST_EXPECTED = 5, 0.5
 """So many large losses are told apart at most, and so many are expected."""
 
-_FEW = 2
-"""More large losses than this are told apart in half as many classes."""
-
 _MOST_WAYS, _MOST_CASES = 5_000, 48
 """Ways to draw the classes of large losses that are looked at, and those that are summed: of many
 different laws there are more, and a contour for all of them, or a lattice, costs less."""
 
 _PASSES = 6
 _MOST_CELLS = 40_000
+_SMOOTHED, _CUT, _LEAST_ROOM, _LEAST_CUT = 0.45, 0.6, 0.5, 0.25
+"""Of what the enclosure may leave open: what smoothing may and what cells may, where rounding takes
+nothing; at least what it leaves to them, and what smoothing leaves to cells."""
+
 _FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1250, 400, 1e-4, 12.0
 """Cells at first, fewer for an enclosure of at least that relative width; and how many times more in
 the next pass at most."""
@@ -58,8 +65,12 @@ _CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
 _NEGLIGIBLE = 0.02
 """Of what the enclosure may leave open: what cases that are not computed may weigh."""
 
-_CLOSE, _SLOW = 2.0, 0.7
-"""How wide an enclosure may be, over what was asked for, and how much of its width a pass may leave."""
+_CLOSE, _CLOSER, _MOST_ROUNDED = 2.0, 1.05, 0.3
+"""How wide an enclosure may be, over what was asked for; and where less than a share is rounding."""
+
+_SLOW, _MISLED, _AFTER = 0.7, 2.0, 1.6
+"""How much of its width a pass may leave; how many times more cells than a bend told may be, and how
+many there are after it by the size of losses, over what was planned before."""
 
 _NEAR = 0.05
 """Contours and classes for an ε serve another that is off by this share of it."""
@@ -86,10 +97,12 @@ class Located:
     Attributes:
         found: where the answer is.
         next: for what and how finely to compute after them.
+        moved: whether the answer was far from where the last of them looked.
     """
 
     found: Bracket
     next: Setting
+    moved: bool
 
 
 def enclose(
@@ -107,17 +120,26 @@ def enclose(
     if located is None or known is None:
         return None
     found, setting = located.found.narrowed(known.lower, known.upper), located.next
+    close = _CLOSE if known.relative_width <= _CLOSE * query.relative_width else _CLOSER
+    other = located.moved
     for _ in range(_PASSES):
-        if found.upper <= 0 or found.relative_width <= _CLOSE * query.relative_width:
+        if found.upper <= 0 or found.relative_width <= close * query.relative_width:
             break
         sums = _summed(total, setting)
         if sums is None:
             return None
         before, found = found, _narrowed(found, query, setting, sums)
-        setting, moved = _next(query, setting, sums, found)
-        if not moved and found.upper - found.lower > _SLOW * (before.upper - before.lower):
+        looked, (setting, other) = other, _next(query, setting, sums, found)
+        slow = found.upper - found.lower > _SLOW * (before.upper - before.lower)
+        if slow and not (looked or other):
             break
+        close = _CLOSE if _is_rounding(sums, setting.epsilon) else _CLOSER
     return found
+
+
+def _is_rounding(sums: CaseSums, epsilon: float) -> bool:
+    """Whether finer sums would not differ much less."""
+    return sums.rounded(epsilon) > _MOST_ROUNDED * (sums.upper(epsilon) - sums.lower(epsilon))
 
 
 def locate(total: LossSum, query: Query, known: Bracket | None) -> Located | None:
@@ -125,9 +147,9 @@ def locate(total: LossSum, query: Query, known: Bracket | None) -> Located | Non
     if known is None or not 0 < known.upper < math.inf:
         return None
     total.require_tractable()
-    found, coarse = Bracket(known.lower, known.upper, METHOD), max(query.relative_width, _COARSE)
+    found = Bracket(known.lower, known.upper, METHOD)
     for _ in range(_TRIES):
-        setting = _first(replace(query, relative_width=coarse), found)
+        setting = _coarse(query, found)
         sums = _summed(total, setting) if setting.epsilon > 0 else None
         if sums is None:
             return None
@@ -135,7 +157,7 @@ def locate(total: LossSum, query: Query, known: Bracket | None) -> Located | Non
         finer, moved = _next(query, setting, sums, found)
         if found.upper <= 0 or (found.relative_width <= FAR_OFF and not moved):
             break
-    return Located(found, replace(finer, smoothing={}))
+    return Located(found, finer, moved)
 
 
 def _narrowed(found: Bracket, query: Query, setting: Setting, sums: CaseSums) -> Bracket:
@@ -145,46 +167,66 @@ def _narrowed(found: Bracket, query: Query, setting: Setting, sums: CaseSums) ->
     return found.narrowed(*query.read(sums.upper, sums.lower, setting.epsilon, unit, tolerance))
 
 
+def _coarse(query: Query, known: Bracket) -> Setting:
+    """What tells where the answer is."""
+    return _first(replace(query, relative_width=max(query.relative_width, _COARSE)), known)
+
+
 def _first(query: Query, known: Bracket) -> Setting:
     asked = isinstance(query, EpsilonAt)
     epsilon, delta = (known.upper, query.at) if asked else (query.at, known.upper)
     slope = 3 / on_grid(max(epsilon, SMALLEST))
     width = 3 * query.relative_width
     cells = _FIRST_CELLS if query.relative_width < _WIDE else _FIRST_OF_WIDE
-    return Setting(epsilon, max(delta, SMALLEST), slope, width, slope, cells, {})
+    return Setting(epsilon, max(delta, SMALLEST), slope, width, slope, cells, {}, _CUT * width)
 
 
 def _next(query: Query, setting: Setting, sums: CaseSums, found: Bracket) -> tuple[Setting, bool]:
-    """Nearer to the answer, or finer; and whether the answer was far off."""
+    """Finer; or otherwise, and that it is so: nearer, or by size where a bend told too few cells."""
     asked = isinstance(query, EpsilonAt)
     epsilon = found.upper if asked and found.upper > 0 else setting.epsilon
     delta = setting.delta if asked else max(found.upper, SMALLEST)
+    moved = abs(epsilon - setting.epsilon) > _NEAR * epsilon
+    if moved or abs(math.log(delta / setting.delta)) > 1:
+        return _coarse(query, found), True
     slope = sums.slope(epsilon)
     aim = query.relative_width * (max(slope * epsilon, 0.1) if asked else 1.0)
-    moved = abs(epsilon - setting.epsilon) > _NEAR * epsilon
-    moved = moved or abs(math.log(delta / setting.delta)) > 1
     heaviest = max(sums.terms, key=lambda term: term.high(epsilon))
-    allowed = aim * delta / 4
-    smoothing, rest = dict(setting.smoothing), 0.0
-    for term in sums.terms:
-        smoothed = term.smoothed(epsilon)
-        rest += term.high(epsilon) - term.low(epsilon) - smoothed - term.lost(epsilon)
-        factor = math.sqrt(allowed / len(sums.terms) / max(smoothed, SMALLEST))
-        smoothing[term.case.key] = setting.smoothing.get(term.case.key, 1.0) * min(
-            max(factor, 0.02), 10.0
-        )
-    cells = setting.cells
-    if not moved:
-        growth = 1.2 * math.sqrt(max(rest, 0.0) / max(allowed, SMALLEST))
-        cells = min(cells * min(max(growth, 1.0), _MOST_GROWTH), _MOST_CELLS)
-    finer = Setting(epsilon, delta, slope, aim, heaviest.contour.c, cells, smoothing)
-    return finer, moved
+    all_open = aim * delta
+    room = max(all_open - sums.rounded(epsilon), _LEAST_ROOM * all_open)
+    cut = sum(
+        term.high(epsilon) - term.low(epsilon) - term.smoothed(epsilon) - term.lost(epsilon)
+        for term in sums.terms
+    )
+    smoothing, more = smoothing_of_cases(sums, epsilon, _SMOOTHED * room)
+    allowed = max(_CUT * room - more, _LEAST_CUT * all_open)
+    growth = 1.2 * math.sqrt(max(cut, 0.0) / max(allowed, SMALLEST))
+    misled = setting.bend is not None and growth > _MISLED
+    growth = _AFTER if misled else min(max(growth, 1.0), _MOST_GROWTH)
+    if not sums.tell(epsilon):
+        growth = _MOST_GROWTH
+    bend = None if misled or is_shared() else bend_of_cases(sums, epsilon)
+    planned = setting.bend is not None and bend is not None
+    next_one = Setting(
+        epsilon,
+        delta,
+        slope,
+        aim,
+        heaviest.contour.c,
+        setting.cells if planned else min(setting.cells * growth, _MOST_CELLS),
+        smoothing,
+        allowed / delta,
+        bend,
+        setting.finer * growth if planned else 1.0,
+    )
+    return next_one, misled
 
 
 def _summed(total: LossSum, setting: Setting) -> CaseSums | None:
     """All cases that matter, on their contours; None if too many would."""
     tail = on_grid(EpsilonAt(setting.delta, setting.open).tail(total), TAILS)
-    around = [(_around(loss, tail, setting), count) for loss, count in total.parts]
+    numbers = cells_of_laws(total, tail, setting)
+    around = [(_around(loss, tail, setting, numbers), count) for loss, count in total.parts]
     uppers = [(upper, count) for (upper, _), count in around]
     lowers = [(lower, count) for (_, lower), count in around]
     expected = expected_number(_parted(uppers, setting.thresholds[:1]))
@@ -192,16 +234,26 @@ def _summed(total: LossSum, setting: Setting) -> CaseSums | None:
     most = next((k for k in range(1, _MOST + 1) if more_than(k, expected) < negligible), None)
     if most is None or expected > _MOST_EXPECTED:
         return None
-    # Where many large losses matter, few classes: cases are as many as ways to draw from them.
-    thresholds = setting.thresholds if most <= _FEW else setting.thresholds[::2]
-    apart = _parted(uppers, thresholds)
-    if math.comb(sum(len(part.large) for part in apart) + most, most) > _MOST_WAYS:
+    apart = _in_classes(uppers, setting)
+    if math.comb(sum(len(part.large) for part in apart[-1]) + most, most) > _MOST_WAYS:
         return None
-    above, left_out = cases(apart, most, negligible / 8)
+    above, left_out = cases(apart[0], most, negligible / 8, apart[1:])
     if len(above) > _MOST_CASES:
         return None
-    below = {case.key: case for case in cases(_parted(lowers, thresholds), most, 0.0)[0]}
+    apart = _in_classes(lowers, setting)
+    below = {case.key: case for case in cases(apart[0], most, 0.0, apart[1:])[0]}
     return summed(above, below, left_out, setting)
+
+
+def _in_classes(
+    laws: Sequence[tuple[LossDistribution, int]], setting: Setting
+) -> list[list[Parted]]:
+    """The laws parted for one large loss, for two, and for more.
+
+    Of more large losses, and of different rounds, fewer classes: cases are as many as ways to draw.
+    """
+    fine, coarse = _parted(laws, setting.thresholds), _parted(laws, setting.thresholds[::2])
+    return [fine, fine if len(laws) == 1 else coarse, coarse]
 
 
 def _parted(
@@ -215,11 +267,17 @@ def _parted(
 
 
 def _around(
-    loss: LossDistribution | DensityPair, tail: float, setting: Setting
+    loss: LossDistribution | DensityPair,
+    tail: float,
+    setting: Setting,
+    numbers: Mapping[DensityPair, float],
 ) -> tuple[LossDistribution, LossDistribution]:
-    """A law above and one below; cells planned for small losses and for large ones."""
+    """A law above and one below; cells planned by the density of the sum, or by the size of losses."""
     if isinstance(loss, LossDistribution):
         return loss, loss
+    if loss in numbers:
+        plan, cells = plan_around(loss, tail, setting), setting.finer * numbers[loss]
+        return upper_and_lower(loss, plan.edges(min(cells, _MOST_CELLS)), tail)
     key = (_around, loss, tail, setting.place, setting.tilt, setting.cells)
     return kept(key, partial(_cut, loss, tail, setting))
 

@@ -7,12 +7,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpcalc.accounting.contour.saddle_points import Rounds
-from dpcalc.accounting.losses import UNIT_ROUNDOFF, LossDistribution
+from dpcalc.accounting.losses import UNIT_ROUNDOFF, LossDistribution, Reals
 from dpcalc.accounting.losses.discrete import DiscreteLoss
 
 _DIGITS = 64 * UNIT_ROUNDOFF
 """More than what the few operations on a weight are off by."""
+
+_GROUPS, _LEAST = 128, 4
+"""Groups of atoms that are enough to choose by, and how large they are where there are as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,29 +85,62 @@ def parted(law: LossDistribution, count: int, thresholds: Sequence[float]) -> Pa
     if not isinstance(law, DiscreteLoss):
         return Parted(law, (), count)
     large = []
-    edges = [*thresholds, math.inf]
-    for number, (low, high) in enumerate(itertools.pairwise(edges)):
-        held = (law.losses > low) & (law.losses <= high) & (law.masses > 0)
-        mass = math.fsum(law.masses[held].tolist())
-        if mass <= 0:
-            continue
-        each = DiscreteLoss(
-            law.losses[held],
-            law.masses[held] / mass,
-            mass_error=law.mass_error + _DIGITS,
-            blur=law.blur[held] / mass,
-        )
-        large.append(Large(number, each, mass, law.mass_error + _DIGITS))
-    held = law.losses <= thresholds[0]
+    for number, (low, high) in enumerate(itertools.pairwise([*thresholds, math.inf])):
+        part = _split(law, (law.losses > low) & (law.losses <= high))
+        mass = math.fsum(part.masses.tolist())
+        if mass > 0:
+            each = DiscreteLoss(
+                part.losses,
+                part.masses / mass,
+                mass_error=law.mass_error + _DIGITS,
+                blur=part.blur / mass,
+            )
+            # Off as a whole it is as if mass at loss zero, which adds less, were added or taken away.
+            error = law.mass_error * (1 + part.slip / mass) + _DIGITS
+            large.append(Large(number, each, mass, error))
+    part = _split(law, law.losses <= thresholds[0])
     small = DiscreteLoss(
-        law.losses[held],
-        law.masses[held],
+        part.losses,
+        part.masses,
         infinite_mass=law.infinite_mass,
         missing=law.missing + math.fsum(each.probability for each in large),
         mass_error=law.mass_error,
-        blur=law.blur[held],
+        blur=part.blur,
     )
     return Parted(small, tuple(large), count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Atoms of a part.
+
+    Attributes:
+        losses: the values.
+        masses: those of the part.
+        blur: as that of a `DiscreteLoss`.
+        slip: by how much, over the masses' relative error, its mass is off because a cell is cut.
+    """
+
+    losses: Reals
+    masses: Reals
+    blur: Reals
+    slip: float
+
+
+def _split(law: DiscreteLoss, held: NDArray[np.bool_]) -> _Part:
+    """The atoms that are held.
+
+    Of a cell of mass p, ξp may sit at the wrong one of two atoms. If one of them, at l, is held and the
+    other is not, that moves ``ξp(e^{zl} - 1)``, which is blur over the loss itself, and the part's mass
+    by ``ξp``; and ``p|l' - l|`` is at most the blur of either atom.
+    """
+    cut, apart = held[1:] != held[:-1], np.abs(np.diff(law.losses))
+    rise = np.where(cut, 1 / np.where(apart > 0, apart, math.inf), 0.0)
+    slip = law.blur * np.maximum(np.append(rise, 0.0), np.append(0.0, rise))
+    blur = law.blur + np.abs(law.losses) * slip
+    # Where an atom has no mass, the other of its cell has the blur.
+    kept = held & (law.masses > 0)
+    return _Part(law.losses[kept], law.masses[kept], blur[kept], float(slip[held].sum()))
 
 
 def expected_number(laws: Sequence[Parted]) -> float:
@@ -115,18 +154,27 @@ def more_than(number: int, expected: float) -> float:
     return expected ** (number + 1) / math.factorial(number + 1) * (1 + 1e-9)
 
 
-def cases(laws: Sequence[Parted], most: int, negligible: float) -> tuple[list[Case], float]:
+def cases(
+    laws: Sequence[Parted],
+    most: int,
+    negligible: float,
+    coarser: Sequence[Sequence[Parted]] = (),
+) -> tuple[list[Case], float]:
     """All cases of at most ``most`` large losses, and at least the weight of those left out.
 
     Args:
         laws: of the rounds.
         most: how many large losses are told apart.
         negligible: cases of less weight are left out.
+        coarser: the same laws in other classes, for two large losses, and for three and more; what is
+            small is the same.
     """
     expected = expected_number(laws)
     kept, left_out = [], more_than(most, expected)
-    classes = [(k, each.number) for k, part in enumerate(laws) for each in part.large]
     for many in range(most + 1):
+        if many > 1 and coarser:
+            laws = coarser[min(many - 2, len(coarser) - 1)]
+        classes = [(k, each.number) for k, part in enumerate(laws) for each in part.large]
         for key in itertools.combinations_with_replacement(classes, many):
             case = _case(laws, key, expected)
             if case is None:
@@ -163,3 +211,30 @@ def _case(laws: Sequence[Parted], key: Key, expected: float) -> Case | None:
             rounds.append((part.small, rest))
     slack = (len(key) + expected + 1) * (error + _DIGITS) * 2
     return Case(key, (weight * (1 - slack), weight * (1 + slack)), tuple(rounds))
+
+
+def thinned(rounds: Rounds) -> Rounds:
+    """Laws of fewer atoms, about the same, to choose contours by.
+
+    Neighbours count as two, the least and the largest of them, of the same mass and mean: that of many
+    rounds then stays as it is, and what is far out is not forgotten. The last are kept as they are.
+    """
+    return [(_thinned(law) if isinstance(law, DiscreteLoss) else law, n) for law, n in rounds]
+
+
+def _thinned(law: DiscreteLoss) -> DiscreteLoss:
+    several = len(law.losses) // _GROUPS
+    if several < _LEAST:
+        return law
+    last = len(law.losses) - _GROUPS
+    first = np.concatenate([np.arange(0, last, several), np.arange(last, last + _GROUPS)])
+    low, high = (find.reduceat(law.losses, first) for find in (np.minimum, np.maximum))
+    mass = np.add.reduceat(law.masses, first)
+    above, width = np.add.reduceat(law.masses * law.losses, first) - mass * low, high - low
+    right = np.clip(above / np.where(width > 0, width, math.inf), 0.0, mass)
+    return DiscreteLoss(
+        np.concatenate([low, high]),
+        np.concatenate([mass - right, right]),
+        infinite_mass=law.infinite_mass,
+        missing=law.missing,
+    )

@@ -15,10 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcalc.accounting.contour.contour_sum import ContourSum
-from dpcalc.accounting.losses import Reals
+from dpcalc.accounting.losses import Complexes, Reals
 
 _POINTS = 4096
 """Places in a period, at least as many as a coarse sum has nodes."""
+
+_TURNS = 256
+"""Losses at which a plan of cells looks at a bend in any case."""
 
 _LOST = 0.01
 """Of δ: where errors are more, a sum tells nothing about its density."""
@@ -56,6 +59,16 @@ class Bend:
         return np.asarray(np.interp(losses, self.losses, self.values, left=0.0, right=0.0))
 
     @property
+    def turns(self) -> Reals:
+        """Losses, near to one another where the bend is large."""
+        if not self.measured:
+            return np.empty(0)
+        middle = (self.values[1:] + self.values[:-1]) / 2
+        room = np.cumsum(np.cbrt(middle * np.diff(self.losses) ** 2))
+        wanted = room[-1] * (np.arange(_TURNS) + 0.5) / _TURNS
+        return np.asarray(np.interp(wanted, room, self.losses[1:]))
+
+    @property
     def at_zero(self) -> float:
         """For what smoothing adds to every loss."""
         if not self.measured:
@@ -89,3 +102,52 @@ def bend_of(found: ContourSum, epsilon: float, slope: float) -> Bend:
     if not np.isfinite(bend).all():
         return Bend.along(slope)
     return Bend(slope, losses[::-1], bend[::-1])
+
+
+_MOST_POINTS = 2**16
+
+_DIGITS, _FALL = 1e-13, 20.0
+"""Of all nodes together: what sums of them may be off by; and over the number of nodes, how many as
+large as the last those left out add up to where smoothing lets them fall."""
+
+
+def densities(found: ContourSum, first: float) -> tuple[Reals, Reals] | None:
+    """About the density of the sum at equally spaced places from ``first`` on, over a period.
+
+    Zero where it is no more than rounding, or than nodes left out. None where nodes are too many, or
+    numbers too large.
+    """
+    numbers = np.rint(found.nodes / found.step).astype(np.int64)
+    points = max(_POINTS, 2 ** int(numbers[-1]).bit_length())
+    if points > _MOST_POINTS:
+        return None
+    turned = np.zeros(points, dtype=np.complex128)
+    turned[numbers] = _integrand(found) * np.exp(-1j * found.nodes * first)
+    turned[0] /= 2
+    period = 2 * math.pi / found.step
+    places = first + period * (np.arange(points) / points)
+    sums = 2 * np.fft.fft(turned).real
+    size = np.abs(turned)
+    left_out = size[numbers[-1]] * len(numbers) / _FALL
+    sums[sums < _DIGITS * size.sum() + left_out] = 0.0
+    return places, _untilted(found, places, sums)
+
+
+def density_at(found: ContourSum, place: float) -> float:
+    """The same at one place."""
+    terms = (_integrand(found) * np.exp(-1j * found.nodes * place)).real
+    value = np.array([2 * terms.sum() - terms[0]])
+    return float(_untilted(found, np.array([place]), value)[0])
+
+
+def _integrand(found: ContourSum) -> Complexes:
+    """Of the density, over the value of δ's at y = 0."""
+    z = found.c + 1j * found.nodes
+    return np.asarray(found.values * z * (z + 1))
+
+
+def _untilted(found: ContourSum, places: Reals, sums: Reals) -> Reals:
+    """``step/2π·e^{scale - cs}`` times a sum over nodes, nothing where that is negative."""
+    scale = found.log_scale + math.log(found.step / (2 * math.pi))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return np.asarray(np.exp(np.log(np.maximum(sums, 0.0)) + scale - found.c * places))

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcalc.accounting.contour.nodes import Nodes
+from dpcalc.accounting.contour.nodes import NEGLIGIBLE, Nodes
 from dpcalc.accounting.contour.omitted_nodes import NEGLIGIBLE_SUM, OmittedNodes
 from dpcalc.accounting.contour.saddle_points import Contour, Rounds, infinite_mass, summed_cumulants
 from dpcalc.accounting.contour.shared import tilted
@@ -42,13 +42,17 @@ from dpcalc.accounting.losses import UNIT_ROUNDOFF, Complexes, Reals
 LARGEST_SMOOTHING = 0.3
 """The lower bound's chord inequality is proved up to this s."""
 
-_CUTOFF = 6.6
-"""Nodes beyond y = _CUTOFF/s are left to the smoothing factor, e^{-21.8} there."""
+CUTOFF = 6.6
+"""Nodes beyond y = CUTOFF/s are left to the smoothing factor, e^{-21.8} there."""
 
 _SURELY = 1 - 2e-14
 """`infinite_mass` is at most this much above the truth, roundings included."""
 
 _FLAT = 30.0
+_AS_MANY = 3
+_SHARE = 1e-4
+"""Of what nodes left out may add up to: a node that is no larger may be the last."""
+
 _SMALLEST = 1e-323
 """More than what the rounding of a subnormal number loses."""
 
@@ -145,7 +149,13 @@ class ContourSum:
 
 
 def contour_sum(
-    rounds: Rounds, contour: Contour, *, smoothing: float, most_nodes: int, likely: int = 0
+    rounds: Rounds,
+    contour: Contour,
+    *,
+    smoothing: float,
+    most_nodes: int,
+    likely: int = 0,
+    negligible: float = NEGLIGIBLE_SUM,
 ) -> ContourSum:
     """Evaluate the integrand on a contour until its nodes are negligible or too many.
 
@@ -155,25 +165,34 @@ def contour_sum(
         smoothing: s, at most `LARGEST_SMOOTHING`.
         most_nodes: nodes to evaluate at most; those left out are bounded, not ignored.
         likely: how many a sum like this one needed, if known.
+        negligible: what nodes left out may add up to, relative to the first, before more are sought.
     """
     c, step = contour.c, 2 * math.pi / contour.period
     laws = [(tilted(law, c), count) for law, count in rounds]
     gain = smoothing**2 / 2
-    last = math.ceil(_CUTOFF / smoothing / step)
+    last = math.ceil(CUTOFF / smoothing / step)
     evaluated = Nodes(laws, c, step, gain, likely)
 
     def omitted(last: int) -> float:
-        return OmittedNodes(laws, c, step, evaluated.gain, evaluated.count).bound(last)
+        left = OmittedNodes(laws, c, step, evaluated.gain, evaluated.count, negligible)
+        return left.bound(last)
 
-    evaluated.extend_until_negligible(min(last, most_nodes - 1))
-    truncated = omitted(last)
-    if truncated > NEGLIGIBLE_SUM and evaluated.count <= last:
+    truncated = math.inf
+    first = NEGLIGIBLE if negligible <= NEGLIGIBLE_SUM else _SHARE * negligible
+    for least in dict.fromkeys((first, NEGLIGIBLE)):
+        evaluated.extend_until_negligible(min(last, most_nodes - 1), least)
+        if least > NEGLIGIBLE and last < _AS_MANY * evaluated.count:
+            evaluated.extend(min(last, most_nodes - 1))  # for less than bounds of them would cost
+        truncated = omitted(last)
+        if truncated <= negligible or evaluated.count > min(last, most_nodes - 1):
+            break
+    if truncated > negligible and evaluated.count <= last:
         # Nodes may come back, as on a lattice of losses: go on regardless of their size.
         evaluated.extend(min(last, most_nodes - 1))
         truncated = omitted(last)
-    if truncated > NEGLIGIBLE_SUM and evaluated.count <= last:
+    if truncated > negligible and evaluated.count <= last:
         # Too few nodes for so little smoothing: smooth as much as the nodes at hand demand.
-        smoothing = min(_CUTOFF / (evaluated.count * step), LARGEST_SMOOTHING)
+        smoothing = min(CUTOFF / (evaluated.count * step), LARGEST_SMOOTHING)
         evaluated.smooth(smoothing**2 / 2)
         gain = evaluated.gain
         truncated = omitted(evaluated.count - 1)

@@ -17,7 +17,7 @@ from dpcalc.accounting.losses import (
 )
 from dpcalc.accounting.losses.fourier import FEW_USES
 
-_NEGLIGIBLE = 1e-17
+NEGLIGIBLE = 1e-17
 _FIRST_BLOCK, _FIRST_TRANSFORM = 32, 256
 _LARGE_BLOCK = 2**14
 _FARTHEST = 4
@@ -68,7 +68,7 @@ class Nodes:
         """The integrand there."""
         return np.concatenate(self._blocks)
 
-    def extend_until_negligible(self, last: int) -> None:
+    def extend_until_negligible(self, last: int, negligible: float = NEGLIGIBLE) -> None:
         """Evaluate block by block, to node ``last`` at most, until the nodes are negligible."""
         few = all(count <= FEW_USES for _, count in self._tilted)
         size = _FIRST_TRANSFORM if few else _FIRST_BLOCK
@@ -79,14 +79,14 @@ class Nodes:
                 # Of whole lengths: a transform for fewer nodes is as long.
                 stop = max(_LARGE_BLOCK, 2 ** (4 * self.count - 1).bit_length())
             if few and self.count and not is_shared():
-                stop = max(stop, self._far_enough(np.abs(self._blocks[-1])))
+                stop = max(stop, self._far_enough(np.abs(self._blocks[-1]), negligible))
             stop = min(stop, last + 1)
             modulus = np.abs(self._evaluate(self.count, stop))
             size = 2 * size if stop > 2 * _FIRST_BLOCK else size
-            if modulus[-(len(modulus) // 4 + 1) :].max() < _NEGLIGIBLE:
+            if modulus[-(len(modulus) // 4 + 1) :].max() < negligible:
                 break
 
-    def _far_enough(self, modulus: Reals) -> int:
+    def _far_enough(self, modulus: Reals, negligible: float) -> int:
         """Where nodes are likely to be negligible, as the last block's moduli fall.
 
         A transform that begins at 0 every time costs less if it is made once.
@@ -94,8 +94,8 @@ class Nodes:
         if self._likely > self.count:
             return self._likely
         middle, end = modulus[len(modulus) // 4 : len(modulus) // 2], modulus[-len(modulus) // 4 :]
-        rest = math.log(max(float(end.max()), _NEGLIGIBLE) / _NEGLIGIBLE)
-        fallen = math.log(max(float(middle.max()), _NEGLIGIBLE) / _NEGLIGIBLE) - rest
+        rest = math.log(max(float(end.max()), negligible) / negligible)
+        fallen = math.log(max(float(middle.max()), negligible) / negligible) - rest
         for doublings in range(1, _FARTHEST):
             stop = self.count << doublings
             y = self._step * stop
@@ -144,6 +144,6 @@ class Nodes:
         """The nodes that matter, their values, and the sum of the others' moduli."""
         values = self.values
         modulus = np.abs(values)
-        kept = modulus > _NEGLIGIBLE
+        kept = modulus > NEGLIGIBLE
         kept[0] = True
         return self.y[kept], values[kept], float(modulus[~kept].sum())

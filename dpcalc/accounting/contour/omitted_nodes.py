@@ -12,11 +12,12 @@ from dpcalc.accounting.losses import TiltedDistribution
 from dpcalc.accounting.losses.fourier import FEW_USES
 
 NEGLIGIBLE_SUM = 1e-8
-"""A sum of moduli below this, relative to the first node, need not be smaller."""
+"""A sum of moduli below this, relative to the first node, need not be smaller, unless more is said."""
 
-_SUFFICIENT_SUM = 1e-11
+_SUFFICIENT_SHARE = 1e-3
 _SUFFICIENT_LOG = -36.0
-"""Bounds of sums, and of single logarithms, below these need not be sharper."""
+"""Bounds of sums that are below this share of what is negligible need not be sharper, nor single
+logarithms below the other."""
 
 _MOST_NODES = 2**18
 """Up to this many nodes are bounded one by one."""
@@ -42,6 +43,7 @@ class OmittedNodes:
         step: distance of the nodes.
         gain: s²/2, s the smoothing.
         first: number of the first node.
+        negligible: sums below this need not be smaller.
     """
 
     tilted: Rounds
@@ -49,6 +51,7 @@ class OmittedNodes:
     step: float
     gain: float
     first: int
+    negligible: float = NEGLIGIBLE_SUM
 
     def bound(self, last: int) -> float:
         """At least Σ |node| over the value at y = 0; past ``last`` by smoothing alone."""
@@ -64,9 +67,9 @@ class OmittedNodes:
         if len(ranked) <= _FEW or last >= _MOST_NODES:
             often = max(count for _, count in ranked) > FEW_USES
             total = self._on_intervals(ranked, last, refinements=2 if often else 1)
-        if total > NEGLIGIBLE_SUM and last < _MOST_NODES:
+        if total > self.negligible and last < _MOST_NODES:
             total = min(total, self._one_by_one(ranked, last))
-        if total > NEGLIGIBLE_SUM:
+        if total > self.negligible:
             total = min(total, self._on_intervals(ranked, last))
         return total
 
@@ -87,7 +90,7 @@ class OmittedNodes:
             moduli = np.minimum(distribution.node_moduli(self.step, stop)[first:], 1.0)
             bound *= moduli if count == 1 else moduli ** float(count)
             total = float(bound.sum()) * (1 + 1e-9) + _SMALLEST
-            if total < _SUFFICIENT_SUM:
+            if total < self.negligible * _SUFFICIENT_SHARE:
                 break
         return total
 
@@ -100,9 +103,12 @@ class OmittedNodes:
         bound = weight - self.gain * edges[:-1] ** 2
         each = np.array([n * part.log_modulus_bound(edges, 0) for part, n in ranked])
         total = bound + each.sum(axis=0)
+        sufficient = _SUFFICIENT_LOG
+        if self.negligible > NEGLIGIBLE_SUM:
+            sufficient = math.log(self.negligible * _SUFFICIENT_SHARE)
         for level in range(1, refinements):
             for k, (part, n) in enumerate(ranked):
-                if total.max() < _SUFFICIENT_LOG:
+                if total.max() < sufficient:
                     break
                 if level < part.refinements:
                     sharper = np.minimum(each[k], n * part.log_modulus_bound(edges, level))

@@ -68,9 +68,13 @@ class SaddlePoints:
         values: Σ ln M at the grid.
         epsilons: the ε whose integrand ``M(z)e^{-zε}/(z(z+1))`` has its saddle point at c.
         log_deltas: ln δ(ε) by the saddle-point formula.
+
+    Args:
+        rounds: the laws and how often each is used.
+        about: laws that are about the same, and take less time to ask.
     """
 
-    def __init__(self, rounds: Rounds) -> None:
+    def __init__(self, rounds: Rounds, about: Rounds | None = None) -> None:
         probe = np.array([1e-6])
         _, mean, variance = summed_cumulants(rounds, probe)[:, 0]
         # A nearly constant S has no spread to go by; a hundredth of its mean serves.
@@ -79,7 +83,7 @@ class SaddlePoints:
         c = orders_around(unit)
         self._infinite = infinite_mass(rounds)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            value, means, variances = summed_cumulants(rounds, c)
+            value, means, variances = summed_cumulants(about or rounds, c)
             self.orders, self.values = c, value
             self.epsilons = means - 1 / c - 1 / (c + 1)
             curvature = np.maximum(variances + 1 / c**2 + 1 / (c + 1) ** 2, 1e-300)
@@ -104,6 +108,12 @@ class SaddlePoints:
         """About Chernoff's bound of ln δ(ε): the least over the grid, not rounded."""
         bounds = self.values - self.orders * epsilon
         return float(bounds[np.isfinite(bounds)].min(initial=math.inf))
+
+    def log_integrand(self, contour: Contour) -> float:
+        """About the logarithm of the integrand at y = 0 on a contour through the grid."""
+        c = contour.c
+        value = float(np.interp(c, self.orders, self.values))
+        return value - c * contour.epsilon - math.log(c * (c + 1))
 
     def _where(self, rising: Reals, level: float, value: Reals) -> float:
         """``value`` where ``rising`` first exceeds a level, interpolated; the last one if never."""

@@ -92,12 +92,31 @@ def kept(key: Hashable, make: Callable[[], Result]) -> Result:
     return make() if store is None else _found(store.answers, _MOST_KEPT, key, make)
 
 
+_line: ContextVar[dict[tuple[LossDistribution, float], _Asked] | None] = ContextVar(
+    "asked on one line", default=None
+)
+
+
+@contextmanager
+def on_one_line() -> Iterator[None]:
+    """Within this block sums of the same laws on the same contour ask them once; nothing is rounded."""
+    token = _line.set({})
+    try:
+        yield
+    finally:
+        _line.reset(token)
+
+
 def tilted(law: LossDistribution, c: float) -> TiltedDistribution:
     """The law weighted by e^{cL}; while sharing, one that keeps what it was asked before."""
-    store = _store.get()
-    if store is None:
+    store, line = _store.get(), _line.get()
+    if store is not None:
+        return kept((_Remembering, law, c), lambda: _Remembering(store, law, c))
+    if line is None:
         return law.tilted(c)
-    return kept((_Remembering, law, c), lambda: _Remembering(store, law, c))
+    if (law, c) not in line:
+        line[law, c] = _Asked(law.tilted(c))
+    return line[law, c]
 
 
 def cumulants(law: LossDistribution, orders: Reals) -> Reals:
@@ -146,3 +165,38 @@ class _Remembering(TiltedDistribution):
         """That of the law."""
         key = (self, edges.tobytes(), level)
         return kept(key, lambda: self._made().log_modulus_bound(edges, level))
+
+
+class _Asked(TiltedDistribution):
+    """A tilted law with its answers; its arrays are not to be written to."""
+
+    def __init__(self, made: TiltedDistribution) -> None:
+        self._made = made
+        self.log_moment, self.mean, self.variance = made.log_moment, made.mean, made.variance
+        self.spread, self.rounding = made.spread, made.rounding
+        self.size, self.refinements = made.size, made.refinements
+        self._ratios: dict[tuple[float, int, int, bool], tuple[Complexes, Reals]] = {}
+        self._moduli: dict[tuple[float, int], Reals] = {}
+        self._bounds: dict[tuple[bytes, int], Reals] = {}
+
+    def log_ratio(
+        self, step: float, start: int, stop: int, uses: float = np.inf
+    ) -> tuple[Complexes, Reals]:
+        """That of the law, to which it matters only whether uses are few."""
+        key = (step, start, stop, uses <= FEW_USES)
+        if key not in self._ratios:
+            self._ratios[key] = self._made.log_ratio(step, start, stop, uses)
+        return self._ratios[key]
+
+    def node_moduli(self, step: float, stop: int) -> Reals:
+        """That of the law."""
+        if (step, stop) not in self._moduli:
+            self._moduli[step, stop] = self._made.node_moduli(step, stop)
+        return self._moduli[step, stop]
+
+    def log_modulus_bound(self, edges: Reals, level: int) -> Reals:
+        """That of the law."""
+        key = (edges.tobytes(), level)
+        if key not in self._bounds:
+            self._bounds[key] = self._made.log_modulus_bound(edges, level)
+        return self._bounds[key]

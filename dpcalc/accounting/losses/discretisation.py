@@ -38,6 +38,9 @@ from dpcalc.errors import NumericalFailure
 _TILTED = 0.1
 """Of the cells: those that follow the tilt although more is known, in case it was not."""
 
+_MOST_WEIGHT = 1e90
+"""The cube of which is a double."""
+
 _MOST_CELLS = 200_000
 """Of one law: a hundred megabytes while its masses are integrated."""
 
@@ -76,16 +79,20 @@ class CellPlan:
     def edges(self, cells: float) -> Reals:
         """Edges of somewhat more than ``cells`` cells.
 
+        Whatever was planned, they increase and span the window, or there are none.
+
         Raises:
-            NumericalFailure: quadrature needs more cells than there is room for.
+            NumericalFailure: quadrature needs more cells than there is room for, or the plan is no
+                number of cells.
         """
-        position = np.concatenate([[0.0], np.cumsum(cells * self.density + self.floor)])
+        wanted = np.maximum(cells * self.density, 0.0) + self.floor
+        position = np.concatenate([[0.0], np.cumsum(wanted)])
         if not position[-1] <= _MOST_CELLS:
             raise NumericalFailure(
                 f"a density that is cut into at most {_MOST_CELLS:,} cells is needed; got one that "
                 f"changes so fast that it takes {position[-1]:.3g}"
             )
-        count = int(np.ceil(position[-1]))
+        count = max(int(np.ceil(position[-1])), 1)
         edges = np.interp(np.linspace(0, position[-1], count + 1), position, self.x)
         edges[0], edges[-1] = self.x[0], self.x[-1]
         return edges
@@ -96,6 +103,7 @@ def plan_cells(
     window: tuple[float, float],
     c: float,
     bend: Callable[[Reals], Reals] | None = None,
+    turns: Reals | None = None,
 ) -> CellPlan:
     """The best cut of an interval for integration along Re z = c.
 
@@ -105,12 +113,16 @@ def plan_cells(
         c: the tilt.
         bend: what a loss weighs for P-mass 1, if more is known than the tilt. Most cells then follow
             it, and ``spread`` is that of weights as they are, not of weights over their sum.
+        turns: losses around which the bend changes fast, so that it is looked at there too.
     """
     x = np.linspace(*window, 801)
-    middle, width = (x[1:] + x[:-1]) / 2, x[1] - x[0]
-    losses = pair.loss(x)
+    losses, width = pair.loss(x), np.asarray(x[1] - x[0])
+    if turns is not None:
+        x = np.union1d(x, np.interp(turns, losses, x))
+        losses, width = pair.loss(x), np.diff(x)
+    middle = (x[1:] + x[:-1]) / 2
     exponent = pair.log_q(middle) + (1 + c) * (losses[1:] + losses[:-1]) / 2
-    weight = np.exp(exponent - exponent.max())
+    weight = np.exp(exponent - exponent.max()) * (width / width.max())
     weight /= weight.sum()
     density = np.cbrt(weight * np.diff(losses) ** 2)
     total = float(density.sum())
@@ -121,11 +133,14 @@ def plan_cells(
     if bend is None:
         return CellPlan(x, density, floor, total**3)
     inner = (losses[1:] + losses[:-1]) / 2
-    weight = np.exp(exponent - c * inner) * width * bend(inner)
-    if pair.mirrored:
-        weight += np.exp(exponent - (c + 1) * inner) * width * bend(-inner)
-    followed = np.cbrt(weight * np.diff(losses) ** 2)
-    total = float(followed.sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        weight = np.exp(exponent - c * inner) * width * bend(inner)
+        if pair.mirrored:
+            weight += np.exp(exponent - (c + 1) * inner) * width * bend(-inner)
+        followed = np.cbrt(np.maximum(weight, 0.0) * np.diff(losses) ** 2)
+        total = float(followed.sum())
+    if not total < _MOST_WEIGHT:  # an absurd bend tells nothing
+        return CellPlan(x, density, floor, _MOST_WEIGHT)
     if total > 0:
         density = (1 - _TILTED) * (followed / total) + _TILTED * density
     return CellPlan(x, density, floor, total**3 / (1 - _TILTED) ** 2)

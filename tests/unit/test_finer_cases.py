@@ -1,0 +1,88 @@
+"""What coarse sums of cases tell about cells, smoothing and contours: choices, but not any will do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpcalc.accounting.composition import finer_cases, large_losses, parted_laws
+from dpcalc.accounting.composition.case_sums import CaseSums, Setting, Term
+from dpcalc.accounting.composition.loss_sum import LossSum
+from dpcalc.accounting.composition.parted_laws import Case
+from dpcalc.accounting.composition.query import EpsilonAt
+from dpcalc.accounting.contour.contour_sum import contour_sum
+from dpcalc.accounting.contour.saddle_points import SaddlePoints
+from dpcalc.accounting.enclosure import Bracket
+from dpcalc.accounting.losses import DiscreteLoss, GaussianLoss
+from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonReplace
+
+
+def test_thinned_laws_are_about_the_same() -> None:
+    rng = np.random.default_rng(4)
+    losses = np.sort(rng.normal(size=3000))
+    one = DiscreteLoss(losses, np.full(3000, 0.9 / 3000), infinite_mass=0.01, missing=0.02)
+    ((thin, count),) = parted_laws.thinned([(one, 7)])
+    assert count == 7
+    assert isinstance(thin, DiscreteLoss)
+    assert len(thin.losses) < 600
+    assert thin.supremum == one.supremum
+    assert thin.masses.sum() == pytest.approx(one.masses.sum(), rel=1e-12)
+    orders = np.array([0.1, 1.0, 5.0])
+    np.testing.assert_allclose(thin.cumulants(orders)[0], one.cumulants(orders)[0], rtol=0.04)
+    assert (thin.cumulants(orders)[0] >= one.cumulants(orders)[0]).all()
+
+
+def test_many_rounds_of_a_thinned_law_stand_on_the_same_contour() -> None:
+    """Of millions of rounds next to nothing may be added to the mean: neighbours keep it."""
+    pair = PoissonReplace(1.05, 8.6e-6)
+    plan = plan_cells(pair, pair.truncation_interval(1e-40), 137.0)
+    law = upper_and_lower(pair, plan.edges(5000), 1e-40)[0]
+    small = parted_laws.parted(law, 1, [0.25]).small
+    rounds = [(small, 9_830_303)]
+    exact, about = (
+        SaddlePoints(each).contour_for_epsilon(0.511, math.log(7.7e-23), 1.0)
+        for each in (rounds, parted_laws.thinned(rounds))
+    )
+    assert about.c == pytest.approx(exact.c, rel=0.05)
+    assert about.period == pytest.approx(exact.period, rel=0.05)
+
+
+def test_the_density_of_small_losses_is_known_far_from_zero() -> None:
+    """At ε, where its logarithm is -50, and at zero: one contour alone loses one or the other."""
+    mu, rounds, epsilon = 0.004, 100, 0.45
+    law = GaussianLoss(mu)
+    contour = SaddlePoints([(law, rounds)]).contour_for_epsilon(epsilon, None, 1.0)
+    found = contour_sum([(law, rounds)], contour, smoothing=1e-4, most_nodes=2**14)
+    case = Case((), (1.0, 1.0), ((law, rounds),))
+    term = Term(case, contour, found, case, found)
+    sums = CaseSums((term,), 0.0)
+    bend = finer_cases.bend_of_cases(sums, epsilon)
+    assert bend is not None
+    mean, deviation = rounds * mu * mu / 2, math.sqrt(rounds) * mu
+    step = 1e-5
+    fall = (sums.upper(epsilon - step) - sums.upper(epsilon + step)) / (2 * step)
+    for place in (0.0, 0.02, 0.1, 0.3, 0.43, epsilon, 0.46):
+        exact = norm.pdf(place, mean, deviation) / fall
+        assert bend.at(np.array([epsilon - place]))[0] == pytest.approx(exact, rel=0.02)
+
+
+def test_very_many_small_losses_take_three_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten million rounds whose small losses alone decide: coarse twice, then as fine as asked."""
+    made: list[Setting] = []
+    summed = large_losses._summed
+
+    def counted(total: LossSum, setting: Setting) -> CaseSums | None:
+        made.append(setting)
+        return summed(total, setting)
+
+    monkeypatch.setattr(large_losses, "_summed", counted)
+    total = LossSum.of([(PoissonReplace(1.050719906325605, 8.6491388387239e-6), 9_830_303)])
+    query = EpsilonAt(7.691214314973213e-23, 1e-6)
+    found = large_losses.enclose(total, query, Bracket(0.0, 0.62, ""))
+    assert found is not None
+    assert found.relative_width < 1.1e-6
+    assert len(made) == 3
