@@ -39,6 +39,7 @@ class Solution:
         rounds: how often it is used.
         guarantee: what all rounds are worth together.
         relation: the neighbouring relation that the mechanism was read under.
+        note: what keeps it from more, if that is the way a number was given.
     """
 
     field: str
@@ -47,6 +48,7 @@ class Solution:
     rounds: int
     guarantee: Guarantee
     relation: Relation
+    note: str = ""
 
     def __float__(self) -> float:
         return float(self.value)
@@ -55,7 +57,8 @@ class Solution:
         """The field, its value and what they are for."""
         unit = self.relation.sentence(option="adjacency='{}'")
         rounds = "one round" if self.rounds == 1 else f"{self.rounds:,} rounds"
-        return f"{self.field} = {self._said()} over {rounds}; {unit}"
+        note = f"; {self.note}" if self.note else ""
+        return f"{self.field} = {self._said()} over {rounds}; {unit}{note}"
 
     def _said(self) -> str:
         """Its value to ten digits, never less noise and never a larger rate than was found."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from dpcalc import checks
@@ -61,7 +62,18 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
 
     if field == "rounds":
         found = most_rounds(lambda n: guarantee(table, n), epsilon, delta, minimum=1)
-        return Solution(field, found, dict(table), found, guarantee(table, found), relation)
+        once_more = guarantee(written, found + 1) if (written := _as_written(table)) else None
+        return Solution(
+            field,
+            found,
+            dict(table),
+            found,
+            guarantee(table, found),
+            relation,
+            _DOUBLE.format(written["epsilon"])
+            if once_more is not None and once_more.epsilon(delta) <= epsilon
+            else "",
+        )
     count = checks.count("rounds", rounds if rounds is not None else 1)
     if field == "sample":
         population = checks.count("population", float(table["population"]))
@@ -78,6 +90,18 @@ def solve(table: Mapping[str, Any], rounds: int | None, epsilon: float, delta: f
         )
     filled = {**table, field: value}
     return Solution(field, value, filled, count, guarantee(filled, count), relation)
+
+
+_DOUBLE = "{0} as a double is larger than the decimal number, of which more fit: pass each='{0}'"
+
+
+def _as_written(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table with its ε as it is written, where it is a double above that; else nothing."""
+    each = table.get("epsilon")
+    if not isinstance(each, float) or not math.isfinite(each):
+        return {}
+    written = repr(float(each))
+    return {**table, "epsilon": written} if Decimal(each) > Decimal(written) else {}
 
 
 def _open_field(

@@ -219,6 +219,18 @@ def test_noise_that_is_given_is_refused_unless_it_is_a_shape() -> None:
         )
 
 
+def test_a_double_above_the_decimal_number_that_was_meant_is_told() -> None:
+    """Ten times .1 as a double is above 1: nine rounds, and how to have ten."""
+    found = dpcalc.calibrate("randomised-response", 1.0, each=0.1)
+    assert found.value == 9
+    assert str(found).endswith(
+        "; 0.1 as a double is larger than the decimal number, of which more fit: pass each='0.1'"
+    )
+    assert dpcalc.calibrate("randomised-response", 1.0, each="0.1").value == 10
+    for each in (0.25, 0.3, "0.1", 0.11):
+        assert dpcalc.calibrate("randomised-response", 1.0, each=each).note == ""
+
+
 def test_calibrate_says_which_door_is_meant() -> None:
     instance = DPADMM.from_parameters(SETTING)
     assert _refused(dpcalc.calibrate, instance, 1, 1e-5, rounds=3, sigma=1) == (
