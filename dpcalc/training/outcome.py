@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from dpcalc.theorems.base import Scope
 from dpcalc.training.metrics import utility
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from dpcalc.training.data import Split
     from dpcalc.training.prepared_run import PreparedRun
@@ -32,6 +33,7 @@ Array = NDArray[np.float64]
 
 def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[str, Any]:
     """Budget, utility and settings of a finished run, ready for JSON."""
+    measured = utility(prepared, transcript, data)
     found: dict[str, Any] = {
         "algorithm": prepared.method.key,
         "data": {
@@ -46,13 +48,14 @@ def record(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[s
         "rounds": prepared.algorithm.rounds,
         "runs": transcript.runs,
         "parameters": prepared.method.inputs(),
-        "utility": utility(prepared, transcript, data),
+        "utility": measured,
         "weights": (weights := prepared.method.weights(transcript)).tolist(),
         "coefficients": [data.coefficients(model) for model in weights],
         "notes": [
             *prepared.method.notes(prepared.network),
             *([] if len(data.test[1]) else [NOTHING_HELD_OUT]),
             *_clipped(data),
+            *_hardly_ahead(prepared, measured, data),
         ],
         **release_status(prepared, transcript),
     }
@@ -77,6 +80,25 @@ NOTHING_HELD_OUT = (
     "is on others is not known."
 )
 """Said of every run without records to test with."""
+
+
+def _hardly_ahead(prepared: PreparedRun, measured: Mapping[str, Any], data: Split) -> Iterator[str]:
+    """What is known of a model of classes that is ahead of a constant by next to nothing."""
+    count = len(data.test[1])
+    if prepared.theorem is None or not count or not data.table.of_classes:
+        return
+    (constant,) = measured["test_error_of_a_constant"]
+    ahead = constant - float(np.mean(measured["test_error"]))
+    spread = math.sqrt(constant * (1 - constant) / count)
+    if 0 < ahead < spread:
+        yield HARDLY_AHEAD.format(round(ahead * count, 1), count, math.ceil(spread * count))
+
+
+HARDLY_AHEAD = (
+    "It is ahead of the best constant answer by {:g} of {} held-out records, which is less than one "
+    "standard deviation of that over other records (up to {}): whether it learnt anything is not known."
+)
+"""Said of a private run that is better than a constant, but not clearly."""
 
 
 def _clipped(data: Split) -> list[str]:

@@ -46,3 +46,26 @@ def test_fewer_rounds_are_offered_where_rounds_are_chosen(run, seldom, monkeypat
         told = " ".join(run("run", method, *seldom, *BUDGET)[1].split())
         assert "the noise drowns" in told
         assert ("fewer rounds" in told) is offered
+
+
+@pytest.mark.parametrize(("records", "told"), [(1, True), (4, True), (8, False), (0, False)])
+def test_a_run_that_is_hardly_ahead_of_a_constant_says_by_how_many(
+    run, seldom, monkeypatch, records, told
+):
+    """Of 300 records of which one in seven is positive, a deviation of a constant's errors is six."""
+    from dpcalc.training import metrics
+
+    def measured(*given):
+        found = metrics.utility(*given)
+        (constant,) = found["test_error_of_a_constant"]
+        return found | {"test_error": [constant - records / 300]}
+
+    monkeypatch.setattr("dpcalc.training.outcome.utility", measured)
+    found = json.loads(run("run", "dp-admm", *seldom, *BUDGET, "--json")[1])
+    said = [note for note in found["notes"] if "is ahead of" in note]
+    assert len(said) == told
+    if told:
+        assert said[0].startswith(
+            f"It is ahead of the best constant answer by {records} of 300 held-out records"
+        )
+        assert found["diagnosis"] is None
