@@ -152,7 +152,8 @@ def _split(one: Listed, grid: Reals) -> Listed:
     summed = 1 + _SPLIT + 2 * UNIT_ROUNDOFF * len(where)
     masses = np.bincount(where, left, len(grid)) + np.bincount(where + 1, right, len(grid))
     errors = np.full(
-        len(grid), float(one.errors.max()) + 2 * UNIT_ROUNDOFF * float(np.abs(grid).max())
+        len(grid),
+        float(one.errors.max(initial=0.0)) + 2 * UNIT_ROUNDOFF * float(np.abs(grid).max()),
     )
     return Listed(grid, np.asarray(masses * summed), errors, one.infinite)
 
@@ -172,6 +173,6 @@ def _merged(one: Listed, grid: Reals) -> Listed:
     held = masses > 0
     losses = grid[1:][held] - np.log1p(rise[held] / masses[held])
     rounding = 4 * UNIT_ROUNDOFF * (len(where) + 16)
-    slip = float(one.errors.max()) + 2 * UNIT_ROUNDOFF * float(np.abs(grid).max())
+    slip = float(one.errors.max(initial=0.0)) + 2 * UNIT_ROUNDOFF * float(np.abs(grid).max())
     errors = np.asarray(slip + rounding * np.diff(grid)[held])
     return Listed(losses, np.asarray(masses[held] * (1 - rounding)), errors, one.infinite)
