@@ -23,7 +23,9 @@ from dpcalc.accounting.losses import (
 from dpcalc.accounting.losses.density_pair import DensityPair, PrivacyLoss
 from dpcalc.accounting.losses.discretisation import cell_laws, plan_cells, upper_and_lower
 from dpcalc.accounting.losses.laplace_density import LaplaceBody
+from dpcalc.accounting.losses.narrow_cells import narrow_enough
 from dpcalc.accounting.losses.subsampled_gaussian import PoissonRemove
+from dpcalc.errors import NumericalFailure
 from dpcalc.numerics.products import product
 
 Bools = NDArray[np.bool_]
@@ -31,7 +33,7 @@ Bools = NDArray[np.bool_]
 _CELLS = 500
 _BISECTIONS = 60
 _MIN_SIGNAL, _MAX_SIGNAL = 1e-6, 40.0
-_CERTAIN = 1e-11
+_CERTAIN, _LOST = 1e-11, 1e-6
 _REAL = 1e-12
 """A leftover mass above this really is mass at loss zero."""
 
@@ -101,6 +103,8 @@ class Cut:
         Then the errors relative to the masses, weighed by those, add up to nothing.
         """
         total = math.fsum(self.masses.tolist())
+        if not abs(total - 1) < _LOST:
+            raise NumericalFailure(f"masses of a round that add up to one are needed; got {total}")
         if abs(total - 1) > 2 * math.fsum(self.errors.tolist()) + 1e-15:
             return self
         rest = abs(total - 1) + 4 * UNIT_ROUNDOFF
@@ -219,7 +223,9 @@ def _side(pair: DensityPair, round_: Round, frame: Frame, up: float, sign: float
     targets = np.sort(sign * (points - 2 * up * round_.loss_error(points)))
     targets = targets[(targets > held[0]) & (targets < held[-1])]
     clear = _clear(held, targets, round_)
-    edges = np.unique(np.concatenate([edges[clear], where_losses_are(pair, edges, targets)]))
+    # A loss that hardly varies is near a target everywhere.
+    edges = np.union1d(edges[clear], where_losses_are(pair, edges, targets))
+    edges = narrow_enough(pair, edges)
     place = sign * pair.loss(edges) - round_.shift
     slack = 8 * round_.loss_error(place)
     inside = (place >= -frame.floor * frame.step - slack) & (
