@@ -6,6 +6,7 @@ a cos β at most ``vertex``, and β a little less than a right angle; nothing on
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,11 +15,22 @@ from flint import acb, arb, ctx
 from dpcalc.certificates.balls import Ball, product
 from dpcalc.certificates.grammar import NODES, need, positive, whole
 from dpcalc.certificates.laws import Rounds, Turned
+from dpcalc.certificates.rays import exactly
 
 FIELDS = "vertex", "turn", "ray", "step", "nodes"
 
 NEAR = 8
 """One edge of a strip turns away from the vertical by ``turn``, the other by so many times less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bend:
+    """A hyperbola with the step of the rule on it."""
+
+    exactly: tuple[Any, ...]  # tells it from others
+    vertex: Ball = field(compare=False)
+    turn: Ball = field(compare=False)
+    step: Ball = field(compare=False)
 
 
 class Curve(NamedTuple):
@@ -41,17 +53,16 @@ def on_a_curve(rounds: Rounds, eps: Ball, *chosen: Any) -> Ball:
     """
     need(that=all(law.turned for law, _ in rounds), got="laws known on vertical lines alone")
     *angles, step, nodes = chosen
-    vertex, turn, ray = map(positive, angles)
+    vertex, turn, ray, h = map(positive, (*angles, step))
     known = tuple((law.turned(vertex, turn, ray), n) for law, n in rounds if law.turned)
-    return along(curve(known, *chosen[:2], step, whole(nodes, 1, NODES), ctx.prec), eps)
+    bend = Bend(exactly(vertex, turn, h), vertex, turn, h)
+    return along(curve(known, bend, whole(nodes, 1, NODES), ctx.prec), eps)
 
 
 @lru_cache(maxsize=2)
-def curve(
-    known: tuple[tuple[Turned, int], ...], vertex: str, turn: str, step: str, last: int, _bits: int
-) -> Curve:
+def curve(known: tuple[tuple[Turned, int], ...], bend: Bend, last: int, _bits: int) -> Curve:
     """Nodes of the trapezoidal rule on a hyperbola, and what it misses; kept for other ε."""
-    start, most, h = map(positive, (vertex, turn, step))
+    start, most, h = bend.vertex, bend.turn, bend.step
     size = product(each.largest**n for each, n in known)
     scale, half = start / most.sin(), most * (NEAR - 1) / (2 * NEAR)
     beta, terms = arb.pi() / 2 - most * (NEAR + 1) / (2 * NEAR), []

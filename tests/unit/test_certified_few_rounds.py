@@ -226,6 +226,16 @@ def test_an_edited_certificate_is_refused(changes: dict[str, Any]) -> None:
         check({**edited, "digest": digest(edited)})
 
 
+@pytest.mark.parametrize("name", ["vertex", "turn", "ray", "step"])
+@pytest.mark.few(1)
+def test_a_formula_may_stand_for_a_number_of_a_hyperbola(name: str) -> None:
+    written = copy.deepcopy(made().certificate)
+    assert written is not None
+    how = written["upper"]["evidence"]["both"]
+    how[name] = ["sum", how[name], "0"]
+    assert len(check({**written, "digest": digest(written)})) == 2
+
+
 def test_next_to_other_releases_it_is_refused() -> None:
     law = without_replacement(arb(MU), arb(RATE))
     how = {"method": "hyperbola", "precision": 80, "enclosure": None, "nodes": 5, "ray": "0.4"}
