@@ -150,6 +150,8 @@ def finish(
             if step is lattice_sum.enclose:
                 near = intersection(found, known)
                 found = intersection(found, large_apart(total, query, estimate, near))
+                if estimate is not None and found is not None and found.upper * 2 < estimate.upper:
+                    unit = 0.0  # what is known at another place says nothing of the answer's
                 if found is not None and query.narrow(found, unit, _PATIENCE):
                     return query.clipped(found, total)
             other = remembered(step, total, query, estimate)
