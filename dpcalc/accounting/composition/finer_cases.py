@@ -43,6 +43,9 @@ more is none either."""
 _LESS = 50.0
 """How many times less smoothing the next pass may have where a sum tells little."""
 
+_FARTHEST = 300.0
+"""Exponents beyond are not told from it."""
+
 _MOST_TIMES = 2
 """How many times the cells that a plan by the size of losses would have."""
 
@@ -83,7 +86,8 @@ def _density(term: Term, epsilon: float) -> tuple[Reals, Reals] | None:
     small = _around_zero(term, epsilon)
     if small is None:
         return None
-    own = _own(places, np.exp(term.upper.c * (places - epsilon)) * values, epsilon)
+    tilt = np.exp(np.clip(term.upper.c * (places - epsilon), -_FARTHEST, _FARTHEST))
+    own = _own(places, tilt * values, epsilon)
     places, values = places[own], values[own]
     before, after = small[0] < places[0], small[0] > places[-1]
     return (
