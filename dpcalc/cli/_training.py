@@ -114,10 +114,10 @@ def _bits(
     return {
         "work": f"run {ready.method.key}",
         "seed": OPERATING_SYSTEM if seed is None else seed,
-        "digest_of_the_data": split.digest(),
         **{name: common[name] for name in _DECIDING},
         **asdict(repetition),
         **ready.asked.inputs(),
+        "digest_of_the_data_as_dealt": split.digest(),
     }
 
 

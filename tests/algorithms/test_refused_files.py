@@ -186,12 +186,12 @@ def test_an_index_beyond_memory_is_refused_with_its_line(
 
 
 def test_a_limit_of_the_process_is_told_like_that_of_the_machine(tmp_path, monkeypatch):
-    def refuse(values, columns, ends, width):
-        raise MemoryError(len(ends) - 1, width)
+    def refuse(self, width):
+        raise MemoryError(len(self), width)
 
     (tmp_path / "d.svm").write_text("+1 1:1\n-1 2:1\n")
     monkeypatch.setattr(libsvm, "_memory", lambda: np.inf)
-    monkeypatch.setattr(entries, "_filled", refuse)
+    monkeypatch.setattr(entries.Entries, "array", refuse)
     with pytest.raises(InvalidInput, match=r"index 2 in line 2 of .* need 2.64e-07 GB; number the"):
         load(str(tmp_path / "d.svm"))
 

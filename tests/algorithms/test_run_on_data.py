@@ -27,7 +27,9 @@ def test_a_checkpoint_says_what_it_was_started_with(run, tmp_path, table):
     assert run(*R_ADMM, "--checkpoint", path)[0] == 0
     again = [*R_ADMM, "--checkpoint", path]
     again[again.index("--epsilon") + 1], again[again.index("--seed") + 1] = "2", "3"
-    assert "seed 1 instead of 3, epsilon 1.0 instead of 2.0;" in run(*again)[2]
+    said = run(*again)[2]
+    assert "seed 1 instead of 3, epsilon 1.0 instead of 2.0, " in said
+    assert "digest of the data as dealt" in said  # by the seed
     assert "runs 1 instead of 2;" in run(*R_ADMM, "--checkpoint", path, "--runs", "2")[2]
     other = ["run", "r-admm", "--rounds", "4", "--nodes", "3", "--checkpoint", path]
     assert "work run private-r-admm instead of run r-admm," in run(*other)[2]
