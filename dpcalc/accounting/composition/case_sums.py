@@ -12,6 +12,7 @@ from dpcalc.accounting.contour.contour_sum import CUTOFF, LARGEST_SMOOTHING, Con
 from dpcalc.accounting.contour.omitted_nodes import NEGLIGIBLE_SUM
 from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
 from dpcalc.accounting.contour.shared import on_grid, on_one_line
+from dpcalc.errors import NumericalFailure
 
 _SHARE, _RATIO, _CLASSES = 0.5, 8.0, 4
 """Losses above this share of ε are large; classes grow by the ratio, and are at most so many."""
@@ -212,6 +213,8 @@ def _planned(cases: Sequence[Case], setting: Setting) -> list[_Planned]:
         log_first = place.log_integrand(contour) - math.log(contour.period)
         left = _LEFT_OUT * setting.open * math.exp(min(log_delta - log_first, 0.0))
         negligible = min(max(left, NEGLIGIBLE_SUM), _MOST_LEFT_OUT)
+        if not (smoothing > 0 and negligible > 0):
+            raise NumericalFailure("what large losses add is no number there")
         found.append(_Planned(case, contour, smoothing, negligible, log))
     return found
 

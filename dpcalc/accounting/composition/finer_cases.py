@@ -99,6 +99,8 @@ def _density(term: Term, epsilon: float) -> tuple[Reals, Reals] | None:
 def _own(places: Reals, tilted: Reals, epsilon: float) -> slice:
     """Where a tilted density is that of the sum: around ε until it vanishes or rises again."""
     middle = int(np.searchsorted(places, epsilon))
+    if not 0 < middle < len(places):  # a place is not told from its neighbour
+        return slice(0, len(places))
     first = middle - 1 - int(np.argmin(tilted[:middle][::-1]))
     last = middle + int(np.argmin(tilted[middle:]))
     return slice(first, last + 1)

@@ -73,6 +73,8 @@ def outcomes(parts: Sequence[tuple[PrivacyLoss, int]]) -> Outcomes | None:
         if not isinstance(law, DiscreteLoss):
             return None
         atoms, weights, left_out = _with_zero(law)
+        if not count * float(np.abs(atoms).max(initial=0.0)) < math.inf:
+            return None
         together = _together(atoms, weights, count, _MOST // len(losses))
         if together is None:
             return None
