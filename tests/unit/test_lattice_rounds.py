@@ -81,7 +81,7 @@ def test_masses_of_a_round_and_their_errors() -> None:
     assert math.fsum(normal.masses) == pytest.approx(1.0, abs=2e-16)
     rest = math.fsum(masses) - 1 + 4 * UNIT_ROUNDOFF
     np.testing.assert_allclose(normal.errors, errors + rest * masses, rtol=1e-12)
-    off = Cut(np.zeros(4), masses * 0.99, errors, np.zeros(4), np.zeros(4, dtype=bool))
+    off = Cut(np.zeros(4), masses * (1 - 1e-8), errors, np.zeros(4), np.zeros(4, dtype=bool))
     assert off.normalised() is off
     for sign in (1.0, -1.0):
         rounded = whole.certain(sign)
