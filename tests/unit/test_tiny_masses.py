@@ -11,7 +11,7 @@ from mpmath import mp, mpf
 from dpcalc.accounting.composition import bracket_epsilon, lattice_sum
 from dpcalc.accounting.composition.lattice import rows
 from dpcalc.accounting.composition.lattice.rounds import rounds_of
-from dpcalc.accounting.composition.lattice.rows import Row, convolved
+from dpcalc.accounting.composition.lattice.rows import Row, convolved, require_doubles
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate
 from dpcalc.accounting.contour.saddle_points import SaddlePoints
@@ -108,8 +108,18 @@ def test_a_tail_of_thirty_three_deviations_is_narrow() -> None:
 
 
 def test_masses_beyond_the_doubles_are_a_failure_not_a_number() -> None:
-    """Weights of splits grow without bound where rounds are many and losses next to nothing."""
-    rounds = rounds_of([(PoissonAdd(0.0502, 5.967e-8), 115_007_108)])
+    """Weights of splits may grow without bound."""
+    require_doubles(np.array([1e308, 1e-308]))
+    for masses in ([1e308, 1e308], [math.nan], [math.inf, 0.0]):
+        with pytest.raises(NumericalFailure, match=r"^expected masses that are doubles"):
+            require_doubles(np.array(masses))
+
+
+def test_many_rounds_whose_losses_hardly_vary() -> None:
+    """Without the record nothing is sampled, and every loss is -ln(1 - q) but for 1e-20 of the rounds."""
+    rate, number = 5.967e-8, 115_007_108
+    rounds = rounds_of([(PoissonAdd(0.0502, rate), number)])
     assert rounds is not None
-    with pytest.raises(NumericalFailure, match=r"^expected masses that are doubles"):
-        lattice_sum.convolved(rounds, 2.0, 0.5, 512, 4.0)
+    found = lattice_sum.convolved(rounds, 2.0, 0.5, 512, 4.0)
+    truth = -math.expm1(2.0 + number * math.log1p(-rate))
+    assert truth - 1e-3 < found.lower(2.0) < truth < found.upper(2.0) < truth + 1e-3
