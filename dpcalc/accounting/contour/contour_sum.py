@@ -29,6 +29,7 @@ The full argument stands in docs/soundness.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,7 @@ from dpcalc.accounting.contour.omitted_nodes import NEGLIGIBLE_SUM, OmittedNodes
 from dpcalc.accounting.contour.saddle_points import Contour, Rounds, infinite_mass, summed_cumulants
 from dpcalc.accounting.contour.shared import tilted
 from dpcalc.accounting.losses import UNIT_ROUNDOFF, Complexes, Reals
+from dpcalc.accounting.losses.distribution import TiltedDistribution
 
 LARGEST_SMOOTHING = 0.3
 """The lower bound's chord inequality is proved up to this s."""
@@ -169,9 +171,51 @@ def contour_sum(
     """
     c, step = contour.c, 2 * math.pi / contour.period
     laws = [(tilted(law, c), count) for law, count in rounds]
-    gain = smoothing**2 / 2
+    evaluated = Nodes(laws, c, step, smoothing**2 / 2, likely)
+    smoothing, truncated = _evaluate(evaluated, laws, (c, step, smoothing), most_nodes, negligible)
+    gain = evaluated.gain
+    y, values, dropped = evaluated.significant()
+    orders = np.array([contour.order, math.sqrt(c * contour.order), 1.5 * contour.order])
+    exponents = summed_cumulants(rounds, orders)[0]
+    value = sum(count * law.log_moment for law, count in laws)
+    return ContourSum(
+        c=c,
+        step=step,
+        nodes=y,
+        values=values,
+        log_scale=value + gain * c * (c + 1) - math.log(c * (c + 1)),
+        smoothing=smoothing,
+        rounding=evaluated.rounding,
+        truncated=truncated + dropped,
+        infinite=infinite_mass(rounds),
+        largest=sum(count * law.supremum for law, count in rounds) * (1 + 1e-12),
+        orders=orders,
+        evaluated=evaluated.count,
+        exponents=exponents + gain * orders * (orders + 1),
+    )
+
+
+def _evaluate(
+    evaluated: Nodes,
+    laws: Sequence[tuple[TiltedDistribution, int]],
+    line: tuple[float, float, float],
+    most_nodes: int,
+    negligible: float,
+) -> tuple[float, float]:
+    """Evaluate nodes until those left out are negligible, or there are too many.
+
+    Args:
+        evaluated: the nodes, which it extends.
+        laws: tilted, and how often each is used.
+        line: c, the step, and s.
+        most_nodes: nodes to evaluate at most.
+        negligible: what nodes left out may add up to, relative to the first.
+
+    Returns:
+        The smoothing, more than s where nodes are too few for that, and a bound of what is left out.
+    """
+    c, step, smoothing = line
     last = math.ceil(CUTOFF / smoothing / step)
-    evaluated = Nodes(laws, c, step, gain, likely)
 
     def omitted(last: int) -> float:
         left = OmittedNodes(laws, c, step, evaluated.gain, evaluated.count, negligible)
@@ -194,24 +238,5 @@ def contour_sum(
         # Too few nodes for so little smoothing: smooth as much as the nodes at hand demand.
         smoothing = min(CUTOFF / (evaluated.count * step), LARGEST_SMOOTHING)
         evaluated.smooth(smoothing**2 / 2)
-        gain = evaluated.gain
         truncated = omitted(evaluated.count - 1)
-    y, values, dropped = evaluated.significant()
-    orders = np.array([contour.order, math.sqrt(c * contour.order), 1.5 * contour.order])
-    exponents = summed_cumulants(rounds, orders)[0]
-    value = sum(count * law.log_moment for law, count in laws)
-    return ContourSum(
-        c=c,
-        step=step,
-        nodes=y,
-        values=values,
-        log_scale=value + gain * c * (c + 1) - math.log(c * (c + 1)),
-        smoothing=smoothing,
-        rounding=evaluated.rounding,
-        truncated=truncated + dropped,
-        infinite=infinite_mass(rounds),
-        largest=sum(count * law.supremum for law, count in rounds) * (1 + 1e-12),
-        orders=orders,
-        evaluated=evaluated.count,
-        exponents=exponents + gain * orders * (orders + 1),
-    )
+    return smoothing, truncated
