@@ -76,9 +76,9 @@ def verified(path: Path, effort: float = EFFORT) -> list[Verified]:
     asked = sum(map(effort_of, each))
     if not asked <= effort:
         raise InvalidInput(
-            f"expected certificates that take an effort of at most {effort:,.0f}, about the seconds of "
-            f"processor time; got {str(path)!r} of about {asked:,.0f}; allow it with --effort, or "
-            "split the file"
+            f"expected certificates that take an effort of at most {_seconds(effort)}, about the "
+            f"seconds of processor time; got {str(path)!r} of about {_seconds(asked)}; allow it with "
+            "--effort, or split the file"
         )
     return [_verified(certificate, effort) for certificate in each]
 
@@ -143,3 +143,8 @@ def _row(row: Any) -> str:
 
 
 _ROWS = 4
+
+
+def _seconds(effort: float) -> str:
+    """In whole seconds, where there are enough of them to say it so."""
+    return f"{effort:,.0f}" if effort >= 10 else f"{effort:.2g}"

@@ -51,7 +51,8 @@ def read_toml(path: Path, *, begun_by: str = "") -> dict[str, Any]:
             f"expected a readable TOML file; cannot read {str(path)!r} ({error.strerror or error})"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path} is not valid TOML: {error}") from error
+        said = str(error).replace("Cannot overwrite a value", "a field that stands there already")
+        raise InvalidInput(f"{path} is not valid TOML: {said}") from error
 
 
 NAMED_STREAMS = os.name == "posix"

@@ -81,7 +81,10 @@ def _run(
     check_outputs([("--certify", certify)])
     count = checks.count("rounds", 1 if rounds is None else rounds)
     release = {**table_of(name, given), "count": count}
-    plan = plan_of({"release": [release], "delta": delta or 0.0}, Path(name), (), adjacency)
+    try:
+        plan = plan_of({"release": [release], "delta": delta or 0.0}, Path(name), (), adjacency)
+    except InvalidInput as error:  # there is no other release
+        raise InvalidInput(str(error).removeprefix("release 1: ")) from error
     if plan.delta == 0 and plan.total().needs_delta():
         raise missing_delta(name)
     record = record_of(plan, plan.delta)

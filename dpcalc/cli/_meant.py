@@ -10,7 +10,7 @@ _VERBS = {
     "help": "try: dpcalc --help",
     "train": "try: dpcalc run",
     "attack": "try: dpcalc audit",
-    "account": "compose adds up releases; in Python see dpcalc.accountant",
+    "account": "compose adds up releases; in Python see dpcalc.Accountant",
     "plan": "dpcalc new plan NAME writes one, dpcalc compose reads it",
     "claim": "dpcalc new claim NAME writes one, dpcalc verify judges it",
     "report": "verify, compose and audit write one: --report FILE.html",
@@ -94,6 +94,25 @@ def meant_mechanism(given: str, verb: str) -> str:
     if verb == "noise":
         return f"{what}; its noise: dpcalc calibrate {given}"
     return f"{what}; its ε: dpcalc epsilon {given}"
+
+
+def meant_method(given: str) -> str:
+    """The theorem that certifies an algorithm, where the theorem's name was needed."""
+    from dpcalc.training.catalogue import UNCOVERED, method, methods
+
+    key = given.lower().replace("_", "-")
+    if key in UNCOVERED:
+        return f"{key} is an algorithm that no result here covers; use {UNCOVERED[key][1]}"
+    if key not in methods():
+        return ""
+    theorem = method(key).theorem_key
+    if theorem is None:
+        return (
+            f"{key} is an algorithm without noise, which nothing certifies; try: dpcalc run {key}"
+        )
+    return (
+        f"{key} is an algorithm, certified by the theorem {theorem}; train with: dpcalc run {key}"
+    )
 
 
 def meant_theorem(given: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcalc.cli._meant import meant_mechanism
+from dpcalc.cli._meant import meant_mechanism, meant_method
 from dpcalc.cli._options import (
     NUMBER,
     Number,
@@ -64,9 +64,10 @@ class TheoremVerb(click.Group):
             )
         if cmd_name not in self.list_commands(ctx):
             known = self.list_commands(ctx)
-            raise unknown_name(
-                self._named, cmd_name, known, meant=meant_mechanism(cmd_name, self.name or "")
-            )
+            meant = meant_mechanism(cmd_name, self.name or "")
+            if self._privacy:
+                meant = meant or meant_method(cmd_name)
+            raise unknown_name(self._named, cmd_name, known, meant=meant)
 
         return self._command(result(cmd_name))
 

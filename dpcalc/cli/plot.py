@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcalc.cli._fields import listed_mechanisms, offered_mechanisms, plain_mechanisms
+from dpcalc.cli._meant import meant_method
 from dpcalc.cli._plot_mechanism import mechanism_command
 from dpcalc.cli._plot_runs import runs_command
 from dpcalc.cli._plot_utility import utility_command
@@ -126,7 +127,8 @@ class _Plots(TheoremVerb):
             return utility_command(key, self._parameters)
         if key not in keys():
             known = self.list_commands(ctx)
-            raise unknown_name("theorem or mechanism", cmd_name, known, meant=meant_by(cmd_name))
+            meant = meant_by(cmd_name) or meant_method(cmd_name)
+            raise unknown_name("theorem or mechanism", cmd_name, known, meant=meant)
         return super().get_command(ctx, key)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -210,7 +210,7 @@ def _of_mechanism(sweep: Sweep, axis: str | None, given: Point) -> Asked:
     delta = _delta(given) or 0.0
     if "rounds" in given:
         rounds = as_real("rounds", given.pop("rounds"))
-        given["count"] = checks.count("rounds", rounds, minimum=0)
+        given["count"] = checks.count("rounds", rounds)
     found = release_from(sweep.name, {"mechanism": sweep.name, **given})
     if delta == 0 and found.guarantee.needs_delta():
         raise missing_delta(sweep.name, option=_WITH_DELTA)

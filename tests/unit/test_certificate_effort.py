@@ -67,6 +67,8 @@ def test_a_file_is_refused_for_what_its_certificates_ask_for_together(
     file.write_text(json.dumps([ASKED] * (most + 1)))
     with pytest.raises(InvalidInput, match=r"effort of at most 300, .* got .* of about \d+;"):
         reading.verified(file)
+    with pytest.raises(InvalidInput, match=r"effort of at most 0.001, .* of about [1-9]"):
+        reading.verified(file, 0.001)
     assert len(seen) == most
     enough = (most + 1) * each * 1.001
     assert len(reading.verified(file, enough)) == most + 1

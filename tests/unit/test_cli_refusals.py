@@ -71,6 +71,7 @@ def test_compose_answers_and_keeps_the_budget(
         ("[[release]]\npure = 'x'", "needs a number"),
         ("rounds = 'missing.csv'", "missing.csv"),
         ("[[release]\n", "not valid TOML"),
+        ("delta = 0\ndelta = 1\n", "a field that stands there already (at line 2"),
         (
             "delta = 1e-5\n[[release]]\nmechanism = 'poisson-subsampled-gaussian'\nnoise_multiplier = 1"
             "\nrate = 0.1\n[[release]]\nmechanism = 'gaussian-without-replacement'\n"

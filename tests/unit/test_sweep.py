@@ -127,7 +127,7 @@ def test_a_file_that_asks_nothing_is_refused(text: str, said: str, here: Path) -
         sweep_of(text, here)
 
 
-@pytest.mark.parametrize(("rounds", "said"), [('"ten"', "rounds needs"), ("2.5", "rounds needs")])
+@pytest.mark.parametrize(("rounds", "said"), [('"ten"', "rounds needs"), ("0", "1 or above")])
 def test_what_is_said_of_rounds_calls_them_so(rounds: str, said: str, here: Path) -> None:
     sweep = sweep_of(
         'mechanism = "gaussian"\ndelta = 1e-6\n[parameters]\nadjacency = "add-remove"\n'
