@@ -67,6 +67,8 @@ def one_line(error: click.ClickException) -> str:
             meant = meant_option(error.option_name, (), path)
             said = f"; {meant}" if meant else ""
             return f"{path} needs a name before {error.option_name!r}; got none{said}{tail}"
+        if context is not None and context.parent is None:
+            tail = f"; options of a verb come after it, dpcalc VERB {error.option_name}{tail}"
         return f"expected an option of {path}; got {error.option_name!r}{tail}"
     if isinstance(error, click.BadOptionUsage):
         return f"{error.option_name} needs a value; got none{tail}"

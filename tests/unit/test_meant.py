@@ -53,6 +53,10 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Any:
         ("calibrate gaussian --epsilon 1 --batch-size 2", "--sample, with --population"),
         ("compose plan.toml --output x", "--json > answer.json"),
         ("compose plan.toml --deltta 1", "did you mean '--delta'?"),
+        (
+            "--certify x epsilon gaussian",
+            "come after it, dpcalc VERB --certify; see: dpcalc --help",
+        ),
         ("version", "try: dpcalc --version"),
         ("verson", "try: dpcalc --version"),
         ("trian", "try: dpcalc run"),
