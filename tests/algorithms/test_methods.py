@@ -22,7 +22,9 @@ from dpcalc.training.prepared_run import prepare
 from dpcalc.vocabulary import Release
 
 PRIVATE = [key for key in methods() if method(key).theorem_key]
-SHORT = {"rounds": 6}
+SHORT = {"rounds": 4}
+PURE = Budget(2.0, 0.0)
+"""Met in closed form, where noise of any size will do."""
 SETTINGS = {
     "private-dual-averaging": SHORT | {"sampling": "full"},
     "gradient-admm": {},
@@ -73,13 +75,14 @@ def accesses_by_node(algorithm):
     return grouped.values()
 
 
-@pytest.mark.parametrize("key", [k for k in PRIVATE if "r-admm" in k or "perturbation" in k])
+@pytest.mark.parametrize(
+    "key",
+    [k for k in PRIVATE if ("r-admm" in k or "perturbation" in k) and not k.startswith("gaussian")],
+)
 def test_the_pure_cost_lies_between_the_noise_alone_and_the_general_loss(key):
     """From the algorithm's own list of accesses: 2a <= certified round <= 2a + ln(1 + κc₁)."""
-    found = planned(key, penalty=0.7)
-    logs = [a for node in accesses_by_node(found.algorithm) for a in node]
-    if not isinstance(logs[0].noise, ExponentialNorm):
-        pytest.skip("Gaussian noise")
+    found = planned(key, PURE, penalty=0.7)
+    assert all(isinstance(a.noise, ExponentialNorm) for a in found.algorithm.data_accesses())
     noise, general = (
         max(sum(cost(a) for a in node) for node in accesses_by_node(found.algorithm))
         for cost in (
@@ -175,7 +178,7 @@ def test_budgets_that_make_no_sense_are_refused(key, budget, word):
 
 def test_a_constant_penalty_is_insisted_on():
     with pytest.raises(InvalidInput, match="constant"):
-        planned("dual-variable-perturbation", penalty="1:1.1")
+        planned("dual-variable-perturbation", PURE, penalty="1:1.1")
 
 
 def test_parameters_are_known_by_name():
