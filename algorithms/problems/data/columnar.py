@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcalc.algorithms.problems.data.arrow_files import opened, plain, value_type, whole
 from dpcalc.algorithms.problems.data.column_names import check_names, refuse_index
 from dpcalc.algorithms.problems.data.dataset import Array, bad_row
 from dpcalc.algorithms.problems.data.meant import NUMBERED
@@ -16,17 +16,10 @@ from dpcalc.algorithms.problems.data.number_words import word
 from dpcalc.algorithms.problems.data.parts import Part, TableParts
 from dpcalc.algorithms.problems.data.tables import Columns
 from dpcalc.errors import InvalidInput
-from dpcalc.extras import need
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterator, Mapping, Sequence
-
-ARROW = (".arrow", ".feather", ".ipc")
-"""How the names of Arrow files end."""
-
-_BUFFER = 2**16
-"""Bytes of a column that are read ahead."""
 
 
 def columnar_parts(
@@ -55,7 +48,7 @@ def columnar_parts(
         InvalidInput: if it is no such file, a column is neither numbers nor categories, or a
             value is not finite or not among the categories.
     """
-    with closing(_opened(path)) as file:
+    with closing(opened(path)) as file:
         names = tuple(file.schema.names)
         refuse_index(path, _index_of(file.schema))
     if not names:
@@ -65,21 +58,27 @@ def columnar_parts(
     reader = _Reader(path, columns)
 
     def count() -> int:
-        with closing(_opened(path)) as file:
+        with closing(opened(path)) as file, whole(path):
             return file.count()
 
     def read(at_once: int) -> Iterator[Part]:
-        with closing(_opened(path)) as file:
-            first = 1
-            for batch in file.batches(at_once):
+        with closing(opened(path)) as file:
+            first, batches = 1, file.batches(at_once)
+            while (batch := _next(path, batches)) is not None:
                 yield reader.numbers(batch, first)
                 first += batch.num_rows
 
     def largest() -> int:
-        with closing(_opened(path)) as file:
+        with closing(opened(path)) as file, whole(path):
             return file.largest()
 
     return TableParts(columns=columns, count=count, read=read, largest=largest)
+
+
+def _next(path: str | os.PathLike[str], batches: Iterator[Any]) -> Any:
+    """The next batch of rows, or None after the last."""
+    with whole(path):
+        return next(batches, None)
 
 
 def column_kinds(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -89,10 +88,10 @@ def column_kinds(path: str | os.PathLike[str]) -> dict[str, str]:
         MissingExtra: without pyarrow.
         InvalidInput: if it is neither a Parquet nor an Arrow file, or has the index of a pandas table.
     """
-    with closing(_opened(path)) as file:
+    with closing(opened(path)) as file:
         check_names(path, file.schema.names)
         refuse_index(path, _index_of(file.schema))
-        return {field.name: _kind(field.type) for field in file.schema}
+        return {field.name: _kind(value_type(field.type)) for field in file.schema}
 
 
 def _index_of(schema: Any) -> list[str]:
@@ -102,67 +101,6 @@ def _index_of(schema: Any) -> list[str]:
     except (ValueError, AttributeError):  # somebody else's note
         return []
     return [name for name in noted if name in schema.names]
-
-
-class _Parquet:
-    """A Parquet file, whose columns are read a little at a time."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        from pyarrow import parquet
-
-        self._file = parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
-        self.schema = self._file.schema_arrow
-        self.close = self._file.close
-
-    def count(self) -> int:
-        return int(self._file.metadata.num_rows)
-
-    def largest(self) -> int:
-        groups = range(self._file.metadata.num_row_groups)
-        sizes = (self._file.metadata.row_group(k).total_byte_size for k in groups)
-        return max(map(int, sizes), default=0)
-
-    def batches(self, at_once: int) -> Iterator[Any]:
-        yield from self._file.iter_batches(batch_size=at_once, use_threads=False)
-
-
-class _Arrow:
-    """A file of record batches, of which one is in memory."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        import pyarrow as pa
-
-        self._source = pa.OSFile(str(path))
-        self._file = pa.ipc.open_file(self._source)
-        self.schema = self._file.schema
-        self.close = self._source.close
-
-    def count(self) -> int:
-        numbers = range(self._file.num_record_batches)
-        return sum(int(self._file.get_batch(k).num_rows) for k in numbers)
-
-    def largest(self) -> int:
-        numbers = range(self._file.num_record_batches)
-        return max((int(self._file.get_batch(k).nbytes) for k in numbers), default=0)
-
-    def batches(self, at_once: int) -> Iterator[Any]:
-        for number in range(self._file.num_record_batches):
-            batch = self._file.get_batch(number)
-            for start in range(0, batch.num_rows, at_once):
-                yield batch.slice(start, at_once)
-
-
-def _opened(path: str | os.PathLike[str]) -> _Parquet | _Arrow:
-    """The file, to be closed after use."""
-    is_arrow = Path(path).suffix.lower() in ARROW
-    kind = "an Arrow file" if is_arrow else "a Parquet file"
-    need("pyarrow", purpose=f"reading {kind}")
-    import pyarrow as pa
-
-    try:
-        return _Arrow(path) if is_arrow else _Parquet(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InvalidInput(f"expected {kind}; got {str(path)!r} ({error})") from error
 
 
 def _is_number(kind: Any) -> bool:
@@ -180,6 +118,26 @@ def _kind(kind: Any) -> str:
     return "number" if _is_number(kind) else "time" if types.is_temporal(kind) else "words"
 
 
+def _hint(kind: Any) -> str:
+    """What to do with a column of a type that has no categories; "" for words."""
+    from pyarrow import types
+
+    if types.is_temporal(kind):
+        return NUMBERED
+    if types.is_null(kind):
+        return "it has no value in any row: take it out"
+    if types.is_nested(kind):
+        return "take it out, or make a column of every number in it"
+    return ""
+
+
+_LISTED = (
+    "list the values that it may have: --categories {}=A|B|C, or, if they are numbers, write them in a "
+    "type of numbers"
+)
+"""What to do with a column of words."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """How a batch becomes labels and numbers."""
@@ -189,23 +147,38 @@ class _Reader:
 
     def numbers(self, batch: Any, first: int) -> tuple[Array, Array, set[str]]:
         """Features, labels and the labels as they are spelt, of the complete rows."""
-        whole = np.ones(batch.num_rows, dtype=bool)
-        for column in batch.columns:
-            whole &= np.asarray(column.is_valid())
-        kept, numbers = batch.filter(whole), first + np.flatnonzero(whole)
-        parts = [
-            self._entries(name, kept.column(k), numbers)
-            for k, name in enumerate(self.columns.header)
-            if name != self.columns.label
-        ]
-        y, words = self._labels(kept.column(self.columns.header.index(self.columns.label)), numbers)
+        names, label = self.columns.header, self.columns.label
+        for name, column in zip(names, batch.columns, strict=True):
+            self._check(name, value_type(column.type))
+        columns = [plain(column) for column in batch.columns]
+        complete = np.ones(batch.num_rows, dtype=bool)
+        for column in columns:
+            complete &= np.asarray(column.is_valid())
+        numbers = first + np.flatnonzero(complete)
+        kept = {n: c.filter(complete) for n, c in zip(names, columns, strict=True)}
+        parts = [self._entries(name, kept[name], numbers) for name in names if name != label]
+        y, words = self._labels(kept[label], numbers)
         return np.hstack(parts) if parts else np.empty((len(y), 0)), y, words
+
+    def _check(self, name: str, kind: Any) -> None:
+        """Refuse a column of no numbers without categories, and a label of none that is not named."""
+        label = name == self.columns.label
+        named = self.columns.positive is not None if label else name in self.columns.categories
+        if named or _is_number(kind):
+            return
+        hint = _hint(kind)
+        if label and not hint:
+            hint = "say which label becomes +1: --positive VALUE"
+        needed = "a number as label" if label else "a number"
+        raise InvalidInput(
+            f"expected {needed} in column {name!r}; got values of type {kind} in {str(self.path)!r}; "
+            + (hint or _LISTED.format(name))
+        )
 
     def _entries(self, name: str, column: Any, numbers: Any) -> Array:
         known = self.columns.categories.get(name)
         if known is None:
-            hint = f"list the values that it may have: --categories {name}=A|B|C"
-            return self._finite(f"a number in column {name!r}", column, numbers, hint)[:, None]
+            return self._finite(f"a finite number in column {name!r}", column, numbers)[:, None]
         words = np.array(self._words(column), dtype=object)
         found = words[:, None] == np.array([str(c) for c in known], dtype=object)
         beyond = ~found.any(axis=1, keepdims=True)
@@ -223,24 +196,18 @@ class _Reader:
         if self.columns.positive is not None:
             words = self._words(column)
             return np.array([float(w == self.columns.positive) for w in words]), set(words)
-        hint = "say which label becomes +1: --positive VALUE"
-        needed = f"a number as label in column {self.columns.label!r}"
-        y = self._finite(needed, column, numbers, hint)
+        needed = f"a finite number as label in column {self.columns.label!r}"
+        y = self._finite(needed, column, numbers)
         return y, {word(value) for value in np.unique(y)[:2]}
 
-    def _finite(self, needed: str, column: Any, numbers: Any, hint: str) -> Array:
+    def _finite(self, needed: str, column: Any, numbers: Any) -> Array:
         import pyarrow as pa
 
-        if not _is_number(column.type):
-            given = f"values of type {column.type}"
-            hint = NUMBERED if pa.types.is_temporal(column.type) else hint
-            raise InvalidInput(f"expected {needed}; got {given} in {str(self.path)!r}; {hint}")
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
         found = np.asarray(column.cast(pa.float64(), safe=False), dtype=np.float64)
         if not np.isfinite(found).all():
             k = int(np.argmin(np.isfinite(found)))
-            needed = needed.replace("a number", "a finite number", 1)
             hint = "make it null, and its row is left out"
             raise bad_row(self.path, int(numbers[k]), needed, str(found[k]), hint, where="row")
         return found
