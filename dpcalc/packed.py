@@ -55,15 +55,20 @@ def opened(file: Path) -> IO[bytes]:
 
     match file.suffix.lower():
         case ".xz":
-            return lzma.open(file, "rb")
+            return _framed(file, lzma.LZMADecompressor, lzma.LZMAError, "an xz stream")
         case ".bz2":
-            return bz2.open(file, "rb")
+            return _framed(file, bz2.BZ2Decompressor, OSError, "a bzip2 stream")
         case ".gz":
             return gzip.open(file, "rb")  # type: ignore[return-value]  # reads bytes as well
         case ".zst":
-            make, damaged = _zstandard(file)
-            return io.BufferedReader(_Frames(file.open("rb"), make, damaged))
+            return _framed(file, *_zstandard(file), "a Zstandard frame")
     return file.open("rb")
+
+
+def _framed(
+    file: Path, make: Callable[[], Any], damaged: type[Exception], frame: str
+) -> io.BufferedReader:
+    return io.BufferedReader(_Frames(file.open("rb"), make, damaged, frame))
 
 
 def _zstandard(file: Path) -> tuple[Callable[[], Any], type[Exception]]:
@@ -80,12 +85,19 @@ def _zstandard(file: Path) -> tuple[Callable[[], Any], type[Exception]]:
 
 
 class _Frames(io.RawIOBase):
-    """The content of Zstandard frames, one after the other, to their very end."""
+    """The content of frames, one after the other, to their very end.
 
-    def __init__(self, raw: IO[bytes], make: Callable[[], Any], damaged: type[Exception]) -> None:
-        self._raw, self._make, self._damaged = raw, make, damaged
+    Readers of Python's own take what follows the first frame of .xz and .bz2 for nothing, if it is
+    damaged. Bytes 0 after one are padding, which .xz allows.
+    """
+
+    def __init__(
+        self, raw: IO[bytes], make: Callable[[], Any], damaged: type[Exception], called: str
+    ) -> None:
+        self._raw, self._make, self._damaged, self._called = raw, make, damaged, called
         self._frame: Any = None
-        self._packed, self._content = b"", b""
+        self._began = False
+        self._packed, self._content = b"", memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -95,7 +107,7 @@ class _Frames(io.RawIOBase):
             self._packed = self._packed or self._raw.read(_AT_ONCE)
             if not self._packed:
                 if self._frame is not None:
-                    raise EOFError("it ends within a Zstandard frame")
+                    raise EOFError(f"it ends within {self._called}")
                 return 0
             self._unpack()
         part = self._content[: len(buffer)]
@@ -104,9 +116,13 @@ class _Frames(io.RawIOBase):
 
     def _unpack(self) -> None:
         """What was read as content; the rest, if a frame ends there, is the next one's."""
-        self._frame = self._frame or self._make()
+        if self._frame is None and self._began:
+            self._packed = self._packed.lstrip(b"\0")
+            if not self._packed:
+                return
+        self._frame, self._began = self._frame or self._make(), True
         try:
-            self._content = self._frame.decompress(self._packed)
+            self._content = memoryview(self._frame.decompress(self._packed))
         except self._damaged as error:
             raise OSError(f"{error}".removeprefix("zstd decompress error: ")) from error
         self._packed = b""

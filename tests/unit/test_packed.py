@@ -1,7 +1,9 @@
-"""Zstandard files are read to their end, whichever library reads them; cut ones are refused."""
+"""Packed files are read to their end, whichever library reads them; cut ones are refused."""
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -77,6 +79,24 @@ def test_what_is_no_frame_is_refused(tmp_path: Path, damage: bytes) -> None:
     path.write_bytes(damage)
     with pytest.raises(InvalidInput, match="a readable text file, plain, "):
         list(delimited.rows(path))
+
+
+@pytest.mark.parametrize(("kind", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_damage_beyond_the_first_stream_is_no_shorter_text(
+    tmp_path: Path, kind: str, pack: Any
+) -> None:
+    """Python's own readers end there without a word."""
+    path = tmp_path / f"t.csv.{kind}"
+    first, second = pack(b"a,b\n1,2\n"), pack(b"3,4\n" * 5000)
+    path.write_bytes(first + second)
+    assert sum(1 for _ in delimited.rows(path)) == 5002
+    if kind == "xz":
+        path.write_bytes(first + bytes(8) + second + bytes(4))
+        assert sum(1 for _ in delimited.rows(path)) == 5002
+    for damage in (b"X" + second[1:], b"abc", second[: len(second) // 2], second[:-1]):
+        path.write_bytes(first + damage)
+        with pytest.raises(InvalidInput, match=r"a readable text file, plain, .*; got .* \("):
+            list(delimited.rows(path))
 
 
 @pytest.mark.usefixtures("reader")
