@@ -11,7 +11,7 @@ from dpcalc.certificates.above_zero import ALL, Share, above_zero
 from dpcalc.certificates.balls import Ball, ball, tail
 from dpcalc.certificates.laws import Law, either_way
 from dpcalc.certificates.quadrature import Quadrature
-from dpcalc.certificates.rays import over_a_ray
+from dpcalc.certificates.rays import of_batches
 from dpcalc.certificates.sampled import between, far_enough, sampled
 
 
@@ -98,7 +98,7 @@ def without_replacement(mu: Ball, q: Ball) -> Law:
             profile=one_sided.profile,
             strip=one_sided.strip,
             along=lambda c: in_one(mu, q, c, ALL),
-            turned=lambda *angles: over_a_ray(mu, q, idle(mu, q), *angles),
+            turned=lambda *angles: of_batches(mu, q, idle(mu, q), *angles),
             chi_square=q * q * (mu * mu).expm1(),
             cost=1000,
         )

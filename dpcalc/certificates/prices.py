@@ -96,7 +96,7 @@ def poisson(release: Any, bits: int, ordered: bool) -> Price:
     height = min(1.0, 0.5 / mu)
     points = 2 * (math.sqrt(1.5 * bits) + 3 + 2 * mu) * (0.7 * bits + 14) / (6 * height)
     law = in_common(points, bits, integral(bits, 3 if ordered else 5, 6))
-    return law._replace(point=40 * function(bits))
+    return law._replace(point=40 * function(bits), turned=integral(bits, 3, 6))
 
 
 def fixed_size(release: Any, bits: int, _: bool) -> Price:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from flint import acb, arb, ctx
 
 from dpcalc.certificates.balls import Ball, ball, integral, tail
 from dpcalc.certificates.laws import Law, Table
 from dpcalc.certificates.quadrature import Quadrature, aliases, digits
+from dpcalc.certificates.rays import of_removal
 
 
 def between(f: Callable[[Ball, bool], Ball], start: Ball, end: Ball) -> Ball:
@@ -86,7 +88,6 @@ def over_a_line(
 
 def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
     """P = (1-q)N(0) + qN(μ) if ``above`` else N(0); Q likewise with -μ if ``below``."""
-    strip = 1.57 / float(mu)
 
     def loss(x: Ball, sign: int, analytic: bool) -> Ball:
         return (1 - q + q * (sign * mu * x - mu * mu / 2).exp()).log(analytic=analytic)
@@ -142,6 +143,7 @@ def sampled(mu: Ball, q: Ball, above: int, below: int) -> Law:
         profile=lambda eps: single(mu, q, above, below, eps),
         largest=largest,
         bounds=bounds,
-        strip=strip,
+        strip=1.57 / float(mu),
+        turned=None if below else partial(of_removal, mu, q),
         cost=500,
     )
