@@ -31,7 +31,7 @@ _AT_ONCE = 2**10  # rows
 
 
 def dealt_in_place(
-    features: Rows, order: Order, *, bound: float, constant: bool
+    features: Rows, order: Order, *, bound: float, constant: bool, signs: Array | None = None
 ) -> tuple[Rows, Array]:
     """Rows in an order, of norm at most 1; the features are of no use afterwards.
 
@@ -41,6 +41,7 @@ def dealt_in_place(
         order: a permutation of the n rows.
         bound: the largest norm of a row; longer ones are shortened to it.
         constant: whether a feature is added; see `with_constant`.
+        signs: ±1 for every row in its new place, to multiply it with; shape (n,).
 
     Returns:
         Rows of shape (n, d or d + 1), read-only, and how many times longer each was.
@@ -56,7 +57,8 @@ def dealt_in_place(
             shortened = shortened.copy()
         if shortened.flags.writeable:
             shortened[first : first + rows.shape[0]] = longer * scale
-        return unit_rows(rows, bound=bound, constant=constant)
+        own = None if signs is None else signs[first : first + rows.shape[0]]
+        return unit_rows(rows, bound=bound, constant=constant, signs=own)
 
     if sparse.is_sparse(features):
         rows = _matrix(features, order, unit, constant)

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from dpcalc.training.method import Method
 
 
-def split_data(common: dict[str, Any], kind: type[Method]) -> Split:
+def split_data(common: dict[str, Any], method: Method) -> Split:
     """The data, scaled by what is public about them, and split.
 
     Files that hold rows are removed when the command is over.
     """
     from dpcalc.training import data as source
+    from dpcalc.training.method import get_loss
     from dpcalc.training.out_of_core import stored_split
     from dpcalc.training.schema import Schema, read_schema, schema_of_options
 
@@ -35,7 +36,7 @@ def split_data(common: dict[str, Any], kind: type[Method]) -> Split:
     dealing = {"held_out": common["held_out"], "on_large": common["rows"]}
     dealing |= {"row_bound": common["row_bound"], "seed": common["seed"] or 0}
     if common["memory"] is not None:
-        _check_memory(common, kind)
+        _check_memory(common, type(method))
         how = {**reading, **dealing, "intercept": common["intercept"]}
         split = stored_split(common["data"], memory=common["memory"], schema=schema, **how)
         return click.get_current_context().with_resource(split)
@@ -44,7 +45,8 @@ def split_data(common: dict[str, Any], kind: type[Method]) -> Split:
     )
     intercept = common["intercept"]
     constant = table.row_bound is not None if intercept is None else intercept
-    return source.split(table, intercept=constant, in_place=True, **dealing)
+    signed = get_loss(getattr(method, "loss", "logistic")).of_margin
+    return source.split(table, intercept=constant, in_place=True, signed=signed, **dealing)
 
 
 def _check_memory(common: dict[str, Any], kind: type[Method]) -> None:

@@ -59,7 +59,7 @@ def _run(kind: type[Method], **given: Any) -> None:
         common["seed"] = seed_of(common["checkpoint"])
     said = {k: v for k, v in given.items() if v is not None}
     method = kind.from_parameters(said)
-    split = split_data(common, kind)
+    split = split_data(common, method)
     network = _network_of(kind, common["nodes"], common["graph"], common["seed"] or 0)
     nodes = 1 if network is None else network.nodes
     ready = prepare(

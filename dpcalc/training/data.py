@@ -59,6 +59,7 @@ class Split:
         clipped: which labels of `test` are clipped to their public range; None if they have none.
         shortened: how many times longer every row of the table was; None if the table has them as
             they were, or they are in a file.
+        signed: whether every row of `train`, and so of the table, is its label times the row.
     """
 
     train: tuple[Array, Array]
@@ -71,6 +72,7 @@ class Split:
     order: tuple[NDArray[np.intp], NDArray[np.intp]]
     clipped: NDArray[np.bool_] | None = None
     shortened: Array | None = None
+    signed: bool = False
 
     def digest(self) -> str:
         """What tells these records from all others, wherever they were read."""
@@ -87,7 +89,8 @@ class Split:
         """The training records dealt out to nodes."""
         from dpcalc.algorithms.problems.records import split
 
-        return split(*self.train, nodes)
+        rows, labels = self.train
+        return split(rows, np.ones_like(labels) if self.signed else labels, nodes)
 
     @property
     def label_unit(self) -> float:
@@ -180,6 +183,7 @@ def split(
     intercept: bool = False,
     seed: int = 0,
     in_place: bool = False,
+    signed: bool = False,
 ) -> Split:
     """Shuffle with a public seed, hold out a share, and bring rows to norm 1.
 
@@ -193,6 +197,8 @@ def split(
         seed: of the shuffle; not secret.
         in_place: whether the table's rows may become those of the split where they are, so that they
             are not held twice; the table is of no use afterwards.
+        signed: whether rows to train on become label times row where labels are ±1: what a loss of
+            that product would hold beside them. Only in place.
     """
     from dpcalc.algorithms.problems.records import bounded_rows, unit_rows
 
@@ -207,7 +213,7 @@ def split(
         "intercept": intercept,
     }
     if in_place:
-        return _in_place(data, order, cut, made)
+        return _in_place(data, order, cut, made | {"signed": signed and data.of_classes})
 
     train, test = order[:cut], order[cut:]
 
@@ -230,10 +236,11 @@ def _in_place(data: Dataset, order: NDArray[np.intp], cut: int, made: dict[str, 
     from dpcalc.algorithms.problems import sparse
     from dpcalc.algorithms.problems.rows_in_place import dealt_in_place
 
-    rows, shortened = dealt_in_place(
-        data.features, order, bound=made["row_bound"], constant=made["intercept"]
-    )
     labels, nobody = data.labels[order], np.arange(0)
+    signs = np.where(np.arange(len(order)) < cut, labels, 1.0) if made["signed"] else None
+    rows, shortened = dealt_in_place(
+        data.features, order, bound=made["row_bound"], constant=made["intercept"], signs=signs
+    )
     labels.flags.writeable = False
     clipped = None if data.clipped is None else data.clipped[order]
     first, then = slice(cut), slice(cut, len(order))

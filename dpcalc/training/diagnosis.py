@@ -134,7 +134,7 @@ def _error(prepared: PreparedRun, algorithm: Algorithm, data: Split) -> float:
     transcript = replace(prepared, algorithm=algorithm).run(0)
     loss: Loss = algorithm.problem.loss  # type: ignore[attr-defined]
     weights = prepared.method.weights(transcript)
-    return data.label_unit * float(error(loss, weights, *_measured(data))[0])
+    return data.label_unit * float(error(loss, weights, *_measured(data), _signs(data))[0])
 
 
 def _measured(data: Split) -> tuple[Array, Array]:
@@ -142,38 +142,50 @@ def _measured(data: Split) -> tuple[Array, Array]:
     return data.test if len(data.test[1]) else data.train
 
 
+def _signs(data: Split) -> Array | None:
+    """What rows are times that are measured by."""
+    return data.train[1] if data.signed and not len(data.test[1]) else None
+
+
 def _own_scale(data: Split) -> tuple[Rows, Rows]:
     """Rows whose columns have mean 0 and spread 1 over all records, with a constant column.
 
-    Columns of a sparse matrix keep their means, which the constant column makes up for.
+    Columns of a sparse matrix keep their means, which the constant column makes up for. Rows to train
+    on are times their labels where those of the split are.
     """
     from dpcalc.algorithms.problems import sparse
 
-    table = data.table.features
-    if data.shortened is not None:
-        table = sparse.times(_columns_of(data), data.shortened)
+    table, cut = data.table.features, data.train[0].shape[0]
+    count, d = table.shape
+    d -= data.shortened is not None and data.intercept
+    factors = np.ones(count) if data.shortened is None else np.array(data.shortened)
+    signs = np.ones(count)
+    if data.signed:
+        signs[:cut] = data.train[1]
     if sparse.is_sparse(table):
+        table = sparse.times(table[:, :d], factors * signs)
         mean = table.mean(axis=0)
         spread = np.sqrt(np.maximum(table.power(2).mean(axis=0) - mean**2, 0))
         spread[spread <= _NO_SPREAD * abs(mean)] = 1.0
         rows = sparse.with_column(sparse.columns_divided(table, spread), 1.0)
+        rows = sparse.times(rows, signs) if data.signed else rows
+        rows = sparse.read_only(rows / math.sqrt(rows.shape[1]), owned=True)
     else:
-        mean, spread = table.mean(axis=0), table.std(axis=0)
+        rows = np.empty((count, d + 1))
+        own = np.multiply(table[:, :d], (factors * signs)[:, None], out=rows[:, :d])
+        mean = own.mean(axis=0)
+        own -= mean
+        spread = np.sqrt(np.einsum("nk,nk->k", own, own) / count)
         spread[spread <= _NO_SPREAD * abs(mean)] = 1.0
-        rows = sparse.with_column((table - mean) / spread, 1.0)
-    rows /= math.sqrt(rows.shape[1])
+        own /= spread
+        rows[:, d] = 1.0
+        rows *= signs[:, None] / math.sqrt(d + 1)
+        rows.flags.writeable = False  # records copy what somebody can write to
     if data.shortened is None:
         train, test = (rows[part] for part in data.order)
     else:
-        cut = data.train[0].shape[0]
-        train, test = rows[:cut], rows[cut:]
+        train, test = (sparse.consecutive(rows, part) for part in (slice(cut), slice(cut, count)))
     return train, test if test.shape[0] else train
-
-
-def _columns_of(data: Split) -> Rows:
-    """The table's rows without the constant column, but for the factors of all and of each."""
-    rows = data.table.features
-    return rows[:, :-1] if data.intercept else rows
 
 
 def _best_linear(loss: Loss, rows: tuple[Rows, Rows], data: Split) -> float:
@@ -184,7 +196,7 @@ def _best_linear(loss: Loss, rows: tuple[Rows, Rows], data: Split) -> float:
     from dpcalc.algorithms.problems.norms import row_norms
     from dpcalc.algorithms.problems.records import Records
 
-    labels = data.train[1]
+    labels = np.ones_like(data.train[1]) if data.signed else data.train[1]
     smooth = loss if loss.smooth else Logistic() if loss.of_margin else Huber()
     records = Records(
         features=rows[0],
@@ -195,4 +207,5 @@ def _best_linear(loss: Loss, rows: tuple[Rows, Rows], data: Split) -> float:
     total = smooth_sum(records, slice(None), smooth, 1 / len(labels))
     start = np.zeros((1, rows[0].shape[1]))
     best = minimise(total, start, _RIDGE, start).points
-    return data.label_unit * float(error(loss, best, rows[1], _measured(data)[1])[0])
+    labels = _measured(data)[1]
+    return data.label_unit * float(error(loss, best, rows[1], labels, _signs(data))[0])

@@ -38,9 +38,9 @@ def utility(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[
     """Measures of every run's released model."""
     weights = prepared.method.weights(transcript)
     loss: Loss = prepared.algorithm.problem.loss  # type: ignore[attr-defined] # every algorithm has one
-    found = {"train_loss": mean_loss(loss, weights, *data.train).tolist()}
-    unit = data.label_unit
-    found["train_error"] = (unit * error(loss, weights, *data.train)).tolist()
+    signs, unit = data.train[1] if data.signed else None, data.label_unit
+    found = {"train_loss": mean_loss(loss, weights, *data.train, signs).tolist()}
+    found["train_error"] = (unit * error(loss, weights, *data.train, signs)).tolist()
     if len(data.test[1]):
         found["test_error"] = (unit * error(loss, weights, *data.test)).tolist()
         found["test_error_of_a_constant"] = [unit * baseline_error(loss, data.test[1])]
@@ -53,17 +53,32 @@ def utility(prepared: PreparedRun, transcript: Transcript, data: Split) -> dict[
     return found
 
 
-def mean_loss(loss: Loss, weights: Array, features: Rows, labels: Array) -> Array:
-    """Mean loss per record; shape (runs,)."""
+def mean_loss(
+    loss: Loss, weights: Array, features: Rows, labels: Array, signs: Array | None = None
+) -> Array:
+    """Mean loss per record; shape (runs,).
+
+    Args:
+        loss: of one record.
+        weights: a model of every run.
+        features: rows of the records.
+        labels: of the same.
+        signs: what rows are times, ±1 for each; None for nothing.
+    """
 
     def total(scores: Array, y: Array) -> float:
         return float(loss.value(_argument(loss, scores, y)).sum())
 
-    return _means(total, weights, features, labels)
+    return _means(total, weights, features, labels, signs)
 
 
-def error(loss: Loss, weights: Array, features: Rows, labels: Array) -> Array:
-    """Share of wrong signs, or for a regression the root mean squared error; shape (runs,)."""
+def error(
+    loss: Loss, weights: Array, features: Rows, labels: Array, signs: Array | None = None
+) -> Array:
+    """Share of wrong signs, or for a regression the root mean squared error; shape (runs,).
+
+    Args: see `mean_loss`.
+    """
 
     def wrong(scores: Array, y: Array) -> float:
         return float(np.count_nonzero(np.where(scores >= 0, 1.0, -1.0) != y))
@@ -72,20 +87,25 @@ def error(loss: Loss, weights: Array, features: Rows, labels: Array) -> Array:
         return float(((scores - y) ** 2).sum())
 
     if loss.of_margin or set(np.unique(labels)) == {-1.0, 1.0}:
-        return _means(wrong, weights, features, labels)
-    return np.sqrt(_means(square, weights, features, labels))
+        return _means(wrong, weights, features, labels, signs)
+    return np.sqrt(_means(square, weights, features, labels, signs))
 
 
 def _means(
-    total: Callable[[Array, Array], float], weights: Array, features: Rows, labels: Array
+    total: Callable[[Array, Array], float],
+    weights: Array,
+    features: Rows,
+    labels: Array,
+    signs: Array | None,
 ) -> Array:
     """Means over all records of what is summed up block by block; shape (runs,)."""
     from dpcalc.algorithms.problems.stored_rows import is_stored
 
     sums, first = np.zeros(len(weights)), 0
     for rows in features.blocks() if is_stored(features) else [features]:
-        here = labels[first : first + rows.shape[0]]
-        sums += [total(rows @ w, here) for w in weights]
+        here = slice(first, first + rows.shape[0])
+        own = 1.0 if signs is None else signs[here]
+        sums += [total(rows @ w * own, labels[here]) for w in weights]
         first += rows.shape[0]
     return sums / len(labels)
 
