@@ -32,7 +32,7 @@ def _same(was: object, now: object, where: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "k", "setting"), SETTINGS)
-@pytest.mark.few(8, each="key")
+@pytest.mark.few(5, each="key")
 def test_answers_are_those_of_the_last_release(key: str, k: int, setting: str) -> None:
     _same(_recorded(key)["answered"][setting], at(key, k), f"{key}/{setting}")
 
