@@ -63,6 +63,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
+        "theorems",
         "verify",
         "verify claims.toml",
         "compose plan.toml",
@@ -70,7 +71,6 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         f"noise {' '.join(DP_ADMM)} --epsilon 1 --delta 1e-5",
         "calibrate gaussian --epsilon 1 --delta 1e-5",
         "convert --gdp 1 --to approx --delta 1e-5",
-        "theorems",
         "theorems dp-admm",
         "rate dual-averaging-rate --help",
     ],
