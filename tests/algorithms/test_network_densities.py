@@ -32,7 +32,7 @@ def test_the_density_of_one_round_integrates_to_one():
         ("private-r-admm", {}),
     ):
         algorithm = load(key)(p, rounds=1, penalty=0.5, noise_rate=2.0, **extra)
-        grid = np.linspace(-12, 12, 601)
+        grid = np.linspace(-12, 12, 301)
         first, second = (g.ravel() for g in np.meshgrid(grid, grid))
         primal = np.stack([first, second], axis=1)[:, None, :, None]
         made = Transcript(
