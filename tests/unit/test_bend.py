@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcalc.accounting.contour.bend import Bend, bend_of
+from dpcalc.accounting.contour.bend import Bend, bend_of, widening
 from dpcalc.accounting.contour.contour_sum import contour_sum
 from dpcalc.accounting.contour.saddle_points import SaddlePoints
 from dpcalc.accounting.losses import GaussianLoss
@@ -87,3 +87,15 @@ def test_what_belongs_to_the_next_period_is_left_out() -> None:
     density = stats.norm.pdf(contour.epsilon - bend.losses, 0.08, 0.4)
     far = bend.losses > 0
     assert np.all(bend.values[far] <= 3 * density[far] / fall)
+
+
+def test_what_more_smoothing_would_leave_open() -> None:
+    """Told by the nodes for less: it is what is left open then."""
+    rounds = [(GaussianLoss(0.4), 1)]
+    contour = SaddlePoints(rounds).contour_for_epsilon(1.0, math.log(0.003))
+    found = contour_sum(rounds, contour, smoothing=0.001, most_nodes=20000)
+    for smoothing in (0.001, 0.01, 0.03):
+        other = contour_sum(rounds, contour, smoothing=smoothing, most_nodes=20000)
+        gap = other.upper(1.0) - other.lower(1.0)
+        assert widening(found, 1.0, smoothing) == pytest.approx(gap, rel=0.03)
+    assert widening(found, 1.0, 1e-4) == widening(found, 1.0, 0.001)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from dpcalc.accounting.composition import finer_cases, large_losses, parted_laws
-from dpcalc.accounting.composition.case_sums import CaseSums, Setting, Term
+from dpcalc.accounting.composition.case_sums import SHARES, CaseSums, Setting, Term
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.parted_laws import Case
 from dpcalc.accounting.composition.query import EpsilonAt
@@ -18,7 +18,7 @@ from dpcalc.accounting.contour.saddle_points import SaddlePoints
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import DiscreteLoss, GaussianLoss
 from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
-from dpcalc.accounting.losses.subsampled_gaussian import PoissonReplace
+from dpcalc.accounting.losses.subsampled_gaussian import PoissonReplace, WithoutReplacement
 
 
 def test_thinned_laws_are_about_the_same() -> None:
@@ -86,3 +86,44 @@ def test_very_many_small_losses_take_three_passes(monkeypatch: pytest.MonkeyPatc
     assert found is not None
     assert found.relative_width < 1.1e-6
     assert len(made) == 3
+
+
+def test_smoothing_stays_short_of_where_the_density_is_more() -> None:
+    """A loss far above ε: smoothing may be large, but a little more reaches the loss itself."""
+    epsilon, weight = 1e-4, 1e-8
+    law = DiscreteLoss(np.geomspace(0.037, 5.0, 400), np.full(400, 0.0025))
+    contour = SaddlePoints([(law, 1)]).contour_for_epsilon(epsilon, -0.7, 1.0)
+    found = contour_sum([(law, 1)], contour, smoothing=5e-4, most_nodes=2**17)
+    case = Case(((0, 0),), (weight, weight), ((law, 1),))
+    sums = CaseSums((Term(case, contour, found, case, found),), 0.0)
+    for share in (1e-3, 1e-5):
+        allowed = share * sums.upper(epsilon)
+        chosen, more = finer_cases.smoothing_of_cases(sums, epsilon, allowed)
+        assert more == 0
+        again = contour_sum([(law, 1)], contour, smoothing=chosen[case.key], most_nodes=2**17)
+        left = weight * (again.upper(epsilon) - again.lower(epsilon))
+        assert 0.2 * allowed < left < 1.1 * allowed
+
+
+def test_few_rounds_of_rare_batches_are_enclosed_to_a_millionth() -> None:
+    """Six rounds whose losses are spread over ten powers of ten around ε."""
+    total = LossSum.of([(WithoutReplacement(4.124084559153365, 2.8761089211609692e-08), 6)])
+    known = Bracket(0.00014362296537590865, 0.00014378919903070887, "a coarse lattice")
+    found = large_losses.enclose(total, EpsilonAt(7.023028408562603e-08, 1e-6), known)
+    assert found is not None
+    assert found.relative_width < 2e-6
+    lattice = Bracket(0.00014373685434253603, 0.00014373858319749407, "the finest lattice")
+    assert max(found.lower, lattice.lower) <= min(found.upper, lattice.upper)
+
+
+def test_where_half_of_epsilon_is_no_rare_loss_more_of_it_is() -> None:
+    """Rounds of which several in a hundred lose ε/2: contours by what is above 2ε, or 8ε."""
+    total = LossSum.of([(PoissonReplace(0.5586277533197943, 2.690528837826807e-06), 28)])
+    query = EpsilonAt(5.59470661603325e-06, 1e-6)
+    known = Bracket(0.00010245059840236199, 0.00010263986761325986, "a coarse lattice")
+    assert large_losses.enclose(total, query, known) is None
+    found = large_losses.enclose(total, query, known, None, SHARES)
+    assert found is not None
+    assert found.relative_width < 2e-6
+    lattice = Bracket(0.00010258606999286308, 0.00010258726670870152, "the finest lattice")
+    assert max(found.lower, lattice.lower) <= min(found.upper, lattice.upper)

@@ -89,6 +89,25 @@ def test_contours_for_a_delta_and_an_epsilon(mu: float, delta: float) -> None:
     assert (told.period, told.c, told.order) == pytest.approx((period, line, order))
 
 
+def test_a_contour_that_loses_fewer_digits_has_a_longer_period() -> None:
+    """A loss up to four times ε, ε next to nothing: nodes add up to c times the integrand."""
+    points = SaddlePoints([(DiscreteLoss(np.linspace(5e-5, 4e-4, 50), np.full(50, 0.02)), 1)])
+    epsilon, log_delta = 1e-4, math.log(1.2e-4)
+    usual, *others = (
+        points.contour_for_epsilon(epsilon, log_delta, 1.0, lost) for lost in (math.inf, 9.0, 6.0)
+    )
+    for contour, most in zip(others, (9.0, 6.0), strict=True):
+        assert contour.c < usual.c
+        assert contour.period > usual.period
+        assert points.log_integrand(contour) + math.log(contour.c) - log_delta <= most
+    at_least = points.contour_for_epsilon(epsilon, log_delta, 1.0, -50.0)
+    assert at_least.period >= others[-1].period
+    # Above the largest loss the integrand falls with c, up to where moments are no doubles.
+    beyond = SaddlePoints([(DiscreteLoss(np.array([-5.0, 0.9]), np.array([0.5, 0.5])), 1)])
+    usual = beyond.contour_for_epsilon(0.95, -9.0, 1.0)
+    assert beyond.contour_for_epsilon(0.95, -9.0, 1.0, -50.0) == usual
+
+
 def test_contours_beyond_the_grid() -> None:
     points = SaddlePoints([(GaussianLoss(1.0), 1)])
     last = points.contour_for_epsilon(1e9, -50.0)

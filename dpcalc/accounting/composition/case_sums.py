@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dpcalc.accounting.composition.parted_laws import Case, Key, thinned
 from dpcalc.accounting.contour.bend import Bend
@@ -14,8 +14,9 @@ from dpcalc.accounting.contour.saddle_points import Contour, SaddlePoints
 from dpcalc.accounting.contour.shared import on_grid, on_one_line
 from dpcalc.errors import NumericalFailure
 
-_SHARE, _RATIO, _CLASSES = 0.5, 8.0, 4
-"""Losses above this share of ε are large; classes grow by the ratio, and are at most so many."""
+SHARES, _RATIO, _CLASSES = (0.5, 2.0, 8.0, 32.0), 8.0, 4
+"""Losses above the first share of ε are large, or above a later one if they are many; classes grow by
+the ratio, and are at most so many."""
 
 _MOST_NODES = 2**17
 
@@ -24,6 +25,9 @@ _GROWTH = 1.0
 
 _LESS = 50.0
 """Over the smoothing at first: how much less it may be because a coarse sum said so."""
+
+MOST_OVER_ORDER = 0.1
+"""Smoothing at most, over the inverse of the order of the contour."""
 
 _ALIKE = 1.3
 """Contours that are as near as this, in place and period, may be one."""
@@ -55,6 +59,8 @@ class Setting:
         cut: relative width of δ that cells may add.
         bend: how far ε moves where losses are blurred, if coarse sums have told.
         finer: how many times the cells that are planned by the bend.
+        peaks: what `Term.peak` may be, for cases that lose too many digits else.
+        share: losses above this share of ε are large.
     """
 
     epsilon: float
@@ -67,11 +73,13 @@ class Setting:
     cut: float
     bend: Bend | None = None
     finer: float = 1.0
+    peaks: Mapping[Key, float] = field(default_factory=dict)
+    share: float = SHARES[0]
 
     @property
     def thresholds(self) -> list[float]:
         """Between the classes."""
-        return [_SHARE * self.place * _RATIO**k for k in range(_CLASSES)]
+        return [self.share * self.place * _RATIO**k for k in range(_CLASSES)]
 
     @property
     def place(self) -> float:
@@ -108,8 +116,18 @@ class Term:
         """About the part of it that more nodes do not make smaller, or that there are no nodes for."""
         both = self.upper.rounding + self.upper.truncated
         share = self.upper.rounding / both if both > 0 else 0.0
-        forced = self.smoothed(epsilon) if self.upper.evaluated >= _MOST_NODES else 0.0
-        return self.lost(epsilon) * share + forced
+        return self.lost(epsilon) * share + self.forced(epsilon)
+
+    def forced(self, epsilon: float) -> float:
+        """About the part of it that there are no nodes for."""
+        return self.smoothed(epsilon) if self.upper.evaluated >= _MOST_NODES else 0.0
+
+    @property
+    def peak(self) -> float:
+        """The logarithm of about what the nodes add up to by size, over what they add up to."""
+        contour = self.contour
+        scale = self.upper.log_scale - contour.c * contour.epsilon
+        return scale + math.log(contour.c) - contour.log_delta
 
     def smoothed(self, epsilon: float) -> float:
         """About how much of the difference is due to smoothing."""
@@ -205,11 +223,12 @@ def _planned(cases: Sequence[Case], setting: Setting) -> list[_Planned]:
     found = []
     for case, place, log in zip(cases, points, most, strict=True):
         log_delta = min(math.log(setting.delta) - math.log(case.weight[1]), -0.01)
-        contour = place.contour_for_epsilon(setting.epsilon, log_delta, _GROWTH)
+        lost = setting.peaks.get(case.key, math.inf)
+        contour = place.contour_for_epsilon(setting.epsilon, log_delta, _GROWTH, lost)
         aim = setting.open / math.exp(max(min(log - whole, 0.0), _LIGHTEST))
         first = math.sqrt(aim / max(setting.slope, contour.c) / 6 / (contour.c + 1))
         smoothing = max(setting.smoothing.get(case.key, first), first / _LESS)
-        smoothing = on_grid(min(smoothing, LARGEST_SMOOTHING, 0.1 / contour.c))
+        smoothing = on_grid(min(smoothing, LARGEST_SMOOTHING, MOST_OVER_ORDER / contour.c))
         log_first = place.log_integrand(contour) - math.log(contour.period)
         left = _LEFT_OUT * setting.open * math.exp(min(log_delta - log_first, 0.0))
         negligible = min(max(left, NEGLIGIBLE_SUM), _MOST_LEFT_OUT)

@@ -30,6 +30,7 @@ from dpcalc.accounting.composition import (
     two_rounds,
     two_scales,
 )
+from dpcalc.accounting.composition.case_sums import SHARES
 from dpcalc.accounting.composition.certain_losses import take_certain
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.query import DeltaAt, EpsilonAt, Estimate, Query, settled_for
@@ -171,15 +172,15 @@ def finish(
                 return query.clipped(found, total)  # a search asks for no lower end
     asked = min(_PATIENCE * query.relative_width, _WIDEST)
     if found is not None and asked < found.relative_width < _NEAR_ZERO and found.upper >= floor:
-        # Narrow next to zero alone: of |dε/d ln δ|, not of ε.
-        found = intersection(found, large_apart(total, query, estimate, found))
+        # Narrow next to zero alone, of |dε/d ln δ|, not of ε; or large losses are not rare.
+        found = intersection(found, large_apart(total, query, estimate, found, *SHARES))
     found = weakened(found, total, query, max(_WIDE, asked))
     two = attempt(two_scales.narrower, total, query, found, enclosed, floor)
     return query.clipped(intersection(found, two) or found, total)
 
 
 def large_apart(
-    total: LossSum, query: Query, estimate: Estimate | None, found: Bracket | None
+    total: LossSum, query: Query, estimate: Estimate | None, found: Bracket | None, *shares: float
 ) -> Bracket | None:
     """The sum by the number of large losses, about where a coarse one or a lattice finds the answer.
 
@@ -190,14 +191,14 @@ def large_apart(
     far_off, located = large_losses.FAR_OFF, None
     if estimate is not None and (found is None or found.relative_width > far_off):
         start = intersection(found, query.start(estimate.upper))
-        located = attempt(large_losses.locate, total, query, start)
+        located = attempt(large_losses.locate, total, query, start, shares)
         found = intersection(found, None if located is None else located.found)
     if found is None or found.relative_width > far_off:
         coarse = replace(query, relative_width=far_off)
         found = intersection(found, attempt(lattice_sum.enclose, total, coarse, estimate))
         if found is not None and found.relative_width <= query.relative_width:
             return found
-    return attempt(large_losses.enclose, total, query, found, located)
+    return attempt(large_losses.enclose, total, query, found, located, shares)
 
 
 def remembered(

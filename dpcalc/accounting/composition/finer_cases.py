@@ -1,14 +1,20 @@
-"""How finely to cut losses and to smooth cases next, as coarse sums of the cases tell; choices only."""
+"""How finely to cut losses and to smooth cases next, as coarse sums of the cases tell; choices only.
+
+And laws above and below that are cut so.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from dpcalc.accounting.composition.case_sums import (
+    MOST_OVER_ORDER,
     SMALLEST,
     CaseSums,
     Setting,
@@ -17,12 +23,14 @@ from dpcalc.accounting.composition.case_sums import (
 )
 from dpcalc.accounting.composition.loss_sum import LossSum
 from dpcalc.accounting.composition.parted_laws import Key
-from dpcalc.accounting.contour.bend import Bend, densities, density_at
+from dpcalc.accounting.contour.bend import Bend, densities, density_at, widening
 from dpcalc.accounting.contour.contour_sum import LARGEST_SMOOTHING, contour_sum
 from dpcalc.accounting.contour.saddle_points import Contour
-from dpcalc.accounting.losses import Reals
+from dpcalc.accounting.contour.shared import kept
+from dpcalc.accounting.losses import LossDistribution, Reals
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discretisation import CellPlan, plan_cells
+from dpcalc.accounting.losses.discrete import DiscreteLoss
+from dpcalc.accounting.losses.discretisation import CellPlan, plan_cells, upper_and_lower
 
 _PERIODS, _TILT, _RESOLVED = 3.0, 3.0, 1000
 """Of the sum of small losses: the period and the inverse order over ε, and how fine it is seen."""
@@ -30,7 +38,10 @@ _PERIODS, _TILT, _RESOLVED = 3.0, 3.0, 1000
 _HEAVIEST = 3
 """Cases on whose places the density is known, besides that of no large loss; others are added there."""
 
-_LEAST_CELLS = 128
+_CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
+"""Cells for small losses, up to ε and for each class above, as shares."""
+
+_LEAST_CELLS, MOST_CELLS = 128, 40_000
 
 _SPREAD = 0.5
 """Of the cells: those that are spread over large losses, whose law else would be a few atoms, and their
@@ -42,6 +53,10 @@ more is none either."""
 
 _LESS = 50.0
 """How many times less smoothing the next pass may have where a sum tells little."""
+
+_ABOUT, _HALVINGS = 1.5, 6
+"""How much more than planned smoothing may leave open; and how often the range between what has been
+done and what was planned is halved where it would leave more."""
 
 _FARTHEST = 300.0
 """Exponents beyond are not told from it."""
@@ -144,10 +159,28 @@ def smoothing_of_cases(
         return {}, 0.0
     each = math.sqrt(allowed / scale)
     chosen = {key: each * math.cbrt(r / p) for key, (p, r) in bent.items() if p > 0}
+    for term in sums.terms:
+        if (key := term.case.key) in chosen:
+            chosen[key] = _within(term, epsilon, chosen[key], bent[key][0] * chosen[key] ** 2)
     more = [
         bent[k][0] * max(least_smoothing(bent[k][1]) ** 2 - s * s, 0) for k, s in chosen.items()
     ]
     return chosen, math.fsum(more)
+
+
+def _within(term: Term, epsilon: float, smoothing: float, allowed: float) -> float:
+    """Less smoothing, where that much would reach to where the density is more."""
+    found, weight = term.upper, term.case.weight[1]
+    least, most = found.smoothing, min(smoothing, LARGEST_SMOOTHING, MOST_OVER_ORDER / found.c)
+    if most <= least or weight * widening(found, epsilon, most) <= _ABOUT * allowed:
+        return smoothing
+    for _ in range(_HALVINGS):
+        middle = math.sqrt(least * most)
+        if weight * widening(found, epsilon, middle) <= allowed:
+            least = middle
+        else:
+            most = middle
+    return least
 
 
 def _less_smoothing(sums: CaseSums, epsilon: float, allowed: float) -> Mapping[Key, float]:
@@ -190,3 +223,56 @@ def plan_around(loss: DensityPair, tail: float, setting: Setting) -> CellPlan:
         density=(1 - _SPREAD) * plan.density + _SPREAD * large.density,
         spread=plan.spread / (1 - _SPREAD) ** 2,
     )
+
+
+def peaks_of_cases(
+    sums: CaseSums, epsilon: float, before: Mapping[Key, float], allowed: float
+) -> Mapping[Key, float]:
+    """How far integrands may outgrow what they add up to, where rounding is more than is allowed.
+
+    Args:
+        sums: the cases.
+        epsilon: where.
+        before: what held for these.
+        allowed: what rounding may leave open of δ.
+    """
+    rounded = {term.case.key: term.rounded(epsilon) - term.forced(epsilon) for term in sums.terms}
+    found = dict(before)
+    if math.fsum(rounded.values()) <= allowed or not sums.tell(epsilon):
+        return found
+    each = allowed / len(rounded)
+    for term in sums.terms:
+        lost = rounded[term.case.key]
+        if lost > each:
+            found[term.case.key] = term.peak - math.log(lost / each)
+    return found
+
+
+def law_around(
+    loss: LossDistribution | DensityPair,
+    tail: float,
+    setting: Setting,
+    numbers: Mapping[DensityPair, float],
+) -> tuple[LossDistribution, LossDistribution]:
+    """A law above and one below; cells planned by the density of the sum, or by the size of losses."""
+    if isinstance(loss, LossDistribution):
+        return loss, loss
+    if loss in numbers:
+        plan, cells = plan_around(loss, tail, setting), setting.finer * numbers[loss]
+        return upper_and_lower(loss, plan.edges(min(cells, MOST_CELLS)), tail)
+    key = (law_around, loss, tail, setting.place, setting.share, setting.tilt, setting.cells)
+    return kept(key, partial(_cut, loss, tail, setting))
+
+
+def _cut(loss: DensityPair, tail: float, setting: Setting) -> tuple[DiscreteLoss, DiscreteLoss]:
+    window = loss.truncation_interval(tail)
+    x = plan_cells(loss, window, 0.0).x
+    levels = sorted([setting.place, *setting.thresholds])
+    cuts = np.unique(np.searchsorted(loss.loss(x), levels))
+    inner = cuts[(cuts > 0) & (cuts < len(x) - 1)]
+    bounds = [window[0], *x[inner], window[1]]
+    tilts = [setting.tilt if level <= setting.place else 0.0 for level in levels] + [0.0]
+    edges = [np.array([window[0]])]
+    for between, tilt, share in zip(itertools.pairwise(bounds), tilts, _CELLS, strict=False):
+        edges.append(plan_cells(loss, between, tilt).edges(share * setting.cells)[1:])
+    return upper_and_lower(loss, np.concatenate(edges), tail)

@@ -9,19 +9,18 @@ than matter are bounded by their probability.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
-from dpcalc.accounting.composition.case_sums import SMALLEST, CaseSums, Setting, summed
+from dpcalc.accounting.composition.case_sums import SHARES, SMALLEST, CaseSums, Setting, summed
 from dpcalc.accounting.composition.finer_cases import (
+    MOST_CELLS,
     bend_of_cases,
     cells_of_laws,
-    plan_around,
+    law_around,
+    peaks_of_cases,
     smoothing_of_cases,
 )
 from dpcalc.accounting.composition.loss_sum import LossSum
@@ -37,8 +36,6 @@ from dpcalc.accounting.contour.shared import TAILS, is_shared, kept, on_grid
 from dpcalc.accounting.enclosure import Bracket
 from dpcalc.accounting.losses import LossDistribution
 from dpcalc.accounting.losses.density_pair import DensityPair
-from dpcalc.accounting.losses.discrete import DiscreteLoss
-from dpcalc.accounting.losses.discretisation import plan_cells, upper_and_lower
 
 METHOD = "moment inversion, large losses apart, two-sided"
 
@@ -50,7 +47,6 @@ _MOST_WAYS, _MOST_CASES = 5_000, 48
 different laws there are more, and a contour for all of them, or a lattice, costs less."""
 
 _PASSES = 6
-_MOST_CELLS = 40_000
 _SMOOTHED, _CUT, _LEAST_ROOM, _LEAST_CUT = 0.45, 0.6, 0.5, 0.25
 """Of what the enclosure may leave open: what smoothing may and what cells may, where rounding takes
 nothing; at least what it leaves to them, and what smoothing leaves to cells."""
@@ -59,11 +55,11 @@ _FIRST_CELLS, _FIRST_OF_WIDE, _WIDE, _MOST_GROWTH = 1250, 400, 1e-4, 12.0
 """Cells at first, fewer for an enclosure of at least that relative width; and how many times more in
 the next pass at most."""
 
-_CELLS = (1.0, 0.5, 0.5, 0.25, 0.25, 0.25)
-"""Cells for small losses, up to ε and for each class above, as shares."""
-
 _NEGLIGIBLE = 0.02
 """Of what the enclosure may leave open: what cases that are not computed may weigh."""
+
+_ROUNDED = 0.1
+"""Of what the enclosure may leave open: what rounding may, where contours that lose less are found."""
 
 _CLOSE, _CLOSER, _MOST_ROUNDED = 2.0, 1.05, 0.3
 """How wide an enclosure may be, over what was asked for; and where less than a share is rounding."""
@@ -106,7 +102,11 @@ class Located:
 
 
 def enclose(
-    total: LossSum, query: Query, known: Bracket | None, located: Located | None = None
+    total: LossSum,
+    query: Query,
+    known: Bracket | None,
+    located: Located | None = None,
+    shares: Sequence[float] = (),
 ) -> Bracket | None:
     """The sum; None where large losses are not rare, or nothing is known of the answer.
 
@@ -115,8 +115,9 @@ def enclose(
         query: what is asked.
         known: what other methods tell.
         located: what coarse passes for the same query tell, if they were made.
+        shares: of ε, losses being large above the first at which they are rare; half of it if none.
     """
-    located = located or locate(total, query, known)
+    located = located or locate(total, query, known, shares)
     if located is None or known is None:
         return None
     found, setting = located.found.narrowed(known.lower, known.upper), located.next
@@ -127,7 +128,11 @@ def enclose(
             break
         sums = _summed(total, setting)
         if sums is None:
-            return None
+            larger = next((share for share in shares if share > setting.share), None)
+            if larger is None:
+                return None
+            setting, other = replace(_coarse(query, found), share=larger), True
+            continue
         before, found = found, _narrowed(found, query, setting, sums)
         looked, (setting, other) = other, _next(query, setting, sums, found)
         slow = found.upper - found.lower > _SLOW * (before.upper - before.lower)
@@ -142,15 +147,22 @@ def _is_rounding(sums: CaseSums, epsilon: float) -> bool:
     return sums.rounded(epsilon) > _MOST_ROUNDED * (sums.upper(epsilon) - sums.lower(epsilon))
 
 
-def locate(total: LossSum, query: Query, known: Bracket | None) -> Located | None:
+def locate(
+    total: LossSum, query: Query, known: Bracket | None, shares: Sequence[float] = ()
+) -> Located | None:
     """The same, coarse and from far off; as wide as it may be where that does not find the answer."""
     if known is None or not 0 < known.upper < math.inf:
         return None
     total.require_tractable()
     found = Bracket(known.lower, known.upper, METHOD)
     for _ in range(_TRIES):
-        setting = _coarse(query, found)
-        sums = _summed(total, setting) if setting.epsilon > 0 else None
+        setting, sums = _coarse(query, found), None
+        if not setting.epsilon > 0:
+            return None
+        for share in shares or SHARES[:1]:
+            setting = replace(setting, share=share)
+            if (sums := _summed(total, setting)) is not None:
+                break
         if sums is None:
             return None
         found = _narrowed(found, query, setting, sums)
@@ -188,7 +200,7 @@ def _next(query: Query, setting: Setting, sums: CaseSums, found: Bracket) -> tup
     delta = setting.delta if asked else max(found.upper, SMALLEST)
     moved = abs(epsilon - setting.epsilon) > _NEAR * epsilon
     if moved or abs(math.log(delta / setting.delta)) > 1:
-        return _coarse(query, found), True
+        return replace(_coarse(query, found), share=setting.share), True
     slope = sums.slope(epsilon)
     aim = query.relative_width * (max(slope * epsilon, 0.1) if asked else 1.0)
     heaviest = max(sums.terms, key=lambda term: term.high(epsilon))
@@ -213,11 +225,13 @@ def _next(query: Query, setting: Setting, sums: CaseSums, found: Bracket) -> tup
         slope,
         aim,
         heaviest.contour.c,
-        setting.cells if planned else min(setting.cells * growth, _MOST_CELLS),
+        setting.cells if planned else min(setting.cells * growth, MOST_CELLS),
         smoothing,
         allowed / delta,
         bend,
         setting.finer * growth if planned else 1.0,
+        peaks_of_cases(sums, epsilon, setting.peaks, _ROUNDED * all_open),
+        setting.share,
     )
     return next_one, misled
 
@@ -226,7 +240,7 @@ def _summed(total: LossSum, setting: Setting) -> CaseSums | None:
     """All cases that matter, on their contours; None if too many would."""
     tail = on_grid(EpsilonAt(setting.delta, setting.open).tail(total), TAILS)
     numbers = cells_of_laws(total, tail, setting)
-    around = [(_around(loss, tail, setting, numbers), count) for loss, count in total.parts]
+    around = [(law_around(loss, tail, setting, numbers), count) for loss, count in total.parts]
     uppers = [(upper, count) for (upper, _), count in around]
     lowers = [(lower, count) for (_, lower), count in around]
     expected = expected_number(_parted(uppers, setting.thresholds[:1]))
@@ -264,34 +278,3 @@ def _parted(
         one = kept((parted, law, *thresholds), partial(parted, law, 1, thresholds))
         each.append(replace(one, count=count))
     return each
-
-
-def _around(
-    loss: LossDistribution | DensityPair,
-    tail: float,
-    setting: Setting,
-    numbers: Mapping[DensityPair, float],
-) -> tuple[LossDistribution, LossDistribution]:
-    """A law above and one below; cells planned by the density of the sum, or by the size of losses."""
-    if isinstance(loss, LossDistribution):
-        return loss, loss
-    if loss in numbers:
-        plan, cells = plan_around(loss, tail, setting), setting.finer * numbers[loss]
-        return upper_and_lower(loss, plan.edges(min(cells, _MOST_CELLS)), tail)
-    key = (_around, loss, tail, setting.place, setting.tilt, setting.cells)
-    return kept(key, partial(_cut, loss, tail, setting))
-
-
-def _cut(loss: DensityPair, tail: float, setting: Setting) -> tuple[DiscreteLoss, DiscreteLoss]:
-    window = loss.truncation_interval(tail)
-    x = plan_cells(loss, window, 0.0).x
-    smallest, *others = setting.thresholds
-    levels = [smallest, setting.place, *others]
-    cuts = np.unique(np.searchsorted(loss.loss(x), levels))
-    inner = cuts[(cuts > 0) & (cuts < len(x) - 1)]
-    bounds = [window[0], *x[inner], window[1]]
-    tilts = [setting.tilt if level <= setting.place else 0.0 for level in levels] + [0.0]
-    edges = [np.array([window[0]])]
-    for between, tilt, share in zip(itertools.pairwise(bounds), tilts, _CELLS, strict=False):
-        edges.append(plan_cells(loss, between, tilt).edges(share * setting.cells)[1:])
-    return upper_and_lower(loss, np.concatenate(edges), tail)

@@ -151,3 +151,19 @@ def _untilted(found: ContourSum, places: Reals, sums: Reals) -> Reals:
     scale = found.log_scale + math.log(found.step / (2 * math.pi))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return np.asarray(np.exp(np.log(np.maximum(sums, 0.0)) + scale - found.c * places))
+
+
+def widening(found: ContourSum, epsilon: float, smoothing: float) -> float:
+    """About what smoothing by as much as has been done, or more, leaves open of δ at ε.
+
+    The chord of the lower end, less what is smoothed, with the nodes at hand.
+    """
+    z = found.c + 1j * found.nodes
+    gain = max(smoothing**2 - found.smoothing**2, 0.0) / 2
+    width = 2 * max(smoothing, found.smoothing)
+    chord = np.cosh(width * (z + 0.5)) / math.cosh(width / 2)
+    terms = (
+        found.values * (chord - 1) * np.exp(gain * z * (z + 1) - 1j * found.nodes * epsilon)
+    ).real
+    value = np.array([2 * terms.sum() - terms[0]])
+    return float(_untilted(found, np.array([epsilon]), value)[0])

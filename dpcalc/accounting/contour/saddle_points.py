@@ -26,6 +26,9 @@ _REACH = 1e-3, 1e5
 _GROWTH = 8.0
 """The logarithm of how much larger than the answer the integrand may be."""
 
+_ROOM = 1.0
+"""Over the least of such a logarithm: how much more is allowed in any case."""
+
 ALIAS = 1e-9
 """Aliases are kept below this share of δ."""
 
@@ -97,12 +100,16 @@ class SaddlePoints:
         return self.fewest_nodes(max(epsilon, 0.0), log_delta)
 
     def contour_for_epsilon(
-        self, epsilon: float, log_delta: float | None = None, growth: float = _GROWTH
+        self,
+        epsilon: float,
+        log_delta: float | None = None,
+        growth: float = _GROWTH,
+        lost: float = math.inf,
     ) -> Contour:
         """A contour that serves ``epsilon``, where ln δ(ε) is known or else estimated."""
         if log_delta is None:
             log_delta = min(self._where(self.epsilons, epsilon, self.log_deltas), 0.0)
-        return self.fewest_nodes(epsilon, log_delta, growth)
+        return self.fewest_nodes(epsilon, log_delta, growth, lost)
 
     def log_chernoff(self, epsilon: float) -> float:
         """About Chernoff's bound of ln δ(ε): the least over the grid, not rounded."""
@@ -130,11 +137,19 @@ class SaddlePoints:
         share = (level - rising[k - 1]) / (rising[k] - rising[k - 1])
         return float(value[k - 1] + share * (value[k] - value[k - 1]))
 
-    def fewest_nodes(self, epsilon: float, log_delta: float, most: float = _GROWTH) -> Contour:
+    def fewest_nodes(
+        self, epsilon: float, log_delta: float, most: float = _GROWTH, lost: float = math.inf
+    ) -> Contour:
         """The contour with the shortest period, which the fewest nodes cover.
 
         Next to the saddle point aliases from the right may decay slowly; away from it the integrand
         outgrows the answer, which costs digits: at most e to the power of ``most`` is allowed.
+
+        Args:
+            epsilon: where it serves.
+            log_delta: about ln δ there.
+            most: the logarithm of how much larger than the answer the integrand may be.
+            lost: the same of the integrand times c, about what its nodes add up to by size.
         """
         need = -log_delta - math.log(ALIAS)
         with np.errstate(invalid="ignore"):
@@ -146,7 +161,11 @@ class SaddlePoints:
                 f"epsilon={epsilon!r}; try a larger delta or fewer rounds"
             )
         allowed = max(most, float(np.nanmin(growth)) + 2.0)
-        candidates = np.flatnonzero(growth[:-1] <= allowed)
+        usable = growth <= allowed
+        if lost < math.inf:
+            peak = growth + np.log(self.orders)
+            usable &= peak <= max(lost, float(np.nanmin(peak[usable])) + _ROOM)
+        candidates = np.flatnonzero(usable[:-1])
         slope = self._where(self.epsilons, epsilon, self.orders)
         best: Contour | None = None
         for j in candidates[:: max(1, len(candidates) // 40)]:
@@ -159,6 +178,8 @@ class SaddlePoints:
             period = on_grid(max(need / c, float(right[winner])), up=True)
             if best is None or period < best.period:
                 best = Contour(c, period, float(above[winner]), epsilon, log_delta, slope)
+        if best is None and lost < math.inf:
+            return self.fewest_nodes(epsilon, log_delta, most)
         if best is None:
             raise NumericalFailure(
                 f"no contour was found for epsilon={epsilon!r}; try a larger delta or fewer rounds"
