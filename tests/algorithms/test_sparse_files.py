@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpcalc.algorithms.problems.sparse import is_sparse
+from dpcalc.errors import InvalidInput
 from dpcalc.training.catalogue import method, methods
 from dpcalc.training.data import load, split
 from dpcalc.training.schema import Schema
@@ -77,3 +78,34 @@ def test_sparse_columns_of_other_scales_are_at_fault_as_dense_ones_are(folder):
         for data in (split(load(str(folder / "a.svm"), sparse=kept)) for kept in (True, False))
     ]
     assert errors[0] == pytest.approx(errors[1])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1 qid:3 1:2", "got 'qid:3' in line 2 of .*: take qid out"),
+        ("1,3 1:2", "got '1,3' in line 2 of .* several labels of one record, write one"),
+        ("ill 1:2", "got 'ill' in line 2 of .*; write a number for each class"),
+        ("1:2 2:1", "got '1:2' in line 2 of .*; put the label first, one number"),
+        ("1 2:1 1:3", "increasing indices from 1; got '1:3' .*; sort the entries of every line"),
+        ("1 2:1 2:3", "increasing indices from 1; got '2:3' .*; it stands there twice in a row"),
+        ("1 0:1 2:3", "increasing indices from 1; got '0:1' .*; if indices count from 0, add 1"),
+        ("1 1:nan", "expected finite values; got '1:nan' in line 2 of .*; leave the record out"),
+        ("1 1:0,5", "got '1:0,5' in line 2 of .*; write decimals with a point"),
+        ("1 5 7", "got '5' in line 2 of .*; if this is CSV, give the file a name that ends"),
+    ],
+)
+def test_a_line_of_another_kind_is_refused_with_what_it_looks_like(tmp_path, line, said):
+    path = tmp_path / "own.svm"
+    path.write_text(f"-1 1:1\n{line}\n")
+    with pytest.raises(InvalidInput, match=said):
+        load(str(path))
+
+
+def test_labels_alone_are_no_table_and_minus_zero_is_zero(tmp_path):
+    path = tmp_path / "own.svm"
+    path.write_text("1\n-1\n")
+    with pytest.raises(InvalidInput, match=r"learn from beside the label in .*; got labels alone; "):
+        load(str(path))
+    path.write_text("-0 1:1\n0 1:3\n1 1:2\n")
+    assert load(str(path)).classes == ("0", "1")

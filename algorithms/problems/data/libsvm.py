@@ -54,8 +54,16 @@ def load_libsvm(
         if content:
             read.add(path, number, content)
     if not read.labels:
-        raise InvalidInput(f"expected at least one record; got none in {str(path)!r}")
+        raise InvalidInput(
+            f"expected at least one record; got none in {str(path)!r}; write one a line: label "
+            "index:value index:value ..."
+        )
     width = read.width
+    if not (width or features):
+        raise InvalidInput(
+            f"expected numbers to learn from beside the label in {str(path)!r}; got labels alone; "
+            "write index:value behind them"
+        )
     if features is not None:
         checks.count("features", features)
         if width > features:
@@ -65,7 +73,7 @@ def load_libsvm(
         width = features
     said = f"index {width} in line {read.widest}" if width == read.width else f"{features=}"
     table = read.rows(path, width, said, sparse=sparse)
-    values = np.frombuffer(read.labels)
+    values = np.frombuffer(read.labels) + 0.0  # no -0, which is no label of its own
     y, said_classes = _labelled(path, values, classes, positive)
     said_of = "" if said_classes is None else f"; +1 is {said_classes[1]}, -1 is {said_classes[0]}"
     return Dataset(
@@ -98,6 +106,41 @@ def _labelled(
     y = two_classes(labels, str(path))
     own = values.tolist() == [-1.0, 1.0]
     return y, None if own else (word(values[0]), word(values[1]))
+
+
+def _of_label(content: list[str]) -> str:
+    """What to try with a line that does not begin with a number."""
+    label = content[0]
+    if "," in label and all(map(is_number, label.split(","))) and len(content) > 1:
+        return "if these are several labels of one record, write one that is to be told, such as 1 or 0"
+    if ":" in label:
+        return "put the label first, one number"
+    if len(content) > 1 and ":" in content[1]:
+        return "write a number for each class"
+    return "if this is CSV, give the file a name that ends in .csv"
+
+
+def _of_entry(entry: str) -> str:
+    """What to try with an entry that is not index:value."""
+    index, colon, value = entry.partition(":")
+    if index == "qid":
+        return "queries mean nothing here: take qid out"
+    if not colon:
+        return "if this is CSV, give the file a name that ends in .csv"
+    if "," in value:
+        return "write decimals with a point, and a blank between entries"
+    return ""
+
+
+def _of_index(index: int, last: int) -> str:
+    """What to try with an index that is no larger than the one before."""
+    if index == 0:
+        return "if indices count from 0, add 1 to every index"
+    if index < 0:
+        return ""
+    if index == last:
+        return "it stands there twice in a row: add its values up, or take one out"
+    return "sort the entries of every line by their index"
 
 
 LABEL = "label"
@@ -134,9 +177,9 @@ class _Table:
         try:
             label = float(content[0])
         except ValueError as error:
-            csv = not any(":" in entry for entry in content)
-            hint = "if this is CSV, give the file a name that ends in .csv" if csv else ""
-            raise bad_row(path, number, "a numeric label", content[0], hint) from error
+            raise bad_row(
+                path, number, "a numeric label", content[0], _of_label(content)
+            ) from error
         if not np.isfinite(label):
             raise bad_row(path, number, "a finite label", content[0])
         last = 0
@@ -144,10 +187,14 @@ class _Table:
             try:
                 index, value = int(entry.partition(":")[0]), float(entry.partition(":")[2])
             except ValueError as error:
-                raise bad_row(path, number, "an entry index:value", entry) from error
-            if index <= last or not np.isfinite(value):
-                hint = "" if index else "if indices count from 0, add 1 to every index"
-                raise bad_row(path, number, "increasing indices from 1, finite values", entry, hint)
+                hint = _of_entry(entry)
+                raise bad_row(path, number, "an entry index:value", entry, hint) from error
+            if index <= last:
+                hint = _of_index(index, last)
+                raise bad_row(path, number, "increasing indices from 1", entry, hint)
+            if not math.isfinite(value):
+                hint = "leave the record out, or write a number"
+                raise bad_row(path, number, "finite values", entry, hint)
             if index > _LARGEST_INDEX:
                 raise bad_row(path, number, f"indices up to {_LARGEST_INDEX}", entry)
             last = index
