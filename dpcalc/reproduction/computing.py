@@ -1,16 +1,18 @@
-"""Several figures computed on workers, each whole, and kept as they are finished."""
+"""Figures computed on workers, whole or in parts, and kept as they are finished."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcalc.execution import in_order, is_enough
 from dpcalc.execution.kept import Keeping, in_order_kept
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.reproduction.catalogue import experiment
@@ -33,6 +35,9 @@ def computed(
 ) -> Generator[Computed, None, None]:
     """The outcomes of experiments, in the order of their keys.
 
+    Workers take whole figures if there are enough of them, else one after the other, in parts where it
+    has parts. The numbers are the same.
+
     Args:
         keys: of the experiments.
         settings: of their `ExperimentConfig`.
@@ -42,9 +47,19 @@ def computed(
     keeping: Keeping[str, Computed] = Keeping(
         store=store, key=lambda key: key, pack=_packed, unpack=_unpacked
     )
-    curves = store if executor is None else None  # a store stays in its process
-    work = partial(_compute, dict(settings), curves)
-    return in_order_kept(work, keys, executor, keeping=keeping, what="figure")
+    if executor is None:
+        return in_order_kept(partial(_compute, settings, store, None), keys, keeping=keeping)
+    whole = partial(_compute, dict(settings), None, None)  # a store stays in its process
+    if is_enough(keeping.held(keys).count(False), executor):
+        return in_order_kept(whole, keys, executor, keeping=keeping, what="figure")
+
+    def shared(key: str) -> Computed:
+        if experiment(key).in_parts:
+            return _compute(settings, store, executor, key)
+        with closing(in_order(whole, [key], executor, what="figure")) as made:
+            return next(made)
+
+    return in_order_kept(shared, keys, keeping=keeping)
 
 
 def longest_first(keys: Sequence[str]) -> list[str]:
@@ -53,10 +68,12 @@ def longest_first(keys: Sequence[str]) -> list[str]:
 
 
 @own_arithmetic
-def _compute(settings: dict[str, Any], store: Store | None, key: str) -> Computed:
+def _compute(
+    settings: Mapping[str, Any], store: Store | None, executor: Executor | None, key: str
+) -> Computed:
     begun = time.monotonic()
     kept = None if store is None else store.section(key)
-    outcome = experiment(key).compute(ExperimentConfig(**settings, kept=kept))
+    outcome = experiment(key).compute(ExperimentConfig(**settings, kept=kept, executor=executor))
     return outcome, time.monotonic() - begun
 
 

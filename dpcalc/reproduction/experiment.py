@@ -147,6 +147,7 @@ class Experiment:
         compute: the outcome for a configuration.
         panels: of a figure; none for a table.
         choices: what the paper leaves open, and what is taken here.
+        in_parts: whether workers may share what ``compute`` does, by `ExperimentConfig.each`.
     """
 
     reference: str
@@ -154,3 +155,4 @@ class Experiment:
     compute: Callable[[ExperimentConfig], Outcome]
     panels: tuple[Panel, ...] = ()
     choices: tuple[str, ...] = field(default=())
+    in_parts: bool = False

@@ -7,6 +7,7 @@ printed privacy bounds depend.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from dpcalc.algorithms.problems.networks import Network
     from dpcalc.theorems.base import Theorem
     from dpcalc.training.data import Split
+
+    Part = Callable[["NetworkProblem"], Any]
+    """A part of a figure: what it shows of a problem."""
 
 Array = NDArray[np.float64]
 
@@ -107,6 +111,10 @@ class NetworkProblem:
         best = np.tile(self.problem.optimum(), (1, self.problem.nodes, 1))
         return float(self.problem.average_loss(best)[0])
 
+    def all_of(self, parts: Sequence[Part]) -> list[Any]:
+        """What parts of a figure show, in their order; from workers where there are some."""
+        return self.config.each(partial(_shown, self), parts)
+
     def run(self, key: str, **parameters: Any) -> tuple[NDArray[np.int64], dict[str, Array]]:
         """Loss and test error along runs of an algorithm, one run if it adds no noise."""
         kind: Any = load(key)
@@ -121,6 +129,10 @@ class NetworkProblem:
         found = trace(self.config, algorithm, measures, runs=runs, held_out=held_out)
         self.config.progress(f"{key}, {algorithm.rounds} rounds, {runs} runs")
         return found
+
+
+def _shown(on: NetworkProblem, part: Part) -> Any:
+    return part(on)
 
 
 def nodes(

@@ -6,20 +6,23 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcalc.algorithms.engine.fingerprint import parts_of
 from dpcalc.errors import InvalidInput
+from dpcalc.execution import in_order
+from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.packed import existing
 from dpcalc.reproduction.memory import Sizes, most_at_once
 from dpcalc.training import data as source
 from dpcalc.training.data import Split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from concurrent.futures import Executor
 
     from dpcalc.algorithms.engine.algorithm import Algorithm
     from dpcalc.algorithms.engine.state import State
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from dpcalc.store import Store
 
 Array = NDArray[np.float64]
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 ROW_BOUNDS = {"adult": 1.0, "a9a": 14**0.5, "a8a": 14**0.5, "ijcnn1": 2.0}
 """Norms to which rows are shortened: a9a and a8a have 14 attributes, each 0 or 1."""
@@ -48,6 +53,7 @@ class ExperimentConfig:
             bound they are one group. Groups decide last bits.
         progress: called with a line for every curve that is finished.
         kept: where finished curves are kept, and read again; nowhere if left out.
+        executor: who computes parts of a figure; this process if left out.
     """
 
     full: bool = False
@@ -57,6 +63,21 @@ class ExperimentConfig:
     memory: float | None = None
     progress: Callable[[str], None] = field(default=lambda _: None)
     kept: Store | None = None
+    executor: Executor | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., ExperimentConfig], tuple[object, ...]]:
+        """What decides the numbers; the rest stays in its process."""
+        return _sent, (self.full, self.data, self.fetch, self.seed, self.memory)
+
+    def each(self, function: Callable[[Item], Answer], items: Iterable[Item]) -> list[Answer]:
+        """The function's answers, in the order of the items, from workers where there are some.
+
+        Args:
+            function: pure; it travels once to each worker, with the data that it refers to.
+            items: small.
+        """
+        computed = own_arithmetic(function)
+        return list(in_order(computed, items, self.executor, what="part of a figure"))
 
     def pick(self, quick: int, full: int) -> int:
         """A number of runs, rounds or points that depends on the setting."""
@@ -104,6 +125,12 @@ class ExperimentConfig:
             return replace(_cut(first, bound, None, share=0.2), source=name)
         test = source.split(source.load(str(held_out), features=width), held_out=0, row_bound=bound)
         return replace(train, test=test.train, source=f"{name}, {name}.t")
+
+
+def _sent(
+    full: bool, data: Path | None, fetch: bool, seed: int, memory: float | None
+) -> ExperimentConfig:
+    return ExperimentConfig(full=full, data=data, fetch=fetch, seed=seed, memory=memory)
 
 
 def _count(whole: Split) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 
 import numpy as np
@@ -109,6 +110,44 @@ def test_it_is_computed_written_and_drawn(name, small, tmp_path, monkeypatch):
     draw(found, outcome, [tmp_path / "it.png", tmp_path / "it.svg"])
     assert (tmp_path / "it.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (tmp_path / "it.svg").read_text()
+
+
+class AtOnce(Executor):
+    """Does the work here as it is given, packed and unpacked as for a worker."""
+
+    def __init__(self):
+        self.count = 0
+
+    def submit(self, function, /, *given, **named):
+        self.count += 1
+        future = Future()
+        future.set_result(function(*given, **named))
+        return future
+
+
+def in_parts():
+    """One that takes a second every time; all in campaigns."""
+    quick = ("shang2021-figure-1",)
+    return [
+        name if name in quick else pytest.param(name, marks=pytest.mark.campaign)
+        for name in names()
+        if experiment(name).in_parts
+    ]
+
+
+@pytest.mark.parametrize("name", in_parts())
+def test_parts_made_by_others_are_the_figure(name, small):
+    """Every number, whoever makes it; curves, least values and calibrations are all parts."""
+    found, others = experiment(name), AtOnce()
+    alone = found.compute(ExperimentConfig(data=small))
+    shared = found.compute(ExperimentConfig(data=small, executor=others))
+    assert others.count > len(found.panels)
+    assert shared.notes == alone.notes
+    for ours, theirs in zip(alone.curves, shared.curves, strict=True):
+        assert np.array_equal(np.asarray(ours.x), np.asarray(theirs.x))
+        assert np.array_equal(np.asarray(ours.y), np.asarray(theirs.y), equal_nan=True)
+        for word in ("panel", "name", "noise", "epsilon", "noisy_rounds"):
+            assert getattr(ours, word) == getattr(theirs, word)
 
 
 def check_outcome(found, outcome, *, private):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,6 +47,37 @@ def test_figures_are_the_same_on_workers_and_after_an_interruption(tmp_path: Pat
             assert written(other, tmp_path) == written(mine, tmp_path)
             for ours, theirs in zip(mine.curves, other.curves, strict=True):
                 assert np.array_equal(np.asarray(ours.y), np.asarray(theirs.y), equal_nan=True)
+
+
+def test_a_single_figure_keeps_all_workers_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two parts that wait for each other, on two workers; the store stays in this process."""
+    met: list[float] = []
+
+    def compute(config: ExperimentConfig) -> Outcome:
+        y = config.each(partial(_meeting, config, met), (1.0, 2.0))
+        return Outcome(curves=[Curve(panel="a", name="both", x=(1, 2), y=y)])
+
+    found = SimpleNamespace(compute=compute, in_parts=True)
+    monkeypatch.setattr(computing, "experiment", lambda _: found)
+    _MEETING.reset()
+    with ThreadPoolExecutor(2) as executor, open_store(tmp_path / "kept", {}) as store:
+        ((outcome, _),) = computed(KEYS[:1], SETTINGS, executor=executor, store=store)
+        assert KEYS[0] in store.names()
+    assert list(np.asarray(outcome.curves[0].y)) == [1.0, 2.0]
+    assert not met  # what travels is a copy
+
+
+_MEETING = Barrier(2, timeout=60)
+
+
+def _meeting(config: ExperimentConfig, met: list[float], number: float) -> float:
+    assert config.kept is None
+    assert config.executor is None
+    met.append(number)
+    _MEETING.wait()
+    return number
 
 
 def test_the_figure_with_most_panels_is_begun_first() -> None:

@@ -8,6 +8,7 @@ charges.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,6 +27,8 @@ from dpcalc.theorems.gradient_admm.dp_admm import DPADMM
 from dpcalc.training.metrics import error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from dpcalc.algorithms.engine.state import State
     from dpcalc.training.data import Split
 
@@ -128,6 +131,10 @@ class Lasso:
         """With the least σ that is certified."""
         return smallest_noise(self.theorem(rounds, adjacency), epsilon, DELTA)
 
+    def all_of(self, parts: Sequence[Callable[[Lasso], Any]]) -> list[Any]:
+        """What parts of a figure show, in their order; from workers where there are some."""
+        return self.config.each(partial(_shown, self), parts)
+
     def run(
         self, key: str, rounds: int, sigma: float = 0.0
     ) -> tuple[NDArray[np.int64], dict[str, Array]]:
@@ -153,6 +160,10 @@ class Lasso:
 
     def _accuracy(self, state: State) -> Array:
         return 1 - error(self.problem.loss, state.memory["x"], *self.split.test)
+
+
+def _shown(on: Lasso, part: Callable[[Lasso], Any]) -> Any:
+    return part(on)
 
 
 def lasso_on(config: ExperimentConfig, name: str) -> Lasso:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from dpcalc.reproduction.experiment import Curve, Panel
@@ -18,6 +20,8 @@ from dpcalc.reproduction.network import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dpcalc.reproduction.network import Part
 
 THETA = 0.5
 
@@ -56,32 +60,38 @@ def settings(start: float, rounds: int, *, full: bool) -> list[Setting]:
     return [*fewer, pp(1.02, 1.01)] if full else fewer
 
 
-def as_printed(on: NetworkProblem, chosen: Sequence[Setting], panel: str) -> list[Curve]:
+def shown(on: NetworkProblem, parts: Sequence[Part]) -> list[Curve]:
+    """The curves of all parts."""
+    return list(chain.from_iterable(on.all_of(parts)))
+
+
+def as_printed(chosen: Sequence[Setting], panel: str) -> list[Part]:
     """Loss with the paper's noise, and with the certified noise of the budget the paper claims."""
-    curves = []
-    for one in chosen:
-        printed = one.contender.instance(on, one.noise_rate)
-        curves.append(one.contender.curves(on, printed, panel=panel, noise="printed")[0])
-        claim = printed.claimed().numbers["beta"]
-        calibrated = one.contender.calibrated(on, claim, shape=one.noise_rate)
-        curves.append(
-            one.contender.curves(
-                on, calibrated, panel=panel, noise="certified", suffix=", certified"
-            )[0]
-        )
-    return curves
-
-
-def budgets(on: NetworkProblem, chosen: Sequence[Setting], panel: str) -> list[Curve]:
-    """Privacy along the rounds."""
     return [
-        curve
+        partial(_with_noise, one=one, panel=panel, noise=noise)
         for one in chosen
-        for curve in privacy_curves(on, one.contender, one.noise_rate, panel)
+        for noise in ("printed", "certified")
     ]
 
 
-def at_equal_budget(on: NetworkProblem, epsilon: float, rounds: int, panel: str) -> list[Curve]:
+def _with_noise(on: NetworkProblem, one: Setting, panel: str, noise: str) -> list[Curve]:
+    method, printed = one.contender, one.contender.instance(on, one.noise_rate)
+    if noise == "printed":
+        return [method.curves(on, printed, panel=panel, noise=noise)[0]]
+    claim = printed.claimed().numbers["beta"]
+    calibrated = method.calibrated(on, claim, shape=one.noise_rate)
+    return [method.curves(on, calibrated, panel=panel, noise=noise, suffix=", certified")[0]]
+
+
+def budgets(chosen: Sequence[Setting], panel: str) -> list[Part]:
+    """Privacy along the rounds."""
+    return [
+        partial(privacy_curves, contender=one.contender, noise_rate=one.noise_rate, panel=panel)
+        for one in chosen
+    ]
+
+
+def at_equal_budget(epsilon: float, rounds: int, panel: str) -> list[Part]:
     """All methods at one certified ε, with ADMM stopped after as many noisy rounds as R-ADMM."""
     half = rounds // 2
     contenders = [
@@ -91,10 +101,12 @@ def at_equal_budget(on: NetworkProblem, epsilon: float, rounds: int, panel: str)
         dual(f"ADMM {half // 2} noisy rounds", half // 2, THETA),
         recycled(f"R-ADMM {half} noisy rounds", rounds, THETA, 1.0, 0.5),
     ]
-    return [
-        one.curves(on, one.calibrated(on, epsilon, DELTA), panel=panel, noise="certified")[0]
-        for one in contenders
-    ]
+    return [partial(_at_budget, one=one, epsilon=epsilon, panel=panel) for one in contenders]
+
+
+def _at_budget(on: NetworkProblem, one: ComparedMethod, epsilon: float, panel: str) -> list[Curve]:
+    calibrated = one.calibrated(on, epsilon, DELTA)
+    return [one.curves(on, calibrated, panel=panel, noise="certified")[0]]
 
 
 def loss_panel(key: str, title: str, *, ours: bool = False) -> Panel:

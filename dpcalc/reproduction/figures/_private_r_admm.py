@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcalc.reproduction.network import Part
     from dpcalc.reproduction.setup import ExperimentConfig
 
 ROUNDS = 50
+NOISES = ("printed", "certified")
 
 
 def network_of_figures(config: ExperimentConfig) -> NetworkProblem:
@@ -33,36 +36,37 @@ def without_noise(on: NetworkProblem, panels: str) -> list[Curve]:
     return [Curve(panel=panel, name="ADMM without noise", x=x, y=found["loss"]) for panel in panels]
 
 
-def matched_curves(
-    on: NetworkProblem, contender: ComparedMethod, alpha: float, panel: str
-) -> tuple[list[Curve], dict[str, NDArray[np.float64]]]:
+def matched_curves(contender: ComparedMethod, alpha: float, panel: str) -> list[Part]:
     """With the printed noise, and with certified noise for the ε that the paper claims."""
+    return [
+        partial(_matched, contender=contender, alpha=alpha, panel=panel, noise=noise)
+        for noise in NOISES
+    ]
+
+
+def _matched(
+    on: NetworkProblem, contender: ComparedMethod, alpha: float, panel: str, noise: str
+) -> tuple[Curve, NDArray[np.float64]]:
     printed = contender.instance(on, alpha)
-    first, errors = contender.curves(on, printed, panel=panel, noise="printed")
-    claim = printed.claimed().numbers["beta"]
-    second, certified_errors = contender.curves(
-        on,
-        contender.calibrated(on, claim),
-        panel=panel,
-        noise="certified",
-        suffix=", certified",
-    )
-    return [first, second], {"printed": errors, "certified": certified_errors}
+    if noise == "printed":
+        return contender.curves(on, printed, panel=panel, noise=noise)
+    calibrated = contender.calibrated(on, printed.claimed().numbers["beta"])
+    return contender.curves(on, calibrated, panel=panel, noise=noise, suffix=", certified")
 
 
 def error_curves(
-    panel: str, x: Sequence[float], found: Sequence[dict[str, NDArray[np.float64]]], name: str
+    panel: str, x: Sequence[float], found: Sequence[NDArray[np.float64]], name: str
 ) -> list[Curve]:
-    """Held-out errors at the end against a parameter; printed and certified noise."""
+    """Held-out errors at the end against a parameter; printed and certified noise in turn."""
     return [
         Curve(
             panel=panel,
             name=name if noise == "printed" else f"{name}, certified",
             x=x,
-            y=np.stack([one[noise] for one in found], axis=1),
+            y=np.stack(found[number :: len(NOISES)], axis=1),
             noise=noise,
         )
-        for noise in ("printed", "certified")
+        for number, noise in enumerate(NOISES)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,6 +22,8 @@ from dpcalc.theorems.dual_averaging.private_dual_averaging import PrivateDualAve
 from dpcalc.training.metrics import error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcalc.algorithms.engine.state import State
     from dpcalc.training.data import Split
 
@@ -107,6 +109,11 @@ class SVM:
         start = self.theorem("one" if sampling == "one" else "full-batch", rounds)
         return smallest_noise(start, epsilon, DELTA)
 
+    def runs(self, settings: Sequence[dict[str, Any]]) -> list[Any]:
+        """Of runs with these settings, in their order; from workers where there are some."""
+        _ = self.least  # found once, for all workers
+        return self.config.each(partial(_run, self), settings)
+
     def run(
         self, *, rounds: int, sigma: float = 0.0, sampling: str = "one", conventional: bool = False
     ) -> tuple[NDArray[np.int64], dict[str, Array]]:
@@ -138,6 +145,10 @@ class SVM:
     def _accuracy(self, state: State) -> Array:
         mean = state.memory["average"].mean(axis=1)
         return 1 - error(self.problem.loss, mean, *self.split.test)
+
+
+def _run(on: SVM, settings: dict[str, Any]) -> Any:
+    return on.run(**settings)
 
 
 def svm_on(config: ExperimentConfig) -> SVM:

@@ -9,7 +9,8 @@ are Huber's, since squares have no finite sensitivity.
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from dpcalc.theorems.fixed_point.fixed_point_admm import FixedPointADMM
 from dpcalc.vocabulary import Release
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dpcalc.algorithms.engine.state import State
@@ -86,14 +89,32 @@ def _theorem(steps: int, release: Release) -> FixedPointADMM:
     )
 
 
-def _instances(steps: int, epsilon: float) -> list[tuple[str, str, FixedPointADMM]]:
-    """Name, whose noise it is, and the noise, at one budget."""
-    all_, last = (_theorem(steps, r) for r in (Release.EVERY_ITERATE, Release.LAST_ITERATE))
-    return [
-        ("steps composed, as claimed", "printed", all_.prescribed(epsilon, DELTA)),
-        ("every iterate, certified", "certified", smallest_noise(all_, epsilon, DELTA)),
-        ("last iterate, certified", "certified", smallest_noise(last, epsilon, DELTA)),
-    ]
+KINDS = (
+    ("steps composed, as claimed", "printed", Release.EVERY_ITERATE),
+    ("every iterate, certified", "certified", Release.EVERY_ITERATE),
+    ("last iterate, certified", "certified", Release.LAST_ITERATE),
+)
+"""Name, whose noise it is, and what is released."""
+
+_Setting = tuple[int, float, int]
+"""Steps, ε, and number of the kind; without noise if ε is infinite."""
+
+
+def _found(config: ExperimentConfig, setting: _Setting) -> tuple[Array, Array, float]:
+    """The objective along the steps, and the certified ε."""
+    steps, epsilon, kind = setting
+    if epsilon == math.inf:
+        return *_objectives(config, steps, 0.0), epsilon
+    _, noise, release = KINDS[kind]
+    start = _theorem(steps, release)
+    printed = noise == "printed"
+    instance = (
+        start.prescribed(epsilon, DELTA) if printed else smallest_noise(start, epsilon, DELTA)
+    )
+    spent = instance.certified().guarantee.epsilon(DELTA) if steps == STEPS else math.nan
+    x, y = _objectives(config, steps, instance.sigma)
+    config.progress(f"{steps} steps, ε = {epsilon:.3g}")
+    return x, y, spent
 
 
 def _objectives(config: ExperimentConfig, steps: int, sigma: float) -> tuple[Any, Array]:
@@ -117,54 +138,45 @@ def _objectives(config: ExperimentConfig, steps: int, sigma: float) -> tuple[Any
 
 def compute(config: ExperimentConfig) -> Outcome:
     """The objective over budgets; along the steps; and at the end over the number of steps."""
-    curves = [*_over_budgets(config), *_along(config), *_over_steps(config)]
-    return Outcome(curves=curves, notes=_notes())
-
-
-def _over_budgets(config: ExperimentConfig) -> list[Curve]:
-    last = _objectives(config, STEPS, 0.0)[1][0, -1]
+    every = config.pick(2, 1)
+    epsilons, lengths, kinds = EPSILONS[::every], LENGTHS[::every], range(len(KINDS))
+    (x, plain, _), *found = config.each(
+        partial(_found, config),
+        [
+            (STEPS, math.inf, 0),
+            *((STEPS, epsilon, kind) for epsilon in epsilons for kind in kinds),
+            *((STEPS, BUDGET, kind) for kind in kinds),
+            *((steps, BUDGET, kind) for steps in lengths for kind in kinds),
+        ],
+    )
+    first, last = len(epsilons) * len(KINDS), (len(epsilons) + 1) * len(KINDS)
+    level = np.full(2, plain[0, -1])
     ends = np.array([EPSILONS[0], EPSILONS[-1]])
-    found: dict[tuple[str, str], list[Array]] = {}
-    epsilons = EPSILONS[:: config.pick(2, 1)]
-    for epsilon in epsilons:
-        for name, noise, instance in _instances(STEPS, epsilon):
-            values = _objectives(config, STEPS, instance.sigma)[1][:, -1]
-            found.setdefault((name, noise), []).append(values)
-        config.progress(f"ε = {epsilon:.3g}")
-    level = Curve(panel="a", name="without noise", x=ends, y=np.array([last, last]))
-    curves = [
-        Curve(panel="a", name=name, x=np.array(epsilons), y=np.stack(values, axis=1), noise=noise)
-        for (name, noise), values in found.items()
-    ]
-    return [level, *curves]
-
-
-def _along(config: ExperimentConfig) -> list[Curve]:
-    x, y = _objectives(config, STEPS, 0.0)
-    curves = [Curve(panel="b", name="without noise", x=x, y=y)]
-    for name, noise, instance in _instances(STEPS, BUDGET):
-        x, y = _objectives(config, STEPS, instance.sigma)
-        spent = instance.certified().guarantee.epsilon(DELTA)
+    curves = [Curve(panel="a", name="without noise", x=ends, y=level)]
+    curves += _at_the_end("a", epsilons, [y for _, y, _ in found[:first]])
+    curves.append(Curve(panel="b", name="without noise", x=x, y=plain))
+    for (name, noise, _), (steps, y, spent) in zip(KINDS, found[first:last], strict=True):
         curves.append(
             Curve(
-                panel="b", name=name, x=x, y=y, noise=noise, epsilon=spent, delta=DELTA,
+                panel="b", name=name, x=steps, y=y, noise=noise, epsilon=spent, delta=DELTA,
                 noisy_rounds=STEPS,
             )
         )  # fmt: skip
-    return curves
+    curves += _at_the_end("c", lengths, [y for _, y, _ in found[last:]])
+    return Outcome(curves=curves, notes=_notes())
 
 
-def _over_steps(config: ExperimentConfig) -> list[Curve]:
-    """The objective at the end, for every number of steps with its own noise."""
-    found: dict[tuple[str, str], list[Array]] = {}
-    lengths = LENGTHS[:: config.pick(2, 1)]
-    for steps in lengths:
-        for name, noise, instance in _instances(steps, BUDGET):
-            values = _objectives(config, steps, instance.sigma)[1][:, -1]
-            found.setdefault((name, noise), []).append(values)
+def _at_the_end(panel: str, x: Sequence[float], found: Sequence[Array]) -> list[Curve]:
+    """The last objectives over an axis, of every kind of noise in turn."""
     return [
-        Curve(panel="c", name=name, x=np.array(lengths), y=np.stack(values, axis=1), noise=noise)
-        for (name, noise), values in found.items()
+        Curve(
+            panel=panel,
+            name=name,
+            x=np.array(x),
+            y=np.stack([values[:, -1] for values in found[kind :: len(KINDS)]], axis=1),
+            noise=noise,
+        )
+        for kind, (name, noise, _) in enumerate(KINDS)
     ]
 
 
@@ -189,6 +201,7 @@ EXPERIMENT = Experiment(
     reference="cyffers2023, lasso of figure 1 by the published code",
     title="ADMM as a noisy fixed-point iteration, at equal budgets",
     compute=compute,
+    in_parts=True,
     panels=(
         _panel("a", "objective over ε, δ = 1e-6", "ε of the budget", log_x=True),
         _panel("b", "ε = 1, along the steps", "step", log_x=False),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
 from dpcalc.reproduction.figures._svm import CHOICES, DELTA, FULL_ROUNDS, svm_on
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
+    from dpcalc.theorems.dual_averaging.private_dual_averaging import PrivateDualAveraging
 
 EPSILON = 1.0
 
@@ -19,7 +20,7 @@ def compute(config: ExperimentConfig) -> Outcome:
     printed = on.printed(EPSILON)
     one, full = (on.certified(EPSILON, sampling) for sampling in ("one", "full"))
     # name, noise, theorem, settings
-    kinds = [
+    kinds: list[tuple[str, str, PrivateDualAveraging | None, dict[str, Any]]] = [
         ("algorithm 1", "none", None, {"rounds": on.rounds}),
         ("Duchi et al.", "none", None, {"rounds": on.rounds, "conventional": True}),
         ("private algorithm 1", "printed", printed, {"rounds": on.rounds}),
@@ -37,9 +38,13 @@ def compute(config: ExperimentConfig) -> Outcome:
             {"rounds": FULL_ROUNDS, "sampling": "full"},
         ),
     ]
-    for name, noise, theorem, settings in kinds:
-        sigma = 0.0 if theorem is None else theorem.sigma
-        x, found = on.run(sigma=sigma, **settings)  # type: ignore[arg-type] # a table of settings
+    runs = on.runs(
+        [
+            {"sigma": 0.0 if theorem is None else theorem.sigma, **settings}
+            for _, _, theorem, settings in kinds
+        ]
+    )
+    for (name, noise, theorem, _), (x, found) in zip(kinds, runs, strict=True):
         for panel, what in (("a", "gap"), ("b", "accuracy")):
             curves.append(
                 Curve(
@@ -62,6 +67,7 @@ EXPERIMENT = Experiment(
     reference="liu2022, figure 1",
     title="dual averaging on a ring of 20, claimed (1, 0.01)",
     compute=compute,
+    in_parts=True,
     panels=(
         Panel(key="a", title="suboptimality", x="round t", y="F - minimum", log_x=True, log_y=True),
         Panel(key="b", title="accuracy", x="round t", y="held-out accuracy", log_x=True),

@@ -49,15 +49,15 @@ def _ends(
     made: list[PrivateDualAveraging],
     sampling: str = "one",
 ) -> list[Curve]:
-    found = [
-        on.run(rounds=theorem.rounds, sigma=theorem.sigma, sampling=sampling)[1] for theorem in made
-    ]
+    runs = on.runs(
+        [{"rounds": one.rounds, "sigma": one.sigma, "sampling": sampling} for one in made]
+    )
     return [
         Curve(
             panel=panel,
             name=name,
             x=budgets,
-            y=np.stack([one[what][:, -1] for one in found], axis=1),
+            y=np.stack([found[what][:, -1] for _, found in runs], axis=1),
             noise=noise,
             noisy_rounds=made[0].rounds,
         )
@@ -69,6 +69,7 @@ EXPERIMENT = Experiment(
     reference="liu2022, figure 2",
     title="utility against ε, δ = 0.01",
     compute=compute,
+    in_parts=True,
     panels=(
         Panel(
             key="a",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcalc.numerals import spelt
 from dpcalc.reproduction.experiment import Curve, Experiment, Outcome, Panel
-from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, NOTES, lasso_on
+from dpcalc.reproduction.figures._fused_lasso import CHOICES, DELTA, NOTES, Lasso, lasso_on
 
 if TYPE_CHECKING:
     from dpcalc.reproduction.setup import ExperimentConfig
@@ -21,14 +22,24 @@ def compute(config: ExperimentConfig) -> Outcome:
     curves, notes = [], []
     for panel, name in zip("abc", ("a9a", "a8a", "ijcnn1"), strict=True):
         on = lasso_on(config, name)
-        least = on.least()
         notes.append(on.size())
         printed, certified = on.printed(ROUNDS, EPSILON), on.certified(ROUNDS, EPSILON)
-        for key, plain in PAIRS:
-            x, found = on.run(key, ROUNDS)
+        sigmas = (0.0, printed.sigma, certified.sigma)
+        least, *runs = on.all_of(
+            [
+                Lasso.least,
+                *(
+                    partial(Lasso.run, key=k, rounds=ROUNDS, sigma=s)
+                    for k, _ in PAIRS
+                    for s in sigmas
+                ),
+            ]
+        )
+        for number, (_, plain) in enumerate(PAIRS):
+            (x, found), *noisy = runs[3 * number : 3 * number + 3]
             curves.append(Curve(panel=panel, name=plain, x=x, y=found["objective"] - least))
-            for noise, instance in (("printed", printed), ("certified", certified)):
-                x, found = on.run(key, ROUNDS, instance.sigma)
+            kinds = (("printed", printed), ("certified", certified))
+            for (noise, instance), (x, found) in zip(kinds, noisy, strict=True):
                 tail = "" if noise == "printed" else ", certified"
                 curves.append(
                     Curve(
@@ -54,6 +65,7 @@ EXPERIMENT = Experiment(
     reference="shang2021, figure 1",
     title="objective gap of ADMM with and without gradient noise",
     compute=compute,
+    in_parts=True,
     panels=(_panel("a", "a9a"), _panel("b", "a8a"), _panel("c", "ijcnn1")),
     choices=(
         "The ε of the figure is not given: 0.1. The abscissa is iterations, not seconds.",

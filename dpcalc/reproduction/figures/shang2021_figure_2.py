@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,36 +36,52 @@ def compute(config: ExperimentConfig) -> Outcome:
 
 def _against_epsilon(on: Lasso, panels: dict[str, str]) -> list[Curve]:
     budgets = np.array((0.01, 0.02, 0.05, 0.1) if not on.config.full else np.arange(1, 11) / 100)
-    curves = []
-    for key, name in (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM")):
-        _, found = on.run(key, ROUNDS)
-        both = budgets[[0, -1]]
+    plain = (("dp-admm", "ADMM"), ("dp-acc-admm", "AccADMM"))
+    noisy = [
+        (key, name + tail, rounds, noise)
+        for key, name, rounds in METHODS
+        for noise, tail in (("printed", ""), ("certified", ", certified"))
+        if noise == "certified" or rounds == ROUNDS
+    ]
+    ends = on.all_of(
+        [
+            *(partial(_end, key=key, rounds=ROUNDS) for key, _ in plain),
+            *(
+                partial(_end, key=key, rounds=rounds, noise=noise, epsilon=epsilon)
+                for key, _, rounds, noise in noisy
+                for epsilon in budgets.tolist()
+            ),
+        ]
+    )
+    curves = [
+        Curve(panel=panel, name=name, x=budgets[[0, -1]], y=end[what][:, None][:, [0, 0]])
+        for (_, name), end in zip(plain, ends, strict=False)
+        for what, panel in panels.items()
+    ]
+    for number, (_, name, rounds, noise) in enumerate(noisy):
+        first = len(plain) + number * len(budgets)
         curves += [
-            Curve(panel=panel, name=name, x=both, y=found[what][:, [-1, -1]])
+            Curve(
+                panel=panel,
+                name=name,
+                x=budgets,
+                y=np.stack([end[what] for end in ends[first : first + len(budgets)]], axis=1),
+                noise=noise,
+                noisy_rounds=rounds,
+            )
             for what, panel in panels.items()
         ]
-    for key, name, rounds in METHODS:
-        for noise, tail in (("printed", ""), ("certified", ", certified")):
-            if noise == "printed" and rounds != ROUNDS:
-                continue
-            ends: list[dict[str, Array]] = []
-            for epsilon in budgets:
-                instance = (on.printed if noise == "printed" else on.certified)(rounds, epsilon)
-                ends.append(
-                    {k: v[:, -1] for k, v in on.run(key, rounds, instance.sigma)[1].items()}
-                )
-            curves += [
-                Curve(
-                    panel=panel,
-                    name=name + tail,
-                    x=budgets,
-                    y=np.stack([end[what] for end in ends], axis=1),
-                    noise=noise,
-                    noisy_rounds=rounds,
-                )
-                for what, panel in panels.items()
-            ]
     return curves
+
+
+def _end(
+    on: Lasso, key: str, rounds: int, noise: str = "none", epsilon: float = 0.0
+) -> dict[str, Array]:
+    """What is measured after the last round."""
+    sigma = 0.0
+    if noise != "none":
+        sigma = (on.printed if noise == "printed" else on.certified)(rounds, epsilon).sigma
+    return {what: values[:, -1] for what, values in on.run(key, rounds, sigma)[1].items()}
 
 
 def _panel(key: str, name: str, y: str) -> Panel:
@@ -76,6 +93,7 @@ EXPERIMENT = Experiment(
     reference="shang2021, figure 2",
     title="objective and accuracy against ε",
     compute=compute,
+    in_parts=True,
     panels=(
         *(_panel(k, name, "objective") for k, name in zip("abc", DATA, strict=True)),
         *(_panel(k, name, "held-out accuracy") for k, name in zip("def", DATA, strict=True)),

@@ -13,6 +13,7 @@ from dpcalc.reproduction.figures._private_m_admm import (
     loss_panel,
     privacy_panel,
     settings,
+    shown,
 )
 from dpcalc.reproduction.network import EXPONENTIAL, nodes
 
@@ -28,10 +29,11 @@ def compute(config: ExperimentConfig) -> Outcome:
 
     on = nodes(config, erdos_renyi(5, 0.6, 4))
     three, five = settings(3.0, ROUNDS, full=config.full), settings(5.0, ROUNDS, full=config.full)
-    curves = as_printed(on, three, "a") + as_printed(on, five, "b")
-    curves += budgets(on, three, "c") + budgets(on, five, "d")
+    parts = as_printed(three, "a") + as_printed(five, "b")
+    parts += budgets(three, "c") + budgets(five, "d")
     for panel, epsilon in (("e", 3.0), ("f", 1.0)):
-        curves += at_equal_budget(on, epsilon, ROUNDS, panel)
+        parts += at_equal_budget(epsilon, ROUNDS, panel)
+    curves = shown(on, parts)
     return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
 
 
@@ -39,6 +41,7 @@ EXPERIMENT = Experiment(
     reference="zhang2018, figure 2",
     title="accuracy and privacy, η(t) = 0.5·q₁^(t-1)",
     compute=compute,
+    in_parts=True,
     panels=(
         loss_panel("a", "α(t) = 3·q₂^(t-1)"),
         loss_panel("b", "α(t) = 5·q₂^(t-1)"),

@@ -13,6 +13,7 @@ from dpcalc.reproduction.figures._private_m_admm import (
     loss_panel,
     privacy_panel,
     settings,
+    shown,
 )
 from dpcalc.reproduction.network import EXPONENTIAL, nodes
 
@@ -33,8 +34,8 @@ def compute(config: ExperimentConfig) -> Outcome:
 
     on = nodes(config, erdos_renyi(100, 0.1, 0), sizes=uneven(100))
     chosen = settings(3.0, ROUNDS, full=config.full)
-    curves = as_printed(on, chosen, "a") + budgets(on, chosen, "b")
-    curves += at_equal_budget(on, 3.0, ROUNDS, "c")
+    parts = as_printed(chosen, "a") + budgets(chosen, "b") + at_equal_budget(3.0, ROUNDS, "c")
+    curves = shown(on, parts)
     return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
 
 
@@ -42,6 +43,7 @@ EXPERIMENT = Experiment(
     reference="zhang2018, figure 4",
     title="100 nodes, records spread unevenly, α(t) = 3·q₂^(t-1)",
     compute=compute,
+    in_parts=True,
     panels=(
         loss_panel("a", "accuracy"),
         privacy_panel("b", "privacy"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcalc.reproduction.experiment import Experiment, Outcome
@@ -17,6 +18,7 @@ from dpcalc.reproduction.figures._private_r_admm import (
 from dpcalc.reproduction.network import EXPONENTIAL, recycled
 
 if TYPE_CHECKING:
+    from dpcalc.reproduction.network import Part
     from dpcalc.reproduction.setup import ExperimentConfig
 
 
@@ -24,15 +26,16 @@ def compute(config: ExperimentConfig) -> Outcome:
     """Losses and errors for several γ, at α = 1 and α = 2."""
     on = network_of_figures(config)
     gammas = (0.1, 0.5, 1.0, 2.0, 5.0) if config.full else (0.1, 0.5, 2.0)
-    curves = without_noise(on, "ab")
+    parts: list[Part] = [partial(without_noise, panels="ab")]
     for panel, alpha in (("a", 1.0), ("b", 2.0)):
-        errors = []
         for gamma in gammas:
             contender = recycled(f"γ={gamma:g}", ROUNDS, 1.01, 1.01, gamma)
-            both, found = matched_curves(on, contender, alpha, panel)
-            curves += both
-            errors.append(found)
-        curves += error_curves("c", gammas, errors, f"α={alpha:g}")
+            parts += matched_curves(contender, alpha, panel)
+    curves, *matched = on.all_of(parts)
+    half = len(matched) // 2
+    for alpha, here in ((1.0, matched[:half]), (2.0, matched[half:])):
+        curves += [curve for curve, _ in here]
+        curves += error_curves("c", gammas, [errors for _, errors in here], f"α={alpha:g}")
     return Outcome(curves=curves, notes=on.setting(f"{ROUNDS}", EXPONENTIAL))
 
 
@@ -40,6 +43,7 @@ EXPERIMENT = Experiment(
     reference="zhang2019, figure 3",
     title="the effect of γ on private MR-ADMM, η(2k-1) = 1.01^k",
     compute=compute,
+    in_parts=True,
     panels=(
         loss_panel("a", "α = 1"),
         loss_panel("b", "α = 2"),

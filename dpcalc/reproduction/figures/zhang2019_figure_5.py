@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,9 @@ from dpcalc.reproduction.network import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpcalc.reproduction.network import Part
     from dpcalc.reproduction.setup import ExperimentConfig
+    from dpcalc.theorems.base import Theorem
 
     Errors = dict[str, list[NDArray[np.float64]]]
 
@@ -65,41 +68,56 @@ def fair(rounds: int) -> list[ComparedMethod]:
 def compute(config: ExperimentConfig) -> Outcome:
     """Losses and budgets as in the paper, then at the certified budget of R-ADMM."""
     on = network_of_figures(config)
-    curves = without_noise(on, "abcghi")
+    curves, *budgets = on.all_of(
+        [partial(without_noise, panels="abcghi"), *(partial(_budget, alpha=a) for a in ALPHAS)]
+    )
+    parts: list[Part] = []
+    for alpha, loss, privacy, ours, epsilon in zip(
+        ALPHAS, "abc", "def", "ghi", budgets, strict=True
+    ):
+        parts += [
+            partial(_as_printed, one=one, alpha=alpha, panel=loss, privacy_panel=privacy)
+            for one in contenders(ROUNDS)
+        ]
+        parts += [partial(_at_budget, one=one, epsilon=epsilon, panel=ours) for one in fair(ROUNDS)]
     printed: Errors = {}
     equal: Errors = {}
-    budgets = []
-    for alpha, loss, privacy, ours in zip(ALPHAS, "abc", "def", "ghi", strict=True):
-        reference = contenders(ROUNDS)[2].instance(on, alpha)
-        curves += _as_printed(
-            on, alpha, reference.claimed().numbers["beta"], loss, privacy, printed
-        )
-        epsilon = reference.certified().guarantee.epsilon(DELTA)
-        budgets.append(epsilon)
-        for one in fair(ROUNDS):
-            instance = one.calibrated(on, epsilon)
-            curve, errors = one.curves(on, instance, panel=ours, noise="certified")
-            curves.append(curve)
-            equal.setdefault(one.name, []).append(errors)
+    for name, shown, errors in on.all_of(parts):
+        curves += shown
+        (printed if shown[0].noise == "printed" else equal).setdefault(name, []).append(errors)
     curves += _errors("j", ALPHAS, printed, "printed")
     curves += _errors("k", budgets, equal, "certified")
     return Outcome(curves=curves, notes=on.setting(f"{ROUNDS} or as named", EXPONENTIAL))
 
 
+def _reference(on: NetworkProblem, alpha: float) -> Theorem:
+    """R-ADMM with the noise of the paper."""
+    return contenders(ROUNDS)[2].instance(on, alpha)
+
+
+def _budget(on: NetworkProblem, alpha: float) -> float:
+    return _reference(on, alpha).certified().guarantee.epsilon(DELTA)
+
+
 def _as_printed(
-    on: NetworkProblem, alpha: float, claim: float, loss: str, privacy: str, errors: Errors
-) -> list[Curve]:
+    on: NetworkProblem, one: ComparedMethod, alpha: float, panel: str, privacy_panel: str
+) -> tuple[str, list[Curve], NDArray[np.float64]]:
     """Conventional methods get the noise with which the paper claims the same total."""
-    curves = []
-    for one in contenders(ROUNDS):
-        instance = one.instance(on, alpha)
-        if not one.recycled:
-            instance = instance.prescribed(claim, 0.0)
-        curve, found = one.curves(on, instance, panel=loss, noise="printed")
-        curves.append(curve)
-        curves += privacy_curves(on, one, instance.noise_level(), privacy)
-        errors.setdefault(one.name, []).append(found)
-    return curves
+    instance = one.instance(on, alpha)
+    if not one.recycled:
+        claim = _reference(on, alpha).claimed().numbers["beta"]
+        instance = instance.prescribed(claim, 0.0)
+    curve, errors = one.curves(on, instance, panel=panel, noise="printed")
+    spent = privacy_curves(on, one, instance.noise_level(), privacy_panel)
+    return one.name, [curve, *spent], errors
+
+
+def _at_budget(
+    on: NetworkProblem, one: ComparedMethod, epsilon: float, panel: str
+) -> tuple[str, list[Curve], NDArray[np.float64]]:
+    instance = one.calibrated(on, epsilon)
+    curve, errors = one.curves(on, instance, panel=panel, noise="certified")
+    return one.name, [curve], errors
 
 
 def _errors(
@@ -115,6 +133,7 @@ EXPERIMENT = Experiment(
     reference="zhang2019, figure 5",
     title="private ADMM, M-ADMM, R-ADMM, MR-ADMM",
     compute=compute,
+    in_parts=True,
     panels=(
         *(loss_panel(k, f"α = {a:g}") for k, a in zip("abc", ALPHAS, strict=True)),
         *(privacy_panel(k, f"privacy, α = {a:g}") for k, a in zip("def", ALPHAS, strict=True)),
