@@ -8,7 +8,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -163,6 +165,25 @@ def test_the_runs_of_the_last_case_are_shared(two: Processes, tmp_path: Path) ->
         assert said == ["there ", "there ", "there ", expected]
         for n in range(4):
             (tmp_path / str(n)).unlink()
+
+
+_READY = Event()
+
+
+def _made(number: int) -> Instance:
+    if number == 4:
+        _READY.set()
+    elif number == 2:
+        assert _READY.wait(60)
+    return Instance(target=controls.gaussian(1.0), claim=PURE)
+
+
+def test_the_last_case_is_made_ready_while_the_others_are_carried_out() -> None:
+    """Of five, with one worker: the third waits until the fifth is there."""
+    _READY.clear()
+    cases = [case(str(n), "", ClaimSource.OWN, partial(_made, n), (), runs=60) for n in range(5)]
+    with ThreadPoolExecutor(1) as one:
+        assert len(carry_out(cases, seed=1, controls=False, executor=one)) == 5
 
 
 def test_what_the_first_case_raises_is_raised(two: Processes) -> None:

@@ -110,10 +110,15 @@ def carry_out(
 def _whole_but_the_last(
     terms: Terms, cases: Sequence[Case], progress: CaseProgress | None, executor: Executor | None
 ) -> list[AuditResult]:
-    """Whole cases from workers, and the last one's runs from those that the others leave idle."""
+    """Whole cases from workers, and the last one's runs from those that the others leave idle.
+
+    This process makes the last instance and checks it while each worker still has a case to begin, so
+    that its runs are there when the cases are not.
+    """
     whole, last = partial(carried_out, terms), cases[-1]
+    workers = None if executor is None else workers_of(executor)
     with handed_out(whole, cases[:-1], executor, what="case") as found:
-        if not found.come_down_to(None if executor is None else workers_of(executor)):
+        if not found.come_down_to(None if workers is None else 2 * workers):
             return list(found)  # which raises what one of them raised
         try:
             told = None if progress is None else partial(progress, last)
