@@ -40,7 +40,7 @@ def example(key: str) -> Theorem:
     """Its example, in fewer rounds if each has a law of its own; `epsilon` answers at the whole one."""
     kind = privacy_result(key)
     given = dict(kind.example)
-    if given.get("dimension") is not None:
+    if given.get("dimension") is not None and isinstance(given.get("penalty"), str):
         given["rounds"] = min(given["rounds"], FEW)
     return kind.from_parameters(given)
 
