@@ -89,6 +89,7 @@ def test_too_few_scores_are_told_by_number(sizes, coins):
         audit_scores(claim, first, second, fair_coins=coins, seed=1)
 
 
+@pytest.mark.few(2, each="other")
 @pytest.mark.parametrize("other", [10, 11, 40, 300])
 @pytest.mark.parametrize("seed", range(5))
 def test_ten_of_a_kind_are_enough_for_a_verdict(other, seed):

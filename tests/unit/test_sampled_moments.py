@@ -58,7 +58,7 @@ def test_whole_orders_are_those_of_the_finite_sum(sigma: float, rate: float) -> 
 
 @pytest.mark.parametrize(("sigma", "rate"), [(1.0, 0.01), (2.0, 0.7), (0.7, 0.2)])
 @pytest.mark.parametrize("exponent", [0.05, 0.7, 6.3])
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 def test_all_three_directions_are_bounded_at_any_order(
     sigma: float, rate: float, exponent: float
 ) -> None:
