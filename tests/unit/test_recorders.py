@@ -28,9 +28,10 @@ def _node(recorder: MessageRecorder, node: int) -> None:
 
 def test_messages_of_processes_are_gathered_by_run_round_and_node(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
-    for run in range(2):
-        with recorded_run(tmp_path / "in", run) as recorder, spawn.Pool(2) as pool:
-            pool.starmap(_node, [(recorder, 10), (recorder, 9)])
+    with spawn.Pool(2) as pool:
+        for run in range(2):
+            with recorded_run(tmp_path / "in", run) as recorder:
+                pool.starmap(_node, [(recorder, 10), (recorder, 9)], chunksize=1)
     found = gathered(tmp_path / "in", algorithm="mine")
     assert (found.runs, found.rounds, found.release) == (2, 2, Release.EVERY_MESSAGE)
     assert found["model"].dtype == np.float32
