@@ -36,10 +36,18 @@ DELTAS = (1e-9, 1e-5, 1e-2)
 """Where bounds are asked for: the same for several tests, since what is composed is kept."""
 
 
+SMALLER = {
+    "noisy-sgd": {"steps": 300},
+    "admm-iteration-all-users": {"users": 100},
+    "pnsgd-all-users": {"n_records": 100},
+}
+"""Instead of thousands, which are recorded in `tests/golden` with all that is answered about them."""
+
+
 def example(key: str) -> Theorem:
     """Its example, in fewer rounds if each has a law of its own; `epsilon` answers at the whole one."""
     kind = privacy_result(key)
-    given = dict(kind.example)
+    given = dict(kind.example) | SMALLER.get(key, {})
     if given.get("dimension") is not None and isinstance(given.get("penalty"), str):
         given["rounds"] = min(given["rounds"], FEW)
     return kind.from_parameters(given)
