@@ -25,9 +25,9 @@ from tests.oracles.random_instances import (
     ("draw", "count", "closest"),
     [
         (convex_admm, 70, 0.9),
-        (strongly_convex_admm, 24, 0.9),
-        (repeated_admm, 24, 0.9),
-        (expanding_admm, 24, 0.9),
+        (strongly_convex_admm, 16, 0.9),
+        (repeated_admm, 16, 0.9),
+        (expanding_admm, 16, 0.9),
     ],
 )
 def test_no_exact_law_exceeds_its_bound(draw: Draw, count: int, closest: float) -> None:

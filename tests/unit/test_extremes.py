@@ -55,6 +55,7 @@ def test_a_loss_beyond_all_measure_that_is_certain_shifts_the_rest() -> None:
     assert 1.2e21 * (1 - 1e-14) <= found <= 1.2e21 * (1 + 1e-12)
 
 
+@pytest.mark.few(4, each="dimension")
 @pytest.mark.parametrize("dimension", [2, 10, 1001])
 @pytest.mark.parametrize("scale", [1e-300, 1e-100, 1e-12, 1e-8, 1e-7, 1e155, 1e300])
 def test_noise_in_a_ball_has_an_answer_at_any_scale(scale: float, dimension: int) -> None:
