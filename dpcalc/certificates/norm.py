@@ -14,8 +14,11 @@ from collections.abc import Callable
 
 from flint import acb, arb, ctx
 
-from dpcalc.certificates.balls import Ball, integral
+from dpcalc.certificates.balls import Ball, ball, integral, precision
 from dpcalc.certificates.laws import Bounds, Law, Table
+
+LOST = 16
+"""Bits that a moment may lack before it is taken with more; a choice."""
 
 
 def from_cells(a: Ball, both: Callable[[Ball, bool], Ball], end: Ball, rest: Ball) -> Bounds:
@@ -42,6 +45,24 @@ def from_cells(a: Ball, both: Callable[[Ball, bool], Ball], end: Ball, rest: Bal
     return bounds
 
 
+def transformed(ratio: Ball, d: int, s: Ball) -> Ball:
+    """The integral of e^{(s - a/2) tanh x} w(x), up to a constant, as w has Bessel functions."""
+
+    def at(s: Ball, more: int) -> Ball:
+        with precision(ctx.prec + more):
+            first, second = (acb(s * s / 4).hypgeom_0f1(arb(d) / 2 + k) for k in (0, 1))
+            return ratio * first + second * (d - 1) / d
+
+    found, real = at(s, 0), abs(acb(s).real)
+    if found.rad() <= abs(found) * arb(2) ** (LOST - ctx.prec):
+        return found
+    middle = acb(acb(s).real.mid(), acb(s).imag.mid())
+    cancelled = (abs(s) - real).upper() / arb(2).log()  # bits of a power series
+    more = LOST + math.ceil(float(cancelled.max(arb(0)).min(arb(2 * ctx.prec))))
+    moved = abs(s - middle).upper() * abs(at(real.upper(), 0))  # bounds its change
+    return at(middle, more) + ball(moved)
+
+
 def exponential_norm(a: Ball, d: int) -> Law:
     """Noise ∝ e^{-η|b|} in dimension d >= 2, moved by a/η."""
     half = a / 2
@@ -60,9 +81,7 @@ def exponential_norm(a: Ball, d: int) -> Law:
     rest = outside(arb(0), end)
 
     def transform(s: Ball) -> Ball:
-        """The integral of e^{(s - a/2) tanh x} w(x), up to a constant, as w has Bessel functions."""
-        first, second = (acb(s * s / 4).hypgeom_0f1(arb(d) / 2 + k) for k in (0, 1))
-        return ratio * first + second * (d - 1) / d
+        return transformed(ratio, d, s)
 
     total = arb.pi().sqrt() * (arb(d - 1) / 2).gamma() / (arb(d) / 2).gamma() * transform(half).real
 
@@ -73,14 +92,19 @@ def exponential_norm(a: Ball, d: int) -> Law:
         if not (shift > 0 and shift <= arb.pi() / 4):
             return arb.pos_inf()
         wide, turn = (2 * shift).cos(), (2 * shift).sin()
+        reach = far(arb(0)) + (1 + (c + y) * a).log().upper()
 
         def modulus(x: Ball, an: bool) -> Ball:
-            t = (2 * x).cosh() + wide
-            power = (half + c * a) * (2 * x).sinh() / t - y * a * turn / t
-            return (power - (d - 1) * (t / 2).log(analytic=an) / 2).exp() * (ratio + 2 / t)
+            """At x and -x, by what is small where x is large."""
+            small = (-2 * x).exp()
+            below = 1 + 2 * wide * small + small**2  # 2t·small
+            exponent, less = half + c * a, 2 * small / below  # 1/t
+            fall = less * (exponent * (wide + small) + y * a * turn)
+            rise = 2 * exponent * (1 - small**2) / below
+            common = exponent - fall - (d - 1) * (x + (below / 4).log(analytic=an) / 2)
+            return (common.exp() + (common - rise).exp()) * (ratio + 2 * less)
 
-        reach = far(c)
-        return (integral(modulus, -reach, reach).real + outside(c, reach)) / total
+        return (integral(modulus, arb(0), reach).real + outside(c, reach)) / total
 
     def both(x: Ball, _: bool) -> Ball:
         """The densities on the complex strip |Im x| < π/2."""
