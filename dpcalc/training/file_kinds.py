@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dpcalc.errors import InvalidInput, shortened
+from dpcalc.errors import InvalidInput, MissingExtra, shortened
+from dpcalc.packed import existing, is_packed, opened
 
 
 def is_table(path: Path) -> bool:
@@ -37,6 +38,47 @@ def is_adult(path: Path) -> bool:
     from dpcalc.algorithms.problems.data import adult
 
     return path.is_dir() or path.name.startswith(adult.FILES)
+
+
+def refuse_misnamed(path: Path) -> None:
+    """Refuse a file of numbers under the name of another kind, and a folder of Parquet files.
+
+    Raises:
+        InvalidInput: with the name that it needs, or how to make one file of the folder.
+    """
+    import lzma
+
+    if path.is_dir():
+        parts = next(path.rglob("*.parquet"), None)
+        if parts is not None and existing(path, "adult.data") is None:
+            raise InvalidInput(
+                f"expected one file; got the folder {str(path)!r} of Parquet files; write them as one: "
+                "pyarrow.parquet.write_table(pyarrow.parquet.read_table(FOLDER), 'all.parquet')"
+            )
+    if not path.is_file():
+        return
+    try:
+        with opened(path) as file:
+            head = file.peek(_HEAD)[:_HEAD]  # type: ignore[attr-defined]  # all readers have it
+    except (OSError, EOFError, lzma.LZMAError, MissingExtra):  # what reads it says so
+        return
+    for start, (what, suffixes) in _BEGINNINGS.items():
+        if head.startswith(start) and path.suffix.lower() not in suffixes:
+            unpack = "unpack it, and " if is_packed(path) else ""
+            raise InvalidInput(
+                f"expected a name that says what is in the file; {str(path)!r} has {what}; {unpack}"
+                f"give it a name that ends in {suffixes[0]}"
+            )
+
+
+_HEAD = 8  # bytes by which a file is told
+
+_BEGINNINGS = {
+    b"PAR1": ("a Parquet table", COLUMNAR[:2]),
+    b"ARROW1": ("an Arrow table", COLUMNAR[2:]),
+    b"\x93NUMPY": ("a NumPy array", (ARRAY,)),
+}
+"""How files of numbers begin: what they are, and how their names end."""
 
 
 _SAID_OF = {

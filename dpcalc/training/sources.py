@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcalc.errors import InvalidInput, shortened
-from dpcalc.training.file_kinds import is_adult, is_array, is_binary, is_table
+from dpcalc.training.file_kinds import is_adult, is_array, is_binary, is_table, refuse_misnamed
 from dpcalc.training.schema import Schema
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def from_path(
     from dpcalc.algorithms.problems.data.parts import collected
     from dpcalc.delimited import refuse_unless_text
 
+    refuse_misnamed(path)
     if is_adult(path):
         return adult.load_adult(path)
     if is_binary(path):
@@ -82,6 +83,7 @@ def parts_of(path: Path, label: str | None, positive: str | None, schema: Schema
     from dpcalc.algorithms.problems.data.array_file import array_parts
     from dpcalc.algorithms.problems.data.columnar import columnar_parts
 
+    refuse_misnamed(path)
     if schema.decimal:
         raise one_reading(path)
     if not is_array(path):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcalc.errors import InvalidInput, unknown_name
-from dpcalc.training.file_kinds import is_array, is_binary, is_table
+from dpcalc.training.file_kinds import is_array, is_binary, is_table, refuse_misnamed
 from dpcalc.training.sources import delimiter_of, last_column
 
 NUMBER, WORDS = "number", "words"
@@ -87,6 +87,7 @@ def template_of(path: Path, label: str | None = None) -> Template:
     from dpcalc.algorithms.problems.data.marks import Marks
     from dpcalc.delimited import Row, first_delimiter, is_number, rows
 
+    refuse_misnamed(path)
     if is_binary(path):
         return _of_binary(path, label)
     if not is_table(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 
 import numpy as np
 import pytest
@@ -108,3 +109,36 @@ def test_what_a_file_that_is_no_such_file_may_be_is_said(tmp_path):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InvalidInput, match=f"expected an? (Arrow|Parquet) file; got .*{said}"):
             load(str(tmp_path / name), row_bound=5)
+
+
+def test_a_file_whose_name_says_something_else_is_told_its_name(run, tmp_path):
+    """It was to be saved as CSV, or to be unpickled."""
+    own = _written(pa.table({"a": Y, "y": Y}), tmp_path / "own.parquet").read_bytes()
+    arrow = _written(pa.table({"a": Y, "y": Y}), tmp_path / "own.arrow").read_bytes()
+    np.save(tmp_path / "own.npy", np.eye(3))
+    numbers = (tmp_path / "own.npy").read_bytes()
+    for name, content, said in (
+        ("a.csv", own, "a Parquet table; give it a name that ends in .parquet"),
+        ("a.svm", own, "a Parquet table; give it a name that ends in .parquet"),
+        ("a.npy", own, "a Parquet table; give it a name that ends in .parquet"),
+        ("a.arrow", own, "a Parquet table; give it a name that ends in .parquet"),
+        ("a.parquet.gz", gzip.compress(own), "a Parquet table; unpack it, and give it a name that"),
+        ("a.pq", arrow, "an Arrow table; give it a name that ends in .arrow"),
+        ("b.csv", numbers, "a NumPy array; give it a name that ends in .npy"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInput, match=f"says what is in the file; .* has {said}"):
+            load(str(tmp_path / name), row_bound=5)
+    for line in (("schema", tmp_path / "a.csv"), ("run", "dp-admm", "--data", tmp_path / "a.npy")):
+        status, out, err = run(*line, *(BUDGET if line[0] == "run" else ()))
+        assert (status, out) == (2, "")
+        assert "give it a name that ends in .parquet" in " ".join(err.split())
+
+
+def test_a_folder_of_parts_is_told_how_it_becomes_one_file(run, tmp_path):
+    for name in ("all.parquet", "all"):
+        (tmp_path / name / "y=1").mkdir(parents=True)
+        _written(pa.table({"a": Y}), tmp_path / name / "y=1" / "part-0.parquet")
+        status, out, err = run("run", "dp-admm", "--data", tmp_path / name, *BUDGET)
+        assert (status, out) == (2, "")
+        assert "of Parquet files; write them as one: pyarrow" in " ".join(err.split())

@@ -105,7 +105,9 @@ def test_a_line_of_another_kind_is_refused_with_what_it_looks_like(tmp_path, lin
 def test_labels_alone_are_no_table_and_minus_zero_is_zero(tmp_path):
     path = tmp_path / "own.svm"
     path.write_text("1\n-1\n")
-    with pytest.raises(InvalidInput, match=r"learn from beside the label in .*; got labels alone; "):
+    with pytest.raises(
+        InvalidInput, match=r"learn from beside the label in .*; got labels alone; "
+    ):
         load(str(path))
     path.write_text("-0 1:1\n0 1:3\n1 1:2\n")
     assert load(str(path)).classes == ("0", "1")
