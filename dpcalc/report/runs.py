@@ -91,8 +91,13 @@ _WHY = {
 def _why(found: Mapping[str, Any]) -> str:
     """What keeps a run from learning, and what helps."""
     why = found["diagnosis"]
-    chosen = "rounds" in found["parameters"]
-    helps = "More records, a larger ε or fewer rounds" if chosen else "More records or a larger ε"
+    ways = ["More records", "a larger ε"]
+    if "rounds" in found["parameters"]:
+        ways.append("fewer rounds")
+    ranged = any(each["key"] == "public-ranges" for each in found.get("assumptions", ()))
+    if ranged and found["parameters"].get("loss") == "huber":
+        ways.append("a narrower public range of the label, in proportion to which noise is,")
+    helps = f"{', '.join(ways[:-1])} or {ways[-1]}"
     text = _WHY[why["fault"]].format(error=f"{why['error']:.4g}", helps=helps)
     return f"No better than always giving the same answer. {text}"
 

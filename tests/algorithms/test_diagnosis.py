@@ -69,3 +69,21 @@ def test_a_run_that_is_hardly_ahead_of_a_constant_says_by_how_many(
             f"It is ahead of the best constant answer by {records} of 300 held-out records"
         )
         assert found["diagnosis"] is None
+
+
+def test_a_narrower_range_is_offered_where_a_number_is_predicted(run, tmp_path):
+    """What noise moves the answer by is a share of the label's range."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 2))
+    y = x @ [1, -0.5] + rng.normal(size=400) / 10
+    lines = [f"{a:.3f},{b:.3f},{c:.3f}" for (a, b), c in zip(x, y, strict=True)]
+    (tmp_path / "own.csv").write_text("a,b,y\n" + "\n".join(lines) + "\n")
+    line = ["run", "dp-acc-admm", "--loss", "huber", "--data", tmp_path / "own.csv"]
+    line += ["--scale", "*=-1:1", *BUDGET]
+    errors = []
+    for most in (2, 20):
+        found = json.loads(run(*line, "--scale", f"y=-{most}:{most}", "--json")[1])
+        errors.append(found["utility"]["test_error"][0])
+    assert errors[1] > 4 * errors[0]
+    told = " ".join(run(*line, "--scale", "y=-20:20")[1].split())
+    assert "fewer rounds or a narrower public range of the label, in proportion" in told
