@@ -99,6 +99,25 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("made", [perturbed, gradients])
+def test_groups_are_the_runs_of_the_batch(made: Any, groups: list[tuple[int, int]]) -> None:
+    algorithm = made(300)
+    asked = measures(algorithm)
+    rounds, whole = trace(ExperimentConfig(), algorithm, asked, runs=5)
+    enough = estimate(algorithm, 5, 5)
+    _, same = trace(ExperimentConfig(memory=enough), algorithm, asked, runs=5)
+    small = estimate(algorithm, 2, 5)
+    again, parts = trace(ExperimentConfig(memory=small), algorithm, asked, runs=5)
+    assert groups == [(0, 5), (0, 5), (0, 2), (2, 2), (4, 1)]
+    np.testing.assert_array_equal(rounds, again)
+    for name in asked:
+        np.testing.assert_array_equal(whole[name], same[name])
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-6)  # other noise is far off
+    for first, runs in groups[2:]:
+        last = list(algorithm.steps(algorithm.start(1, runs=runs, first_run=first)))[-1]
+        np.testing.assert_array_equal(parts["state"][first : first + runs, -1], state_of(last))
+
+
+@pytest.mark.parametrize("made", [perturbed, gradients])
 def test_runs_take_less_than_the_memory_given(made: Any, groups: list[tuple[int, int]]) -> None:
     """Many records, so that an estimate from states alone takes all runs at once."""
     trace(
@@ -123,25 +142,6 @@ def test_all_runs_at_once_take_more_than_groups_do() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak > MEMORY
-
-
-@pytest.mark.parametrize("made", [perturbed, gradients])
-def test_groups_are_the_runs_of_the_batch(made: Any, groups: list[tuple[int, int]]) -> None:
-    algorithm = made(300)
-    asked = measures(algorithm)
-    rounds, whole = trace(ExperimentConfig(), algorithm, asked, runs=5)
-    enough = estimate(algorithm, 5, 5)
-    _, same = trace(ExperimentConfig(memory=enough), algorithm, asked, runs=5)
-    small = estimate(algorithm, 2, 5)
-    again, parts = trace(ExperimentConfig(memory=small), algorithm, asked, runs=5)
-    assert groups == [(0, 5), (0, 5), (0, 2), (2, 2), (4, 1)]
-    np.testing.assert_array_equal(rounds, again)
-    for name in asked:
-        np.testing.assert_array_equal(whole[name], same[name])
-        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-6)  # other noise is far off
-    for first, runs in groups[2:]:
-        last = list(algorithm.steps(algorithm.start(1, runs=runs, first_run=first)))[-1]
-        np.testing.assert_array_equal(parts["state"][first : first + runs, -1], state_of(last))
 
 
 @pytest.mark.parametrize(
