@@ -151,7 +151,6 @@ def test_gaussian_mu_far_out(epsilon: float, delta: float) -> None:
 
 
 @given(st.floats(1e-3, 3), st.integers(1, 50), st.floats(-12, -0.4))
-@settings(max_examples=60)
 def test_the_weaker_bound_encloses_the_exact_one(
     epsilon: float, count: int, log_delta: float
 ) -> None:
