@@ -11,8 +11,8 @@ from dpcalc.certificates.curve import NEAR
 from dpcalc.certificates.grammar import exact, number
 from dpcalc.certificates.laws import Rounds
 
-_MOST_ROUNDS, _MOST_NODES = 12, 4_000
-"""Of more rounds a line takes less; and nodes that still take seconds."""
+FEW, MANY, _MOST_NODES = 12, 200, 4_000
+"""Of more than few rounds a line takes less, if there is one; and nodes that still take seconds."""
 
 _TOLERANCES = 1e-9, 1e-16
 """Relative errors aimed at, one after the other while a number is not decided."""
@@ -33,16 +33,20 @@ _SPARE_BITS = 24
 """Of precision, next to those of an error."""
 
 
-def bends(rounds: Rounds, statement: dict[str, Any], epsilon: str) -> Iterator[dict[str, Any]]:
+def bends(
+    rounds: Rounds, statement: dict[str, Any], epsilon: str, numbers: range = range(FEW + 1)
+) -> Iterator[dict[str, Any]]:
     """Hyperbolas one after the other, each with a smaller error; none where they would not serve.
 
     Args:
         rounds: laws with numbers of rounds.
         statement: adjacency, releases and delta of a certificate.
         epsilon: where δ(ε) is asked for, as an exact number.
+        numbers: of rounds for which they are tried.
     """
     delta, eps, total = exact(statement["delta"]), exact(epsilon), sum(n for _, n in rounds)
-    if delta == 0 or eps <= 0 or total > _MOST_ROUNDS or not all(law.turned for law, _ in rounds):
+    known = total in numbers and all(law.turned for law, _ in rounds)
+    if delta == 0 or eps <= 0 or not known:
         return
     rates = [float(number(release["rate"])) for release in statement["releases"]]
     for tolerance in _TOLERANCES:

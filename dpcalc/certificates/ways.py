@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb
 
 from dpcalc.certificates.balls import precision
-from dpcalc.certificates.bends import bends
+from dpcalc.certificates.bends import FEW, MANY, bends
 from dpcalc.certificates.chi_square import PARTED, at, followed
 from dpcalc.certificates.contour import lowest
 from dpcalc.certificates.grammar import exact, number
@@ -67,13 +67,14 @@ def by_pairs(
             yield {"method": "order", "precision": bits, "order": _order(rounds, epsilon, given)}
         return
     yield from bends(rounds, statement, epsilon)
+    failed, seen = None, "the enclosure on a line does not decide"
     try:
         yield from lines(rounds, statement, epsilon, direction, bits)
-        seen = "the enclosure on a line does not decide"
     except NotCertified as reason:
-        if end == "lower" or exact(statement["delta"]) == 0:
-            raise
-        seen = str(reason)
+        failed, seen = reason, str(reason)
+    yield from bends(rounds, statement, epsilon, range(FEW + 1, MANY + 1))
+    if failed and (end == "lower" or exact(statement["delta"]) == 0):
+        raise failed
     if end == "upper":
         yield from _on_lattices(rounds, statement, epsilon, direction, seen)
 
