@@ -57,7 +57,7 @@ class Certified:
 
 
 CERTIFIED = "certified"
-_WRONG = "certainly wrong"
+WRONG = "certainly wrong"
 _NOT_OF_PAIRS = (
     "not certified: the upper end follows from the rounds' χ²-divergence, and no lower end does"
 )
@@ -185,7 +185,7 @@ def _at(
     if len(found) == needed:
         return {"epsilon": epsilon, "evidence": found}, CERTIFIED, "", {}
     if len(wrong) > len(directions) - needed:
-        return None, f"{_WRONG}: {wrong[0]}", "", {}
+        return None, f"{WRONG}: {wrong[0]}", "", {}
     reasons = list(unproved.values())
     instead = max((reason.instead for reason in reasons if reason.instead), key=exact, default="")
     known = {direction: reason.how for direction, reason in unproved.items()}

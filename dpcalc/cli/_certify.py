@@ -116,7 +116,7 @@ class Certificates:
             return 0
         import json
 
-        from dpcalc.certificates.certify import CERTIFIED
+        from dpcalc.certificates.certify import CERTIFIED, WRONG
         from dpcalc.files import write_text
 
         written = [each.certificate for each in self._found if each.certificate is not None]
@@ -124,7 +124,8 @@ class Certificates:
             content = written[0] if len(self._found) == 1 else written
             text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
             writing.attempt(lambda: write_text(path, text))
-        return 0 if all(each.upper == CERTIFIED for each in self._found) else NOT_CERTIFIED
+        wrong = any(each.lower.startswith(WRONG) for each in self._found)
+        return NOT_CERTIFIED if wrong or any(each.upper != CERTIFIED for each in self._found) else 0
 
 
 def print_certificate(record: dict[str, Any]) -> None:

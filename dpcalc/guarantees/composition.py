@@ -30,22 +30,22 @@ from dpcalc.accounting.composition.neighbours import Neighbours, current_neighbo
 from dpcalc.accounting.enclosure import Bracket, Search, current_search, relative_width
 from dpcalc.accounting.gaussian import total_mu
 from dpcalc.accounting.losses import RandomisedResponseLoss
-from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_deltas, pure_epsilon
 from dpcalc.errors import InvalidInput
 from dpcalc.guarantees.base import Guarantee
 from dpcalc.guarantees.claimed import ClaimedCurve
 from dpcalc.guarantees.counted_parts import counted_part, shared_relation
 from dpcalc.guarantees.gdp import GDP
 from dpcalc.guarantees.pure import ApproxDP, PureDP
+from dpcalc.guarantees.pure_rounds import pure_rounds
 from dpcalc.guarantees.renyi import ZCDP
 from dpcalc.guarantees.through_renyi import concentrated, through_renyi
 from dpcalc.guarantees.tradeoff import curve_below, curve_ends
 from dpcalc.guarantees.two_valued import TWO_VALUED, few_rounds
 from dpcalc.guarantees.worst import WorstOf
-from dpcalc.numerals import at_least, at_most
+from dpcalc.numerals import at_most
 from dpcalc.numerics.arithmetic import own_arithmetic
 from dpcalc.numerics.kept import kept_within
-from dpcalc.numerics.precise import mpf, round_down, round_up
+from dpcalc.numerics.precise import mpf, round_up
 
 if TYPE_CHECKING:
     from dpcalc.accounting.losses.density_pair import PrivacyLoss
@@ -144,23 +144,23 @@ class Composition(Guarantee):
         few = few_rounds(self.parts, delta)
         if few is not None:
             return few
-        meant, delta = mpf(checks.delta(delta)), at_most(delta)
-        pure = self._pure()
+        meant, pure = checks.delta(delta), pure_rounds(self.parts)
+        delta = at_most(meant)
         if pure is not None and delta > 0:
-            return pure_epsilon(pure, delta)
+            return pure.epsilon(meant)
         if delta == 0:
             total = mpf(0)
             for part, n in self.parts:
                 each = part.epsilon(0.0)
                 total += mpf(each) * n if math.isfinite(each) else mpf("inf")
             upper = round_up(total)
-            lower = certain_epsilon(self.losses() or ()) if pure is None else round_down(total)
+            lower = pure.epsilon(0.0).lower if pure else certain_epsilon(self.losses() or ())
             return Bracket(min(lower, upper), upper, "plain sum")
         found = _cached_epsilon(
             self, delta, relative_width(len(self.parts)), current_search(), current_neighbours()
         )
         simple = self._plain_sum()
-        if simple is not None and meant >= mpf(simple.failure) and simple.bound < found.upper:
+        if simple is not None and mpf(meant) >= mpf(simple.failure) and simple.bound < found.upper:
             return Bracket(min(found.lower, simple.bound), simple.bound, "plain sum")
         return found
 
@@ -170,13 +170,13 @@ class Composition(Guarantee):
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """An enclosure of the smallest δ that holds for the worst case of the parts."""
-        epsilon = at_most(checks.non_negative_or_infinite("epsilon", epsilon))
+        checks.non_negative_or_infinite("epsilon", epsilon)
         if epsilon == math.inf:
             return Bracket(0.0, 0.0, "plain sum")
-        pure = self._pure()
+        pure = pure_rounds(self.parts)
         if pure is not None:
-            return pure_delta(pure, epsilon)
-        return worst_delta(self.losses() or (), epsilon)
+            return pure.delta(epsilon)
+        return worst_delta(self.losses() or (), at_most(epsilon))
 
     def deltas(self, epsilons: Sequence[float]) -> tuple[float, ...]:
         """Upper bounds of δ at several ε, to four digits; one contour serves many of them."""
@@ -204,10 +204,10 @@ class Composition(Guarantee):
 
     def _delta_ends(self, *, both: bool = False) -> Callable[[Sequence[float]], list[Ends]]:
         """Bounds of δ at finite ε, from sums that are made once."""
-        pure = self._pure()
+        pure = pure_rounds(self.parts)
         if pure is None:
             return DeltaCurve.of(self.losses() or (), both=both).ends
-        return lambda epsilons: [(d.lower, d.upper) for d in pure_deltas(pure, epsilons)]
+        return lambda epsilons: [(d.lower, d.upper) for d in pure.deltas(epsilons)]
 
     def parameters(self) -> Mapping[str, float]:
         """How many releases were composed."""
@@ -238,14 +238,6 @@ class Composition(Guarantee):
                 survived *= (1 - mpf(part.failure)) ** n
         alone = [failure for failure, n in failing if len(failing) == n == 1]
         return ApproxDP(round_up(total), *(alone or [round_up(1 - survived)]))
-
-    def _pure(self) -> dict[float, int] | None:
-        rounds: Counter[float] = Counter()
-        for part, n in self.parts:
-            if not isinstance(part, PureDP):
-                return None
-            rounds[at_least(part.bound)] += n
-        return rounds
 
 
 @kept_within(2**26)

@@ -34,7 +34,7 @@ BAD = [
     (["epsilon", "m-admm-rate"], "try: dpcalc rate m-admm-rate"),
     (["rate", "dp-admm"], "try: dpcalc epsilon dp-admm"),
     (["epsilon", "--foo"], "needs a name before '--foo'; got none; see: dpcalc epsilon --help"),
-    (["--foo"], "got '--foo'; see: dpcalc --help"),
+    (["--foo"], "got '--foo'; options of a verb come after it, dpcalc VERB --foo; see"),
     (["epsilon", *changed(RA, n_records="@")], "a file after the @"),
     (["noise", *changed(DP, epsilon=1)], "--sigma is what this verb finds; got 0.01"),
     (["rate", *changed(M_ADMM, strong_convexity="1e-300", smoothness="1e300")], "from 1e-50 to 1e50"),

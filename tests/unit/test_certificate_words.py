@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dpcalc.certificates import certify
 from dpcalc.certificates.reading import _described
 from dpcalc.cli.main import main
 from dpcalc.report.enclosures import PAIR, WORST_CASE
@@ -44,6 +46,24 @@ def test_a_lower_end_of_the_pair_is_called_so(
     with pytest.raises(SystemExit):
         main(["compose", str(plan), "--certify", str(out)])
     assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_wrong_end_is_an_exit_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever end it is."""
+    plan, out = tmp_path / "plan.toml", tmp_path / "out.json"
+    plan.write_text(PLAN.format("add-remove"))
+    certify_it = certify.certify
+
+    def with_a_lower_end_too_high(parts: Any, adjacency: str, delta: float, *ends: Any) -> Any:
+        return certify_it(parts, adjacency, delta, ends[0], ends[0] * 1.001, *ends[2:])
+
+    monkeypatch.setattr(certify, "certify", with_a_lower_end_too_high)
+    with pytest.raises(SystemExit) as stopped:
+        main(["compose", str(plan), "--certify", str(out)])
+    assert stopped.value.code == 3
+    assert "certainly wrong" in capsys.readouterr().out
 
 
 def test_lists_of_numbers_are_no_formulas() -> None:

@@ -12,6 +12,7 @@ from mpmath import mp, mpf
 from dpcalc.accounting.enclosure import with_relative_width
 from dpcalc.accounting.pure.binomial_sum import pure_delta, pure_epsilon
 from dpcalc.guarantees import PureDP, compose
+from dpcalc.numerals import number
 from tests.oracles import exact
 
 LOG_DELTAS = st.floats(-30, -0.5)
@@ -159,3 +160,22 @@ def test_rounds_that_reveal_everything() -> None:
         assert total.delta(1.0) == 1.0
         assert total.deltas([0.0, 1.0]) == (1.0, 1.0)  # type: ignore[attr-defined]
         assert total.tradeoffs([0.1]) == (0.0,)
+
+
+@given(st.integers(1, 10**21 - 1), st.integers(2, 30), st.integers(1, 10**19))
+@example(4949747468305832 * 10**5, 2, 10**14)
+def test_both_ends_are_of_the_numbers_as_they_were_written(
+    bound: int, count: int, delta: int
+) -> None:
+    """Doubles above the bounds and below δ give a lower end above the truth."""
+    written, asked = number(f"{bound}e-21"), number(f"{delta}e-19")
+    with mp.workdps(60):
+        each, most = mpf(bound) / 10**21, mpf(delta) / 10**19
+        sum_of_all = count * each
+    found = compose((PureDP(written), count)).bracket(asked)
+    assert exact.equal_rounds_delta(each, count, found.upper) <= most
+    assert found.lower <= sum_of_all
+    if found.lower > 0:
+        assert exact.equal_rounds_delta(each, count, found.lower) >= most
+    back = compose((PureDP(written), count)).delta_bracket(written)
+    assert back.lower <= exact.equal_rounds_delta(each, count, each) <= back.upper
