@@ -18,6 +18,7 @@ import numbers
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 from dpcalc.errors import InvalidInput, shortened
@@ -131,6 +132,7 @@ def at_least(value: float) -> float:
     return float(value)
 
 
+@lru_cache(maxsize=2**10)  # orders of divergences come again with every release
 def number(text: str) -> float:
     """A number as people write it.
 
